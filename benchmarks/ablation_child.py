@@ -20,9 +20,9 @@ import numpy as np
 from ggp.gdl.normalize import load
 from ggp.machine.propnet import optimise
 from ggp.machine.propnet.build.gates import build_circuit
-from ggp.machine.propnet.build.ground_program import GroundProgram
-from ggp.machine.propnet.build.grounding import ground
-from ggp.machine.propnet.play import fusing, phases
+from ggp.machine.propnet.build.ground_rules.ground_program import GroundProgram
+from ggp.machine.propnet.build.ground_rules.grounding import ground
+from ggp.machine.propnet.play.layout import fusing, phases
 from ggp.machine.propnet.play.parted_machine import machine_of
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 

@@ -12,9 +12,9 @@ from benchmarks.profile import repeat_tape
 from ggp.console import print_rich, table_of
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
-from ggp.machine.jit import load_compiler
+from ggp.machine.compiling.jit import load_compiler
+from ggp.machine.propnet.play.kernels.vectors import WIDTH, words_of
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
-from ggp.machine.propnet.play.vectors import WIDTH, words_of
 
 _LOGIC = re.compile(r"^\s+(v?p?(?:and|or|xor|ternlog)\w*)\s+(.*)$")
 
@@ -26,7 +26,7 @@ def count_instructions() -> Counter[str]:
     plan = machine.playout_plan
     rows = np.zeros(plan.num_rows * words_of(WIDTH), dtype=np.uint64)
     load_compiler()
-    from ggp.machine.kernel_compiler import compiled as compiled_by_numba
+    from ggp.machine.compiling.kernel_compiler import compiled as compiled_by_numba
 
     # Not from the cache, which holds no machine code that can be looked at.
     compiled = compiled_by_numba(repeat_tape, cache=False)

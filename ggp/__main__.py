@@ -12,7 +12,7 @@ def main() -> None:
 
 def _listen() -> None:
     """Let whoever connects to a server wait while it is imported."""
-    from ggp.server.listening import listen_early
+    from ggp.server.http.listening import listen_early
 
     listen_early(sys.argv[1:])
 

@@ -412,7 +412,7 @@ def play_match(
         MachineError: no machine can be built.
     """
     # The match runner stands above this package; it is there when this is called.
-    from match_runner.match.referee import Conditions
+    from match_runner.match.conditions import Conditions
     from match_runner.match.referee import play_match as referee
     from match_runner.match.seats import build_machines, read_players, set_up
     from match_runner.series.match_task import order_of
@@ -459,7 +459,7 @@ def compare(
         ConfigError: an unknown player, option or clock, too few players, or a wrong seed.
         MachineError: no machine can be built.
     """
-    from match_runner.match.referee import Conditions
+    from match_runner.match.conditions import Conditions
     from match_runner.series.comparison import summarize
     from match_runner.series.holding import held_so_far
     from match_runner.series.plan import Series, SeriesGame, check_series

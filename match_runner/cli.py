@@ -12,7 +12,7 @@ from ggp.console import CommandGroup, LaterCommand, installed_version
 
 COMMANDS = {
     "compare": LaterCommand(
-        "match_runner.series.compare",
+        "match_runner.series.commands.compare",
         "Play many matches of GAME between players, in worker processes.",
     ),
     "export": LaterCommand(
@@ -20,7 +20,7 @@ COMMANDS = {
         "Write a recorded match in the format of another program.",
     ),
     "play": LaterCommand(
-        "match_runner.series.play",
+        "match_runner.series.commands.play",
         "Play matches of GAME, the name of a game or the path of a rulesheet.",
     ),
     "replay": LaterCommand(

@@ -13,7 +13,7 @@ from ggp.cli.arguments import FiniteRange, FolderPath, clock_option, threads_for
 from ggp.clocks import Clock
 from ggp.machine import Limits
 from ggp.protocol.messages import MAX_CLOCK_S, Dialect
-from match_runner.match.referee import Conditions
+from match_runner.match.conditions import Conditions
 from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, RemoteConditions
 from match_runner.remote.servers import DRESDEN, DRESDEN_PAUSE_S, SERVERS, Replacement
 from match_runner.workers.places import jobs_option, match_seconds_option, scheduler_option

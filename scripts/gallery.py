@@ -30,7 +30,7 @@ from match_runner.pictures import Layout
 from match_runner.pictures.side_file import SUFFIX
 
 ROOT = Path(__file__).resolve().parents[1]
-STATIC = ROOT / "match_runner" / "table" / "static"
+STATIC = ROOT / "match_runner" / "table" / "web" / "static"
 CHROMIUM = "/usr/bin/chromium"
 SWITCHES = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),

@@ -31,7 +31,8 @@ from ggp.console import guarded, print_rich, table_of
 from ggp.errors import ConfigError
 from ggp.gdl.games import LONG_GAMES, list_games
 from ggp.gdl.normalize import load
-from match_runner.match.referee import Conditions, play_match
+from match_runner.match.conditions import Conditions
+from match_runner.match.referee import play_match
 from match_runner.match.seats import build_machines, set_up
 from match_runner.remote.remote_players import RemoteConditions
 

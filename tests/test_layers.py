@@ -108,7 +108,7 @@ def test_module_imports_only_what_its_layer_may(path: Path) -> None:
     assert found <= allowed
 
 
-PURE = sorted((REPOSITORY / "ggp" / "protocol").glob("*.py"))
+PURE = sorted((REPOSITORY / "ggp" / "protocol").rglob("*.py"))
 """Modules that know no sockets, processes, threads or clocks."""
 
 PURE_LIBRARIES = {"__future__", "collections", "dataclasses", "enum", "itertools", "re"}

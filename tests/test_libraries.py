@@ -10,7 +10,8 @@ import pytest
 from ggp.errors import BackendUnavailableError, InstallationError
 from ggp.gdl.normalize import load
 from ggp.libraries import demand_library
-from ggp.machine import build_machine, jit
+from ggp.machine import build_machine
+from ggp.machine.compiling import jit
 from ggp.machine.prolog import engine
 from ggp.machine.spiel.games import pyspiel
 
@@ -54,7 +55,7 @@ def test_a_module_of_ours_that_is_missing_is_no_reason_to_play_on_prolog(
 def test_numba_is_not_to_blame_for_what_tells_it_how_to_compile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(sys.modules, "ggp.machine.kernel_compiler", None)
+    monkeypatch.setitem(sys.modules, "ggp.machine.compiling.kernel_compiler", None)
     with pytest.raises(InstallationError, match="kernel_compiler"):
         jit.load_compiler()
 
@@ -68,6 +69,8 @@ def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -
         engine._start_prolog()
     with pytest.raises(BackendUnavailableError, match=r"pip install '\.\[openspiel\]'"):
         pyspiel()
-    monkeypatch.delitem(sys.modules, "ggp.machine.propnet.build.grounding", raising=False)
+    monkeypatch.delitem(
+        sys.modules, "ggp.machine.propnet.build.ground_rules.grounding", raising=False
+    )
     with pytest.raises(BackendUnavailableError, match="pip install clingo"):
-        importlib.import_module("ggp.machine.propnet.build.grounding")
+        importlib.import_module("ggp.machine.propnet.build.ground_rules.grounding")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray
-from ggp.machine.jit import kernel
+from ggp.machine.compiling.jit import kernel
 
 
 @kernel

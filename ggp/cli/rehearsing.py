@@ -17,7 +17,7 @@ from ggp.gdl.source import printable
 if TYPE_CHECKING:
     from ggp.gdl.program import Program
     from ggp.machine import Limits
-    from ggp.study.rehearsal import History, Rehearsal, Trouble
+    from ggp.study.findings import History, Rehearsal, Trouble
 
 MOST_PLAYED = 100_000
 
@@ -66,7 +66,7 @@ def _with_cause(trouble: Trouble, program: Program) -> Trouble:
 
 def is_wrong(found: Rehearsal, *, strict: bool) -> bool:
     """Whether a game is not in order: it cannot be played, or when strict has any trouble."""
-    from ggp.study.rehearsal import ERRORS
+    from ggp.study.findings import ERRORS
 
     return any(strict or trouble.kind in ERRORS for trouble in found.troubles)
 
@@ -101,7 +101,7 @@ def show_rehearsal(game: str, found: Rehearsal) -> None:
 
 def _told(trouble: Trouble) -> Iterator[str]:
     """A trouble in lines."""
-    from ggp.study.rehearsal import ERRORS
+    from ggp.study.findings import ERRORS
 
     severity = "error" if trouble.kind in ERRORS else "warning"
     whose = "" if trouble.role is None else f"{trouble.role}: "

@@ -20,11 +20,11 @@ from ggp.cli.arguments import (
 )
 from ggp.console import announce
 from ggp.launch import preload
-from ggp.server.listening import DEFAULT_ADDRESS, DEFAULT_PORT, listening_on
+from ggp.server.http.listening import DEFAULT_ADDRESS, DEFAULT_PORT, listening_on
 
 if TYPE_CHECKING:
-    from ggp.server.nursery import TemplateProcess
     from ggp.server.settings import HostOptions
+    from ggp.server.workers.nursery import TemplateProcess
 
 DEFAULT_MEMORY_MB = 4096
 MOST_MEMORY_MB = 1 << 24
@@ -141,10 +141,10 @@ def serve(
     exits with 0.
     """
     verbose = ctx.find_root().meta.get("verbose", 0)
-    preload("ggp.server.nursery")
+    preload("ggp.server.workers.nursery")
     from ggp.server.addresses import parse_network
-    from ggp.server.nursery import template_for
     from ggp.server.settings import HostOptions
+    from ggp.server.workers.nursery import template_for
 
     if risk is not None:
         preload("ggp.players")
@@ -176,16 +176,16 @@ def serve(
 
 def _serve(options: HostOptions, template: TemplateProcess, address: str, port: int) -> None:
     """Serve until interrupted."""
-    preload("ggp.players", "ggp.server.http_server")
+    preload("ggp.players", "ggp.server.http.http_server")
     import asyncio
 
     from ggp.players import parse_spec
     from ggp.protocol.lobby import Lobby
     from ggp.server.host import Host
-    from ggp.server.http_server import HttpServer
-    from ggp.server.keeper import heed_signals, stay_up
-    from ggp.server.kernels import are_cached, fill_cache
-    from ggp.server.match_log import check_folder
+    from ggp.server.http.http_server import HttpServer
+    from ggp.server.http.keeper import heed_signals, stay_up
+    from ggp.server.records.match_log import check_folder
+    from ggp.server.workers.kernels import are_cached, fill_cache
 
     player = options.player
     parse_spec(player)

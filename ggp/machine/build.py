@@ -20,7 +20,7 @@ from ggp.gdl.program import Program
 from ggp.gdl.telling import told_by
 from ggp.gdl.what_grows import told_growth
 from ggp.machine.base import PATIENCE, WAITING, Limits, Machine
-from ggp.machine.jit import demand_compiler
+from ggp.machine.compiling.jit import demand_compiler
 from ggp.machine.spiel.games import PREFIX, SpielProgram
 
 if TYPE_CHECKING:
@@ -320,7 +320,7 @@ class _Beside:
 
     def _relational(self, go_on: Callable[[], None]) -> Machine:
         demand_compiler()
-        from ggp.machine.relational.playout_kernels import KERNELS
+        from ggp.machine.relational.kernels.playout_kernels import KERNELS
 
         if not all(kernel.is_cached for kernel in KERNELS):
             raise MachineError("machine code for it is not in the cache")

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from ggp.children import die_with, state_and_cpu
 from ggp.clocks import TellsTime, backstop_s, team
-from ggp.machine import jit
+from ggp.machine.compiling import jit
 
 _log = logging.getLogger(__name__)
 

@@ -190,9 +190,9 @@ def look_into(machine: Machine, role: int, most_states: int, digest: str | None 
         digest: of the rules, and of what the machine tells; by it, it is remembered that the game
             could not be played out.
     """
-    from ggp.solve.build import build_tree  # with scipy, which takes long to import
     from ggp.solve.following import Part
     from ggp.solve.solver import solve_tree
+    from ggp.solve.trees.build import build_tree  # with scipy, which takes long to import
 
     if machine.backend != "propnet":
         most_states //= SLOW_SHARE

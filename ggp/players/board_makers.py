@@ -15,7 +15,7 @@ from ggp.gdl.games import comes_with_games, find_companion
 from ggp.machine.base import Machine
 from ggp.players.evaluations import read_companion, read_terms, relation_of
 from ggp.players.option_fields import words
-from ggp.search.board_values import BoardValues
+from ggp.search.boards.board_values import BoardValues
 
 NONE = "none"
 

@@ -25,7 +25,7 @@ from ggp.players.option_fields import choice, whole, words
 from ggp.players.player import Context
 from ggp.players.search_player import MOST_PARTICLES, SearchOptions, SearchPlayer
 from ggp.search.anytime import Deadline, OutOfTime
-from ggp.search.board_search import BoardSearch
+from ggp.search.boards.board_search import BoardSearch
 from ggp.search.estimates import Ties, candidates
 
 _SAMPLER = "what samples the states it may be in; only hyperplay enumerates"

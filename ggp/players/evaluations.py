@@ -1,8 +1,8 @@
 """The option `evaluation`: what states are worth where a search stops looking.
 
 `playouts` is random playouts. Any other value is a file in TOML that declares what pieces are worth
-(`ggp.search.board_values`), or the name of one that comes with the games: `kriegspiel` stands for
-`kriegspiel.toml`, which also suits its smaller boards.
+(`ggp.search.boards.board_values`), or the name of one that comes with the games: `kriegspiel`
+stands for `kriegspiel.toml`, which also suits its smaller boards.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from ggp.errors import ConfigError
 from ggp.gdl.games import comes_with_games, find_companion
 from ggp.machine.base import Machine
 from ggp.machine.boards import BoardRelation
-from ggp.search.board_values import BoardTerms, BoardValues, MovePattern, Piece
+from ggp.search.boards.board_values import BoardTerms, BoardValues, MovePattern, Piece
+from ggp.search.boards.quiescence import Quiescence
 from ggp.search.parts import Evaluation
-from ggp.search.quiescence import Quiescence
 
 PLAYOUTS = "playouts"
 

@@ -12,9 +12,9 @@ from ggp.players.option_fields import whole
 from ggp.players.player import Context
 from ggp.players.search_player import SearchOptions, SearchPlayer
 from ggp.search.anytime import Deadline
-from ggp.search.combined import combine
+from ggp.search.nested.combined import combine
+from ggp.search.nested.simulations import MAX_SIMULATIONS, SimulationSearch, Told
 from ggp.search.playouts import HyperPlayPolicy, PlayoutSearch
-from ggp.search.simulations import MAX_SIMULATIONS, SimulationSearch, Told
 
 QUICK_SHARE = 0.15
 """Share of the time that is spent on HyperPlay values, in case it can do no more."""

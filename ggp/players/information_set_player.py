@@ -14,9 +14,9 @@ from ggp.players.option_fields import choice, whole, words
 from ggp.players.player import Context
 from ggp.players.search_player import SearchOptions, SearchPlayer
 from ggp.search.anytime import Deadline, OutOfTime
-from ggp.search.information_sets import MOST_JOINT, InformationSetSearch, TooLarge
+from ggp.search.information_sets.set_search import MOST_JOINT, InformationSetSearch, TooLarge
+from ggp.search.information_sets.set_values import Leaf
 from ggp.search.playouts import PlayoutSearch
-from ggp.search.set_values import Leaf
 
 DEFAULT_HISTORIES = 500
 

@@ -34,6 +34,6 @@ def _key(digest: str, most_states: int) -> str:
 def _lookers_version() -> str:
     """Hex digest of the code that counts states."""
     digest = blake2b(digest_size=8)
-    for path in sorted((Path(__file__).resolve().parents[1] / "solve").glob("*.py")):
+    for path in sorted((Path(__file__).resolve().parents[1] / "solve").rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()

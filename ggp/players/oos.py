@@ -15,9 +15,9 @@ from ggp.players.option_fields import whole
 from ggp.players.player import Context
 from ggp.players.tree_player import TreeOptions, TreePlayer
 from ggp.search.anytime import Deadline
-from ggp.search.outcome_sampling import Matching, OutcomeSampling
-from ggp.search.tree_loading import load_kernels
-from ggp.search.tree_search import TreeSearch
+from ggp.search.trees.outcome_sampling import Matching, OutcomeSampling
+from ggp.search.trees.tree_loading import load_kernels
+from ggp.search.trees.tree_search import TreeSearch
 
 RARE = 0.01
 """Moves that the strategy makes more rarely are left out: what is left of trying everything."""

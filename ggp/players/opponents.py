@@ -23,7 +23,7 @@ from ggp.belief.policy_models import LearnedMoves, PolicyMoves
 from ggp.belief.strategies import read_strategies
 from ggp.machine.base import Machine
 from ggp.players.option_fields import words
-from ggp.search.opponent_models import GreedyMoves, ThresholdMoves
+from ggp.search.nested.opponent_models import GreedyMoves, ThresholdMoves
 
 UNIFORM_MODEL = "uniform"
 

@@ -26,11 +26,11 @@ from ggp.players.player import Context
 from ggp.players.search_player import SearchOptions, SearchPlayer
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates, Ties, equally_best
-from ggp.search.layer_limits import PLAYOUTS, CostLimit, CountLimit, Limit
 from ggp.search.playouts import PlayoutSearch
-from ggp.search.tree_loading import load_kernels
-from ggp.search.world_search import WorldSearch
-from ggp.search.world_trees import WorldTreeSearch
+from ggp.search.trees.tree_loading import load_kernels
+from ggp.search.worlds.layer_limits import PLAYOUTS, CostLimit, CountLimit, Limit
+from ggp.search.worlds.world_search import WorldSearch
+from ggp.search.worlds.world_trees import WorldTreeSearch
 
 DEFAULT_STEPS = 100_000
 

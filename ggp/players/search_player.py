@@ -47,7 +47,7 @@ from ggp.search.parts import Search
 from ggp.search.playouts import PlayoutSearch
 
 if TYPE_CHECKING:
-    from ggp.search.waves import WaveSearch
+    from ggp.search.trees.waves import WaveSearch
 
 
 class Rescue(StrEnum):

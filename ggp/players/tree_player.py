@@ -16,9 +16,10 @@ from ggp.players.search_player import SearchOptions, SearchPlayer
 from ggp.players.slices import Watch
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates, Ties, best_moves
-from ggp.search.paths_tree import KEEP, MOST_WORLDS, PathsTree, Settings
-from ggp.search.tree_loading import load_kernels
-from ggp.search.tree_search import LANES_A_PATH, Elsewhere, TreeSearch
+from ggp.search.trees.paths_tree import PathsTree
+from ggp.search.trees.settings import KEEP, MOST_WORLDS, Settings
+from ggp.search.trees.tree_loading import load_kernels
+from ggp.search.trees.tree_search import LANES_A_PATH, Elsewhere, TreeSearch
 
 NESTED_ATTEMPTS = 5_000
 """Lanes stepped in search of particles for one bag of another role."""

@@ -34,7 +34,6 @@ from itertools import count
 
 from ggp.errors import ConfigError, RemoteProtocolError
 from ggp.gdl.names import is_symbol
-from ggp.protocol.forms import MessageLimits
 from ggp.protocol.messages import (
     BUSY,
     NIL,
@@ -49,13 +48,14 @@ from ggp.protocol.messages import (
     Stop,
 )
 from ggp.protocol.places import gives_way, may_have_last
-from ggp.protocol.printing import info_reply
 from ggp.protocol.questions import Ask, default_margin_s
-from ggp.protocol.reading import Text, read_text
 from ggp.protocol.receipts import Receipt
 from ggp.protocol.session import Session
 from ggp.protocol.sessions import Sessions
-from ggp.protocol.spelling import Outline
+from ggp.protocol.texts.forms import MessageLimits
+from ggp.protocol.texts.printing import info_reply
+from ggp.protocol.texts.reading import Text, read_text
+from ggp.protocol.texts.spelling import Outline
 from ggp.protocol.transitions import MatchState
 from ggp.protocol.turns import History
 

@@ -10,8 +10,8 @@ Servers speak five dialects, and all are read alike, in upper, lower or mixed ca
 | `gdl2-old` | older GDL-II | `(PLAY id (P1 P2 ))`: our percepts only |
 | `gdl2` | newer GDL-II | `(PLAY id 2 NOOP (P1 P2 ))`: turn, our executed move, percepts |
 
-Texts in messages keep the spelling they were sent in; `ggp.protocol.spelling` translates it to
-canonical KIF and back. What is nothing (`NIL`, or no text at all) is None, an empty list `()`.
+Texts in messages keep the spelling they were sent in; `ggp.protocol.texts.spelling` translates it
+to canonical KIF and back. What is nothing (`NIL`, or no text at all) is None, an empty list `()`.
 """
 
 from __future__ import annotations

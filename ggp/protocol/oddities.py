@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ggp.protocol.path import Answered, Reading
-from ggp.protocol.spelling import Outline
+from ggp.protocol.texts.spelling import Outline
 from ggp.protocol.transitions import Event
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from ggp.errors import RemoteProtocolError
 from ggp.protocol.hypotheses import Hypotheses
 from ggp.protocol.messages import MAX_TURN, Play
-from ggp.protocol.spelling import Outline
+from ggp.protocol.texts.spelling import Outline
 from ggp.protocol.transitions import Event
 from ggp.protocol.turns import (
     Heard,

@@ -18,7 +18,7 @@ from ggp.protocol.oddities import odd_start, odd_turn
 from ggp.protocol.path import Path
 from ggp.protocol.questions import Ask, Asked, Questions, default_margin_s
 from ggp.protocol.receipts import Opening, Receipt
-from ggp.protocol.spelling import Outline, outline
+from ggp.protocol.texts.spelling import Outline, outline
 from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, MatchState
 from ggp.protocol.turns import History
 

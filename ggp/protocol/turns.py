@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ggp.protocol.spelling import Outline
+from ggp.protocol.texts.spelling import Outline
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)

@@ -18,18 +18,18 @@ from ggp.gdl.source import printable
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import BUSY, Abort, Start
 from ggp.protocol.questions import Ask
-from ggp.protocol.reading import Text
 from ggp.protocol.receipts import Opening, Receipt
+from ggp.protocol.texts.reading import Text
 from ggp.server.addresses import address_of
 from ggp.server.background import Background
 from ggp.server.hosted_match import HostedMatch
 from ggp.server.latency import Latencies
-from ggp.server.match_log import LogFolder, MatchLog
-from ggp.server.nursery import Connect, Nursery, template_for
-from ggp.server.pool import WorkerPool
-from ggp.server.restore import GAVE_WAY, SERVER_ENDED, Restored, restore
+from ggp.server.records.match_log import LogFolder, MatchLog
+from ggp.server.records.restore import GAVE_WAY, SERVER_ENDED, Restored, restore
 from ggp.server.settings import HostOptions, margin_of
 from ggp.server.text_reader import TextReader
+from ggp.server.workers.nursery import Connect, Nursery, template_for
+from ggp.server.workers.pool import WorkerPool
 
 AT_ONCE_S = 0.25
 """A client that closes its writing side because it has said everything does so at once."""

@@ -10,18 +10,18 @@ from hashlib import blake2b
 from ggp.console import installed_version
 from ggp.gdl.source import printable
 from ggp.protocol.messages import WIRE_STYLES
-from ggp.protocol.printing import print_message
 from ggp.protocol.questions import Ask
 from ggp.protocol.receipts import Opening
+from ggp.protocol.texts.printing import print_message
 from ggp.protocol.turns import History
 from ggp.server.latency import Latency, TurnTimes
-from ggp.server.lines import decision_json
-from ggp.server.match_log import MatchLog
-from ggp.server.orders import Setup
-from ggp.server.pair import Choice, WorkerPair
-from ggp.server.pool import WorkerPool
-from ggp.server.restore import reading_of
+from ggp.server.records.match_log import MatchLog
+from ggp.server.records.restore import reading_of
 from ggp.server.settings import HostOptions
+from ggp.server.workers.lines import decision_json
+from ggp.server.workers.orders import Setup
+from ggp.server.workers.pair import Choice, WorkerPair
+from ggp.server.workers.pool import WorkerPool
 
 MIN_GROUNDING_S = 20.0
 GROUNDING_SHARE = 0.5

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ggp.protocol.forms import MessageLimits
 from ggp.protocol.questions import default_margin_s
+from ggp.protocol.texts.forms import MessageLimits
 from ggp.server.addresses import Network
 
 DEFAULT_LOG_BYTES = 10 << 30

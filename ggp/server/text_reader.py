@@ -11,7 +11,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 
 from ggp.protocol.lobby import Lobby
-from ggp.protocol.reading import Text, read_text
+from ggp.protocol.texts.reading import Text, read_text
 from ggp.server.settings import ServerLimits
 
 LARGE_CHARS = 20_000

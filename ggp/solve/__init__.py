@@ -4,17 +4,18 @@
     solution.profile.values      # {"player1": 48.61..., "player2": 51.38...}
     solution.profile.nash_conv   # 0, but for rounding
 
-`build` makes the tree (`tree`), with subgames split off (`subgames`); `forest` evaluates
-strategies; `linear` and `regret` find them; `solver` chooses. `sampling` and `exploitation`
-evaluate players, `efg` writes files.
+In comes a machine, out go strategies and what they are worth. Begin with `solver`, which chooses
+how; the room `trees` makes the tree, and `forest` evaluates strategies on it, with the sequences of
+each `side`. `linear`, `regret` and `profiles` find strategies, `following` plays them; `sampling`
+and `exploitation` evaluate players, `efg` writes files.
 """
 
-from ggp.solve.build import MOST_STATES, build_tree
 from ggp.solve.efg import efg_lines
 from ggp.solve.exploitation import Exploitation, RoleResult, exploit, sample_until
 from ggp.solve.sampling import Chooser, Samples, history_of, sample_policy
 from ggp.solve.solver import Profile, Solution, solve, solve_tree
-from ggp.solve.tree import GameTree
+from ggp.solve.trees.build import MOST_STATES, build_tree
+from ggp.solve.trees.tree import GameTree
 
 __all__ = [
     "MOST_STATES",

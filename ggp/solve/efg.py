@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from ggp.errors import SolvingError
-from ggp.solve.tree import GameTree, Layer
+from ggp.solve.trees.tree import GameTree, Layer
 
 MOST_NODES = 1_000_000
 """Nodes that are written."""

@@ -16,7 +16,7 @@ import numpy as np
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import FloatArray, IntArray
 from ggp.solve.side import Side
-from ggp.solve.tree import GameTree
+from ggp.solve.trees.tree import GameTree
 
 Strategies = Sequence[FloatArray]
 """Strategies or plans, one of each player."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from ggp.machine.base import FloatArray
 from ggp.solve.forest import Forest, Strategies, Walked, evaluate, num_parts, walk
-from ggp.solve.tree import GameTree, RoleSets
+from ggp.solve.trees.tree import GameTree, RoleSets
 
 MOST_STARTS = 64
 """Pure profiles to begin with."""

@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from ggp.machine.base import FloatArray, IntArray
-from ggp.solve.tree import GameTree
+from ggp.solve.trees.tree import GameTree
 
 
 class Decided(Protocol):

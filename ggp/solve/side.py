@@ -15,7 +15,7 @@ import numpy as np
 
 from ggp.machine.arrays import take_segments
 from ggp.machine.base import FloatArray, IntArray
-from ggp.solve.tree import RoleSets
+from ggp.solve.trees.tree import RoleSets
 
 Reduce = Callable[[FloatArray, IntArray, slice], FloatArray]
 """Worth of the sets of a level: (gains of their sequences, first of each set, which sequences)."""

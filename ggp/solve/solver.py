@@ -20,11 +20,11 @@ import numpy as np
 
 from ggp.machine.base import DEFAULT_MAX_STEPS, FloatArray, Machine
 from ggp.solve import linear
-from ggp.solve.build import MOST_STATES, Progress, build_tree
 from ggp.solve.forest import Forest, Walked, num_parts, walk
 from ggp.solve.profiles import answering_profiles
 from ggp.solve.regret import cfr_plus
-from ggp.solve.tree import GameTree
+from ggp.solve.trees.build import MOST_STATES, Progress, build_tree
+from ggp.solve.trees.tree import GameTree
 
 OPTIMUM, INDUCTION = "best response", "backward induction"
 LINEAR, REGRET = "sequence form LP", "CFR+"
@@ -103,7 +103,7 @@ def solve(
     Args:
         machine: of the game.
         seed: of the search for more than one equilibrium.
-        split: solve subgames by themselves (`ggp.solve.subgames`).
+        split: solve subgames by themselves (`ggp.solve.trees.subgames`).
         most_states: nodes that the tree may have.
         most_turns: that the game may have.
         most_seconds: for linear programs, and again for CFR+ where they fail. Parts of the game

@@ -15,7 +15,7 @@ import numpy as np
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import FloatArray, IntArray, States
 from ggp.search.estimates import candidates, equally_best
-from ggp.search.worlds import clairvoyant_values, table_of
+from ggp.search.worlds.clairvoyant import clairvoyant_values, table_of
 from ggp.study.matches import Decisions
 from ggp.study.sets import KnownSets
 

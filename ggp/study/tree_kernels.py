@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.machine.base import FloatArray, IntArray
-from ggp.machine.jit import inlined, kernel
+from ggp.machine.compiling.jit import inlined, kernel
 
 
 @inlined

@@ -1,2 +1,7 @@
-"""One match: who sits where (`seats`), who plays it (`referee`), what is kept of it (`records`,
-`record_files`) and what can be done with that (`replay`, `views`, `exports`)."""
+"""One match.
+
+In come a game and players, out goes a record. Begin with `referee`, who plays it, under
+`conditions`, and takes `answers`; `seats` say who sits where. `guests` sit elsewhere and take their
+time, players that are not ours are kept `apart` in a process (`apart_worker`). `records` are what
+is kept, `record_files` where; `replay`, `views` and `exports` are what can be done with them.
+"""

@@ -1,8 +1,7 @@
 """The referee: plays one match, and is the only one who knows the true state.
 
-Seeds: match number `i` of a series with seed S has the seed S + i, and is the first match of
-a series with that seed. Of a match's seed the referee gets one generator and every role its
-own, by role index, so that a player's random choices do not depend on who the others are.
+What it may ask of whom and for how long is in `conditions`, what it makes of what they say in
+`answers`.
 """
 
 from __future__ import annotations
@@ -10,87 +9,43 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from ggp.clocks import Clock, TellsTime, backstop_s, clock_of
+from ggp.clocks import TellsTime, clock_of
 from ggp.errors import ConfigError, GGPError, MatchError, PlayerError
 from ggp.gdl import canonical_term
-from ggp.gdl.source import printable
 from ggp.machine.base import Machine, States
-from ggp.players import Decision, Player
+from ggp.players import Player
 from ggp.players.player import Learning
 from ggp.search.anytime import Deadline
 from ggp.search.moves import check_not_stuck, is_legal, random_moves
-from match_runner.match.apart import GoneError, Patience, PlayerApart, RaisedApartError
+from match_runner.match.answers import (
+    Answer,
+    clipped,
+    decision_of,
+    one_line,
+    shown_error,
+    was_replaced,
+)
+from match_runner.match.apart import GoneError, PlayerApart
 from match_runner.match.apart_worker import states_visited
+from match_runner.match.conditions import (
+    FIRST_ROLE_STREAM,
+    REFEREE_STREAM,
+    SCRAMBLER_STREAM,
+    Conditions,
+    stream,
+)
 from match_runner.match.guests import Guest, LeftError, NoAnswerError, Watcher
 from match_runner.match.records import Fault, MatchRecord, TurnRecord, as_number
 from match_runner.match.seats import Arena
-from match_runner.remote.remote_players import (
-    MOST_SHOWN,
-    RemoteAnswer,
-    RemoteConditions,
-    RemotePlayers,
-    check_clocks,
-    new_match_id,
-)
+from match_runner.remote.remote_players import RemotePlayers, check_clocks, new_match_id
 from match_runner.remote.servers import Replacement
 from match_runner.remote.wire import LastTurn
 
 _log = logging.getLogger(__name__)
-
-MAX_TURNS = 1000
-"""Turns after which a match is cut off; strangers' games may not terminate."""
-
-MARGIN_SHARE = 0.2
-MAX_MARGIN_S = 0.5
-"""Players are told a deadline this much before the referee's: they stop within one batch of
-playouts after theirs, measured at up to 0.1 s on kriegTTT and mastermind."""
-
-_REFEREE_STREAM = 0
-_FIRST_ROLE_STREAM = 1
-_SCRAMBLER_STREAM = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Conditions:
-    """How matches are held, whatever the game.
-
-    Attributes:
-        play_clock_s: time for each decision; None lets the players' counts decide.
-        clock: tells that time for local players; an arena is made with it (`set_up`). Remote ones
-            and people are on the wall's.
-        max_turns: turns after which a match is cut off.
-        replacement: what is played instead of a late or illegal move.
-        pause_s: waited before each turn.
-        remote: how remote players are spoken to; players in processes of their own have its start
-            clock too.
-        in_process: whether players that are not ours play in this process even with a clock; one
-            that never answers is waited for.
-        patience: with those in processes of their own.
-    """
-
-    play_clock_s: float | None = None
-    max_turns: int = MAX_TURNS
-    replacement: Replacement = Replacement.RANDOM
-    pause_s: float = 0.0
-    remote: RemoteConditions = field(default_factory=RemoteConditions)
-    in_process: bool = False
-    patience: Patience = field(default_factory=Patience)
-    clock: Clock = Clock.WALL
-
-    @property
-    def keeps_apart(self) -> bool:
-        """Whether players that are not ours have processes of their own."""
-        return self.play_clock_s is not None and not self.in_process
-
-    @property
-    def thinking_s(self) -> float:
-        """The part of the play clock that a player is told of."""
-        clock_s = self.play_clock_s or 0.0
-        return clock_s - min(MARGIN_SHARE * clock_s, MAX_MARGIN_S)
 
 
 def play_match(
@@ -126,31 +81,6 @@ def play_match(
     return match.play(earlier)
 
 
-def seed_of_match(series_seed: int, number: int) -> int:
-    """The seed of one match of a series, counted from 0."""
-    return series_seed + number
-
-
-def stream(seed: int, number: int) -> np.random.Generator:
-    """One of the independent generators of a match."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """What came of asking a player.
-
-    Attributes:
-        submitted: as canonical KIF where it is a term; None without an answer.
-        decision: None without an answer.
-        may_count: false for an answer that is late or no move at all, whatever it says.
-    """
-
-    submitted: str | None
-    decision: Decision | None
-    may_count: bool = True
-
-
 @dataclass(frozen=True, slots=True)
 class _News:
     """What a player in this process is told of the turn before."""
@@ -176,7 +106,7 @@ class _Match:
         self._arena, self._seed, self._conditions = arena, seed, conditions
         self._counts, self._watcher = counts, watcher
         self._machine: Machine = arena.machine
-        self._rng = stream(seed, _REFEREE_STREAM)
+        self._rng = stream(seed, REFEREE_STREAM)
         self._state: States = self._machine.initial(1)
         self._players: dict[int, Player] = {}
         self._news: dict[int, _News] = {}
@@ -193,7 +123,7 @@ class _Match:
                 conditions.remote,
                 check_clocks(conditions.play_clock_s),
                 new_match_id(arena.game, conditions.remote),
-                stream(seed, _SCRAMBLER_STREAM),
+                stream(seed, SCRAMBLER_STREAM),
             )
 
     def play(self, earlier: Sequence[TurnRecord]) -> MatchRecord:
@@ -201,7 +131,7 @@ class _Match:
         whole = False
         try:
             for role, seat in self._arena.seats.items():
-                player = seat.make(stream(self._seed, _FIRST_ROLE_STREAM + role))
+                player = seat.make(stream(self._seed, FIRST_ROLE_STREAM + role))
                 self._players[role] = player
                 if isinstance(player, PlayerApart):
                     player.begin(self._conditions.remote.start_clock_s, self._conditions.patience)
@@ -287,7 +217,7 @@ class _Match:
                 number = len(self._turns) + 1
                 raise MatchError(f"turn {number} differs from the rules: {text} is not legal")
             moves.append(move)
-            if name not in turn.submitted or _was_replaced(turn, name):
+            if name not in turn.submitted or was_replaced(turn, name):
                 random_moves(machine, self._state, role, self._rng)  # drawn then, so drawn now
         for role, player in self._players.items():
             self._start_clock(player)
@@ -316,7 +246,7 @@ class _Match:
             over = bool(self._machine.terminal(self._state)[0])
             self._watcher.reached(turn, self._machine.fluents(self._state)[0], over=over)
 
-    def _ask_remote(self) -> dict[int, _Answer]:
+    def _ask_remote(self) -> dict[int, Answer]:
         """The answers of all remote players, asked together."""
         if self._remote is None:
             return {}
@@ -324,7 +254,7 @@ class _Match:
         for role, answer in self._remote.ask(len(self._turns), self._told).items():
             if answer.trouble is not None:
                 self._fault(role, answer.trouble.kind, answer.trouble.text)
-            answers[role] = _Answer(answer.submitted, _decision(answer), answer.move is not None)
+            answers[role] = Answer(answer.submitted, decision_of(answer), answer.move is not None)
         return answers
 
     def _clock_of(self, player: Player) -> TellsTime:
@@ -357,18 +287,20 @@ class _Match:
                 deadline=deadline,
             )
         except (Exception, SystemExit) as error:
-            self._fault(role, "raised", f"raised {_shown(error)} when told of the last turn", error)
+            self._fault(
+                role, "raised", f"raised {shown_error(error)} when told of the last turn", error
+            )
 
-    def _ask_guest(self, role: int, guest: Guest) -> _Answer:
+    def _ask_guest(self, role: int, guest: Guest) -> Answer:
         """The move of a guest that was invited; it keeps its own time."""
         try:
             decision = guest.choose(None)
-            return _Answer(canonical_term(decision.move), decision)
+            return Answer(canonical_term(decision.move), decision)
         except NoAnswerError as error:
             self._fault(role, "late", str(error))
-            return _Answer(None, None, may_count=False)
+            return Answer(None, None, may_count=False)
 
-    def _ask(self, role: int, player: Player) -> _Answer:
+    def _ask(self, role: int, player: Player) -> Answer:
         """A player's move, having told it of the turn before within the same play clock."""
         clock = self._clock_of(player)
         began_s, began_on_the_wall_s = clock(), time.monotonic()
@@ -380,35 +312,21 @@ class _Match:
             submitted = canonical_term(decision.move)
         except NoAnswerError as error:
             self._fault(role, "late", str(error))
-            return _Answer(None, None, may_count=False)
+            return Answer(None, None, may_count=False)
         except (PlayerError, GoneError) as error:
             self._fault(role, "raised", str(error))
-            return _Answer(None, None, may_count=False)
+            return Answer(None, None, may_count=False)
         except (Exception, SystemExit) as error:
-            self._fault(role, "raised", f"raised {_shown(error)} when asked to move", error)
-            return _Answer(None, None, may_count=False)
+            self._fault(role, "raised", f"raised {shown_error(error)} when asked to move", error)
+            return Answer(None, None, may_count=False)
         if decision.fault is not None:
-            self._fault(role, "fallback", f"played a fallback: {_one_line(decision.fault)}")
-        late = self._late(clock() - began_s, time.monotonic() - began_on_the_wall_s)
+            self._fault(role, "fallback", f"played a fallback: {one_line(decision.fault)}")
+        late = self._conditions.how_late(
+            clock_of(self._arena.clock), clock() - began_s, time.monotonic() - began_on_the_wall_s
+        )
         if late is not None:
             self._fault(role, "late", f"answered {submitted} after {late}")
-        return _Answer(submitted, decision, late is None)
-
-    def _late(self, took_s: float, took_on_the_wall_s: float) -> str | None:
-        """How late an answer is; None if it is in time."""
-        clock_s = self._conditions.play_clock_s
-        if clock_s is None:
-            return None
-        clock = clock_of(self._arena.clock)
-        if took_s > clock_s:
-            took = f"{took_s:.2f} {clock.unit}"
-            return f"{took}, later than the play clock of {clock_s:g} s"
-        if clock is Clock.CPU and took_on_the_wall_s > backstop_s(clock_s):
-            return (
-                f"{took_on_the_wall_s:.0f} s on the wall, which is too long even for a play clock "
-                f"of {clock_s:g} {clock.unit}"
-            )
-        return None
+        return Answer(submitted, decision, late is None)
 
     def _tell_the_end(self) -> None:
         """Tell players that want to know how the match ended; what they do is not the match's."""
@@ -421,9 +339,9 @@ class _Match:
                 player.ended(news.move, news.percepts, goals[self._machine.roles[role]])
             except (Exception, SystemExit) as error:
                 name = self._machine.roles[role]
-                _log.warning("%s raised %s when told of the end", name, _shown(error))
+                _log.warning("%s raised %s when told of the end", name, shown_error(error))
 
-    def _executed(self, role: int, answer: _Answer | None) -> int:
+    def _executed(self, role: int, answer: Answer | None) -> int:
         """The move that is played: the one submitted, if it may be, else another legal one."""
         machine = self._machine
         if answer is not None and answer.may_count and answer.submitted is not None:
@@ -431,7 +349,7 @@ class _Match:
             if move is not None and is_legal(machine, self._state, role, np.array([move]))[0]:
                 return move
             self._fault(
-                role, "illegal", f"submitted {_clipped(answer.submitted)}, which is not legal"
+                role, "illegal", f"submitted {clipped(answer.submitted)}, which is not legal"
             )
         if answer is not None and self._conditions.replacement is Replacement.FIRST:
             return int(machine.legal(self._state, role)[0][0])
@@ -461,7 +379,7 @@ class _Match:
             turns=tuple(self._turns),
             goals=goals,
             states_visited=visited,
-            error=None if self._error is None else _one_line(self._error),
+            error=None if self._error is None else one_line(self._error),
             remote=None if self._remote is None else self._remote.side,
             times_s=tuple(self._times_s),
             rules=arena.program.source.text,
@@ -478,33 +396,3 @@ class _Match:
             self._error = self._error or str(error)
             return dict.fromkeys(roles)
         return dict(zip(roles, map(as_number, values), strict=True))
-
-
-def _was_replaced(turn: TurnRecord, role: str) -> bool:
-    """Whether a role's move was drawn instead of the one it asked for."""
-    if turn.submitted[role] != turn.joint_move[role]:
-        return True
-    return any(fault.role == role and fault.kind == "late" for fault in turn.faults)
-
-
-def _decision(answer: RemoteAnswer) -> Decision | None:
-    """What is known of how a remote player decided: the time it took."""
-    if answer.submitted is None:
-        return None
-    return Decision(answer.submitted, (), 0, False, 0, answer.seconds)
-
-
-def _clipped(move: str) -> str:
-    """A move that may come from anybody, on one line of bounded length."""
-    line = printable(move)
-    return line if len(line) <= MOST_SHOWN else f"{line[:MOST_SHOWN]}..."
-
-
-def _shown(error: BaseException) -> str:
-    if isinstance(error, RaisedApartError):
-        return _one_line(str(error))
-    return f"{type(error).__name__}: {_one_line(str(error))}"
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

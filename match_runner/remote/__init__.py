@@ -1,2 +1,6 @@
-"""Players elsewhere: what servers are like (`servers`), what is said (`wire`, `scrambling`), how it
-gets there (`post`, `host_names`), and all remote players of a match (`remote_players`)."""
+"""Players elsewhere, asked as a game server asks them.
+
+In come turns, out come moves and faults. Begin with `remote_players`, all of a match; `servers`
+says what servers are like, `wire` and `scrambling` what is said, `post` and `host_names` how it
+gets there.
+"""

@@ -11,8 +11,8 @@ from ggp.errors import ConfigError, GDLError, RemoteProtocolError
 from ggp.gdl import parse, parse_term, to_kif
 from ggp.gdl.program import Program
 from ggp.protocol.messages import WIRE_STYLES, Abort, Dialect, Message, Play, Start, Stop, WireStyle
-from ggp.protocol.printing import print_message
-from ggp.protocol.reading import parse_reply
+from ggp.protocol.texts.printing import print_message
+from ggp.protocol.texts.reading import parse_reply
 from match_runner.remote.scrambling import Scrambler, names_of
 from match_runner.remote.servers import Server
 

@@ -35,21 +35,21 @@ from ggp.machine import Limits
 from match_runner.options import place_options, read_place
 from match_runner.progress import progress
 from match_runner.reproduce.clock import CLOCK
-from match_runner.reproduce.figure3 import FIGURE_3
-from match_runner.reproduce.figure4 import FIGURE_4
-from match_runner.reproduce.figure5 import FIGURE_5
-from match_runner.reproduce.figure6 import CardFigure
 from match_runner.reproduce.figures import score_text
 from match_runner.reproduce.grid import Grid
-from match_runner.reproduce.kriegspiel import KRIEGSPIEL
-from match_runner.reproduce.kuhn_table import KuhnTable
-from match_runner.reproduce.others import LargerGames, Limitation
+from match_runner.reproduce.kriegspiel.experiment import KRIEGSPIEL
+from match_runner.reproduce.paper_003.figure6 import CardFigure
+from match_runner.reproduce.paper_003.kuhn_table import KuhnTable
+from match_runner.reproduce.paper_003.tree_figures import TREE_FIGURES
+from match_runner.reproduce.paper_004.figure3 import FIGURE_3
+from match_runner.reproduce.paper_004.figure4 import FIGURE_4
+from match_runner.reproduce.paper_004.figure5 import FIGURE_5
+from match_runner.reproduce.paper_004.others import LargerGames, Limitation
+from match_runner.reproduce.paper_004.tables import TABLE_1, TABLE_2
 from match_runner.reproduce.report import backends_text, begin_run, verdict, write_results
 from match_runner.reproduce.results import Experiment, Result, Settings, Tell
 from match_runner.reproduce.strength import STRENGTH
-from match_runner.reproduce.tables import TABLE_1, TABLE_2
-from match_runner.reproduce.tree_figures import TREE_FIGURES
-from match_runner.series.until_options import read_until, until_options
+from match_runner.series.commands.until_options import read_until, until_options
 from match_runner.workers.places import open_executor
 
 ALL, ALL_003, EVERYTHING = "all", "003", "everything"

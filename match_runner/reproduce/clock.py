@@ -18,7 +18,7 @@ from match_runner.reproduce.grid import (
     tally_of_cell,
 )
 from match_runner.reproduce.results import FEWEST_ROUNDS, Claim, Table
-from match_runner.series.intervals import interval_text, mean_of_means
+from match_runner.series.statistics.intervals import interval_text, mean_of_means
 
 GAMES = (
     "connect_four",

@@ -10,7 +10,7 @@ from pathlib import Path
 from ggp.gdl.normalize import load
 from ggp.gdl.program import Program
 from ggp.players import Decision
-from match_runner.match.referee import Conditions
+from match_runner.match.conditions import Conditions
 from match_runner.reproduce.results import Settings, Tell
 from match_runner.series.comparison import ComparisonSummary, summarize
 from match_runner.series.holding import Held, held_so_far, play_missing

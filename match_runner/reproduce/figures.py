@@ -16,7 +16,7 @@ from match_runner.reproduce.results import (
     StatesRow,
     Tell,
 )
-from match_runner.series.intervals import Interval, interval_text
+from match_runner.series.statistics.intervals import Interval, interval_text
 from match_runner.workers.executor import Executor
 
 EXACT, SAMPLED = "exact small sets (default)", "sampled (exact=0)"

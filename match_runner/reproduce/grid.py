@@ -27,7 +27,6 @@ from match_runner.reproduce.duels import (
     stored_duel,
 )
 from match_runner.reproduce.results import Chart, Claim, Panel, Point, Result, Settings, Table, Tell
-from match_runner.series.intervals import Interval, mean_interval
 from match_runner.series.outcomes import (
     ContestCounts,
     contests_by_round,
@@ -35,6 +34,7 @@ from match_runner.series.outcomes import (
     tally_of,
     whole_rounds,
 )
+from match_runner.series.statistics.intervals import Interval, mean_interval
 from match_runner.series.stopping import Until
 from match_runner.series.verdicts import DECIDED, SMALL, UNDECIDED, differences_of
 from match_runner.workers.executor import Executor

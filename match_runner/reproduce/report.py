@@ -20,7 +20,7 @@ from match_runner.reproduce.results import (
     Settings,
     StatesRow,
 )
-from match_runner.series.intervals import interval_text, methods_text
+from match_runner.series.statistics.intervals import interval_text, methods_text
 
 _SETTINGS = "settings.json"
 _OF_OLD = {"clock": str(Clock.WALL)}

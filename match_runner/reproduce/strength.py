@@ -18,8 +18,8 @@ from match_runner.reproduce.grid import (
     sign_of,
 )
 from match_runner.reproduce.results import FEWEST_ROUNDS, Claim, Panel, Table
-from match_runner.series.intervals import LEVEL, mean_of_means
 from match_runner.series.outcomes import contests_of, fault_counts, rounds_of
+from match_runner.series.statistics.intervals import LEVEL, mean_of_means
 from match_runner.tournament.ratings import Rating, rate
 from match_runner.tournament.standing_tables import faults_text, rating_text
 

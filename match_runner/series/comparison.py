@@ -11,7 +11,6 @@ from typing import Any
 from ggp.players import Decision
 from match_runner.series.equal_states import Budgets
 from match_runner.series.holding import Held
-from match_runner.series.intervals import Interval, mean_interval, methods_text
 from match_runner.series.outcomes import (
     ContestCounts,
     Effort,
@@ -27,6 +26,7 @@ from match_runner.series.outcomes import (
     whole_rounds,
 )
 from match_runner.series.plan import Series, SeriesGame, resampling_seed
+from match_runner.series.statistics.intervals import Interval, mean_interval, methods_text
 from match_runner.series.stopping import Ending
 from match_runner.series.verdicts import DIFFERENCES, Verdict, differences_of, judge
 

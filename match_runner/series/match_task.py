@@ -17,8 +17,9 @@ from ggp.machine.games import read_program
 from ggp.search.moves import random_moves
 from match_runner.match.apart import Patience
 from match_runner.match.apart_worker import MachineOrder
+from match_runner.match.conditions import Conditions
 from match_runner.match.records import MatchRecord
-from match_runner.match.referee import Conditions, play_match
+from match_runner.match.referee import play_match
 from match_runner.match.seats import Arena, build_machines, set_up
 from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, RemoteConditions
 from match_runner.workers.idle import num_kept

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from ggp.players import Decision
 from match_runner.match.records import Fault, MatchRecord
-from match_runner.series.intervals import Interval, mean_interval
 from match_runner.series.plan import PlannedMatch
+from match_runner.series.statistics.intervals import Interval, mean_interval
 
 
 @dataclass(frozen=True, slots=True)

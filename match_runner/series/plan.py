@@ -26,7 +26,7 @@ from ggp.gdl.program import RANDOM, Program
 from ggp.machine import Limits
 from ggp.players import PLAYERS, check_game, parse_spec, takes_states, with_option
 from ggp.seeds import check_seed
-from match_runner.match.referee import Conditions, seed_of_match
+from match_runner.match.conditions import Conditions, seed_of_match
 from match_runner.remote.post import is_address, parse_address
 from match_runner.remote.remote_players import check_clocks
 from match_runner.remote.wire import Wire
@@ -143,7 +143,7 @@ class PlannedMatch:
         kind: `PLAY` or `MEASURE`.
         number: among those of its game and kind, from 0.
         round: matches of one round share their seed.
-        seed: plays the match, see `match_runner.match.referee`.
+        seed: plays the match, see `match_runner.match.conditions`.
         seating: which player, as an index into `Series.names`, plays each free role.
     """
 

@@ -1,7 +1,8 @@
 """The table: matches in a browser, to watch, to look into and to take part in.
 
-The server (`server`, `guard`, `app`) holds matches (`hall`, `held_match`, `match_folder`) and tells
-browsers what happens (`events`). It never plays: worker processes do (`seating`, `frames`, `mind`,
-`lines`, `clerk`, `server_log`, `log_frames`), and talk to it over a socket (`link`). The page is in
-`static/`.
+In come requests of browsers (`requests`, within `offers`), out go pages and events. Begin with
+`hall`, which has all matches, under its `options`; `held_match` is one of them, `events` tells
+browsers what happens, `match_folder` and `shelf` are what is on disk. The server never plays:
+worker processes do (`clerk` gives them work). The rooms: `web` is the server, `seats` is what
+happens in worker processes; `cli` has the command.
 """

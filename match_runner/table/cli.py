@@ -108,16 +108,17 @@ def table(
     that is printed lets in whoever has it. Ends with Ctrl-C; matches go on when the command is
     given again.
     """
-    preload("ggp.players", "uvicorn", "starlette.applications", "match_runner.table.server")
+    preload("ggp.players", "uvicorn", "starlette.applications", "match_runner.table.web.server")
     from ggp.gdl.games import find_game
     from ggp.machine.spiel.games import is_spiel
-    from ggp.server.listening import listen
-    from match_runner.table.guard import Names
-    from match_runner.table.hall import Hall, TableOptions
-    from match_runner.table.link_opener import has_screen, open_link
+    from ggp.server.http.listening import listen
+    from match_runner.table.hall import Hall
     from match_runner.table.match_folder import usual_folder
     from match_runner.table.offers import Offers, read_offers
-    from match_runner.table.server import table_server
+    from match_runner.table.options import TableOptions
+    from match_runner.table.web.guard import Names
+    from match_runner.table.web.link_opener import has_screen, open_link
+    from match_runner.table.web.server import table_server
 
     if game is not None and not is_spiel(game):
         find_game(game)

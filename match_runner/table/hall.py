@@ -16,29 +16,25 @@ import tempfile
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ggp.errors import ConfigError, GGPError, MatchError
-from ggp.players.player import KnownTurn
-from ggp.server.settings import ServerLimits
+from match_runner.match.conditions import Conditions
 from match_runner.match.records import MatchRecord
-from match_runner.match.referee import Conditions
 from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import RemoteConditions
 from match_runner.table.clerk import Shown, check_match, read_rules, replay, replay_file, standings
 from match_runner.table.events import EventLog
-from match_runner.table.frames import Json
-from match_runner.table.guard import Names
 from match_runner.table.held_match import ALL, HeldMatch
-from match_runner.table.link import Exchange, Message
 from match_runner.table.match_folder import MatchFolder, Setup
-from match_runner.table.mind import MindTask, look_into
-from match_runner.table.offers import Offers
+from match_runner.table.options import TableOptions
 from match_runner.table.requests import MatchRequest
-from match_runner.table.seating import HUMAN, TableTask, play_at_table
+from match_runner.table.seats.frames import Json
+from match_runner.table.seats.link import Exchange, Message
+from match_runner.table.seats.mind import MindTask, look_into
+from match_runner.table.seats.seating import HUMAN, TableTask, play_at_table
 from match_runner.table.shelf import Shelf
 from match_runner.workers.executor import LocalPool, WorkerFailedError
 
@@ -62,31 +58,6 @@ LOBBY, NOBODY = "lobby", "nobody"
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class TableOptions:
-    """How a table is held.
-
-    Attributes:
-        folder: where matches are kept.
-        offers: what pages may name.
-        has_token: whether only those are let in who have the table's link.
-        names: what the server may be called.
-        jobs: matches without people that are played side by side.
-        open_minds: whether everybody may look into every mind at any time.
-        limits: on requests.
-        logs: folder of logs of `ggp serve` that are shown besides those in `folder`.
-    """
-
-    folder: Path
-    offers: Offers = field(default_factory=Offers)
-    has_token: bool = True
-    names: Names = field(default_factory=Names)
-    jobs: int = 1
-    open_minds: bool = False
-    limits: ServerLimits = field(default_factory=ServerLimits)
-    logs: Path | None = None
 
 
 class Hall:
@@ -218,7 +189,7 @@ class Hall:
         """Break a match off."""
         if not match.is_over:
             # First of all, so that it does not end by what its worker says of being interrupted.
-            self._finish(match, self._broken_off(match, "the match was ended"))
+            self._finish(match, self.folder.broken_off(match.setup, "the match was ended"))
             pool = self._own.get(match.setup.id)
             if pool is not None:
                 await asyncio.to_thread(pool.close)
@@ -308,16 +279,6 @@ class Hall:
             asked.cancel()
             self._exchange.forget(key)  # the worker stops when it has something to say
 
-    def turns_of(self, frames: list[str], role: str, turn: int) -> tuple[KnownTurn, ...]:
-        """What a role did and saw before it decided in a turn."""
-        each = [json.loads(text) for text in frames[1 : turn + 1]]
-        # The log of a server may not tell all of it.
-        seen = [frame["percepts"].get(role) for frame in each]
-        return tuple(
-            KnownTurn(frame["moves"].get(role), None if saw is None else tuple(saw))
-            for frame, saw in zip(each, seen, strict=True)
-        )
-
     # ---------------------------------------------------------------- private
 
     def _hold(self, setup: Setup, status: str = "waiting") -> HeldMatch:
@@ -338,11 +299,11 @@ class Hall:
         try:
             specs = self._specs_of(setup.players)
         except ConfigError as error:  # it was offered when the match began
-            self._finish(match, self._broken_off(match, str(error)))
+            self._finish(match, self.folder.broken_off(match.setup, str(error)))
             return
         if earlier and any(map(is_address, specs.values())):
             text = "the server was ended, and players elsewhere cannot go on"
-            self._finish(match, self._broken_off(match, text))
+            self._finish(match, self.folder.broken_off(match.setup, text))
             return
         pool = self._players
         if match.people:
@@ -365,7 +326,7 @@ class Hall:
             record = await self._ask(pool, play_at_table, task)
             await self._exchange.all_heard(match.line_key)
         except GGPError as error:
-            record = self._broken_off(match, str(error))
+            record = self.folder.broken_off(match.setup, str(error))
         finally:
             self._own.pop(setup.id, None)
             if match.people:
@@ -391,25 +352,6 @@ class Hall:
         match.ended(self.folder.finish(setup, record))
         self._announce(match)
         asyncio.get_running_loop().call_later(LINGER_S, match.forget)
-
-    def _broken_off(self, match: HeldMatch, why: str) -> MatchRecord:
-        """The record of a match that ended before the game was over."""
-        setup = match.setup
-        turns = self.folder.turns(setup.id)
-        return MatchRecord(
-            game=setup.game,
-            digest="",
-            backend="",
-            seed=setup.seed,
-            play_clock_s=setup.play_clock_s,
-            roles=setup.roles,
-            players=setup.players,
-            turns=turns,
-            goals=dict.fromkeys(setup.roles),
-            states_visited=dict.fromkeys(setup.roles, 0),
-            error=why,
-            rules=setup.rules,
-        )
 
     def _specs_of(self, players: Mapping[str, str]) -> dict[str, str]:
         """What plays, by role, of what a page has named."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from match_runner.table.events import EventLog
 from match_runner.table.match_folder import Setup
-from match_runner.table.seating import HUMAN
+from match_runner.table.seats.seating import HUMAN
 
 ALL, BOARD = "all", "board"
 """Audiences; seats are `seat:ROLE`."""

@@ -163,6 +163,23 @@ class MatchFolder:
         """
         return _read(self._matches / match / "record.json", record_from_json)
 
+    def broken_off(self, setup: Setup, why: str) -> MatchRecord:
+        """The record of a match that ended before the game was over."""
+        return MatchRecord(
+            game=setup.game,
+            digest="",
+            backend="",
+            seed=setup.seed,
+            play_clock_s=setup.play_clock_s,
+            roles=setup.roles,
+            players=setup.players,
+            turns=self.turns(setup.id),
+            goals=dict.fromkeys(setup.roles),
+            states_visited=dict.fromkeys(setup.roles, 0),
+            error=why,
+            rules=setup.rules,
+        )
+
     def turns(self, match: str) -> tuple[TurnRecord, ...]:
         """The turns that were written down of a match that is not over."""
         path = self._matches / match / "turns.jsonl"

@@ -9,7 +9,7 @@ from typing import Any
 from ggp.errors import ConfigError
 from ggp.protocol.messages import MAX_CLOCK_S
 from match_runner.options import MAX_PAUSE_S
-from match_runner.table.seating import HUMAN
+from match_runner.table.seats.seating import HUMAN
 
 MOST_MATCHES = 100
 """That are asked for at once."""

@@ -31,8 +31,8 @@ from match_runner.series.holding import Held
 from match_runner.series.match_task import machines_of, order_of, rehearse
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import Series, plan_all
-from match_runner.table.frames import Artist
-from match_runner.table.knowledge import Knowledge
+from match_runner.table.seats.frames import Artist
+from match_runner.table.seats.knowledge import Knowledge
 from match_runner.terminal.person import Person
 from match_runner.terminal.screen import Screen
 

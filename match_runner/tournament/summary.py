@@ -8,7 +8,6 @@ from typing import Any
 
 from ggp.clocks import Clock
 from match_runner.series.holding import Held
-from match_runner.series.intervals import Interval, mean_interval
 from match_runner.series.outcomes import (
     ContestCounts,
     Played,
@@ -21,6 +20,7 @@ from match_runner.series.outcomes import (
     tally_of,
 )
 from match_runner.series.plan import Series, resampling_seed
+from match_runner.series.statistics.intervals import Interval, mean_interval
 from match_runner.tournament.ratings import Rating, rate
 
 

@@ -1,6 +1,7 @@
 """Where functions are called: in this process, in processes of this machine, on a Dask cluster.
 
-`executor` has the protocol; `local`, `cluster` and `inline` are the places, `process` the far
-side of `local`; `places` chooses by the options of a command; `tries` calls a function for many
-tasks, and again where a worker crashed; `idle` keeps processes for those who come next.
+In come functions and tasks, out come results. Begin with `executor`, which has the protocol and
+the pool of local processes, whose far side is `process`. `inline` and `cluster` are other places;
+`places` chooses by the options of a command, `tries` calls a function for many tasks, and again
+where a worker crashed, and `idle` keeps processes for those who come next.
 """

@@ -41,7 +41,7 @@ def serve() -> None:
     # The parent has shown the warnings of a game, or will show an error instead. But it does not
     # know that machine code has to be compiled.
     logging.getLogger("ggp").setLevel(logging.ERROR)
-    logging.getLogger("ggp.machine.jit").setLevel(NOTE)
+    logging.getLogger("ggp.machine.compiling.jit").setLevel(NOTE)
     with os.fdopen(os.dup(0), "rb") as questions, children.own_answers() as answers:
         with open(os.devnull, "rb") as nothing:
             os.dup2(nothing.fileno(), 0)  # nobody else may read questions, as Prolog would

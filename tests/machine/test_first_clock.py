@@ -10,13 +10,14 @@ from ggp.errors import BackendUnavailableError, ReasonerLimitError
 from ggp.gdl import parse
 from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import Program
-from ggp.machine import Limits, Machine, build, jit
+from ggp.machine import Limits, Machine, build
 from ggp.machine.build import build_by_the_first_clock
+from ggp.machine.compiling import jit
 from ggp.machine.propnet.build import circuits
 from ggp.machine.propnet.build.cache import DiskCache
 from ggp.machine.propnet.build.circuit_file import Built
-from ggp.machine.propnet.build.forecast import Forecast
-from ggp.machine.relational import compile
+from ggp.machine.propnet.build.ground_rules.forecast import Forecast
+from ggp.machine.relational.ops import compile
 from tests.support.hopeless import poker
 
 WITHOUT_CIRCUIT = ("prolog", "relational")

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from ggp.errors import MachineError
-from ggp.machine import forks, jit
+from ggp.machine import forks
+from ggp.machine.compiling import jit
 from ggp.machine.forks import processes_for, shared
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
-from ggp.machine import kernel_version
+from ggp.machine.compiling import kernel_version
 from ggp.machine.propnet.build import version
 from tests.support.code_read import Name, decorated, module_of, names_read, tree_of
 from tests.support.games import REPOSITORY
@@ -16,10 +15,10 @@ PACKAGE = REPOSITORY / "ggp"
 KERNEL_MAKERS = {"kernel", "inlined", "by_reference"}
 
 COMPILERS = {
-    "ggp.machine.jit",
-    "ggp.machine.kernel_compiler",
-    "ggp.machine.records",
-    "ggp.machine.propnet.play.vector_code",
+    "ggp.machine.compiling.jit",
+    "ggp.machine.compiling.kernel_compiler",
+    "ggp.machine.compiling.records",
+    "ggp.machine.propnet.play.kernels.vector_code",
 }
 """What compiles kernels: no kernel names it."""
 
@@ -29,7 +28,7 @@ ONLY_LIMITS = {"ggp.errors", "ggp.machine.base", "ggp.machine.propnet.build.chil
 ONLY_COMPILE = COMPILERS | {
     "ggp.libraries",
     "ggp.notes",
-    "ggp.machine.kernel_version",
+    "ggp.machine.compiling.kernel_version",
 }
 """These have the kernels of makers of circuits compiled: what they compute is said elsewhere."""
 
@@ -63,13 +62,10 @@ def tells_numba(module: str) -> bool:
 
 
 def test_the_version_of_kernels_is_that_of_the_files_they_read() -> None:
-    modules = modules_with("ggp.machine.jit")
+    modules = modules_with("ggp.machine.compiling.jit")
     kernels = [each for module in modules for each in decorated(module, KERNEL_MAKERS)]
     assert len(kernels) > 100
-    known = {
-        module_of(Path(kernel_version.__file__).parent / f"{name}.py")
-        for name in kernel_version.FILES
-    }
+    known = {module_of(PACKAGE / f"{name}.py") for name in kernel_version.FILES}
     assert known == modules_of(names_read(kernels, by_kernels=True)) | COMPILERS
 
 
@@ -81,7 +77,7 @@ def test_every_module_that_compiles_is_known() -> None:
 
 def test_kernels_are_made_by_decorators_only() -> None:
     """For those are found."""
-    for module in modules_with("ggp.machine.jit"):
+    for module in modules_with("ggp.machine.compiling.jit"):
         for node in nodes_of(module):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 assert node.func.id not in KERNEL_MAKERS, module
@@ -91,7 +87,7 @@ def test_the_version_of_circuits_is_that_of_the_files_that_make_them() -> None:
     read = modules_of(names_read([Name("ggp.machine.propnet.build.circuits", "make")]))
     files = {module_of(PACKAGE / f"{name}.py") for name in version.FILES}
     folders = {
-        module_of(path) for folder in version.FOLDERS for path in (PACKAGE / folder).glob("*.py")
+        module_of(path) for folder in version.FOLDERS for path in (PACKAGE / folder).rglob("*.py")
     }
     assert files <= read
     assert read <= files | folders | ONLY_LIMITS | ONLY_COMPILE

@@ -12,7 +12,8 @@ from tests.support.games import REPOSITORY
 FACTS = """
 import sys
 from ggp.gdl.normalize import load
-from ggp.machine import build_machine, jit
+from ggp.machine import build_machine
+from ggp.machine.compiling import jit
 
 machine = build_machine(load("tic_tac_toe"), "propnet")
 start = machine.initial(1)
@@ -33,7 +34,8 @@ class Watch:
 closed = set()
 sys.meta_path.insert(0, Watch)
 from ggp.gdl.normalize import load
-from ggp.machine import build_machine, jit
+from ggp.machine import build_machine
+from ggp.machine.compiling import jit
 
 machine = build_machine(load("tic_tac_toe"), "propnet")
 machine.playout(machine.initial(1), np.random.default_rng(1), 10)
@@ -46,7 +48,8 @@ print(*(each.__name__ for each in jit._kernels if each._compiled))
 DECISION = """
 import numpy as np
 from ggp.gdl.normalize import load
-from ggp.machine import build_machine, jit
+from ggp.machine import build_machine
+from ggp.machine.compiling import jit
 from ggp.players import make_player, parse_spec
 
 machine = build_machine(load("krieg_tic_tac_toe"), "propnet")

@@ -15,7 +15,7 @@ from ggp.errors import MachineError
 from ggp.machine.abilities import Matcher, StateWriter
 from ggp.machine.base import IntArray, Machine, States
 from ggp.machine.games import load_program
-from ggp.machine.percept_table import PerceptTable
+from ggp.machine.percepts.percept_table import PerceptTable
 from tests.support.games import build_here, machine_of_game
 
 THREADS = 8
@@ -83,7 +83,7 @@ def at_once(work: Callable[[int], object]) -> list[object]:
 def test_threads_are_told_what_one_is_told(
     game: str, lanes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ggp.machine.jit.SPARED_STEPS", -1)  # as when a clock may run
+    monkeypatch.setattr("ggp.machine.compiling.jit.SPARED_STEPS", -1)  # as when a clock may run
     machine = machine_of_game(game, "propnet")
     line = on_a_line(machine, 1, 4, lanes)
     expected = [told(machine, asked) for asked in line]

@@ -21,8 +21,9 @@ from match_runner.cli import main
 from match_runner.match import apart
 from match_runner.match.apart import Patience
 from match_runner.match.apart_worker import MachineOrder
+from match_runner.match.conditions import Conditions
 from match_runner.match.records import MatchRecord
-from match_runner.match.referee import Conditions, play_match
+from match_runner.match.referee import play_match
 from match_runner.match.seats import set_up
 from match_runner.remote.remote_players import RemoteConditions
 from match_runner.series.match_task import MatchTask, play

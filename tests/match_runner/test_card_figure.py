@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from matplotlib.image import imread
 
-from match_runner.reproduce import cli, figure6, tree_cells
-from match_runner.reproduce.card_deals import GRAND, HEARTS, KINDS, NULL, SUIT, draw_deal
-from match_runner.reproduce.card_walks import (
+from match_runner.reproduce import cli
+from match_runner.reproduce.paper_003 import figure6, tree_cells
+from match_runner.reproduce.paper_003.card_deals import GRAND, HEARTS, KINDS, NULL, SUIT, draw_deal
+from match_runner.reproduce.paper_003.card_walks import (
     DealProperties,
     Deals,
     measure_deals,
@@ -20,7 +21,7 @@ from match_runner.reproduce.card_walks import (
     pre_terminal_ends,
     shares_left,
 )
-from match_runner.reproduce.figure6 import CardFigure
+from match_runner.reproduce.paper_003.figure6 import CardFigure
 from match_runner.reproduce.plots import draw
 from match_runner.workers.inline import InlineExecutor
 from tests.match_runner.test_reproduce_trees import settings, stub

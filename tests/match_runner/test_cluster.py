@@ -16,7 +16,7 @@ import pytest
 from ggp.console import setup_logging
 from ggp.errors import ConfigError, MatchError
 from ggp.machine import Limits
-from match_runner.match.referee import Conditions
+from match_runner.match.conditions import Conditions
 from match_runner.series.match_task import MatchTask, play
 from match_runner.series.outcomes import Played
 from match_runner.series.runner import run_series

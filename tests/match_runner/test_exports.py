@@ -14,12 +14,13 @@ from click.testing import CliRunner, Result
 
 from ggp.gdl import Compound, parse_term
 from ggp.gdl.normalize import load
-from ggp.server.match_log import LOG_FULL, MatchLog
+from ggp.server.records.match_log import LOG_FULL, MatchLog
 from match_runner.cli import main
+from match_runner.match.conditions import Conditions
 from match_runner.match.exports import DOCTYPE, EXPORTS, dresden_xml, tiltyard_json
 from match_runner.match.record_files import write_record
 from match_runner.match.records import MatchRecord, RemoteSide
-from match_runner.match.referee import Conditions, play_match
+from match_runner.match.referee import play_match
 from match_runner.match.replay import check_record
 from tests.match_runner.support import Script, arena_of, script_arena
 from tests.support.games import MODEST_GAMES

@@ -24,14 +24,7 @@ from ggp.players import parse_spec
 from ggp.players.search_player import Rescue
 from match_runner.cli import main
 from match_runner.match.records import MatchRecord
-from match_runner.reproduce import (
-    cli,
-    clock,
-    kriegspiel,
-    kriegspiel_cells,
-    kriegspiel_charts,
-    strength,
-)
+from match_runner.reproduce import cli, clock, strength
 from match_runner.reproduce.duels import Duel, play_duel, stored_duel
 from match_runner.reproduce.grid import (
     Grid,
@@ -40,6 +33,9 @@ from match_runner.reproduce.grid import (
     shares_of,
     sign_of,
 )
+from match_runner.reproduce.kriegspiel import cells as kriegspiel_cells
+from match_runner.reproduce.kriegspiel import charts as kriegspiel_charts
+from match_runner.reproduce.kriegspiel import experiment as kriegspiel
 from match_runner.reproduce.plots import draw_chart
 from match_runner.reproduce.results import Claim, Settings
 from match_runner.reproduce.results import Result as Made

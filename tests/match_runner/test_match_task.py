@@ -17,7 +17,7 @@ from ggp.machine.games import load_program
 from ggp.players.belief_player import Choice
 from ggp.players.first_legal import FirstLegal
 from ggp.search.anytime import Deadline
-from match_runner.match.referee import Conditions
+from match_runner.match.conditions import Conditions
 from match_runner.match.seats import set_up
 from match_runner.series import match_task
 from match_runner.series.match_task import MatchTask, _rehearsed, play, rehearse

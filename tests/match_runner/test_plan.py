@@ -10,7 +10,7 @@ import pytest
 
 from ggp.errors import ConfigError
 from ggp.gdl.normalize import load
-from match_runner.match.referee import Conditions
+from match_runner.match.conditions import Conditions
 from match_runner.series.plan import (
     MEASURED_ROUNDS,
     Series,

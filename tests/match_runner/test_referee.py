@@ -13,9 +13,10 @@ from ggp.clocks import cpu_seconds
 from ggp.gdl.normalize import load
 from ggp.players import Decision
 from ggp.search.anytime import Deadline
-from match_runner.match import referee
+from match_runner.match import conditions
+from match_runner.match.conditions import Conditions, stream
 from match_runner.match.records import Fault, MatchRecord
-from match_runner.match.referee import Conditions, play_match, stream
+from match_runner.match.referee import play_match
 from match_runner.match.seats import Arena, Seat
 from tests.match_runner.support import Clock, Script, arena_of, script_arena, scripted_arena
 from tests.support.games import machine_of_game, machine_of_rules
@@ -297,7 +298,7 @@ def test_on_cpu_time_an_answer_may_come_late_on_the_wall_within_reason(
 
     # Of CPU time it has far more than it can use.
     assert not cpu_match(Sleeper(["noop", "ask", "(cut red)"]), 20.0).faults
-    monkeypatch.setattr(referee, "backstop_s", lambda seconds: 0.01)
+    monkeypatch.setattr(conditions, "backstop_s", lambda seconds: 0.01)
     first, *_ = cpu_match(Sleeper(["noop", "ask", "(cut red)"]), 20.0).faults
     assert first.kind == "late"
     assert "s on the wall, which is too long even for a play clock of 20 s of CPU time" in str(

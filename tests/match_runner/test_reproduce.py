@@ -17,17 +17,18 @@ from matplotlib.image import imread
 
 from ggp.errors import MatchError
 from match_runner.cli import main
-from match_runner.reproduce import cli, figures, theory
-from match_runner.reproduce.figure3 import FIGURE_3
-from match_runner.reproduce.figure4 import FIGURE_4
-from match_runner.reproduce.figure5 import FIGURE_5
+from match_runner.reproduce import cli, figures
 from match_runner.reproduce.figures import EXACT, PROMPT, SAMPLED, Figure
-from match_runner.reproduce.others import Limitation
+from match_runner.reproduce.paper_004 import theory
+from match_runner.reproduce.paper_004.figure3 import FIGURE_3
+from match_runner.reproduce.paper_004.figure4 import FIGURE_4
+from match_runner.reproduce.paper_004.figure5 import FIGURE_5
+from match_runner.reproduce.paper_004.others import Limitation
+from match_runner.reproduce.paper_004.tables import TABLE_1, TABLE_2
 from match_runner.reproduce.report import write_results
 from match_runner.reproduce.results import Experiment, Point, Settings
 from match_runner.reproduce.results import Result as Made
-from match_runner.reproduce.tables import TABLE_1, TABLE_2
-from match_runner.series.intervals import STUDENT, Interval
+from match_runner.series.statistics.intervals import STUDENT, Interval
 from match_runner.workers.executor import WorkerCrashError
 from match_runner.workers.inline import InlineExecutor
 

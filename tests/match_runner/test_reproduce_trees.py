@@ -15,11 +15,19 @@ from matplotlib.image import imread
 
 from ggp.errors import ConfigError
 from match_runner.cli import main
-from match_runner.reproduce import cli, tree_cells, tree_figures
-from match_runner.reproduce.kuhn_table import KuhnTable
+from match_runner.reproduce import cli
+from match_runner.reproduce.paper_003 import tree_cells, tree_figures
+from match_runner.reproduce.paper_003.kuhn_table import KuhnTable
+from match_runner.reproduce.paper_003.tree_cells import (
+    FILE,
+    Cell,
+    Trees,
+    TreeScores,
+    measure,
+    measure_cells,
+)
+from match_runner.reproduce.paper_003.tree_figures import TREE_FIGURES
 from match_runner.reproduce.results import Result, Settings
-from match_runner.reproduce.tree_cells import FILE, Cell, Trees, TreeScores, measure, measure_cells
-from match_runner.reproduce.tree_figures import TREE_FIGURES
 from match_runner.workers.inline import InlineExecutor
 
 

@@ -9,7 +9,7 @@ from ggp.gdl.normalize import load
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match
 from match_runner.match.seats import read_players, set_up
-from match_runner.series.play import PlaySummary, series_of_roles, summarize
+from match_runner.series.commands.play import PlaySummary, series_of_roles, summarize
 from tests.match_runner.comparisons import held
 from tests.match_runner.support import arena_of, timeless
 

@@ -26,8 +26,8 @@ from match_runner.reproduce.results import Settings
 from match_runner.series import holding
 from match_runner.series.comparison import ComparisonSummary, summarize
 from match_runner.series.holding import held_so_far
-from match_runner.series.intervals import BETTING, FIXED, FIXED_ROUNDS
 from match_runner.series.plan import Series, plan_all
+from match_runner.series.statistics.intervals import BETTING, FIXED, FIXED_ROUNDS
 from match_runner.series.stopping import FORECAST_ROUNDS, Forecast, Until
 from match_runner.series.store import FILE, open_store
 from match_runner.series.verdicts import (

@@ -12,8 +12,8 @@ from ggp.machine import Machine, role_index
 from ggp.players import PLAYERS, BeliefPlayer, Decision, SearchPlayer, make_player, parse_spec
 from ggp.players.choose_move import ChooseMove
 from ggp.search.anytime import Deadline
-from ggp.search.layer_limits import CountLimit, DepthLimit
-from ggp.search.world_search import WorldSearch
+from ggp.search.worlds.layer_limits import CountLimit, DepthLimit
+from ggp.search.worlds.world_search import WorldSearch
 from tests.support.games import machine_of_game
 
 SAMPLED = ["los", "aos", "aosp", "hs"]

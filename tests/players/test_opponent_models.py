@@ -22,8 +22,9 @@ from ggp.belief.strategies import (
 from ggp.errors import ConfigError
 from ggp.machine.base import Ragged
 from ggp.players import SearchPlayer, make_player, parse_spec
-from ggp.search.opponent_models import CALL, RAISE, Prospects, banded, fitted
-from match_runner.match.referee import Conditions, play_match
+from ggp.search.nested.opponent_models import CALL, RAISE, Prospects, banded, fitted
+from match_runner.match.conditions import Conditions
+from match_runner.match.referee import play_match
 from tests.match_runner.support import arena_of
 from tests.support.commands import json_of
 from tests.support.games import machine_of_game

@@ -11,8 +11,8 @@ from ggp.cli import main as ggp_main
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_game
 from ggp.players import parse_spec, takes_states
-from ggp.server import worker_match
-from ggp.server.orders import Answer, MoveReport, Setup, Think
+from ggp.server.workers import worker_match
+from ggp.server.workers.orders import Answer, MoveReport, Setup, Think
 from match_runner.cli import main
 from match_runner.series.plan import with_states
 from tests.support.commands import run as run_ggp

@@ -25,12 +25,12 @@ from ggp.protocol.messages import (
     Start,
     Stop,
 )
-from ggp.protocol.printing import info_reply, print_message
 from ggp.protocol.questions import Ask
-from ggp.protocol.reading import parse_reply
 from ggp.protocol.receipts import Receipt
 from ggp.protocol.session import MAX_SILENCE_S, MAX_UNPLAYED_S
 from ggp.protocol.sessions import MAX_REMEMBERED
+from ggp.protocol.texts.printing import info_reply, print_message
+from ggp.protocol.texts.reading import parse_reply
 from ggp.protocol.turns import PathTurn
 from tests.protocol.doubles import LocalWorker, Referee
 

@@ -14,7 +14,6 @@ from ggp.errors import LocalProtocolError, ProtocolError, RemoteProtocolError
 from ggp.gdl import find_game, parse, parse_term, to_kif
 from ggp.gdl.normalize import normalize
 from ggp.gdl.terms import CONNECTIVES, Compound, Symbol, Term
-from ggp.protocol.forms import MessageLimits
 from ggp.protocol.messages import (
     MAX_CLOCK_S,
     MAX_TURN,
@@ -30,9 +29,10 @@ from ggp.protocol.messages import (
     Stop,
     WireStyle,
 )
-from ggp.protocol.printing import info_reply, print_message
-from ggp.protocol.reading import parse_message, parse_reply
-from ggp.protocol.spelling import canonical, outline
+from ggp.protocol.texts.forms import MessageLimits
+from ggp.protocol.texts.printing import info_reply, print_message
+from ggp.protocol.texts.reading import parse_message, parse_reply
+from ggp.protocol.texts.spelling import canonical, outline
 from tests.gdl.strategies import names
 from tests.protocol.doubles import on_one_line
 from tests.support.games import GAMES

@@ -6,8 +6,8 @@ import pytest
 
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.places import LONG_CLOCKS_S, MAX_WAITING, MAX_WAITING_CHARS, MOST_HELD_S
-from ggp.protocol.reading import read_text
 from ggp.protocol.receipts import Receipt
+from ggp.protocol.texts.reading import read_text
 from ggp.protocol.turns import PathTurn
 
 RULES = "(role white) (role black) (<= (legal ?p ?m) (true ?m)) (<= (goal ?p 5) (true x))"

@@ -12,10 +12,10 @@ import pytest
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_companion
 from ggp.machine.base import BoolArray
-from ggp.machine.propnet.play.packed import Packed, pack_rows
+from ggp.machine.propnet.play.kernels.packed import Packed, pack_rows
 from ggp.players import make_player, parse_spec
 from ggp.players.evaluations import evaluation_of, read_terms
-from ggp.search.board_values import BoardTerms, BoardValues
+from ggp.search.boards.board_values import BoardTerms, BoardValues
 from tests.support.games import machine_of_game, machine_of_rules
 
 KS = read_terms(find_companion("kriegspiel", ".toml"))

@@ -13,14 +13,14 @@ import pytest
 from ggp.belief import Bags, HyperPlaySampler, PathTree
 from ggp.machine import Machine, role_index
 from ggp.machine.base import BoolArray, FloatArray, IntArray, States
-from ggp.search import information_sets
 from ggp.search.anytime import Deadline, OutOfTime
-from ggp.search.information_sets import InformationSetSearch, TooLarge
+from ggp.search.information_sets import set_search as information_sets
+from ggp.search.information_sets.set_search import InformationSetSearch, TooLarge
+from ggp.search.information_sets.set_values import Leaf
 from ggp.search.joint_moves import joint_moves
 from ggp.search.moves import random_moves
 from ggp.search.playouts import PlayoutSearch
 from ggp.search.refusals import refused_tries
-from ggp.search.set_values import Leaf
 from tests.search.set_reference import Kind, Reference, Rules
 from tests.support.enumeration import Path, one, random_paths
 from tests.support.games import machine_of_game, machine_of_rules

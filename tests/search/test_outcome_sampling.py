@@ -7,12 +7,12 @@ import pytest
 
 from ggp.belief import HyperPlaySampler, PathTree
 from ggp.machine import Machine
-from ggp.search.growth_kernels import new_action, new_node
-from ggp.search.outcome_sampling import Matching, OutcomeSampling
-from ggp.search.paths_tree import PathsTree
-from ggp.search.regret_kernels import learn_regrets, match_regrets, relative_shares
-from ggp.search.tree_search import Elsewhere
-from ggp.search.tree_tables import RECORDS, Nodes, Wave, matching, new_nodes, new_wave
+from ggp.search.trees.growth_kernels import new_action, new_node
+from ggp.search.trees.outcome_sampling import Matching, OutcomeSampling
+from ggp.search.trees.paths_tree import PathsTree
+from ggp.search.trees.regret_kernels import learn_regrets, match_regrets, relative_shares
+from ggp.search.trees.tree_search import Elsewhere
+from ggp.search.trees.tree_tables import RECORDS, Nodes, Wave, matching, new_nodes, new_wave
 from tests.support.games import machine_of_game, machine_of_rules
 
 PENNIES = """

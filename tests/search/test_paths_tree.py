@@ -11,12 +11,13 @@ import pytest
 from ggp.belief import HyperPlaySampler, PathTree
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, IntArray, States
-from ggp.search import paths_tree
 from ggp.search.anytime import Deadline, OutOfTime
-from ggp.search.paths_tree import KEEP, PathsTree, Settings
-from ggp.search.tree_search import TreeSearch
-from ggp.search.tree_tables import ACTIONS, LARGE, wider
-from ggp.search.waves import Roots
+from ggp.search.trees import paths_tree
+from ggp.search.trees.paths_tree import PathsTree
+from ggp.search.trees.settings import KEEP, Settings
+from ggp.search.trees.tree_search import TreeSearch
+from ggp.search.trees.tree_tables import ACTIONS, LARGE, wider
+from ggp.search.trees.waves import Roots
 from tests.search.slow_tree import SlowTree, leaf
 from tests.support.games import machine_of_game, machine_of_rules
 

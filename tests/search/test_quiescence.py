@@ -16,12 +16,12 @@ from ggp.machine import Machine
 from ggp.machine.base import States
 from ggp.players.evaluations import evaluation_of, read_terms
 from ggp.search.anytime import Deadline, OutOfTime
-from ggp.search.board_search import BoardSearch
-from ggp.search.board_values import BoardTerms, BoardValues
-from ggp.search.floors import value_open
-from ggp.search.layer_limits import CountLimit, DepthLimit
-from ggp.search.quiescence import Quiescence
-from ggp.search.worlds import Worlds
+from ggp.search.boards.board_search import BoardSearch
+from ggp.search.boards.board_values import BoardTerms, BoardValues
+from ggp.search.boards.floors import value_open
+from ggp.search.boards.quiescence import Quiescence
+from ggp.search.worlds.clairvoyant import Worlds
+from ggp.search.worlds.layer_limits import CountLimit, DepthLimit
 from tests.games.chess_umpires import text_of
 from tests.search.chess_reference import by_move, kriegspiel, quiet
 from tests.support.games import machine_of_game

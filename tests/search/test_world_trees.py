@@ -8,9 +8,9 @@ import pytest
 from ggp.belief import Bags, HyperPlaySampler, PathTree
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN
-from ggp.search.paths_tree import Settings
-from ggp.search.world_trees import WorldTrees, WorldTreeSearch
-from ggp.search.worlds import clairvoyant_values
+from ggp.search.trees.settings import Settings
+from ggp.search.worlds.clairvoyant import clairvoyant_values
+from ggp.search.worlds.world_trees import WorldTrees, WorldTreeSearch
 from tests.players.test_players import HIDDEN_BIT
 from tests.support.games import machine_of_game, machine_of_rules
 

@@ -14,10 +14,10 @@ from ggp.machine import Machine
 from ggp.machine.base import FloatArray, IntArray, Ragged, States
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.budgets import run_search
-from ggp.search.layer_limits import CostLimit, CountLimit
 from ggp.search.playouts import PlayoutSearch
-from ggp.search.world_search import WorldSearch
-from ggp.search.worlds import ClairvoyantValues, Worlds, clairvoyant_values, table_of
+from ggp.search.worlds.clairvoyant import ClairvoyantValues, Worlds, clairvoyant_values, table_of
+from ggp.search.worlds.layer_limits import CostLimit, CountLimit
+from ggp.search.worlds.world_search import WorldSearch
 from tests.support.clairvoyant import TWO_AT_ONCE, Recursion, random_rules, reached
 from tests.support.games import machine_of_game, machine_of_rules
 

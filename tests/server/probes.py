@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ggp.server import calls, sandbox
+from ggp.server.confinement import calls, sandbox
 
 MEMORY_BYTES = 1 << 30
 SHARED_BYTES = 400 << 20
@@ -168,7 +168,7 @@ def _of_limits(places: Places) -> list[Probe]:
 
 
 def _of_files(places: Places) -> list[Probe]:
-    outside, code = Path(places.outside), Path(sandbox.__file__).parents[1]
+    outside, code = Path(places.outside), Path(sandbox.__file__).parents[2]
     read = "no reading of other files"
     secret = f"{places.home}/secret"
     denied_reading = {

@@ -13,9 +13,9 @@ import pytest
 from ggp.players import Decision
 from ggp.protocol.turns import PathTurn
 from ggp.search.anytime import Deadline
-from ggp.server import worker_match
-from ggp.server.orders import Answer, MoveReport, Think
 from ggp.server.settings import HostOptions
+from ggp.server.workers import worker_match
+from ggp.server.workers.orders import Answer, MoveReport, Think
 from tests.players.test_depletion import HAYSTACK
 from tests.server.live import LiveServer, live_server, start
 from tests.server.test_worker import Heard, setup, with_worker

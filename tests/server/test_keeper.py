@@ -13,8 +13,8 @@ import pytest
 
 from ggp import children
 from ggp.protocol.messages import WIRE_STYLES
-from ggp.protocol.printing import print_message
-from ggp.server.custody import MAX_CHARS, Custody, Shelf
+from ggp.protocol.texts.printing import print_message
+from ggp.server.http.custody import MAX_CHARS, Custody, Shelf
 from tests.protocol.doubles import Referee
 from tests.server.live import GUESSING, events, eventually, read_reply, request, start
 from tests.server.test_server import is_alive, serve
@@ -97,7 +97,7 @@ def test_server_that_is_told_to_end_is_not_started_again() -> None:
 )
 def test_server_that_dies_again_and_again_is_given_up(how: str, told: str) -> None:
     program = (
-        "from ggp.console import guarded; import os; from ggp.server.keeper import stay_up; "
+        "from ggp.console import guarded; import os; from ggp.server.http.keeper import stay_up; "
         f"guarded(stay_up)(); os.{how}"
     )
     process = commands.start("-c", program)

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 import ggp.machine
-from ggp.server import kernels
+from ggp.server.workers import kernels
 from tests.support import commands
 
 SERVE = """
 import time
-from ggp.server import kernels
+from ggp.server.workers import kernels
 {changes}
 from ggp.launch import launch
 import sys
@@ -92,7 +92,7 @@ def test_what_was_compiled_is_noted_for_the_same_player(
     }
     assert kernels.are_cached("hyperplay2:n=4", "auto")
     assert not kernels.are_cached("random", "auto")
-    assert {"ggp.server.worker_match", "ggp.search.trials"} <= {
+    assert {"ggp.server.workers.worker_match", "ggp.search.trials"} <= {
         *kernels.modules_of("hyperplay2:n=4", "auto")
     }
     removed = [*map(str, files), str(tmp_path / "removed.nbi")]

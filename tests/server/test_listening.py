@@ -18,9 +18,9 @@ import pytest
 import ggp.server
 from ggp import children
 from ggp.errors import ConfigError
-from ggp.server import listening, service
-from ggp.server.connection import waited_s
-from ggp.server.listening import BACKLOG
+from ggp.server.http import listening, service
+from ggp.server.http.connection import waited_s
+from ggp.server.http.listening import BACKLOG
 from ggp.server.settings import ServerLimits
 from tests.server.live import read_reply, request, start
 from tests.support import commands
@@ -28,7 +28,7 @@ from tests.support import commands
 UNITS = Path(ggp.server.__file__).parent / "systemd"
 LISTENS = """
 import sys
-from ggp.server.listening import listen_early
+from ggp.server.http.listening import listen_early
 listen_early(["-v", "serve", "--player", "random", "--port={port}"])
 print(*sys.modules)
 """
@@ -155,7 +155,7 @@ def test_socket_listens_before_anything_slow_is_imported() -> None:
     said, errors = process.communicate(timeout=30)
     assert errors == ""
     slow = {"click", "numpy", "asyncio", "lark", "ggp.cli", "ggp.gdl", "ggp.errors"}
-    assert "ggp.server.listening" in said.split()
+    assert "ggp.server.http.listening" in said.split()
     assert not slow & {*said.split()}
 
 

@@ -10,12 +10,12 @@ import pytest
 from ggp.errors import BackendUnavailableError
 from ggp.protocol.questions import Ask
 from ggp.protocol.turns import PathTurn
-from ggp.server.match_log import MatchLog
-from ggp.server.nursery import Nursery
-from ggp.server.orders import Setup
-from ggp.server.pair import Choice, WorkerPair, last_resort
-from ggp.server.pool import WorkerPool
-from ggp.server.worker_process import WorkerProcess
+from ggp.server.records.match_log import MatchLog
+from ggp.server.workers.nursery import Nursery
+from ggp.server.workers.orders import Setup
+from ggp.server.workers.pair import Choice, WorkerPair, last_resort
+from ggp.server.workers.pool import WorkerPool
+from ggp.server.workers.worker_process import WorkerProcess
 
 SETUP = Setup("(role a)", "a", "random", "prolog", 1, 1.0, 1 << 30)
 LONG_AGO_S = -100.0

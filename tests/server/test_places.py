@@ -15,8 +15,8 @@ from ggp.protocol import places
 from ggp.protocol.lobby import Lobby
 from ggp.server import host
 from ggp.server.addresses import address_of, is_heard, parse_network
-from ggp.server.match_log import LogFolder
-from ggp.server.restore import restore
+from ggp.server.records.match_log import LogFolder
+from ggp.server.records.restore import restore
 from ggp.server.settings import HostOptions
 from tests.server.live import (
     events,

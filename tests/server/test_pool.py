@@ -14,15 +14,15 @@ import pytest
 
 from ggp import children
 from ggp.players import Decision
-from ggp.server import pool as pool_module
-from ggp.server import slot
-from ggp.server.lines import to_line
-from ggp.server.match_log import MatchLog
-from ggp.server.nursery import Nursery
-from ggp.server.orders import MachineBuilt, MoveReport, Setup, Up
-from ggp.server.pool import WorkerPool
-from ggp.server.slot import WorkerSlot
-from ggp.server.worker_process import (
+from ggp.server.records.match_log import MatchLog
+from ggp.server.workers import pool as pool_module
+from ggp.server.workers import slot
+from ggp.server.workers.lines import to_line
+from ggp.server.workers.nursery import Nursery
+from ggp.server.workers.orders import MachineBuilt, MoveReport, Setup, Up
+from ggp.server.workers.pool import WorkerPool
+from ggp.server.workers.slot import WorkerSlot
+from ggp.server.workers.worker_process import (
     START_S,
     STILL_S,
     STOPPED_S,
@@ -162,7 +162,7 @@ def test_what_workers_gave_up_is_told_once(
         await until(lambda: caplog.records)
         await asyncio.sleep(0.1)
 
-    caplog.set_level("INFO", "ggp.server.pool")
+    caplog.set_level("INFO", "ggp.server.workers.pool")
     with_pool(ShellPool(f"echo '{to_line(Up(rights)).decode().strip()}'; {HANGS}"), scenario)
     told, *warnings = [record.getMessage() for record in caplog.records]
     assert told == f"workers gave up: {', '.join(rights) or 'nothing'}"

@@ -24,8 +24,8 @@ from pathlib import Path
 import pytest
 
 from ggp import children
-from ggp.server import calls, landlock, sandbox, seccomp
-from ggp.server.readable import SYSTEM, readable
+from ggp.server.confinement import calls, landlock, sandbox, seccomp
+from ggp.server.confinement.readable import SYSTEM, readable
 from tests.server.probes import UNCONFINED, Places, Probe, is_filtered, probes, try_all
 from tests.support.games import REPOSITORY
 
@@ -58,7 +58,7 @@ def confined(place: Path, changes: str = "pass") -> Confined:
     abstract = f"ggp-test-{os.getpid()}"
     places = Places.below(place, abstract)
     program = f"""
-from ggp.server import privileges, sandbox, seccomp
+from ggp.server.confinement import privileges, sandbox, seccomp
 from tests.server.probes import main
 {changes}
 main()
@@ -209,7 +209,7 @@ def test_filter_alone_keeps_sockets_closed(place: Path) -> None:
 def test_kernels_that_are_imported_late_are_read_from_the_cache() -> None:
     # An understudy has given its rights up when it needs numba.
     program = """
-from ggp.server.sandbox import restrict
+from ggp.server.confinement.sandbox import restrict
 restrict(1 << 30, [])
 from ggp.machine.row_kernels import number_rows, place_rows
 print(place_rows.dispatcher.stats.cache_path, number_rows.dispatcher.stats.cache_path)

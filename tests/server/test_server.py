@@ -18,8 +18,8 @@ import pytest
 from ggp.errors import ConfigError
 from ggp.gdl import find_game
 from ggp.protocol.messages import WIRE_STYLES
-from ggp.server.listening import listen
-from ggp.server.match_log import MatchLog
+from ggp.server.http.listening import listen
+from ggp.server.records.match_log import MatchLog
 from ggp.server.settings import HostOptions, ServerLimits, margin_of
 from tests.protocol.doubles import Referee
 from tests.protocol.transcripts import SCENES
@@ -302,8 +302,8 @@ def is_alive(pid: int) -> bool:
 
 
 def test_server_process_loads_no_reasoner() -> None:
-    program = "import ggp.server.http_server, sys; print(*sys.modules)"
+    program = "import ggp.server.http.http_server, sys; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     modules = set(loaded.stdout.split())
-    assert "ggp.server.http_server" in modules
+    assert "ggp.server.http.http_server" in modules
     assert not modules & {"pyswip", "clingo", "numba", "ggp.machine.prolog.engine"}

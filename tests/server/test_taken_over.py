@@ -20,13 +20,13 @@ from ggp.machine import Limits
 from ggp.machine.propnet.build.cache import STORE_VARIABLE, STRANGERS, DiskCache, user_cache
 from ggp.machine.propnet.build.circuit_file import to_bytes
 from ggp.machine.propnet.build.circuits import build
-from ggp.server import orders
-from ggp.server import pool as pool_module
-from ggp.server.lines import read_answer, to_line
-from ggp.server.nursery import Nursery
-from ggp.server.pool import WorkerPool
-from ggp.server.sandbox import STAYS, restrict
-from ggp.server.worker_process import WorkerProcess
+from ggp.server.confinement.sandbox import STAYS, restrict
+from ggp.server.workers import orders
+from ggp.server.workers import pool as pool_module
+from ggp.server.workers.lines import read_answer, to_line
+from ggp.server.workers.nursery import Nursery
+from ggp.server.workers.pool import WorkerPool
+from ggp.server.workers.worker_process import WorkerProcess
 from tests.server.live import PATIENCE_S
 from tests.server.live import worker as a_worker
 from tests.server.probes import is_filtered
@@ -202,7 +202,7 @@ def test_worker_cannot_write_what_others_believe() -> None:
         program = f"""
 from pathlib import Path
 from ggp.machine.propnet.build.cache import user_cache
-from ggp.server.sandbox import restrict
+from ggp.server.confinement.sandbox import restrict
 rights = restrict({MEMORY}, [Path({str(folder / STRANGERS)!r})])
 cache = user_cache()
 cache.put("mine", b"stored")

@@ -15,12 +15,12 @@ import pytest
 from ggp import children
 from ggp.errors import BackendUnavailableError
 from ggp.protocol.turns import PathTurn
-from ggp.server import nursery as nursery_module
-from ggp.server import template as template_module
-from ggp.server.nursery import Nursery, Taken, TemplateProcess, template_for
-from ggp.server.orders import MachineBuilt, MoveReport, Setup, Think
 from ggp.server.settings import HostOptions, spares_of
-from ggp.server.worker_process import connected
+from ggp.server.workers import nursery as nursery_module
+from ggp.server.workers import template as template_module
+from ggp.server.workers.nursery import Nursery, Taken, TemplateProcess, template_for
+from ggp.server.workers.orders import MachineBuilt, MoveReport, Setup, Think
+from ggp.server.workers.worker_process import connected
 from tests.server.live import GUESSING, PATIENCE_S, eventually
 from tests.server.test_server import is_alive
 

@@ -15,8 +15,8 @@ from ggp.players import Decision
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import WIRE_STYLES
 from ggp.protocol.turns import PathTurn
-from ggp.server.orders import Answer, Failed, MoveReport, Setup, Think
-from ggp.server.worker_match import WorkerMatch
+from ggp.server.workers.orders import Answer, Failed, MoveReport, Setup, Think
+from ggp.server.workers.worker_match import WorkerMatch
 from tests.protocol.doubles import Referee
 from tests.protocol.transcripts import OF_GDL, scrambled
 from tests.server.live import PATIENCE_S

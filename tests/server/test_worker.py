@@ -28,9 +28,9 @@ from ggp.players import Decision, MoveValue, Player, PlayerSpec, make_player
 from ggp.players.hyperplay import HyperPlay
 from ggp.protocol.turns import PathTurn
 from ggp.search.anytime import Deadline
-from ggp.server import lines, worker_match
-from ggp.server.lines import MAX_SHOWN_VALUES, read_answer, read_order, to_line
-from ggp.server.orders import (
+from ggp.server.workers import lines, worker_match
+from ggp.server.workers.lines import MAX_SHOWN_VALUES, read_answer, read_order, to_line
+from ggp.server.workers.orders import (
     Answer,
     AreYouThere,
     Failed,
@@ -43,7 +43,7 @@ from ggp.server.orders import (
     Think,
     Up,
 )
-from ggp.server.worker_process import WorkerProcess
+from ggp.server.workers.worker_process import WorkerProcess
 from tests.server.live import GUESSING, PATIENCE_S
 from tests.server.live import worker as a_worker
 from tests.support.programs import MANY_MOVES

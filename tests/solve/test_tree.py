@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from ggp.errors import SolvingError
-from ggp.solve import GameTree, build, build_tree, history_of, nodes
+from ggp.solve import GameTree, build_tree, history_of
 from ggp.solve.forest import evaluate
 from ggp.solve.profiles import uniform_strategy
+from ggp.solve.trees import build, nodes
 from tests.solve.brute_force import Known
 from tests.solve.games import (
     BLIND_PILE,
@@ -189,7 +190,7 @@ def test_moves_are_counted_before_all_of_them_are_listed(monkeypatch: pytest.Mon
     (<= (next (drawn ?n)) (does random (draw ?n))) (<= (next over) (true (drawn ?n)))
     (<= terminal (true over)) (goal left 50)
     """
-    monkeypatch.setattr("ggp.solve.build.LISTED_AT_ONCE", 8)
+    monkeypatch.setattr("ggp.solve.trees.build.LISTED_AT_ONCE", 8)
     with pytest.raises(SolvingError, match=r"there are more than 7,688 joint moves to follow"):
         build_tree(machine_of_rules(rules), most_states=100)
 

@@ -7,7 +7,8 @@ import pytest
 
 from ggp.gdl import find_game
 from ggp.machine import Machine
-from ggp.study.rehearsal import Rehearsal, Trouble, matches_in, rehearse
+from ggp.study.findings import Rehearsal, Trouble
+from ggp.study.rehearsal import matches_in, rehearse
 from tests.support.games import BACKENDS, machine_of_game, machine_of_rules
 
 BASE = """

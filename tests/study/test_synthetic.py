@@ -19,8 +19,8 @@ from ggp.study.tree_play import (
     scores,
     uniform,
 )
-from match_runner.reproduce.tree_cells import Cell
-from match_runner.reproduce.tree_claims import EXPECTED, TOLERANCE
+from match_runner.reproduce.paper_003.tree_cells import Cell
+from match_runner.reproduce.paper_003.tree_claims import EXPECTED, TOLERANCE
 from tests.study import naive_trees as naive
 
 SMALL = TreeModel(0.4, 0.7, 0.4, depth=4, worlds=2)

@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ggp.server.listening import listen
+from ggp.server.http.listening import listen
 from ggp.server.settings import ServerLimits
-from match_runner.table.hall import Hall, TableOptions
-from match_runner.table.server import table_server
+from match_runner.table.hall import Hall
+from match_runner.table.options import TableOptions
+from match_runner.table.web.server import table_server
 
 PATIENCE_S = 60.0
 """Machine code may have to be compiled."""

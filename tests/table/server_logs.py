@@ -7,9 +7,9 @@ from pathlib import Path
 
 from ggp.players import Decision, MoveValue
 from ggp.protocol.messages import WIRE_STYLES, Play, Start, Stop
-from ggp.protocol.printing import print_message
-from ggp.server.lines import decision_json
-from ggp.server.match_log import MatchLog
+from ggp.protocol.texts.printing import print_message
+from ggp.server.records.match_log import MatchLog
+from ggp.server.workers.lines import decision_json
 
 Turn = tuple[str, str, tuple[str, ...] | None]
 """What we answered in a turn; what was executed for us; what the server told of the turn."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from match_runner.table.link_opener import open_link
+from match_runner.table.web.link_opener import open_link
 from tests.support.qualities import IN_WORDS
 from tests.table.browsers import PATIENCE_MS, fits, open_browser, why_no_browser
 from tests.table.live import SECRETS, WORDS, LiveTable, live_table, seats_of

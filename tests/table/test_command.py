@@ -13,10 +13,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from match_runner.cli import main
-from match_runner.table import link_opener, server
-from match_runner.table.hall import Hall, TableOptions
+from match_runner.table.hall import Hall
 from match_runner.table.match_folder import MatchFolder, Setup
 from match_runner.table.offers import Offers
+from match_runner.table.options import TableOptions
+from match_runner.table.web import link_opener, server
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from ggp.server.settings import ServerLimits
-from match_runner.table.door import Door
-from match_runner.table.guard import Guard, Names
+from match_runner.table.web.door import Door
+from match_runner.table.web.guard import Guard, Names
 from tests.support.commands import start
 from tests.table.live import LiveTable, live_table
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from match_runner.table.link import Exchange, LinkBrokenError, Message, WorkerLink
+from match_runner.table.seats.link import Exchange, LinkBrokenError, Message, WorkerLink
 
 
 def test_all_that_a_worker_said_is_heard_before_its_work_counts_as_done(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ from ggp.machine.abilities import OnCircuit
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine
 from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.play.cones import cone
+from ggp.machine.propnet.play.layout.cones import cone
 
 TRUE = 1
 """The sign that holds."""

@@ -28,8 +28,9 @@ from ggp.gdl.program import (
     local_variables,
 )
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
-from ggp.gdl.unchanging import unchanging, with_unchanging
+from ggp.gdl.unchanging import with_unchanging
 from ggp.machine.prolog.either import any_of, merged
+from ggp.machine.prolog.fluents import fluent_signatures, is_next_of, left_out
 from ggp.machine.prolog.linear import LinearRule, linear_rules
 from ggp.machine.prolog.symbols import SymbolTable
 
@@ -80,35 +81,15 @@ def compile_program(program: Program, symbols: SymbolTable) -> CompiledGame:
     """The clauses of a game; `symbols` gets a number for every name in it."""
     for role in program.roles:
         symbols.number(role)
-    functions = _unchanging(program)
+    functions = left_out(program)
     if functions:
         rules = tuple(
             rule
             for rule in with_unchanging(program.rules, functions)
-            if not _is_next_of(rule, functions)
+            if not is_next_of(rule, functions)
         )
         program = replace(program, rules=rules, static=static_relations(rules))
     return _Compiler(program, symbols, functions).compile()
-
-
-def _unchanging(program: Program) -> list[Signature]:
-    """The functions of fluents left out of states; none if conditions ask for just any fluent."""
-    atoms = [literal.atom for rule in program.rules for literal in rule.body]
-    if any(signature(atom) in (NEXT, INIT) for atom in atoms):
-        return []
-    fluents = [x.args[0] for x in atoms if signature(x) == TRUE and isinstance(x, Compound)]
-    if any(isinstance(fluent, Variable) for fluent in fluents):
-        return []
-    return unchanging(program.rules)
-
-
-def _is_next_of(rule: NormalRule, functions: Sequence[Signature]) -> bool:
-    head = rule.head
-    return (
-        signature(head) == NEXT
-        and isinstance(head, Compound)
-        and signature(head.args[0]) in functions
-    )
 
 
 class _Compiler:
@@ -118,7 +99,7 @@ class _Compiler:
         self._program = program
         self._functions = functions
         self._symbols = symbols
-        self._fluents = _fluent_signatures(program)
+        self._fluents = fluent_signatures(program)
         self._growing = terms_grow(program.rules, MAX_UNCHECKED_DEPTH)
         goals = program.by_head.get(GOAL, ())
         self._ranks = dict(zip(goals, program.goal_ranks, strict=True))
@@ -393,30 +374,3 @@ def _repeats(atom: Term, names: set[str]) -> bool:
     args = atom.args if isinstance(atom, Compound) else ()
     found = [arg.name for arg in args if isinstance(arg, Variable) and arg.name in names]
     return len(found) > len(set(found))
-
-
-def _fluent_signatures(program: Program) -> list[Signature]:
-    """Name and arity of every fluent with arguments there can be."""
-    found: dict[Signature, None] = {}
-    generic = False
-    for rule in program.rules:
-        atoms = [rule.head, *(literal.atom for literal in rule.body)]
-        for atom in atoms:
-            if signature(atom) in (TRUE, NEXT, INIT) and isinstance(atom, Compound):
-                if isinstance(atom.args[0], Compound):
-                    found[signature(atom.args[0])] = None
-                elif isinstance(atom.args[0], Variable) and atom is rule.head:
-                    generic = True
-    if generic:
-        for rule in program.rules:
-            for atom in (rule.head, *(literal.atom for literal in rule.body)):
-                for arg in atom.args if isinstance(atom, Compound) else ():
-                    _functions(arg, found)
-    return list(found)
-
-
-def _functions(term: Term, found: dict[Signature, None]) -> None:
-    if isinstance(term, Compound):
-        found[signature(term)] = None
-        for arg in term.args:
-            _functions(arg, found)

@@ -37,7 +37,7 @@ from ggp.machine.base import (
     even_chance,
 )
 from ggp.machine.goal_values import GoalValues
-from ggp.machine.joint_percepts import JointMovesTold, JointPercepts
+from ggp.machine.percepts.joint_percepts import JointMovesTold, JointPercepts
 from ggp.machine.prolog.compile import compile_program
 from ggp.machine.prolog.engine import engine
 from ggp.machine.prolog.states import PrologStates, StateStore

@@ -12,14 +12,14 @@ from ggp.gdl.program import INIT, LEGAL, NEXT, SEES, TERMINAL, Program
 from ggp.gdl.telling import PLAIN
 from ggp.gdl.terms import Symbol
 from ggp.machine.base import Limits
-from ggp.machine.relational.order import Pattern
-from ggp.machine.relational.questions import Questions, State
-from ggp.machine.relational.room import Room
-from ggp.machine.relational.rules import RANKED, Rules
-from ggp.machine.relational.static import evaluate
-from ggp.machine.relational.term_kernels import name_term
-from ggp.machine.relational.terms import TermTable
-from ggp.machine.relational.tuning import Tuner
+from ggp.machine.relational.kernels.questions import Questions, State
+from ggp.machine.relational.kernels.room import Room
+from ggp.machine.relational.kernels.term_kernels import name_term
+from ggp.machine.relational.ops.order import Pattern
+from ggp.machine.relational.ops.rules import RANKED, Rules
+from ggp.machine.relational.ops.static import evaluate
+from ggp.machine.relational.ops.terms import TermTable
+from ggp.machine.relational.ops.tuning import Tuner
 
 MAX_UNCHECKED_DEPTH = 4
 """Where functions cannot nest deeper than this, the size of terms is not watched in play."""

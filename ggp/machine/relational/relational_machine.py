@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 
 import numpy as np
 
@@ -33,22 +34,37 @@ from ggp.machine.base import (
     Stepped,
     even_chance,
 )
+from ggp.machine.compiling.jit import load_at_once
 from ggp.machine.goal_values import GoalValues
-from ggp.machine.jit import load_at_once
-from ggp.machine.joint_percepts import JointMovesTold, JointPercepts
-from ggp.machine.percept_table import PerceptTable
+from ggp.machine.percepts.joint_percepts import JointMovesTold, JointPercepts
+from ggp.machine.percepts.percept_table import PerceptTable
 from ggp.machine.relational.game import RelationalGame
-from ggp.machine.relational.play_kernels import (
+from ggp.machine.relational.kernels.play_kernels import (
     GOAL_ROOT,
     IS_LEGAL_ROOT,
     LEGAL_ROOT,
     TERMINAL_ROOT,
 )
-from ggp.machine.relational.questions import State
-from ggp.machine.relational.records import ENOUGH, FULL_TERMS, I32, SHOWN
-from ggp.machine.relational.room import UNBOUNDED
-from ggp.machine.relational.states import RelationalStates, lists_of
+from ggp.machine.relational.kernels.questions import State
+from ggp.machine.relational.kernels.records import ENOUGH, FULL_TERMS, I32, SHOWN
+from ggp.machine.relational.kernels.room import UNBOUNDED
 from ggp.machine.threads import made_once
+
+
+class RelationalStates:
+    """A batch of states, each an array of fluents."""
+
+    __slots__ = ("game", "lanes")
+
+    def __init__(self, game: RelationalGame, lanes: Sequence[State]) -> None:
+        self.game, self.lanes = game, lanes
+
+    def __len__(self) -> int:
+        return len(self.lanes)
+
+    def take(self, lanes: IntArray) -> RelationalStates:
+        """The lanes with these indices, in this order, repeats allowed."""
+        return RelationalStates(self.game, [self.lanes[i] for i in lanes.tolist()])
 
 
 class RelationalMachine:
@@ -145,7 +161,7 @@ class RelationalMachine:
         columns = []
         for role in range(len(self.roles)):
             offsets, found = self._answers(states, GOAL_ROOT, "goal", role)
-            columns.append([self._goal_order(x) for x in lists_of(offsets, found)])
+            columns.append([self._goal_order(x) for x in _lists_of(offsets, found)])
         return list(zip(*columns, strict=True))
 
     def legal(self, states: States, role: int, *, allow_stuck: bool = False) -> Ragged:
@@ -182,7 +198,7 @@ class RelationalMachine:
         sees = self._program.is_gdl2
         with self._at_work() as game:
             offsets, found = game.questions.steps(lanes, joint.astype(np.int32), sees)
-        lists = lists_of(offsets, found)
+        lists = _lists_of(offsets, found)
         parts = 1 + sees * len(self.roles)
         successors = RelationalStates(self.game, lists[::parts])
         if not sees:
@@ -366,3 +382,9 @@ class RelationalMachine:
             if len(stuck):
                 state = self.fluents(lanes.take(stuck[:1]))[0]
                 raise NoLegalMoveError(self.roles[role], state)
+
+
+def _lists_of(offsets: IntArray, values: I32) -> list[I32]:
+    """Consecutive parts of an array."""
+    bounds = offsets.tolist()
+    return [values[start:end] for start, end in pairwise(bounds)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import Any
 
-from ggp.machine.joint_percepts import joint_percepts
+from ggp.machine.percepts.joint_percepts import joint_percepts
 from ggp.machine.spiel.games import pyspiel
 from ggp.machine.spiel.nodes import Node
 from ggp.machine.spiel.terms import YOUR_MOVE, Terms, told

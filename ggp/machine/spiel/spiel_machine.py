@@ -33,7 +33,7 @@ from ggp.machine.base import (
     States,
     Stepped,
 )
-from ggp.machine.joint_percepts import JointMovesTold
+from ggp.machine.percepts.joint_percepts import JointMovesTold
 from ggp.machine.spiel.games import SpielProgram, load_game, pyspiel
 from ggp.machine.spiel.knowledge import Knowledge
 from ggp.machine.spiel.known_path import KnownPath, KnownTurn

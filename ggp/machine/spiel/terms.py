@@ -13,7 +13,7 @@ from typing import Any
 
 from ggp.errors import MachineError
 from ggp.gdl import canonical_term
-from ggp.machine.percept_table import PerceptTable
+from ggp.machine.percepts.percept_table import PerceptTable
 
 NOOP = 0
 """Move of those whose turn it is not."""

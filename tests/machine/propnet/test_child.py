@@ -20,7 +20,7 @@ from ggp.errors import (
 from ggp.gdl import parse
 from ggp.gdl.normalize import load, normalize
 from ggp.machine.propnet.build.child import run_limited
-from ggp.machine.propnet.build.grounding import ground
+from ggp.machine.propnet.build.ground_rules.grounding import ground
 from tests.support.commands import start
 from tests.support.games import REPOSITORY
 

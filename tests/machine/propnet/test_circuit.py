@@ -11,7 +11,7 @@ from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine import Machine
 from ggp.machine.propnet.build.gates import build_circuit
-from ggp.machine.propnet.build.grounding import ground
+from ggp.machine.propnet.build.ground_rules.grounding import ground
 from ggp.machine.propnet.circuit import Circuit, Outputs
 from tests.machine.propnet.circuits import circuit_of
 from tests.machine.propnet.evaluate import Bits, evaluate, read

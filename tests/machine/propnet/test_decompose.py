@@ -11,10 +11,10 @@ from ggp.gdl.dependencies import relations_reaching
 from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import DOES, TRUE, Program
 from ggp.gdl.terms import Signature, signature
-from ggp.machine.propnet.build import decompose as module
-from ggp.machine.propnet.build.decompose import decompose, project_locals
-from ggp.machine.propnet.build.extents import Extents
-from ggp.machine.propnet.build.grounding import ground
+from ggp.machine.propnet.build.ground_rules.grounding import ground
+from ggp.machine.propnet.build.rewriting import decompose as module
+from ggp.machine.propnet.build.rewriting.decompose import decompose, project_locals
+from ggp.machine.propnet.build.rewriting.extents import Extents
 from tests.support.games import path_of_shared
 from tests.support.ground_games import GroundGame, play_alike
 from tests.support.programs import program

@@ -10,14 +10,14 @@ from ggp.gdl import parse, read_rulesheet
 from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import NormalRule
 from ggp.gdl.unchanging import unchanging
-from ggp.machine.propnet.build import grounding as module
-from ggp.machine.propnet.build import splits
-from ggp.machine.propnet.build.differences import with_differences
-from ggp.machine.propnet.build.extents import Extents
-from ggp.machine.propnet.build.ground_program import ALWAYS
-from ggp.machine.propnet.build.grounding import ground
-from ggp.machine.propnet.build.narrowing import narrowed
-from ggp.machine.propnet.build.translate import Translation, translate
+from ggp.machine.propnet.build.ground_rules import grounding as module
+from ggp.machine.propnet.build.ground_rules.ground_program import ALWAYS
+from ggp.machine.propnet.build.ground_rules.grounding import ground
+from ggp.machine.propnet.build.rewriting import splits
+from ggp.machine.propnet.build.rewriting.differences import with_differences
+from ggp.machine.propnet.build.rewriting.extents import Extents
+from ggp.machine.propnet.build.rewriting.narrowing import narrowed
+from ggp.machine.propnet.build.rewriting.translate import Translation, translate
 from tests.machine.propnet.test_ground import FRAME, ODD_RULES
 from tests.support.games import path_of_shared
 from tests.support.ground_games import GroundGame, play_alike
@@ -148,7 +148,7 @@ def test_no_rules_are_made_for_what_nobody_asks_for(monkeypatch: pytest.MonkeyPa
         )
     )
     # Splitting would find a way to do without most of them too.
-    monkeypatch.setattr("ggp.machine.propnet.build.decompose.MIN_GAIN", 1e9)
+    monkeypatch.setattr("ggp.machine.propnet.build.rewriting.decompose.MIN_GAIN", 1e9)
     whole = ground(program)
     monkeypatch.setattr(splits, "LARGE", 0.0)
     asked = ground(program)

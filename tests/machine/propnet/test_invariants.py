@@ -8,20 +8,21 @@ import pytest
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine.propnet.build.gates import build_circuit
-from ggp.machine.propnet.build.grounding import ground
+from ggp.machine.propnet.build.ground_rules.grounding import ground
 from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.optimise import PASSES, invariants
-from ggp.machine.propnet.optimise.complements import complement
-from ggp.machine.propnet.optimise.constants import fold_constants
+from ggp.machine.propnet.optimise import PASSES
 from ggp.machine.propnet.optimise.draft import Draft
-from ggp.machine.propnet.optimise.evidence import Evidence
-from ggp.machine.propnet.optimise.guesses import Guess, equal_fluents, equality, strongest
-from ggp.machine.propnet.optimise.implications import drop_implied
-from ggp.machine.propnet.optimise.induction import prove
-from ggp.machine.propnet.optimise.invariants import use_invariants
 from ggp.machine.propnet.optimise.knowledge import Group, Knowledge, Pair
-from ggp.machine.propnet.optimise.sampling import sample
-from ggp.machine.propnet.optimise.sweeping import sweep
+from ggp.machine.propnet.optimise.passes import invariants
+from ggp.machine.propnet.optimise.passes.complements import complement
+from ggp.machine.propnet.optimise.passes.constants import fold_constants
+from ggp.machine.propnet.optimise.passes.implications import drop_implied
+from ggp.machine.propnet.optimise.passes.invariants import use_invariants
+from ggp.machine.propnet.optimise.passes.sweeping import sweep
+from ggp.machine.propnet.optimise.proofs.evidence import Evidence
+from ggp.machine.propnet.optimise.proofs.guesses import Guess, equal_fluents, equality, strongest
+from ggp.machine.propnet.optimise.proofs.induction import prove
+from ggp.machine.propnet.optimise.proofs.sampling import sample
 from ggp.machine.propnet.optimise.work import Work
 from tests.machine.propnet.circuits import circuit_of
 

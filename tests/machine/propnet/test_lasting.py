@@ -9,10 +9,10 @@ from ggp.errors import ReasonerLimitError
 from ggp.gdl import parse
 from ggp.gdl.growth import terms_grow
 from ggp.gdl.normalize import load, normalize
-from ggp.machine.propnet.build import grounding, lasting
-from ggp.machine.propnet.build.grounding import MAX_UNCHECKED_DEPTH, ground
-from ggp.machine.propnet.build.lasting import lasting_fluents
-from ggp.machine.propnet.build.translate import translate
+from ggp.machine.propnet.build.ground_rules import grounding, lasting
+from ggp.machine.propnet.build.ground_rules.grounding import MAX_UNCHECKED_DEPTH, ground
+from ggp.machine.propnet.build.ground_rules.lasting import lasting_fluents
+from ggp.machine.propnet.build.rewriting.translate import translate
 from tests.support.agreement import play_both
 from tests.support.games import machine_of_rules
 

@@ -9,27 +9,19 @@ from benchmarks.generated import turning_stones
 from ggp.machine.abilities import TrialBatch
 from ggp.machine.base import IntArray
 from ggp.machine.propnet.circuit import Circuit, Literals
-from ggp.machine.propnet.play import (
-    cones,
-    fusing,
-    order,
-    phases,
-    plans,
-    reach,
-    updates,
-)
-from ggp.machine.propnet.play.blocks import PlayoutPlan
-from ggp.machine.propnet.play.cones import cone
-from ggp.machine.propnet.play.layout import Stage, lay_out
-from ggp.machine.propnet.play.narrow import FEW, NARROW
-from ggp.machine.propnet.play.packed import PropnetStates, unpack
-from ggp.machine.propnet.play.phases import phases_of
+from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan
+from ggp.machine.propnet.play.kernels.narrow import FEW, NARROW
+from ggp.machine.propnet.play.kernels.packed import PropnetStates, unpack
+from ggp.machine.propnet.play.kernels.tapes import WHOLE
+from ggp.machine.propnet.play.kernels.vectors import aligned_words
+from ggp.machine.propnet.play.layout import cones, fusing, order, phases, plans, reach, updates
+from ggp.machine.propnet.play.layout.cones import cone
+from ggp.machine.propnet.play.layout.phases import phases_of
+from ggp.machine.propnet.play.layout.plans import playout_plan
+from ggp.machine.propnet.play.layout.queries import Queries
+from ggp.machine.propnet.play.layout.tape_layout import Stage, lay_out
 from ggp.machine.propnet.play.plain import run_plainly
-from ggp.machine.propnet.play.plans import playout_plan
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
-from ggp.machine.propnet.play.queries import Queries
-from ggp.machine.propnet.play.tapes import WHOLE
-from ggp.machine.propnet.play.vectors import aligned_words
 from tests.machine.propnet.circuits import circuit_of, dealing, random_circuit
 from tests.machine.propnet.evaluate import Bits, evaluate, read
 from tests.support.effort import rarely

@@ -9,10 +9,10 @@ from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine.base import States
 from ggp.machine.propnet.build.gates import build_circuit
-from ggp.machine.propnet.build.grounding import ground
-from ggp.machine.propnet.play import phases, plans, reach
-from ggp.machine.propnet.play.packed import PropnetStates, unpack
-from ggp.machine.propnet.play.phases import phases_of
+from ggp.machine.propnet.build.ground_rules.grounding import ground
+from ggp.machine.propnet.play.kernels.packed import PropnetStates, unpack
+from ggp.machine.propnet.play.layout import phases, plans, reach
+from ggp.machine.propnet.play.layout.phases import phases_of
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.search.moves import random_moves
 from tests.machine.propnet.circuits import circuit_of, dealing

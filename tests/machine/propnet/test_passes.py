@@ -11,20 +11,20 @@ import pytest
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine.propnet.build.gates import build_circuit
-from ggp.machine.propnet.build.grounding import ground
+from ggp.machine.propnet.build.ground_rules.grounding import ground
 from ggp.machine.propnet.circuit import Circuit, Outputs
 from ggp.machine.propnet.optimise import MAX_STEPS, PASSES, Pass, assembling, optimise
-from ggp.machine.propnet.optimise.complements import complement
-from ggp.machine.propnet.optimise.constants import fold_constants
 from ggp.machine.propnet.optimise.draft import Draft
-from ggp.machine.propnet.optimise.extraction import extract
-from ggp.machine.propnet.optimise.factoring import factor
-from ggp.machine.propnet.optimise.flattening import flatten
-from ggp.machine.propnet.optimise.implications import drop_implied
-from ggp.machine.propnet.optimise.invariants import use_invariants
 from ggp.machine.propnet.optimise.knowledge import Group, Knowledge
+from ggp.machine.propnet.optimise.passes.complements import complement
+from ggp.machine.propnet.optimise.passes.constants import fold_constants
+from ggp.machine.propnet.optimise.passes.extraction import extract
+from ggp.machine.propnet.optimise.passes.factoring import factor
+from ggp.machine.propnet.optimise.passes.flattening import flatten
+from ggp.machine.propnet.optimise.passes.implications import drop_implied
+from ggp.machine.propnet.optimise.passes.invariants import use_invariants
 from ggp.machine.propnet.optimise.patience import Until
-from ggp.machine.propnet.optimise.sampling import Evaluator
+from ggp.machine.propnet.optimise.proofs.sampling import Evaluator
 from ggp.machine.propnet.optimise.work import Work
 from tests.machine.propnet.circuits import (
     circuit_of,

@@ -13,13 +13,13 @@ from ggp.gdl.normalize import load
 from ggp.machine.abilities import TrialBatch
 from ggp.machine.base import UNKNOWN, BoolArray, IntArray
 from ggp.machine.propnet.build.gates import build_circuit
-from ggp.machine.propnet.build.grounding import ground
+from ggp.machine.propnet.build.ground_rules.grounding import ground
 from ggp.machine.propnet.optimise import MAX_STEPS, optimise
-from ggp.machine.propnet.play.block_playouts import play
-from ggp.machine.propnet.play.blocks import Block, PlayoutPlan, begin, new_block
-from ggp.machine.propnet.play.packed import PropnetStates
+from ggp.machine.propnet.play.kernels.block_playouts import play
+from ggp.machine.propnet.play.kernels.blocks import Block, PlayoutPlan, begin, new_block
+from ggp.machine.propnet.play.kernels.packed import PropnetStates
+from ggp.machine.propnet.play.kernels.vectors import WIDTH, words_of
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
-from ggp.machine.propnet.play.vectors import WIDTH, words_of
 from ggp.search.moves import is_legal, random_moves
 from tests.support.batches import mixed_states
 from tests.support.games import (

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Outputs
-from ggp.machine.propnet.play import order, phases, reach, updates
+from ggp.machine.propnet.play.layout import order, phases, reach, updates
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from tests.machine.propnet.circuits import random_circuit
 from tests.support.by_steps import play_by_steps

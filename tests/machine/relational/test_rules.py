@@ -12,8 +12,8 @@ from ggp.machine import Limits, build_machine
 from ggp.machine.abilities import Prover
 from ggp.machine.build import tell_moves
 from ggp.machine.games import load_program
-from ggp.machine.relational import static
-from ggp.machine.relational.compile import UnsupportedRulesError
+from ggp.machine.relational.ops import static
+from ggp.machine.relational.ops.compile import UnsupportedRulesError
 from ggp.machine.relational.relational_machine import RelationalMachine
 from tests.support.agreement import play_both
 from tests.support.games import machine_of_game

@@ -10,7 +10,7 @@ import numpy as np
 
 from ggp.gdl.dependencies import strong_components
 from ggp.machine.propnet.build.builder import Builder
-from ggp.machine.propnet.build.ground_program import ALWAYS, GroundProgram, Named
+from ggp.machine.propnet.build.ground_rules.ground_program import ALWAYS, GroundProgram, Named
 from ggp.machine.propnet.build.layers import Bodies, RulesByAtom
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Literals, Outputs
 

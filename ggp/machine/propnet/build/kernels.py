@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ggp.machine.propnet.build.aspif import many_rules
+from ggp.machine.propnet.build.ground_rules.aspif import many_rules
 from ggp.machine.propnet.circuit import FALSE, Circuit
 from ggp.machine.propnet.optimise.assembling import assemble
-from ggp.machine.propnet.optimise.constants import reached_at_once
-from ggp.machine.propnet.optimise.factoring import splittable
 from ggp.machine.propnet.optimise.kernels import UNMADE
+from ggp.machine.propnet.optimise.passes.constants import reached_at_once
+from ggp.machine.propnet.optimise.passes.factoring import splittable
 
 
 def compile_kernels() -> None:

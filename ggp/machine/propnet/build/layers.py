@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ggp.machine.arrays import distinct, offsets_of, take_segments
 from ggp.machine.base import IntArray
-from ggp.machine.propnet.build.ground_program import GroundProgram
+from ggp.machine.propnet.build.ground_rules.ground_program import GroundProgram
 
 Bodies = dict[int, list[list[int]]]
 """The conditions of each rule of each atom."""

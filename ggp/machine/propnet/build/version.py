@@ -15,22 +15,19 @@ from pathlib import Path
 
 import numpy as np
 
-FOLDERS = ("gdl", "machine/propnet/optimise")
-"""Folders of `ggp` all of whose files count."""
+FOLDERS = (
+    "gdl",
+    *(f"machine/propnet/{name}" for name in ("build/rewriting", "build/ground_rules", "optimise")),
+)
+"""Folders of `ggp` all of whose files count, with those of their rooms."""
 
 FILES = (
     "machine/arrays",
     *(
         f"machine/propnet/{name}"
         for name in (
-            *("circuit", "reports", "build/circuits", "build/gates", "build/builder"),
-            *("build/alternatives", "build/aspif", "build/circuit_file", "build/decompose"),
-            *("parts", "build/families", "build/made_of_parts", "build/parting"),
-            *("build/demand", "build/differences", "build/extents", "build/forecast"),
-            *("build/ground_program", "build/narrowing", "build/rule_lines"),
-            *("build/sizes", "build/splits"),
-            *("build/grounding", "build/lasting", "build/layers", "build/simplify"),
-            "build/translate",
+            *("circuit", "parts", "reports", "build/circuits", "build/circuit_file"),
+            *("build/builder", "build/gates", "build/layers"),
         )
     ),
 )
@@ -44,7 +41,7 @@ def makers_version() -> str:
     package = Path(__file__).resolve().parents[3]
     paths = [package / f"{name}.py" for name in FILES]
     for folder in FOLDERS:
-        paths += sorted((package / folder).glob("*.py"))
+        paths += sorted((package / folder).rglob("*.py"))
     digest = blake2b(digest_size=8)
     for path in paths:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())

@@ -1,6 +1,10 @@
 """Passes that make a circuit smaller without changing what it says about a game.
 
-They may rely on it that states are reachable, and that every role makes one legal move in a
+In comes a `Circuit`, out goes a smaller one. Begin with `draft`, a circuit while a pass changes it;
+`knowledge` is what passes tell each other, and `patience` and `work` say how long they may take.
+`assembling` and `kernels` are for large circuits. The rooms: `passes`, a file each, and `proofs`.
+
+Passes may rely on it that states are reachable, and that every role makes one legal move in a
 state that is not terminal.
 """
 
@@ -12,17 +16,17 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.optimise.complements import complement
-from ggp.machine.propnet.optimise.constants import fold_constants
-from ggp.machine.propnet.optimise.extraction import extract
-from ggp.machine.propnet.optimise.factoring import factor
-from ggp.machine.propnet.optimise.flattening import flatten
-from ggp.machine.propnet.optimise.implications import drop_implied
-from ggp.machine.propnet.optimise.invariants import use_invariants
 from ggp.machine.propnet.optimise.knowledge import Knowledge
+from ggp.machine.propnet.optimise.passes.complements import complement
+from ggp.machine.propnet.optimise.passes.constants import fold_constants
+from ggp.machine.propnet.optimise.passes.extraction import extract
+from ggp.machine.propnet.optimise.passes.factoring import factor
+from ggp.machine.propnet.optimise.passes.flattening import flatten
+from ggp.machine.propnet.optimise.passes.implications import drop_implied
+from ggp.machine.propnet.optimise.passes.invariants import use_invariants
+from ggp.machine.propnet.optimise.passes.resubstitution import resubstitute
+from ggp.machine.propnet.optimise.passes.sweeping import sweep
 from ggp.machine.propnet.optimise.patience import NEVER, TookTooLong, Until, patience
-from ggp.machine.propnet.optimise.resubstitution import resubstitute
-from ggp.machine.propnet.optimise.sweeping import sweep
 from ggp.machine.propnet.optimise.work import Work
 from ggp.machine.propnet.reports import PassReport
 

@@ -15,11 +15,11 @@ import numpy as np
 
 from ggp.machine.base import IntArray
 from ggp.machine.propnet.play import plain
+from ggp.machine.propnet.play.kernels.narrow import FEW, NARROW, legal_word, query_word
+from ggp.machine.propnet.play.kernels.packed import Packed
+from ggp.machine.propnet.play.kernels.tapes import I32, Query
+from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.moves import MoveTable
-from ggp.machine.propnet.play.narrow import FEW, NARROW, legal_word, query_word
-from ggp.machine.propnet.play.packed import Packed
-from ggp.machine.propnet.play.queries import Queries
-from ggp.machine.propnet.play.tapes import I32, Query
 
 _PLAIN_STEPS = 50
 """Questions about single states count as so many steps of Python, see `Kernel.is_spared`."""

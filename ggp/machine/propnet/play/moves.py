@@ -7,8 +7,8 @@ import numpy as np
 from ggp.errors import MachineError
 from ggp.gdl import canonical_term
 from ggp.machine.base import IntArray
-from ggp.machine.propnet.play.queries import Queries
-from ggp.machine.propnet.play.tapes import I32
+from ggp.machine.propnet.play.kernels.tapes import I32
+from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.threads import made_once
 
 

@@ -16,8 +16,8 @@ from ggp.gdl import canonical_term, parse_term
 from ggp.gdl.terms import Compound, Term, Variable, signature
 from ggp.machine.base import BoolArray, IntArray
 from ggp.machine.propnet.parts import NONE, Parts
+from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.moves import MoveTable
-from ggp.machine.propnet.play.queries import Queries
 from ggp.machine.rows import RowTable
 
 _HOLE = re.compile(r";([0-9]+)")

@@ -11,8 +11,8 @@ from ggp.gdl.program import RANDOM
 from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Ragged, States
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.parts import parts_of
+from ggp.machine.propnet.play.kernels.packed import Packed
 from ggp.machine.propnet.play.moves import MoveTable
-from ggp.machine.propnet.play.packed import Packed
 from ggp.machine.propnet.play.part_choices import Choices
 from ggp.machine.propnet.play.part_moves import PartMoves
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import BoolArray, IntArray
-from ggp.machine.percept_table import PerceptTable
+from ggp.machine.percepts.percept_table import PerceptTable
 from ggp.machine.rows import RowTable
 
 Rows = NDArray[np.uint64]

@@ -8,9 +8,9 @@ from itertools import chain, pairwise
 import numpy as np
 
 from ggp.machine.base import BoolArray
-from ggp.machine.percept_table import PerceptTable
+from ggp.machine.percepts.percept_table import PerceptTable
 from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.play.packed import (
+from ggp.machine.propnet.play.kernels.packed import (
     Packed,
     places_of_bits,
     rows_of_bits,

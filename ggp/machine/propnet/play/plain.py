@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ggp.machine.propnet.play.packed import Packed, unpack
-from ggp.machine.propnet.play.tapes import TURNED, Query, Tape
+from ggp.machine.propnet.play.kernels.packed import Packed, unpack
+from ggp.machine.propnet.play.kernels.tapes import TURNED, Query, Tape
 
 
 def evaluate(asked: Query, packed: Packed) -> Packed:

@@ -30,28 +30,28 @@ from ggp.machine.base import (
     Stepped,
     even_chance,
 )
+from ggp.machine.compiling.jit import load_at_once
 from ggp.machine.freed_memory import keep_freed_memory
 from ggp.machine.goal_values import GoalValues
-from ggp.machine.jit import load_at_once
-from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
-from ggp.machine.percept_table import PerceptTable
+from ggp.machine.percepts.joint_percepts import JointMovesTold, joint_percepts
+from ggp.machine.percepts.percept_table import PerceptTable
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.parts import parts_of
-from ggp.machine.propnet.play.blocks import PlayoutPlan, Queue
 from ggp.machine.propnet.play.clues import MOST_CLUES, Clues
 from ggp.machine.propnet.play.few import FewStates
-from ggp.machine.propnet.play.kernels import count_bits, list_bits, query
-from ggp.machine.propnet.play.matching import advance_matching
+from ggp.machine.propnet.play.kernels.block_kernels import count_bits, list_bits, query
+from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan, Queue
+from ggp.machine.propnet.play.kernels.matching import advance_matching
+from ggp.machine.propnet.play.kernels.narrow import NARROW
+from ggp.machine.propnet.play.kernels.packed import Packed, PropnetStates, pack, pack_rows, unpack
+from ggp.machine.propnet.play.kernels.tapes import Query
+from ggp.machine.propnet.play.kernels.vectors import WIDTH, aligned_words, words_of
+from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.moves import MoveTable
-from ggp.machine.propnet.play.narrow import NARROW
-from ggp.machine.propnet.play.packed import Packed, PropnetStates, pack, pack_rows, unpack
 from ggp.machine.propnet.play.percepts import RowPercepts
 from ggp.machine.propnet.play.percepts_of_roles import percept_names, percepts_of_roles
-from ggp.machine.propnet.play.queries import Queries
 from ggp.machine.propnet.play.queues import Queues
 from ggp.machine.propnet.play.runs import Done, QueuePlayer
-from ggp.machine.propnet.play.tapes import Query
-from ggp.machine.propnet.play.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.propnet.reports import PassReport
 from ggp.machine.rows import RowTable, grouped
 from ggp.machine.threads import made_once

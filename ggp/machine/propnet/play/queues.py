@@ -10,10 +10,10 @@ from ggp.machine.abilities import TrialBatch
 from ggp.machine.base import BoolArray, FloatArray, IntArray
 from ggp.machine.goal_values import GoalValues, number_or_nan
 from ggp.machine.propnet.parts import parts_of
-from ggp.machine.propnet.play.blocks import Queue
-from ggp.machine.propnet.play.packed import Packed
-from ggp.machine.propnet.play.queries import Queries
-from ggp.machine.propnet.play.tapes import I32
+from ggp.machine.propnet.play.kernels.blocks import Queue
+from ggp.machine.propnet.play.kernels.packed import Packed
+from ggp.machine.propnet.play.kernels.tapes import I32
+from ggp.machine.propnet.play.layout.queries import Queries
 
 
 class _Even(NamedTuple):

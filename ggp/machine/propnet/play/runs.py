@@ -16,8 +16,8 @@ import numpy as np
 
 from ggp.clocks import TellsTime
 from ggp.machine.base import IntArray
-from ggp.machine.propnet.play.block_playouts import play
-from ggp.machine.propnet.play.blocks import (
+from ggp.machine.propnet.play.kernels.block_playouts import play
+from ggp.machine.propnet.play.kernels.blocks import (
     END,
     LAST,
     MOST_RUNS,
@@ -32,7 +32,7 @@ from ggp.machine.propnet.play.blocks import (
     begin,
     new_block,
 )
-from ggp.machine.propnet.play.vectors import WIDTH
+from ggp.machine.propnet.play.kernels.vectors import WIDTH
 
 LANES_A_RUN = 1 << 14
 """Playouts that share one block, one after the other, and one stream of random bits; more if they

@@ -1,0 +1,334 @@
+"""Kernels: functions that are compiled when they are first called, and cached on disk.
+
+Importing a module with kernels costs nothing: numba, which compiles them, is imported by the first
+call of one. `kernel_compiler` says how they are compiled, `records` what they take as one pointer.
+The cache can fail without anyone noticing.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial, update_wrapper
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from threading import RLock
+from typing import Any, Generic, ParamSpec, TypeVar
+
+from ggp.errors import BackendUnavailableError
+from ggp.libraries import demand_library
+from ggp.machine.compiling.kernel_version import kernels_version
+from ggp.notes import NOTE
+
+SPARED_STEPS = 5000
+"""Steps of Python that all small calls of a kernel together may take before it is loaded, which
+takes about as long; compiling it takes ten times as long and more."""
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_K = TypeVar("_K", bound=type)
+
+_COMPILING = "compiling machine code, which takes some seconds; later starts find it in the cache"
+
+_log = logging.getLogger(__name__)
+_lock = RLock()
+_files: list[Path] = []
+_kernels: list[Kernel[..., Any]] = []
+_parts: list[Callable[..., Any]] = []
+_records: list[type] = []
+_operations: list[str] = []
+
+
+class Kernel(Generic[_P, _R]):
+    """A function that is compiled, or loaded from the cache, when it is first called.
+
+    Attributes:
+        py_func: the function as it was written.
+    """
+
+    def __init__(self, function: Callable[_P, _R]) -> None:
+        update_wrapper(self, function)
+        self.py_func = function
+        self._compiled: Callable[_P, _R] | None = None
+        self._spared = 0
+        _kernels.append(self)
+
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return (self._compiled or self.dispatcher)(*args, **kwargs)
+
+    def code_for(self, *args: _P.args, **kwargs: _P.kwargs) -> Callable[_P, _R]:
+        """The machine code for such arguments, which does not look at their types again.
+
+        To find out the types of all arrays of a record takes five times as long as to call the
+        code. The caller answers for them: code reads arrays of another dtype, number of dimensions
+        or order as if they were these.
+        """
+        assert not kwargs, "machine code takes arguments by position"
+        dispatcher = self.dispatcher
+        code: Callable[_P, _R] = dispatcher.compile(tuple(map(dispatcher.typeof_pyval, args)))
+        return code
+
+    def for_steps(self, steps: int) -> Callable[_P, _R]:
+        """What to call where there is so little to do: itself, or the function as it was written.
+
+        Args:
+            steps: passes through the innermost loops, more or less.
+        """
+        return self._as_written if self.is_spared(steps) else self
+
+    def is_spared(self, steps: int) -> bool:
+        """Whether to do without the kernel, since it is not there, and there was little to do.
+
+        So first moves are made without most kernels. `load_at_once` ends that.
+        """
+        if self._compiled is not None or self._spared + steps > SPARED_STEPS:
+            return False
+        self._spared += steps
+        return True
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether machine code of it is loaded or in the cache, for whatever arguments."""
+        dispatcher = self.dispatcher
+        if dispatcher.signatures:
+            return True
+        try:
+            return bool(dispatcher._cache._cache_file._load_index())
+        except Exception as error:  # as in `load_cached`; or there is no cache
+            _log.info("cached machine code is not found: %r", error)
+            return False
+
+    def on_views(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        """The function as it was written, with views of arrays, which Python reads several times
+        as fast item by item. Not for kernels that count on numbers that overflow."""
+        from numpy import ndarray
+
+        views: list[Any] = [
+            memoryview(each) if isinstance(each, ndarray) else each  # type: ignore[arg-type]
+            for each in args
+        ]
+        return self.py_func(*views, **kwargs)
+
+    def _as_written(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        import numpy as np
+
+        with np.errstate(over="ignore"):  # as in machine code
+            return self.py_func(*args, **kwargs)
+
+    @property
+    def dispatcher(self) -> Any:
+        """What numba makes of the function."""
+        with _lock:
+            if self._compiled is None:
+                load_compiler()
+                self._compiled = _dispatcher(self.py_func)
+            return self._compiled
+
+
+def kernel(function: Callable[_P, _R]) -> Kernel[_P, _R]:
+    """Compile on first use for the types it is called with; releases the GIL.
+
+    Machine code is cached on disk where that is possible. A full disk, a folder that cannot
+    be written or a broken file mean compiling again, not an error. A kernel cannot allocate
+    arrays: it is given those that it needs.
+    """
+    return Kernel(function)
+
+
+def inlined(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """A part of kernels, compiled with them."""
+    _parts.append(function)
+    return function
+
+
+def by_reference(record: _K) -> _K:
+    """Hand a class of named tuples to kernels as one pointer, and not as all arrays one by one.
+
+    Its fields are arrays, numbers and other such tuples. Kernels can only read them, by name.
+    """
+    _records.append(record)
+    return record
+
+
+def operations_in(module: str) -> None:
+    """Have a module imported before kernels are compiled: it says what operations mean there."""
+    _operations.append(module)
+
+
+def cache_files() -> tuple[Path, ...]:
+    """Where it is said, for each kernel that was called, what is cached of it; those that were
+    never compiled have no such file. The machine code is in the same folders."""
+    return tuple(_files)
+
+
+def num_loaded() -> int:
+    """How many pieces of machine code were loaded or compiled."""
+    made = (each._compiled for each in _kernels)
+    return sum(len(getattr(dispatcher, "signatures", ())) for dispatcher in made)
+
+
+def load_at_once() -> None:
+    """From now on load or compile kernels when they are first called, however little there is to
+    do: a clock may run when they are needed later."""
+    global SPARED_STEPS
+    SPARED_STEPS = -1
+
+
+def demand_compiler() -> None:
+    """Look whether kernels can be compiled, without importing numba.
+
+    Raises:
+        BackendUnavailableError: they cannot.
+    """
+    try:
+        found = "numba" in sys.modules or find_spec("numba") is not None
+    except ValueError:  # something else than a module has its name
+        found = False
+    if not found:
+        raise BackendUnavailableError("numba", "install it with `pip install numba`")
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+        raise BackendUnavailableError("numba", "unset NUMBA_DISABLE_JIT")
+
+
+def locks() -> tuple[Any, ...]:
+    """What is held while kernels are loaded or compiled; numba's own is taken before ours."""
+    module = sys.modules.get("numba.core.compiler_lock")
+    compiling = getattr(module, "global_compiler_lock", None)
+    return (_lock,) if compiling is None else (compiling._lock, _lock)
+
+
+def load_compiler() -> None:
+    """Import numba, and tell it of all parts of kernels so far.
+
+    Raises:
+        BackendUnavailableError: it cannot be imported, or is told not to compile.
+        InstallationError: what tells it how to compile is missing.
+    """
+    with _lock:
+        demand_compiler()
+        try:
+            kernel_compiler = import_module("ggp.machine.compiling.kernel_compiler")
+        except ImportError as error:
+            demand_library(error, "numba", "llvmlite")
+            raise BackendUnavailableError(
+                "numba", f"it cannot be imported: {error}; `--backend prolog` plays without it"
+            ) from error
+        while _operations:
+            import_module(_operations.pop())
+        while _parts:
+            kernel_compiler.register_part(_parts.pop())
+        while _records:
+            kernel_compiler.register_record(_records.pop())
+
+
+def prepare() -> None:
+    """Do what kernels need other rights for than to read files: the process may give them up.
+
+    Raises:
+        BackendUnavailableError: see `load_compiler`.
+    """
+    for each in _kernels:
+        each.dispatcher  # noqa: B018
+
+
+def load_cached() -> None:
+    """Load all machine code that is cached, for whatever arguments; nothing is compiled.
+
+    Kernels must have been prepared. What cannot be read is left to the first call.
+    """
+    for each in _kernels:
+        disk = each.dispatcher._cache
+        if not hasattr(disk, "_cache_file"):
+            continue
+        try:
+            for signature, *_ in disk._cache_file._load_index():
+                each.dispatcher.compile(signature)
+        except Exception as error:  # whatever a broken pickle or a broken disk raises
+            _log.info("cached machine code is not loaded: %r", error)
+
+
+def _dispatcher(function: Callable[..., Any]) -> Any:
+    from ggp.machine.compiling.kernel_compiler import compiled
+
+    try:
+        try:
+            made = compiled(function, cache=True)
+        except RuntimeError:  # there is no folder that may be written
+            with _reading_only():
+                made = compiled(function, cache=True)
+    except RuntimeError as error:  # nor one that was written before
+        _log.info("machine code is not cached: %s", error)
+        _say_that_it_compiles()
+        return compiled(function, cache=False)
+    disk = made._cache
+    # numba looks at the file of the kernel only, but parts of others are compiled into it.
+    if hasattr(disk, "_cache_file"):
+        _files.append(Path(disk._cache_file._index_path))
+        disk._cache_file._source_stamp = kernels_version()
+        # Of another version numba reads no more: what is kept there may name classes that are gone,
+        # and would neither be read nor replaced.
+        disk._cache_file._version += f" {kernels_version()}"
+    disk.load_overload = partial(_found_or_said, _or_none(partial(_loaded, disk)))
+    disk.save_overload = _or_none(disk.save_overload)
+    return made
+
+
+def _loaded(disk: Any, signature: Any, target: Any) -> Any:
+    """What numba's own `load_overload` gives, without all that is needed to compile.
+
+    That one first imports what numba knows of lists, dictionaries, polynomials and so on, which
+    takes longer than loading all our kernels, and prepares to count references, which they do not.
+    Before it compiles, numba does that again.
+    """
+    return disk._load_overload(signature, target)
+
+
+def _found_or_said(load: Callable[..., Any], *args: Any) -> Any:
+    """What is loaded; None says that it will be compiled now."""
+    found = load(*args)
+    if found is None:
+        _say_that_it_compiles()
+    return found
+
+
+def _say_that_it_compiles() -> None:
+    """Once in a process."""
+    global _COMPILING
+    if _COMPILING:
+        _log.log(NOTE, _COMPILING)
+        _COMPILING = ""
+
+
+@contextmanager
+def _reading_only() -> Iterator[None]:
+    """Kernels made inside use a folder of cached code that is there; numba wants to write to it.
+
+    A process that gave up its rights may call kernels late.
+    """
+    from numba.core import caching
+
+    def demand_folder(locator: Any) -> None:
+        if not os.path.isdir(locator.get_cache_path()):
+            raise OSError("there is no such folder")
+
+    before = caching._CacheLocator.ensure_cache_path
+    caching._CacheLocator.ensure_cache_path = demand_folder  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        caching._CacheLocator.ensure_cache_path = before  # type: ignore[method-assign]
+
+
+def _or_none(method: Callable[..., Any]) -> Callable[..., Any]:
+    def guarded(*args: Any) -> Any:
+        try:
+            return method(*args)
+        except Exception as error:  # whatever a broken pickle or a broken disk raises
+            _log.info("the cache of machine code fails: %r", error)
+            return None
+
+    return guarded

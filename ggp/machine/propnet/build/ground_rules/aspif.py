@@ -1,0 +1,210 @@
+"""Reading ground rules in the format in which gringo writes them (aspif).
+
+A rule is a line of numbers: `1 0 1 HEAD 0 SIZE CONDITIONS...`, with 1 as the second number if the
+head may hold or not. `4 LENGTH TEXT 1 ATOM` says what an atom stands for, `4 LENGTH TEXT 0` what
+always holds. Arrays read millions of lines several times as fast as calls from clingo hand them
+over one by one, and a kernel reads them several times as fast again, but takes as long to load as
+arrays take for some megabytes.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.errors import MachineError
+from ggp.machine.propnet.build.ground_rules.ground_program import ALWAYS
+from ggp.machine.propnet.build.ground_rules.rule_lines import HEADS, NOT_A_RULE, WEIGHTS, read_rules
+from ggp.machine.propnet.build.ground_rules.simplify import Atoms, GroundRules
+
+CHUNK = 1 << 20
+"""Bytes of lines that are dealt with at once."""
+
+LONG = 1 << 24
+"""Bytes after which a kernel reads the rest: arrays take a quarter of a second for these."""
+
+_SHORTEST = 12
+"""Bytes of a rule at least."""
+
+_FIXED = 6
+"""Numbers of a rule before its conditions."""
+
+
+class Ground(NamedTuple):
+    """What gringo wrote.
+
+    Attributes:
+        rules: those with a head that holds if their conditions do.
+        inputs: atoms that may hold or not.
+        atoms: (text, atom) of what is shown.
+    """
+
+    rules: GroundRules
+    inputs: Atoms
+    atoms: list[tuple[str, int]]
+
+
+class AspifReader:
+    """Reads in a thread what clingo writes to `path`, until nobody has that open any more.
+
+    Args:
+        counts: told in that thread how many more rules were read, and how many conditions they
+            have; what it raises ends the reading.
+    """
+
+    def __init__(self, counts: Callable[[int, int], None] | None = None) -> None:
+        self._counts = counts
+        self._read_end, self._write_end = os.pipe()
+        self._parts: list[tuple[Atoms, Atoms, Atoms, Atoms]] = []
+        self._atoms: list[tuple[str, int]] = []
+        self._num_bytes = 0
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name="ggp-aspif", daemon=True)
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            # Threads need a stack, which is what there is too little memory for.
+            raise MemoryError(str(error)) from error
+
+    @property
+    def path(self) -> str:
+        """A file to write to."""
+        return f"/dev/fd/{self._write_end}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        # After an error clingo keeps the file open as long as somebody knows of the error.
+        os.close(self._write_end)
+
+    def result(self) -> Ground:
+        """What was read, once clingo has closed the file and this has been left.
+
+        Raises:
+            MachineError: it is not what the rules of a game become.
+            MemoryError: there is not enough memory.
+        """
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        columns = zip(*self._parts, strict=True) if self._parts else [()] * 4
+        heads, sizes, conditions, inputs = (
+            np.concatenate([np.zeros(0, dtype=np.int32), *parts]) for parts in columns
+        )
+        return Ground(GroundRules(heads, sizes, conditions), inputs, self._atoms)
+
+    def _run(self) -> None:
+        try:
+            self._read()
+        except Exception as error:
+            self._error = error
+        finally:
+            # Whoever writes must not have to wait for a reader that has failed.
+            os.close(self._read_end)
+
+    def _read(self) -> None:
+        text = bytearray()
+        while piece := os.read(self._read_end, CHUNK):
+            text += piece
+            if len(text) >= CHUNK:
+                end = text.rfind(b"\n") + 1
+                self._lines(bytes(text[:end]))
+                del text[:end]
+        self._lines(bytes(text))
+
+    def _lines(self, text: bytes) -> None:
+        """Read some whole lines."""
+        if text.startswith(b"asp "):
+            text = text[text.index(b"\n") + 1 :]
+        # What atoms stand for comes after all rules.
+        first = 0 if text.startswith(b"4 ") else text.find(b"\n4 ") + 1
+        if first or text.startswith(b"4 "):
+            lines = text[first:].splitlines(keepends=True)
+            self._atoms += [_shown(line) for line in lines if line.startswith(b"4 ")]
+            others = [line for line in lines if not line.startswith(b"4 ")]
+            text = b"".join([text[:first], *others])
+        if text:
+            self._num_bytes += len(text)
+            read = _rules if self._num_bytes <= LONG else many_rules
+            self._parts.append(read(text))
+            if self._counts is not None:
+                self._counts(len(self._parts[-1][0]), len(self._parts[-1][2]))
+
+
+def _shown(line: bytes) -> tuple[str, int]:
+    _, length, rest = line.decode().split(" ", 2)
+    name, conditions = rest[: int(length)], rest[int(length) :].split()
+    if conditions == ["0"]:
+        return name, ALWAYS
+    if len(conditions) != 2:
+        raise MachineError(f"clingo shows {name} on {len(conditions) - 1} conditions")
+    return name, int(conditions[1])
+
+
+def _rules(text: bytes) -> tuple[Atoms, Atoms, Atoms, Atoms]:
+    """Heads, sizes and conditions of rules, and heads of those that may hold or not."""
+    numbers = np.fromstring(text, dtype=np.int32, sep=" ")
+    characters = np.frombuffer(text, dtype=np.uint8)
+    # Each number ends with a space or its line.
+    ends = np.flatnonzero(characters[characters <= ord(" ")] == ord("\n")) + 1
+    lengths = np.diff(ends, prepend=0)
+    rules = numbers[ends - lengths] != 0  # a line with nothing but 0 ends it all
+    starts = (ends - lengths)[rules]
+    _check(numbers, starts)
+    may_be = numbers[starts + 1] == 1
+    matter = np.repeat(rules, lengths)
+    matter[starts[:, None] + np.arange(_FIXED)] = False
+    matter &= ~_spread(may_be, rules, lengths)
+    holds = starts[~may_be]
+    return numbers[holds + 3], numbers[holds + 5], numbers[matter], numbers[starts[may_be] + 3]
+
+
+def _spread(
+    of_rules: NDArray[np.bool_], rules: NDArray[np.bool_], lengths: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """What holds of each rule, for each number of every line."""
+    of_lines = np.zeros(len(rules), dtype=np.bool_)
+    of_lines[rules] = of_rules
+    return np.repeat(of_lines, lengths)
+
+
+def many_rules(text: bytes) -> tuple[Atoms, Atoms, Atoms, Atoms]:
+    """The same as `_rules`, by a kernel."""
+    characters = np.frombuffer(text, dtype=np.uint8)
+    num_rules = len(text) // _SHORTEST + 1
+    heads, sizes, inputs = np.empty((3, num_rules), dtype=np.int32)
+    conditions = np.empty(len(text) // 2, dtype=np.int32)
+    counts = np.zeros(3, dtype=np.int64)
+    wrong = read_rules(characters, heads, sizes, conditions, inputs, counts)
+    if wrong:
+        raise MachineError(f"clingo {_WRONG[wrong]}")
+    num_heads, num_conditions, num_inputs = counts.tolist()
+    return (
+        heads[:num_heads].copy(),
+        sizes[:num_heads].copy(),
+        conditions[:num_conditions].copy(),
+        inputs[:num_inputs].copy(),
+    )
+
+
+_WRONG = {
+    NOT_A_RULE: "wrote something else than rules",
+    HEADS: "made a rule with not one head",
+    WEIGHTS: "made a rule with weights",
+}
+
+
+def _check(numbers: Atoms, starts: NDArray[np.int64]) -> None:
+    if not np.all(numbers[starts] == 1):
+        raise MachineError("clingo wrote something else than rules")
+    heads = numbers[starts + 2]
+    if not np.all(heads == 1):
+        raise MachineError(f"clingo made a rule with {heads[heads != 1][0]} heads")
+    if np.any(numbers[starts + 4]):
+        raise MachineError("clingo made a rule with weights")

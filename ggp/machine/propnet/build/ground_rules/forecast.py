@@ -1,0 +1,262 @@
+"""How many ground rules a game will have, said before it is ground.
+
+Some rulesheets cannot be ground: a rule that deals three cards of fifty joins all triples with all
+that depends on them. Nobody needs to wait until memory or time run out to know. What `Sizes`
+expects is summed up by the rules as their author wrote them, and compared with what any grounding
+within the limits could hold. A forecast may be wrong by some factor, so that rules are refused only
+where it is far too large (`DOUBT`); others are tried, and what gringo writes is counted.
+
+All of this is counts and no clock, so that the same rules are refused on every machine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from ggp.errors import MachineError, ReasonerLimitError
+from ggp.gdl.program import GOAL, NormalRule, Program
+from ggp.gdl.terms import Signature, signature
+from ggp.machine.base import GROUND_RULES, Limits
+from ggp.machine.propnet.build.rewriting.demand import ASKED, MAY
+from ggp.machine.propnet.build.rewriting.extents import Extents
+from ggp.machine.propnet.build.rewriting.sizes import Sizes
+from ggp.machine.propnet.build.rewriting.translate import RANKED
+
+DOING = "grounding the rules"
+
+RULES_PER_SECOND = 1_000_000
+"""What gringo writes in a second and no more: 0.3 to 0.9 million rules were measured."""
+
+BYTES_PER_RULE = 128
+"""What a ground rule takes and no less: 190 to 310 bytes were measured, circuit included."""
+
+DOUBT = 2.0
+"""Rules are refused where so many times more are expected than the limits could hold."""
+
+BYTES_PER_CONDITION = 8
+"""What each condition of a ground rule takes besides, which is read and put together."""
+
+BETWEEN = 1_000_000
+"""After so many more rules it is told how many there are."""
+
+MOST_SHOWN = 3
+"""Rules that a forecast names, those that become most ground rules first."""
+
+Verdict = Literal["yes", "perhaps", "no"]
+
+
+class Costly(NamedTuple):
+    """A rule of the author that becomes many ground rules.
+
+    Attributes:
+        rule: as KIF, after normalisation.
+        start: its offset in the source, -1 where there is none.
+        ground_rules: how many are expected of it, and of what it was split into.
+    """
+
+    rule: str
+    start: int
+    ground_rules: float
+
+
+class Forecast(NamedTuple):
+    """What is expected of grounding a game.
+
+    Attributes:
+        rules: ground rules in all.
+        relations: how many of them derive each relation of the author, the most first.
+        costly: the rules that become most of them, the most first.
+        is_sure: false where terms may grow, so that nothing is known of how far.
+    """
+
+    rules: float
+    relations: Mapping[str, float]
+    costly: tuple[Costly, ...]
+    is_sure: bool
+
+    def verdict(self, limits: Limits) -> Verdict:
+        """Whether the rules are expected to be ground within the limits."""
+        most = most_rules(limits)
+        if not self.is_sure:
+            return "perhaps"
+        return "yes" if self.rules <= most else "perhaps" if self.rules <= DOUBT * most else "no"
+
+    def cause(self, program: Program) -> str:
+        """What is to blame where there are too many: the rule, where it is, and how many."""
+        if not self.costly:
+            return f"{self.rules:,.0f} are expected"
+        worst = self.costly[0]
+        return (
+            f"{self.rules:,.0f} are expected, {worst.ground_rules:,.0f} of them from the rule at "
+            f"{self.place(program, worst)}: {worst.rule}"
+        )
+
+    def summary(self, program: Program, limits: Limits) -> str:
+        """The forecast in a line."""
+        match self.verdict(limits):
+            case "yes":
+                return f"{self.rules:,.0f} ground rules are expected"
+            case "no":
+                return f"the rules are not expected to be ground: {self.cause(program)}"
+        return f"the rules may be too many to be ground: {self.cause(program)}"
+
+    @staticmethod
+    def place(program: Program, costly: Costly) -> str:
+        """`file:line:column` of a rule."""
+        line, column = program.source.position(costly.start)
+        return f"{program.source.name}:{line}:{column}"
+
+    def to_json(self) -> dict[str, Any]:
+        """As what `from_json` reads."""
+        return {**self._asdict(), "costly": [each._asdict() for each in self.costly]}
+
+    @staticmethod
+    def from_json(found: Any) -> Forecast:
+        """A forecast that was stored.
+
+        Raises:
+            MachineError: it is none.
+        """
+        try:
+            costly = [Costly(**each) for each in found["costly"]]
+            return Forecast(
+                float(found["rules"]),
+                {str(name): float(count) for name, count in found["relations"].items()},
+                tuple(Costly(str(a), int(b), float(c)) for a, b, c in costly),
+                bool(found["is_sure"]),
+            )
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise MachineError(f"not a forecast: {error!r}") from error
+
+
+def most_rules(limits: Limits) -> int:
+    """Ground rules that no machine could make a circuit of within the limits."""
+    by_time = RULES_PER_SECOND * limits.grounding_seconds
+    return max(1, int(min(by_time, limits.grounding_bytes / BYTES_PER_RULE)))
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who is told how a grounding goes, and ends it.
+
+    Attributes:
+        limits: that it must keep.
+        foreseen: told what is expected.
+        written: told how many rules there are so far.
+        end: ends the process, with an error; it returns only where that must end by itself.
+    """
+
+    limits: Limits
+    foreseen: Callable[[Forecast], None]
+    written: Callable[[int], None]
+    end: Callable[[ReasonerLimitError], None]
+
+
+class Counter:
+    """Counts the rules that are written, and ends it all when they are too many.
+
+    Args:
+        watch: who is told.
+    """
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._most = most_rules(watch.limits)
+        self._number = self._bytes = 0
+
+    def add(self, number: int, conditions: int) -> None:
+        """So many more rules were written, with so many conditions.
+
+        Raises:
+            ReasonerLimitError: they are too many.
+        """
+        before, self._number = self._number, self._number + number
+        self._bytes += BYTES_PER_RULE * number + BYTES_PER_CONDITION * conditions
+        too_large = self._bytes > self._watch.limits.grounding_bytes
+        is_over = self._number > self._most or too_large
+        if is_over or self._number // BETWEEN > before // BETWEEN:
+            self._watch.written(self._number)
+        if is_over:
+            error = too_many(self._watch.limits)
+            self._watch.end(error)
+            raise error
+
+
+def too_many(limits: Limits, cause: str = "") -> ReasonerLimitError:
+    """The error of too many ground rules."""
+    return ReasonerLimitError(GROUND_RULES, most_rules(limits), DOING, cause)
+
+
+def forecast(
+    program: Program,
+    rules: Sequence[NormalRule],
+    static: frozenset[Signature],
+    extents: Extents,
+    *,
+    is_sure: bool,
+) -> Forecast:
+    """What is expected of rules.
+
+    Args:
+        program: they are of.
+        rules: as they will be ground.
+        static: relations that depend neither on the state nor on moves.
+        extents: of the rules, with what has been counted.
+        is_sure: see `Forecast`.
+    """
+    sizes = Sizes(rules, extents)
+    written = {rule.start: rule for rule in reversed(program.rules) if rule.start >= 0}
+    by_rule: dict[int | str, float] = {}
+    first: dict[int | str, NormalRule] = {}
+    relations: dict[str, float] = {}
+    for rule in rules:
+        count = _count(rule, sizes, static)
+        whole = written.get(rule.start, rule)
+        key: int | str = rule.start if rule.start >= 0 else str(rule)
+        first.setdefault(key, whole)
+        by_rule[key] = by_rule.get(key, 0.0) + count
+        name = _name(signature(whole.head))
+        relations[name] = relations.get(name, 0.0) + count
+    # Each fluent may hold or not, in the first state and in others, and each move may be made.
+    total = sum(by_rule.values()) + 2 * sizes.atoms("true") + sizes.atoms("legal")
+    most = sorted(by_rule, key=lambda key: -by_rule[key])[:MOST_SHOWN]
+    return Forecast(
+        total,
+        dict(sorted(relations.items(), key=lambda each: -each[1])),
+        tuple(Costly(str(first[key]), first[key].start, by_rule[key]) for key in most),
+        is_sure,
+    )
+
+
+def _count(rule: NormalRule, sizes: Sizes, static: frozenset[Signature]) -> float:
+    """Ground rules that a rule becomes: facts come once, however often they are derived."""
+    if not rule.body:
+        return 1.0
+    if signature(rule.head) in static or rule.head.name.startswith((MAY, ASKED)):
+        return sizes.made(rule)
+    return sizes.instances(rule)
+
+
+def _name(relation: Signature) -> str:
+    name, arity = GOAL if relation == RANKED else relation
+    return f"{name}/{arity}"
+
+
+def to_bytes(found: Forecast) -> bytes:
+    """A forecast on its way between processes."""
+    return json.dumps(found.to_json()).encode()
+
+
+def from_bytes(data: bytes) -> Forecast:
+    """What `to_bytes` was given.
+
+    Raises:
+        MachineError: it is something else.
+    """
+    try:
+        return Forecast.from_json(json.loads(data))
+    except ValueError as error:
+        raise MachineError(f"not a forecast: {error}") from error

@@ -1,0 +1,345 @@
+"""From rules to ground rules: clingo's grounder run on a translated game.
+
+This is the only module that talks to clingo. Grounding may take any time and memory: strangers'
+rules are grounded in a child process (see `child.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ggp.errors import BackendUnavailableError, MachineError, ReasonerLimitError
+from ggp.gdl.dependencies import static_relations
+from ggp.gdl.growth import terms_grow
+from ggp.gdl.program import NormalRule, Program
+from ggp.gdl.terms import signature
+from ggp.gdl.what_grows import what_grows
+from ggp.libraries import demand_library
+from ggp.machine.base import Limits
+from ggp.machine.propnet.build.ground_rules.aspif import AspifReader, Ground
+from ggp.machine.propnet.build.ground_rules.atom_tables import AtomTables
+from ggp.machine.propnet.build.ground_rules.forecast import (
+    Counter,
+    Forecast,
+    Watch,
+    forecast,
+    too_many,
+)
+from ggp.machine.propnet.build.ground_rules.ground_program import ALWAYS, GroundProgram
+from ggp.machine.propnet.build.ground_rules.lasting import lasting_fluents
+from ggp.machine.propnet.build.ground_rules.simplify import simplify
+from ggp.machine.propnet.build.rewriting.decompose import project_locals
+from ggp.machine.propnet.build.rewriting.extents import Extents, table_of
+from ggp.machine.propnet.build.rewriting.parting import LISTED, in_parts
+from ggp.machine.propnet.build.rewriting.splits import (
+    MOST_FACTS,
+    Count,
+    Split,
+    Tables,
+    asked_for,
+    whole_rules,
+)
+from ggp.machine.propnet.build.rewriting.splits import split as split_rules
+from ggp.machine.propnet.build.rewriting.translate import Translation, translate
+
+try:
+    import clingo
+except ImportError as error:
+    demand_library(error, "clingo")
+    raise BackendUnavailableError(
+        "clingo", f"install it with `pip install clingo` ({error})"
+    ) from error
+
+if TYPE_CHECKING:
+    from clingo import Symbol
+
+MAX_TERM_SIZE = 2_000
+"""Functions in one fluent, move or percept."""
+
+MAX_COUNTED = 20_000
+"""Atoms of a relation that are counted to decide which rules to split."""
+
+MAX_UNCHECKED_DEPTH = 4
+"""Where functions cannot nest deeper than this, the size of terms is not checked."""
+
+
+def ground(
+    program: Program,
+    *,
+    split: bool = True,
+    listed: float | None = LISTED,
+    watch: Watch | None = None,
+) -> GroundProgram:
+    """The ground rules of a game.
+
+    Args:
+        program: normalised rules.
+        split: whether to split rules where that gives fewer ground rules.
+        listed: moves of `random` of one kind that are listed; more are made part by part, if they
+            can be (see `parting`). None for any number.
+        watch: who is told how it goes; None to go on however many rules there are.
+
+    Raises:
+        MachineError: clingo failed.
+        ReasonerLimitError: a term is too large, terms grow for ever, or rules become too many.
+        MemoryError: there is not enough memory.
+    """
+    if listed is not None:
+        program = _in_parts(program, listed)
+    fixed = _Fixed(program.roles, watch)
+    found = None
+    if split and watch is not None:
+        found = _foreseen(program, watch, fixed.count)
+    if split:
+        rules = asked_for(program, found or split_rules(program, fixed.count))
+    else:
+        rules = whole_rules(program)
+    translation = translate(program.roles, rules)
+    if terms_grow(program.rules, MAX_UNCHECKED_DEPTH):
+        endless = what_grows(program.rules, surely=True) is not None
+        fluents = lasting_fluents(
+            translation, lambda part: _Clingo(_TermSizes()).ground(part), endless=endless
+        )
+        states = translation.text if fluents is None else translation.of_states((), fluents)
+        made = _ground(states, may_grow=True, watch=watch)
+    else:
+        made = fixed.with_rest(translation) or _ground(
+            translation.text, may_grow=False, watch=watch
+        )
+    return _ground_program(program.roles, translation, made)
+
+
+def foresee(program: Program, limits: Limits) -> Forecast:
+    """How many ground rules are expected; takes less than a second.
+
+    Args:
+        program: normalised rules.
+        limits: where they are expected to be far too many for these, it is looked at whether
+            fewer do.
+    """
+    return _foresee(_in_parts(program), limits, _counted)[0]
+
+
+def _foreseen(program: Program, watch: Watch, count: Count) -> Split | None:
+    """The rules split, if facts were counted for that; ends with an error if all is hopeless."""
+    expected, found = _foresee(program, watch.limits, count)
+    watch.foreseen(expected)
+    if expected.verdict(watch.limits) == "no":
+        raise too_many(watch.limits, expected.cause(program))
+    return found
+
+
+def _foresee(program: Program, limits: Limits, count: Count) -> tuple[Forecast, Split | None]:
+    is_sure = not terms_grow(program.rules, MAX_UNCHECKED_DEPTH)
+    # Facts whose terms grow may be without end.
+    found = split_rules(program, count, MOST_FACTS if is_sure else 0.0)
+    expected = _forecast(program, found, found.rules, is_sure=is_sure)
+    if expected.verdict(limits) == "no":
+        fewer = _forecast(program, found, asked_for(program, found), is_sure=is_sure)
+        expected = min(expected, fewer, key=lambda each: each.rules)
+    return expected, found if found.is_counted else None
+
+
+def _forecast(
+    program: Program, found: Split, rules: Sequence[NormalRule], *, is_sure: bool
+) -> Forecast:
+    static = static_relations(rules)
+    # Of relations that are not counted to the end it is better known what rules make.
+    known = {key: table for key, table in found.counted.items() if table.size < MAX_COUNTED}
+    extents = Extents(rules, static, known)
+    return forecast(program, rules, static, extents, is_sure=is_sure)
+
+
+class _Fixed:
+    """The rules that depend on nothing: they are ground to count atoms, and not again.
+
+    Args:
+        roles: of the game.
+        watch: is told what is ground, None if nobody looks.
+    """
+
+    def __init__(self, roles: Sequence[str], watch: Watch | None = None) -> None:
+        self._roles, self._watch = roles, watch
+        self._translation: Translation | None = None
+        self._reader: AspifReader | None = None
+        self._clingo: _Clingo | None = None
+
+    def count(self, rules: Sequence[NormalRule]) -> Tables:
+        """How many atoms relations have; the other rules may follow (`with_rest`)."""
+        if not any(rule.body for rule in rules):
+            return {}
+        self._translation = translate(self._roles, rules)
+        self._reader = _reader(self._watch)
+        with self._reader as reader:
+            self._clingo = _Clingo(path=reader.path)
+            return _sizes_of(self._translation, self._clingo)
+
+    def with_rest(self, whole: Translation) -> Ground | None:
+        """What all rules of a game become; None if they do not begin with those that are ground."""
+        clingo_, self._clingo = self._clingo, None
+        if clingo_ is None or self._translation is None or self._reader is None:
+            return None
+        rest = whole.after(self._translation)
+        if rest is None:
+            return None
+        clingo_.ground(rest)
+        # Clingo closes the file when nobody knows of the program any more.
+        del clingo_
+        return self._reader.result()
+
+
+def _in_parts(program: Program, listed: float = LISTED) -> Program:
+    """The rules in which `random` makes moves part by part, if there are too many to list."""
+
+    def fixed_tables() -> Tables:
+        static = static_relations(program.rules)
+        fixed = [rule for rule in program.rules if signature(rule.head) in static]
+        return _counted(project_locals(fixed))
+
+    return in_parts(program, fixed_tables, listed)
+
+
+class _TermTooLarge(Exception):
+    """What an observer raises clingo makes anew from its class: it must need no arguments."""
+
+
+class _TermSizes(clingo.Observer):
+    """Refuses atoms with terms that would be too large as text, before they are written.
+
+    Terms that grow have most of their parts in common: each part is counted once.
+    """
+
+    def __init__(self) -> None:
+        self._sizes: dict[Symbol, int] = {}
+
+    def output_atom(self, symbol: Symbol, atom: int) -> None:
+        if self._size(symbol) > MAX_TERM_SIZE:
+            raise _TermTooLarge
+
+    def _size(self, symbol: Symbol) -> int:
+        """Functions inside of a term."""
+        size, open_ = 0, [(symbol, _functions_in(symbol))]
+        sizes = [0]
+        while open_:
+            term, parts = open_[-1]
+            for part in parts:
+                known = self._sizes.get(part)
+                if known is None:
+                    open_.append((part, _functions_in(part)))
+                    sizes.append(1)
+                    break
+                sizes[-1] += known
+            else:
+                open_.pop()
+                size = sizes.pop()
+                if sizes:
+                    self._sizes[term] = size
+                    sizes[-1] += size
+        return size
+
+
+def _functions_in(symbol: Symbol) -> Iterator[Symbol]:
+    return (each for each in symbol.arguments if each.type is _FUNCTION)
+
+
+_FUNCTION = clingo.SymbolType.Function
+
+
+def _counted(rules: Sequence[NormalRule]) -> Tables:
+    """How many atoms relations have that depend on nothing."""
+    if not any(rule.body for rule in rules):
+        return {}
+    return _sizes_of(translate((), rules), _Clingo())
+
+
+def _sizes_of(translation: Translation, clingo_: _Clingo) -> Tables:
+    """The atoms of the fixed rules of a game, ground."""
+    control = clingo_.ground(translation.fixed)
+    tables = {}
+    for name, arity, _ in control.symbolic_atoms.signatures:
+        relation = translation.relation(name)
+        if relation is not None and arity:
+            atoms = islice(control.symbolic_atoms.by_signature(name, arity), MAX_COUNTED)
+            rows = [atom.symbol.arguments for atom in atoms]
+            if rows:
+                tables[relation, arity] = table_of(rows)
+    return tables
+
+
+def _reader(watch: Watch | None) -> AspifReader:
+    return AspifReader(None if watch is None else Counter(watch).add)
+
+
+def _ground(text: str, *, may_grow: bool, watch: Watch | None = None) -> Ground:
+    """What a translated game becomes."""
+    with _reader(watch) as reader:
+        _Clingo(_TermSizes() if may_grow else None, reader.path).ground(text)
+    return reader.result()
+
+
+class _Clingo:
+    """A program that is ground part by part.
+
+    Args:
+        observer: is told all atoms first.
+        path: what is ground is written to this file, or nowhere.
+    """
+
+    def __init__(self, observer: clingo.Observer | None = None, path: str | None = None) -> None:
+        self._messages: list[str] = []
+        messages = self._messages
+        control = clingo.Control(["--warn=none"], lambda _, message: messages.append(message))
+        if path is None:
+            control.register_observer(clingo.Observer(), replace=True)
+        else:
+            control.register_backend(clingo.BackendType.Aspif, path, replace=True)
+        if observer is not None:
+            # The last one is told first.
+            control.register_observer(observer)
+        self.control = control
+        self._num_parts = 0
+
+    def ground(self, text: str) -> clingo.Control:
+        """Ground some more rules, on which no earlier ones depend."""
+        part = f"part{self._num_parts}"
+        self._num_parts += 1
+        try:
+            self.control.add(part, [], text)
+            self.control.ground([(part, [])])
+        except _TermTooLarge as error:
+            raise ReasonerLimitError(
+                "functions in one term", MAX_TERM_SIZE, "grounding the rules"
+            ) from error
+        except RuntimeError as error:
+            said = "; ".join([str(error), *self._messages[:3]])
+            raise MachineError(f"clingo cannot ground the rules: {said}") from error
+        return self.control
+
+
+def _ground_program(
+    roles: tuple[str, ...], translation: Translation, ground: Ground
+) -> GroundProgram:
+    rules = simplify(ground.rules, ground.inputs)
+    tables = AtomTables(translation.names, rules.atoms)
+    for text, atom in ground.atoms:
+        tables.add(text, atom)
+    if any(atom != ALWAYS for _, atom in tables.named("init")):
+        raise MachineError("the initial state could not be determined by grounding")
+    return GroundProgram(
+        roles=roles,
+        heads=rules.heads,
+        offsets=np.concatenate([[0], np.cumsum(rules.sizes, dtype=np.int64)]),
+        conditions=rules.conditions,
+        initial=tuple(text for text, _ in tables.named("init")),
+        fluents=tables.named("true"),
+        next=tables.named("next"),
+        does=tables.by_role("does", roles),
+        legal=tables.by_role("legal", roles),
+        sees=tables.by_role("sees", roles),
+        goals=tables.goals(roles),
+        terminal=tables.terminal,
+    )

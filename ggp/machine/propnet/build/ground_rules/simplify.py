@@ -1,0 +1,252 @@
+"""Ground rules without what is decided before play: facts, impossible conditions, repeats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.machine.arrays import distinct, take_segments
+from ggp.machine.base import IntArray
+from ggp.machine.propnet.build.ground_rules.ground_program import ALWAYS
+
+Atoms = NDArray[np.int32]
+
+NEVER = -1
+"""In `Simplified.atoms`: an atom that never holds."""
+
+_BITS = 33
+"""Of a number that stands for a condition: atoms have 31, and may be negated."""
+
+_MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
+
+
+@dataclass(frozen=True)
+class GroundRules:
+    """N rules of atoms numbered from 1.
+
+    Attributes:
+        heads: `[N]` atom of each rule.
+        sizes: `[N]` number of its conditions.
+        conditions: atoms, negative where they must not hold, rule after rule.
+    """
+
+    heads: Atoms
+    sizes: Atoms
+    conditions: Atoms
+
+
+@dataclass(frozen=True)
+class Simplified(GroundRules):
+    """Fewer rules of fewer atoms.
+
+    Attributes:
+        atoms: new number of each old atom, `ALWAYS` or `NEVER`; of 0 it is `ALWAYS`.
+    """
+
+    atoms: Atoms
+
+
+def simplify(rules: GroundRules, inputs: Atoms) -> Simplified:
+    """The same rules without those that are decided or said before.
+
+    Args:
+        rules: as the grounder gives them.
+        inputs: atoms that may hold or not.
+    """
+    num_atoms = 1 + max(
+        (int(np.abs(part).max()) for part in (rules.heads, rules.conditions, inputs) if len(part)),
+        default=0,
+    )
+    is_input = np.zeros(num_atoms, dtype=np.bool_)
+    is_input[inputs] = True
+    values = np.zeros(num_atoms, dtype=np.int8)
+    values[ALWAYS] = 1
+    while True:
+        known = _Known(rules, is_input, values)
+        known.spread()
+        rules = known.remaining()
+        useless = _useless(rules)
+        if not useless.any():
+            return _renumbered(_without_repeats(rules), values, is_input)
+        # An atom may have lost its last rule.
+        rules = _kept(rules, ~useless)
+
+
+class _Known:
+    """What is known of each atom: 1 it holds, -1 it does not, 0 unknown.
+
+    Args:
+        rules: of atoms of which nothing is known.
+        is_input: whether each atom may hold or not.
+        values: what is known of each atom; more is added.
+    """
+
+    def __init__(
+        self, rules: GroundRules, is_input: NDArray[np.bool_], values: NDArray[np.int8]
+    ) -> None:
+        self._rules = rules
+        self._is_input = is_input
+        self.values = values
+        self._offsets = np.zeros(len(rules.sizes) + 1, dtype=np.int64)
+        np.cumsum(rules.sizes, out=self._offsets[1:])
+        self._missing = rules.sizes.copy()
+        """Conditions of each rule not known to hold; -1 for rules that cannot apply."""
+        self._support = np.bincount(rules.heads, minlength=len(is_input))
+        """Rules of each atom that may apply."""
+        self._occurrences: tuple[IntArray, IntArray] | None = None
+
+    def spread(self) -> None:
+        """Draw all conclusions from facts and from atoms without rules."""
+        rules = self._rules
+        holds = rules.heads[(self._missing == 0) & (self.values[rules.heads] == 0)]
+        fails = np.flatnonzero((self._support == 0) & ~self._is_input & (self.values == 0))
+        self.values[holds] = 1
+        self.values[fails] = -1
+        used = np.zeros(len(self.values), dtype=np.bool_)
+        used[np.abs(rules.conditions)] = True
+        wave = np.concatenate([distinct(holds[used[holds]], len(used)), fails[used[fails]]])
+        while len(wave):
+            wave = self._follow(wave)
+
+    def _follow(self, atoms: IntArray) -> IntArray:
+        """Draw the next conclusions from atoms of which something became known; of which others."""
+        heads = self._rules.heads
+        owners, agrees = self._uses(atoms)
+        # Rules with a condition that fails are out, whatever else they need.
+        failed = distinct(owners[~agrees], len(heads))
+        failed = failed[self._missing[failed] >= 0]
+        self._missing[failed] = -1
+        np.subtract.at(self._support, heads[failed], 1)
+        met = owners[agrees]
+        met = met[self._missing[met] > 0]
+        np.subtract.at(self._missing, met, 1)
+        holds = distinct(heads[met[self._missing[met] == 0]], len(self.values))
+        fails = distinct(heads[failed], len(self.values))
+        holds = holds[self.values[holds] == 0]
+        fails = fails[(self._support[fails] == 0) & ~self._is_input[fails]]
+        fails = fails[self.values[fails] == 0]
+        self.values[holds] = 1
+        self.values[fails] = -1
+        return np.concatenate([holds, fails]).astype(np.int64)
+
+    def _uses(self, atoms: IntArray) -> tuple[IntArray, NDArray[np.bool_]]:
+        """The rules with some atoms in their conditions, and whether what is known agrees."""
+        conditions = self._rules.conditions
+        if self._occurrences is None:
+            order = np.argsort(np.abs(conditions), kind="stable")
+            counts = np.bincount(np.abs(conditions), minlength=len(self.values))
+            self._occurrences = order, np.concatenate([[0], np.cumsum(counts)])
+        order, offsets = self._occurrences
+        places = order[take_segments(offsets, atoms)[1]]
+        owners = np.searchsorted(self._offsets, places, side="right") - 1
+        found = conditions[places]
+        return owners, (found > 0) == (self.values[np.abs(found)] > 0)
+
+    def remaining(self) -> GroundRules:
+        """The rules that may or may not apply, with the conditions that are not known."""
+        rules = self._rules
+        keep = (self.values[rules.heads] == 0) & (self._missing > 0)
+        undecided = self.values[np.abs(rules.conditions)] == 0
+        chosen = np.repeat(keep, rules.sizes) & undecided
+        owner = np.repeat(np.arange(len(keep)), rules.sizes)[chosen]
+        sizes = np.bincount(owner, minlength=len(keep))[keep]
+        return GroundRules(rules.heads[keep], sizes.astype(np.int32), rules.conditions[chosen])
+
+
+def _kept(rules: GroundRules, keep: NDArray[np.bool_]) -> GroundRules:
+    conditions = rules.conditions[np.repeat(keep, rules.sizes)]
+    return GroundRules(rules.heads[keep], rules.sizes[keep], conditions)
+
+
+def _owners(rules: GroundRules) -> IntArray:
+    """The rule of each condition."""
+    return np.repeat(np.arange(len(rules.heads)), rules.sizes)
+
+
+def _useless(rules: GroundRules) -> NDArray[np.bool_]:
+    """Rules that contradict themselves, or need what they are to show."""
+    owner = _owners(rules)
+    useless = np.zeros(len(rules.heads), dtype=np.bool_)
+    useless[owner[rules.conditions == rules.heads[owner]]] = True
+    several = rules.sizes[owner] > 1
+    owner, conditions = owner[several], rules.conditions[several]
+    # An atom and its negation become neighbours: the last bit says which.
+    signed = 2 * np.abs(conditions).astype(np.int64) + (conditions < 0)
+    keys = _sorted_by_owner(owner, signed)
+    useless[keys[1:][(keys[1:] == keys[:-1] + 1) & (keys[1:] & 1 == 1)] >> _BITS] = True
+    return useless
+
+
+def _without_repeats(rules: GroundRules) -> GroundRules:
+    """Without repeated conditions and rules; conditions in order."""
+    owner = _owners(rules)
+    # In the largest games most rules have one condition.
+    several = rules.sizes[owner] > 1
+    shift = 1 << (_BITS - 1)
+    keys = _sorted_by_owner(owner[several], rules.conditions[several].astype(np.int64) + shift)
+    new = np.ones(len(keys), dtype=np.bool_)
+    new[1:] = keys[1:] != keys[:-1]
+    conditions = rules.conditions.copy()
+    conditions[several] = (keys & ((1 << _BITS) - 1)) - shift
+    kept = np.ones(len(conditions), dtype=np.bool_)
+    kept[several] = new
+    sizes = np.bincount(owner[kept], minlength=len(rules.heads)).astype(np.int32)
+    rules = GroundRules(rules.heads, sizes, conditions[kept])
+    return _kept(rules, _first_of_equals(rules))
+
+
+def _sorted_by_owner(owner: IntArray, values: IntArray) -> IntArray:
+    """Numbers from 0 below 2 ** `_BITS`, sorted within each owner, whose number comes first."""
+    keys = owner << _BITS | values
+    keys.sort()
+    return keys
+
+
+def _first_of_equals(rules: GroundRules) -> NDArray[np.bool_]:
+    """Of rules that are equal, the first: told apart by 128 bits of digest."""
+    heads, conditions = rules.heads, rules.conditions
+    ends = np.cumsum(rules.sizes, dtype=np.int64)
+    digests = []
+    for seed in _MIX:
+        total = np.zeros(len(conditions) + 1, dtype=np.uint64)
+        np.cumsum(_mixed(conditions, seed), out=total[1:])
+        digests.append(total[ends] - total[ends - rules.sizes])
+    if not len(heads):
+        return np.zeros(0, dtype=np.bool_)
+    # Sorting by one number takes a third of the time; equal rules are neighbours all the same.
+    key = digests[0] + _mixed(heads, _MIX[1])
+    order = np.argsort(key)
+    columns = [heads[order], digests[1][order], key[order]]
+    new = np.ones(len(heads), dtype=np.bool_)
+    new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    first = np.zeros(len(heads), dtype=np.bool_)
+    first[np.minimum.reduceat(order, np.flatnonzero(new))] = True
+    return first
+
+
+def _mixed(numbers: Atoms, seed: int) -> NDArray[np.uint64]:
+    """Pseudo-random 64-bit words (the finalizer of splitmix64)."""
+    x = numbers.astype(np.int64).astype(np.uint64) * np.uint64(seed)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def _renumbered(
+    rules: GroundRules, values: NDArray[np.int8], is_input: NDArray[np.bool_]
+) -> Simplified:
+    used = is_input.copy()
+    used[rules.heads] = True
+    used &= values == 0
+    atoms = np.full(len(values), NEVER, dtype=np.int32)
+    atoms[used] = np.arange(1, 1 + int(used.sum()), dtype=np.int32)
+    atoms[values > 0] = ALWAYS
+    signs = np.sign(rules.conditions)
+    return Simplified(
+        heads=atoms[rules.heads],
+        sizes=rules.sizes,
+        conditions=signs * atoms[np.abs(rules.conditions)],
+        atoms=atoms,
+    )

@@ -1,0 +1,344 @@
+"""Rules split into smaller ones that mean the same and have fewer ground instances.
+
+A rule has about as many instances as there are values for all its variables together. Where a
+variable occurs in a few conditions only, these become a relation of their own without the
+variable: `p(X) :- q(X,Y), r(Y,Z), s(Z).` becomes `p(X) :- q(X,Y), t(Y).  t(Y) :- r(Y,Z), s(Z).`
+This is bucket elimination as in Bichler, Morak and Woltran, *lpopt: A Rule Optimization Tool
+for Answer Set Programming* (2016), but for what is split off, which is decided by estimates of
+the numbers of instances (`Extents`) instead of numbers of variables.
+
+With 10 values for each variable, the first rule above has 1,000 instances, and the two that replace
+it have 100 each. Had Y been eliminated first, q and r would have been joined: t(X,Z) would have
+1,000 instances, and nothing would be gained. So orders of elimination are tried, and a split is
+kept only where its parts are clearly cheaper than the whole (`WORTH`, `MIN_GAIN`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+
+from ggp.gdl.program import Atom, Literal, NormalRule, local_variables
+from ggp.gdl.safety import order_conditions
+from ggp.gdl.terms import (
+    Compound,
+    Signature,
+    Symbol,
+    Term,
+    Variable,
+    signature,
+)
+from ggp.machine.propnet.build.rewriting.extents import Extent, Extents, Table, join
+from ggp.machine.propnet.build.rewriting.new_relations import (
+    Key,
+    NewRelations,
+    names_in,
+    with_names,
+)
+
+MAX_VARIABLES = 12
+"""Of rules with more variables to eliminate, only `MAX_TOGETHER` at a time are tried."""
+
+MAX_TOGETHER = 2
+
+WORTH = 0.8
+"""A rule is split if the parts cost less than this share of it."""
+
+MIN_GAIN = 20.0
+"""And if they are cheaper by this much."""
+
+GROUNDING_COST = 0.02
+"""What an instance of a rule costs when it does not become a ground rule, where a ground rule
+costs 1 and each of its conditions 1."""
+
+
+def project_locals(rules: Sequence[NormalRule]) -> list[NormalRule]:
+    """The rules with "there is no" as the negation of a relation of its own.
+
+    `(not (p ?x ?y))` where only `?y` is local becomes `(not (some;0 ?x))` with the rule
+    `(<= (some;0 ?x) (p ?x ?y))`.
+    """
+    # gringo demands that a positive condition binds every variable; none binds a local one.
+    parts = NewRelations("some")
+    projected = []
+    for rule in rules:
+        body = []
+        for i, literal in enumerate(rule.body):
+            local = local_variables(rule, i)
+            if local:
+                kept = [name for name in names_in([literal.atom]) if name not in local]
+                found = parts.atom([Literal(literal.atom)], kept, rule.start)
+                literal = Literal(found, True)
+            body.append(literal)
+        projected.append(NormalRule(rule.head, tuple(body), rule.start))
+    return [*projected, *parts.rules]
+
+
+def decompose(
+    rules: Sequence[NormalRule],
+    extents: Extents,
+    leave: frozenset[Signature] = frozenset(),
+    prefix: str = "part",
+    *,
+    asked: bool = False,
+) -> list[NormalRule]:
+    """Rules that mean the same, with relations of their own, and fewer ground instances.
+
+    Args:
+        rules: in which no negated condition has a variable of its own.
+        extents: estimates of how many atoms there are. The new relations are added.
+        leave: relations whose rules are left as they are.
+        prefix: the new relations are called `prefix;0`, `prefix;1`, ...
+        asked: whether it does not matter what binds the variables of tests in the new relations,
+            because they will hold for what is asked for only (see `demand`). A condition in their
+            rules then says which variables these are.
+    """
+    splitter = _Splitter(extents, prefix, asked)
+    split = []
+    for rule in rules:
+        split.append(rule if signature(rule.head) in leave else splitter.split(rule))
+    return [*split, *splitter.rules]
+
+
+GIVEN = "given;"
+"""Begins the names of conditions that say which variables are bound where a rule is asked for."""
+
+
+def cost(rules: Sequence[NormalRule], extents: Extents) -> float:
+    """An estimate of what the ground instances of rules cost."""
+    splitter = _Splitter(extents, "", asked=False)
+    return sum(map(splitter.cost, rules))
+
+
+@dataclass(frozen=True, slots=True)
+class _Condition:
+    """A condition, the names of its variables, and its instances if it binds them."""
+
+    literal: Literal
+    names: tuple[str, ...]
+    is_static: bool
+    extent: Extent | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Split:
+    """A rule in two: `part` becomes a relation of the variables `kept`, `rest` stays."""
+
+    part: tuple[_Condition, ...]
+    kept: tuple[str, ...]
+    rest: tuple[_Condition, ...]
+
+    @property
+    def table(self) -> Table:
+        """How many atoms the new relation has."""
+        extent = _joined(self.part)
+        columns = tuple(extent.values[name] for name in self.kept)
+        return Table(min(extent.size, prod(columns)), columns)
+
+    @property
+    def literals(self) -> tuple[Literal, ...]:
+        """The conditions of the new relation."""
+        return tuple(condition.literal for condition in self.part)
+
+    @property
+    def key(self) -> Key:
+        """Equal where the new relation is the same."""
+        return NewRelations.key(self.literals, self.kept)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the new relation becomes facts."""
+        return all(condition.is_static for condition in self.part)
+
+
+class _Splitter:
+    """Splits rules as long as that makes them cheaper."""
+
+    def __init__(self, extents: Extents, prefix: str, asked: bool) -> None:
+        self._extents = extents
+        self._asked = asked
+        self._parts = NewRelations(prefix)
+        self._unfinished: set[Key] = set()
+
+    @property
+    def rules(self) -> list[NormalRule]:
+        """The rules of the new relations."""
+        return self._parts.rules
+
+    def cost(self, rule: NormalRule) -> float:
+        """What the ground instances of a rule cost."""
+        return _cost(names_in([rule.head]), tuple(map(self._condition, rule.body)))
+
+    def split(self, rule: NormalRule) -> NormalRule:
+        """The rule, made of new relations where that pays."""
+        head = names_in([rule.head])
+        body = tuple(map(self._condition, rule.body))
+        split = False
+        while (found := self._best(head, body)) is not None:
+            body = (self._condition(Literal(self._relation(found, rule.start))), *found.rest)
+            split = True
+        if not split:
+            return rule
+        return order_conditions(NormalRule(rule.head, tuple(x.literal for x in body), rule.start))
+
+    def _condition(self, literal: Literal) -> _Condition:
+        return _Condition(
+            literal,
+            tuple(names_in([literal.atom])),
+            self._extents.is_static(literal),
+            self._extents.of(literal) if literal.binds else None,
+        )
+
+    def _relation(self, split: _Split, start: int) -> Atom:
+        """The new relation with its variables, its rule split in turn."""
+        key = split.key
+        is_new = not self._parts.has(key)
+        atom = self._parts.atom(split.literals, split.kept, start)
+        if is_new:
+            self._extents.define(signature(atom), split.table, is_static=split.is_static)
+            number = len(self._parts.rules) - 1
+            self._unfinished.add(key)
+            self._parts.rules[number] = self.split(self._parts.rules[number])
+            self._unfinished.remove(key)
+        return atom
+
+    def _best(self, head: Sequence[str], body: Sequence[_Condition]) -> _Split | None:
+        if len(body) < 2:
+            return None
+        now = _cost(head, body)
+        # Costs are estimates: what seems to gain little may lose.
+        best, least = None, min(WORTH * now, now - MIN_GAIN)
+        for candidate in _splits(head, body, self._binders):
+            cost = self._cost_of_split(head, candidate, least)
+            # A relation must not be made of itself.
+            if cost < least and candidate.key not in self._unfinished:
+                best, least = candidate, cost
+        return best
+
+    def _binders(
+        self, part: Sequence[_Condition], rest: Sequence[_Condition], bound: set[str]
+    ) -> Sequence[_Condition]:
+        """What binds the variables of the tests of a part; they are added to `bound`."""
+        if not self._asked:
+            return _copies(part, rest, bound)
+        tested = names_in(x.literal.atom for x in part if not x.extent)
+        names = [name for name in tested if name not in bound]
+        if not names:
+            return ()
+        bound.update(names)
+        values = _joined(x for x in rest if x.extent).values
+        columns = tuple(values[name] for name in names)
+        # Equal conditions have equal names, so that equal parts are found.
+        name = GIVEN + "x".join(f"{number:.6g}" for number in columns)
+        literal = Literal(Compound(name, tuple(map(Variable, names))))
+        self._extents.define((name, len(names)), Table(prod(columns), columns), is_static=True)
+        return (self._condition(literal),)
+
+    def _cost_of_split(self, head: Sequence[str], split: _Split, least: float) -> float:
+        """What both rules cost; not all of it is counted where that is not below `least` anyway."""
+        table = split.table
+        extent = Extent(table.size, dict(zip(split.kept, table.columns, strict=True)))
+        new = _Condition(Literal(Symbol("part")), split.kept, split.is_static, extent)
+        cost = _cost(head, (*split.rest, new))
+        if cost >= least:
+            return cost
+        # A relation that another rule has made already costs nothing.
+        if self._parts.may_have(split.literals) and self._parts.has(split.key):
+            return cost
+        return cost + _cost(split.kept, split.part)
+
+
+# -------------------------------------------------------------------- what can be split off
+
+
+_Binders = Callable[[Sequence[_Condition], Sequence[_Condition], set[str]], Sequence[_Condition]]
+
+
+def _splits(head: Sequence[str], body: Sequence[_Condition], binders: _Binders) -> Iterator[_Split]:
+    """The rule in two parts, one without some variables that are not in the head."""
+    names = [name for name in dict.fromkeys(n for x in body for n in x.names) if name not in head]
+    most = len(names) if len(names) <= MAX_VARIABLES else MAX_TOGETHER
+    for number in range(1, most + 1):
+        for dropped in combinations(names, number):
+            split = _without(frozenset(dropped), head, body, binders)
+            if split is not None:
+                yield split
+
+
+def _without(
+    dropped: frozenset[str],
+    head: Sequence[str],
+    body: Sequence[_Condition],
+    find_binders: _Binders,
+) -> _Split | None:
+    """The rule split so that the rest does not have the dropped variables.
+
+    Conditions that become facts and have no variables but those of the part go with it.
+    """
+    part = [x for x in body if not dropped.isdisjoint(x.names)]
+    rest = [x for x in body if dropped.isdisjoint(x.names)]
+    bound = {name for x in part if x.extent for name in x.names}
+    if not rest or not dropped <= bound:
+        return None
+    binders = find_binders(part, rest, bound)
+    moved = [x for x in rest if x.is_static and bound.issuperset(x.names)]
+    part += moved
+    part += [x for x in binders if x not in part]
+    # The rest must bind what is given to the part.
+    given = {name for x in part if x.literal.atom.name.startswith(GIVEN) for name in x.names}
+    rest = [x for x in rest if x not in moved or not given.isdisjoint(x.names)]
+    if not rest:
+        return None
+    needed = set(head).union(*(x.names for x in rest))
+    kept = dict.fromkeys(name for x in part for name in x.names if name in needed)
+    return _Split(tuple(part), tuple(kept), tuple(rest))
+
+
+def _copies(
+    part: Sequence[_Condition], rest: Sequence[_Condition], bound: set[str]
+) -> list[_Condition]:
+    """Copies of conditions of the rest that bind what the tests of the part need.
+
+    Their other variables are renamed. Adds to `bound` what they bind.
+    """
+    binders = []
+    for name in (name for x in part if not x.extent for name in x.names):
+        if name not in bound:
+            candidates = [(x, x.extent) for x in rest if x.extent and name in x.names]
+            best, extent = min(candidates, key=lambda x: (not x[0].is_static, x[1].size))
+            fresh = {each: f"{each};{name}" for each in best.names if each != name}
+            terms: dict[str, Term] = {each: Variable(new) for each, new in fresh.items()}
+            binders.append(
+                _Condition(
+                    Literal(with_names(best.literal.atom, terms)),
+                    tuple(fresh.get(each, each) for each in best.names),
+                    best.is_static,
+                    Extent(
+                        extent.size,
+                        {fresh.get(n, n): number for n, number in extent.values.items()},
+                    ),
+                )
+            )
+            bound.add(name)
+    return binders
+
+
+# -------------------------------------------------------------------- what rules cost
+
+
+def _cost(head: Sequence[str], body: Sequence[_Condition]) -> float:
+    """What the ground instances of a rule with these variables in its head cost."""
+    whole = _joined(body)
+    moving = [condition for condition in body if not condition.is_static]
+    if not moving:
+        return GROUNDING_COST * whole.size
+    matter = set(head).union(*(condition.names for condition in moving))
+    # Static conditions are facts and vanish: instances that differ in nothing else become equal.
+    instances = min(whole.size, prod(whole.values[name] for name in matter))
+    return instances * (1 + len(moving)) + GROUNDING_COST * whole.size
+
+
+def _joined(body: Iterable[_Condition]) -> Extent:
+    return join(condition.extent for condition in body if condition.extent)

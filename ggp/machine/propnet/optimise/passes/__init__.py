@@ -1,0 +1,7 @@
+"""The passes, one a file: each makes a circuit smaller, and says the same about the game.
+
+In come a `Circuit` and what is known of it (`Knowledge`), out goes a `Circuit`. Begin with
+`flattening`, the shortest. `constants` and `invariants` hold in all states, `complements` and
+`implications` follow from other literals; `extraction`, `factoring`, `sweeping` and
+`resubstitution` use gates that there are again.
+"""

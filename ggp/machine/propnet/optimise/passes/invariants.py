@@ -1,0 +1,105 @@
+"""What holds in every reachable state: guessed from random matches, proved by induction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.optimise.draft import Draft
+from ggp.machine.propnet.optimise.knowledge import Group, Knowledge, Pair
+from ggp.machine.propnet.optimise.proofs.guesses import (
+    Guess,
+    equal_fluents,
+    equality,
+    exclusive_fluents,
+    never_together,
+    strongest,
+)
+from ggp.machine.propnet.optimise.proofs.induction import prove
+from ggp.machine.propnet.optimise.proofs.sampling import sample
+
+NUM_WORDS = 4
+"""Random matches to guess from, 64 a word."""
+
+MIN_QUESTIONS = 300
+"""Where fewer could be asked of a solver for what may go into proofs, nothing is guessed at all: a
+question costs as many steps as there are nets, and hardly anything is proved with so few."""
+
+MAX_STEPS = 250
+MIN_STEPS = 40
+SHARE = 0.5
+MAX_WORK = 3_500_000
+REST_SHARE = 0.2
+MAX_REST_WORK = 500_000
+"""How much of the work that is left may go into proofs, and how much at most."""
+
+SAMPLED_WORDS = 40_000_000
+"""Literals times words times steps to spend on them."""
+
+WORDS_A_STEP = 160
+"""Work: words of random matches that are a step."""
+
+
+def use_invariants(circuit: Circuit, knowledge: Knowledge) -> Circuit:
+    """Fluents that are constant or equal to others become that; groups go to `knowledge`."""
+    work = knowledge.work
+    until = work.until(SHARE, MAX_WORK)
+    if (until - work.spent) // (1 + circuit.num_inputs + circuit.num_gates) < MIN_QUESTIONS:
+        return circuit
+    affordable = SAMPLED_WORDS // (NUM_WORDS * (1 + circuit.num_literals))
+    steps = max(MIN_STEPS, min(MAX_STEPS, affordable))
+    fluents = range(1, 1 + len(circuit.fluents))
+    work.spend(NUM_WORDS * steps * circuit.num_literals // WORDS_A_STEP)
+    values = sample(circuit, fluents, num_words=NUM_WORDS, num_steps=steps, seed=0).values
+    becomes = equal_fluents(circuit, values)
+    meant = {net: equality(net, literal) for net, literal in becomes.items()}
+    guesses = [guess for pair in meant.values() for guess in pair]
+    groups = exclusive_fluents(circuit, values)
+    first = strongest(groups)
+    proved = dict.fromkeys(prove(circuit, guesses + first, [], work, until))
+    if not proved:
+        return circuit
+    # Fewer of the rest are true, and less follows from them.
+    until = work.until(REST_SHARE, MAX_REST_WORK)
+    tried = frozenset(first)
+    rest = strongest(guess for guess in groups if guess in proved or guess not in tried)
+    pairs = never_together(circuit, values)
+    rest = [guess for guess in dict.fromkeys(rest + pairs) if guess not in proved]
+    proved.update(dict.fromkeys(prove(circuit, rest, list(proved), work, until)))
+    knowledge.groups += _groups(circuit, [guess for guess in groups if guess in proved])
+    knowledge.pairs += tuple(_pair(circuit, guess) for guess in pairs if guess in proved)
+    draft = Draft(circuit)
+    for net, pair in meant.items():
+        if all(guess in proved for guess in pair):
+            draft.becomes[net] = becomes[net]
+    return draft.finish()
+
+
+def _pair(circuit: Circuit, guess: Guess) -> Pair:
+    one, other = guess.literals
+    names = circuit.fluents[(one >> 1) - 1], circuit.fluents[(other >> 1) - 1]
+    return Pair(names, (not one & 1, not other & 1))
+
+
+def _groups(circuit: Circuit, proved: Iterable[Guess]) -> tuple[Group, ...]:
+    """The fluents that exclude each other; no group is part of another, unless it is exact."""
+    at_least_one: dict[int, list[frozenset[int]]] = {}
+    groups_of: list[tuple[int, ...]] = []
+    for guess in proved:
+        if guess.least == 0:
+            at_least_one.setdefault(guess.literals[0], []).append(frozenset(guess.literals))
+        else:
+            groups_of.append(guess.literals)
+    groups_of.sort(key=lambda literals: (-len(literals), literals))
+    larger: dict[int, list[frozenset[int]]] = {}
+    groups = []
+    for literals in groups_of:
+        members = frozenset(literals)
+        exact = any(each <= members for x in literals for each in at_least_one.get(x, ()))
+        if not exact and any(members < other for other in larger.get(literals[0], ())):
+            continue
+        for literal in literals:
+            larger.setdefault(literal, []).append(members)
+        names = tuple(circuit.fluents[(literal >> 1) - 1] for literal in literals)
+        groups.append(Group(names, exact))
+    return tuple(groups)

@@ -1,0 +1,201 @@
+"""Guesses proved by induction: they hold initially, and no legal step breaks any of them.
+
+All guesses are assumed of a state, and some are found to fail after a step. They go, and the
+others have to do without them; when none fails any more, all that are left are proved.
+
+An example: a cell is never both x and o (g1), a finished row stays finished (g2), and somebody
+guessed that x never has more marks than o (g3), since it was so in all random matches that ended at
+once. The solver is asked for a state in which g1, g2 and g3 hold, and a legal step after which one
+of them does not. It finds one for g3, which goes. Asked again with g1 and g2 assumed, it finds
+none: they hold initially, and every step from a state where they hold keeps them. That is a proof
+by induction over the length of a match. Guesses may need each other: so all are assumed at first,
+and one is dropped at a time, never the other way round.
+
+Running out of work proves nothing: what was not looked at is dropped, all of it (`prove`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ggp.machine.propnet.circuit import TRUE, Circuit
+from ggp.machine.propnet.optimise.knowledge import moves_of_roles
+from ggp.machine.propnet.optimise.proofs.guesses import Guess
+from ggp.machine.propnet.optimise.proofs.solver import Additions, Example, Limit, Solver
+from ggp.machine.propnet.optimise.work import Work
+from ggp.machine.propnet.parts import parts_of
+
+REFUTE_CONFLICTS = 1_000
+TOGETHER_CONFLICTS = 300
+ALONE_CONFLICTS = 1_000
+"""How hard to look for failing guesses: at first, then for many at once, and for one of them."""
+
+MAX_MISSES = 3
+"""Guesses of a chunk that are too hard to prove, before all of it that is left is dropped."""
+
+STEPS_A_GUESS = 2
+"""Work: steps to look up one guess in an example."""
+
+CHUNK = 24
+"""Guesses that are proved together where that is too hard for all at once."""
+
+
+def prove(
+    circuit: Circuit,
+    guesses: Sequence[Guess],
+    known: Sequence[Guess],
+    work: Work,
+    until: int,
+) -> list[Guess]:
+    """The guesses that hold together in every reachable state; none if the work runs out.
+
+    Args:
+        circuit: of a game.
+        guesses: what to prove.
+        known: what has been proved before.
+        work: what is counted.
+        until: the `work.spent` at which to stop.
+    """
+    left = [guess for guess in guesses if guess.may_be(circuit.initial)]
+    # Assumptions that can be taken back save rounds, but make proofs long.
+    step = _Step(circuit, left, known, work, retractable=True)
+    step.drop_refuted(until)
+    while step.guesses() and work.spent < until:
+        left = step.guesses()
+        step = _Step(circuit, left, known, work, retractable=False)
+        # Work that runs out leaves guesses that nobody has looked at.
+        # A guess dropped in this round was still assumed by proofs of others in it: only a round
+        # that drops none proves anything.
+        if step.drop_unproved(until) and step.guesses() == left:
+            return left
+    return []
+
+
+class _Step:
+    """One step from a state of which guesses are assumed."""
+
+    def __init__(
+        self,
+        circuit: Circuit,
+        guesses: Sequence[Guess],
+        known: Sequence[Guess],
+        work: Work,
+        *,
+        retractable: bool,
+    ) -> None:
+        self._guesses = guesses
+        self._retractable = retractable
+        self._left = dict.fromkeys(range(len(guesses)))
+        fits = parts_of(circuit).fits
+        roots = [circuit.terminal, *(x for each in circuit.legal for x in each.literals.tolist())]
+        if fits != TRUE:
+            roots.append(fits)
+        for guess in guesses:
+            roots += [int(circuit.next[(x >> 1) - 1]) for x in guess.literals]
+        self._work = work
+        self._solver = Solver(circuit, roots, work)
+        self._asked: list[int] = []
+        self._fails: list[int] = []
+        with self._solver.add() as add:
+            assume_legal_moves(circuit, self._solver, add)
+            # Only here: passes that change gates must keep what says whether moves fit.
+            if fits != TRUE:
+                add.forbid([-self._solver.sign(fits)])
+            for guess in known:
+                sign = [self._solver.sign(x) for x in guess.literals]
+                add.forbid([_wrong(guess, sign, add)])
+            for guess in guesses:
+                sign = [self._solver.sign(x) for x in guess.literals]
+                after = [
+                    self._solver.sign(int(circuit.next[(x >> 1) - 1]) ^ (x & 1))
+                    for x in guess.literals
+                ]
+                # A switch: a guess whose switch is off is neither looked for after the step nor, if
+                # it is retractable, assumed before it.
+                asked = add.free()
+                add.forbid([_wrong(guess, sign, add), *([asked] if retractable else [])])
+                self._asked.append(asked)
+                self._fails.append(add.all_of([asked, _wrong(guess, after, add)]))
+            self._chunks = [
+                range(start, min(start + CHUNK, len(guesses)))
+                for start in range(0, len(guesses), CHUNK)
+            ]
+            self._chunk_fails = [
+                add.any_of([self._fails[place] for place in chunk]) for chunk in self._chunks
+            ]
+            self._some_fail = add.any_of(self._chunk_fails)
+
+    def guesses(self) -> list[Guess]:
+        """Those that are left."""
+        return [self._guesses[place] for place in self._left]
+
+    def drop_refuted(self, until: int) -> None:
+        """Drop guesses that are easily seen to fail."""
+        self._drop(self._some_fail, Limit(REFUTE_CONFLICTS, until))
+
+    def drop_unproved(self, until: int) -> bool:
+        """Drop guesses that fail, or may; whether there was work for all of them."""
+        together, alone = Limit(TOGETHER_CONFLICTS, until), Limit(ALONE_CONFLICTS, until)
+        if self._drop(self._some_fail, together):
+            return True
+        for chunk, fails in zip(self._chunks, self._chunk_fails, strict=True):
+            if self._drop(fails, together):
+                continue
+            misses = 0
+            for place in chunk:
+                if self._work.spent >= until:
+                    return False
+                if place not in self._left:
+                    continue
+                if misses == MAX_MISSES or not self._drop(self._fails[place], alone):
+                    self._left.pop(place, None)
+                    misses += 1
+        return True
+
+    def _drop(self, fails: int, limit: Limit) -> bool:
+        """Drop guesses as long as `fails` can be; whether it is certain that it cannot."""
+        while self._left:
+            failed = self._failing(fails, limit)
+            if not failed:
+                return failed is not None
+        return True
+
+    def _failing(self, fails: int, limit: Limit) -> list[int] | None:
+        """Drop and return guesses that fail in an example where `fails` holds.
+
+        None if it is too hard to say whether there is one.
+        """
+        failed: list[int] = []
+
+        def collect(example: Example) -> None:
+            self._work.spend(STEPS_A_GUESS * len(self._left))
+            # One example often refutes many guesses: none of them need be asked about again.
+            failed.extend(i for i in self._left if example(self._fails[i]))
+
+        assumed = [
+            sign if place in self._left else -sign
+            for place, sign in enumerate(self._asked)
+            if self._retractable or place not in self._left
+        ]
+        found = self._solver.find([*assumed, fails], collect, limit)
+        for place in failed:
+            del self._left[place]
+        return None if found is None else failed
+
+
+def _wrong(guess: Guess, signs: Sequence[int], add: Additions) -> int:
+    """The sign of a guess being wrong."""
+    if guess.least == 0:
+        return add.all_of([-sign for sign in signs])
+    return add.all_of(signs) if guess.least == len(signs) else add.two_of(signs)
+
+
+def assume_legal_moves(circuit: Circuit, solver: Solver, add: Additions) -> None:
+    """Every role makes exactly one legal move, and the game is not over."""
+    add.forbid([solver.sign(circuit.terminal)])
+    for outputs, nets in zip(circuit.legal, moves_of_roles(circuit), strict=True):
+        moves = [solver.sign(2 * net) for net in nets]
+        add.forbid([add.two_of(moves)])
+        add.forbid([-move for move in moves])
+        for move, legal in zip(moves, outputs.literals.tolist(), strict=True):
+            add.forbid([move, -solver.sign(legal)])

@@ -1,0 +1,179 @@
+"""Random moves of one step of a block: of each role, and of `random` part by part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ggp.machine.compiling.jit import inlined
+from ggp.machine.propnet.play.kernels.block_kernels import run_tape
+from ggp.machine.propnet.play.kernels.blocks import Block, PlayoutPlan
+from ggp.machine.propnet.play.kernels.choice import (
+    GROUP,
+    POSSIBLE,
+    count_legal,
+    draw_below,
+    literal,
+    make_all,
+    pick,
+)
+from ggp.machine.propnet.play.kernels.tapes import U64
+from ggp.machine.propnet.play.kernels.vectors import (
+    band,
+    bor,
+    but_not,
+    bxor,
+    item,
+    load,
+    out_of_line,
+    reduce_or,
+    splat,
+    store,
+    words_of,
+)
+
+MOST_ROUNDS = 1 << 14
+"""How often a lane draws parts that do not fit before it counts as stuck. About one in 64 fits
+where anything does (see `build.parting`): so many in vain are less likely than 1 in 10**100."""
+
+
+@inlined
+def draw_moves(
+    plan: PlayoutPlan, block: Block, first: int, end: int, width: tuple[int, ...]
+) -> bool:
+    """Make random moves of a role in the lanes of the third mask, and anything in others.
+
+    Returns:
+        whether lanes had no move: they no longer play on, and are the third mask now.
+    """
+    out_of_line()
+    words = words_of(width)
+    rows, masks, planes, groups = block.rows, block.masks, block.planes, block.groups
+    legal, move_rows = plan.drawn, plan.move_rows
+    lanes = load(masks, 2 * words, width)
+    used = count_legal(rows, legal, first, end, lanes, plan.always, groups, planes, width)
+    any_move = load(planes, 0, width)
+    for j in range(1, used):
+        any_move = bor(any_move, load(planes, j * words, width))
+    stuck = but_not(lanes, any_move)
+    lanes = band(lanes, any_move)
+    # Other lanes hold states that cannot be reached, of which circuits may say anything:
+    # what random bits are used for must not depend on them.
+    while used > 1 and not reduce_or(band(load(planes, (used - 1) * words, width), lanes)):
+        used -= 1
+    # At most one legal move in every lane: what is legal is what is made.
+    if used == 1:
+        make_all(rows, legal, first, end, move_rows, groups, width)
+    else:
+        draw_below(planes, used, lanes, block.rng, width)
+        pick(rows, legal, first, end, move_rows, groups, planes, used, width)
+    if not reduce_or(stuck):
+        return False
+    store(masks, 2 * words, stuck)
+    store(masks, 0, but_not(load(masks, 0, width), stuck))
+    return True
+
+
+@inlined
+def draw_chance(plan: PlayoutPlan, block: Block, variant: int, width: tuple[int, ...]) -> bool:
+    """Make a random move of `random`, part by part, in the lanes that play on.
+
+    All rows of parts are equally likely. Lanes in which they do not fit draw again: so all moves
+    are equally likely.
+
+    Returns:
+        see `draw_moves`.
+    """
+    out_of_line()
+    words = words_of(width)
+    rows, masks = block.rows, block.masks
+    num_roles = plan.role_moves.shape[1] - 1 - len(plan.apart)
+    waiting = load(masks, 0, width)
+    stuck = splat(np.uint64(0), width)
+    for attempt in range(MOST_ROUNDS):
+        for k in range(-1, len(plan.apart)):
+            role = plan.chance if k < 0 else num_roles + k
+            first, end = plan.role_moves[variant, role], plan.role_moves[variant, role + 1]
+            if k >= 0 and plan.apart[k]:
+                _leave(plan, rows, variant, k, width)
+            store(masks, 2 * words, waiting)
+            if draw_moves(plan, block, first, end, width):
+                stuck = bor(stuck, load(masks, 2 * words, width))
+                waiting = band(waiting, load(masks, 0, width))
+        if attempt:
+            _merge_chance(plan, block, variant, waiting, width)
+        run_tape(plan.fit, variant, rows, masks, width)
+        fit = bxor(
+            load(rows, item(plan.fits.rows, variant) * words, width),
+            splat(item(plan.fits.inverted, variant), width),
+        )
+        waiting = but_not(waiting, fit)
+        if not reduce_or(waiting):
+            break
+        _keep_chance(plan, block, variant, width)
+    # Where they never did, there is surely nothing that fits.
+    stuck = bor(stuck, waiting)
+    store(masks, 2 * words, stuck)
+    store(masks, 0, but_not(load(masks, 0, width), waiting))
+    return bool(reduce_or(stuck))
+
+
+@inlined
+def _leave(plan: PlayoutPlan, rows: U64, variant: int, part: int, width: tuple[int, ...]) -> None:
+    """Write down what is left for a part: not what parts before it are that it is apart from.
+
+    Where moves without such a part may be made as well, all is left.
+    """
+    words = words_of(width)
+    num_roles = plan.role_moves.shape[1] - 1 - len(plan.apart)
+    first = plan.role_moves[variant, num_roles + part]
+    end = plan.role_moves[variant, num_roles + part + 1]
+    mixed = splat(np.uint64(0), width)
+    if plan.nothing[part] >= 0:
+        mixed = literal(rows, plan.legal, first + plan.nothing[part], width)
+    for m in range(first, end):
+        taken = splat(np.uint64(0), width)
+        some = False
+        for k in range(part):
+            if plan.apart[k] == plan.apart[part]:
+                place = plan.role_moves[variant, num_roles + k] + m - first
+                taken = bor(taken, load(rows, item(plan.move_rows, place) * words, width))
+                some = True
+        if some:
+            left = but_not(literal(rows, plan.legal, m, width), but_not(taken, mixed))
+            store(rows, item(plan.drawn.rows, m) * words, left)
+
+
+@inlined
+def _keep_chance(plan: PlayoutPlan, block: Block, variant: int, width: tuple[int, ...]) -> None:
+    """Keep the move of `random`, because some lanes draw it again."""
+    words = words_of(width)
+    num_roles = plan.role_moves.shape[1] - 1 - len(plan.apart)
+    at = 0
+    for k in range(-1, len(plan.apart)):
+        role = plan.chance if k < 0 else num_roles + k
+        for m in range(plan.role_moves[variant, role], plan.role_moves[variant, role + 1]):
+            row = load(block.rows, item(plan.move_rows, m) * words, width)
+            store(block.kept, at * words, row)
+            at += 1
+
+
+@inlined
+def _merge_chance(
+    plan: PlayoutPlan, block: Block, variant: int, waiting: Any, width: tuple[int, ...]
+) -> None:
+    """Give the lanes that did not draw again the move back that was kept."""
+    words = words_of(width)
+    num_roles = plan.role_moves.shape[1] - 1 - len(plan.apart)
+    at = 0
+    for k in range(-1, len(plan.apart)):
+        role = plan.chance if k < 0 else num_roles + k
+        first, end = plan.role_moves[variant, role], plan.role_moves[variant, role + 1]
+        block.groups[first // GROUP : end // GROUP] = POSSIBLE
+        for m in range(first, end):
+            row = item(plan.move_rows, m) * words
+            old = load(block.kept, at * words, width)
+            new = load(block.rows, row, width)
+            store(block.rows, row, bxor(old, band(waiting, bxor(old, new))))
+            at += 1

@@ -1,0 +1,124 @@
+"""Vectors of 64-bit words for numba kernels, as packed instructions whatever LLVM would infer.
+
+A kernel takes a `width`: a tuple of n zeros stands for vectors of `8 * n` words, so that one
+source compiles to any width and numba's cache tells them apart. LLVM splits a vector into as
+many registers as the processor needs.
+
+Here the operations only have names; `vector_code` says what kernels make of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.machine.compiling.jit import inlined, operations_in
+
+WIDTH = (0, 0)
+"""16 words: 1,024 lanes side by side. Twice as many are up to a sixth faster in long runs of
+playouts, half as many up to a third in single ones; two widths take twice as long to compile."""
+
+WORDS_PER_ITEM = 8
+
+_LINES_WORDS = 16
+"""Words of two lines of a cache, which processors fetch together."""
+
+_ONLY_IN_KERNELS = "vectors are for kernels only"
+
+operations_in("ggp.machine.propnet.play.kernels.vector_code")
+
+
+@inlined
+def words_of(width: tuple[int, ...]) -> int:
+    """Words in a vector of this width; usable in kernels."""
+    return WORDS_PER_ITEM * len(width)
+
+
+def aligned_words(count: int) -> NDArray[np.uint64]:
+    """So many words, all 0, the first of them where a vector register would have it.
+
+    Where vectors lie across the lines of caches, kernels take 1.4 times as long. No other array has
+    words in these lines, or in those fetched with them: of two threads that write to one line, each
+    waits for the other.
+    """
+    padded = -(-count // _LINES_WORDS) * _LINES_WORDS
+    words = np.zeros(padded + _LINES_WORDS, dtype=np.uint64)
+    first = -(words.ctypes.data // words.itemsize) % _LINES_WORDS
+    return words[first : first + count]
+
+
+def load(array: Any, index: Any, width: tuple[int, ...]) -> Any:
+    """The vector at `array[index]`."""
+    raise NotImplementedError(_ONLY_IN_KERNELS)
+
+
+def store(array: Any, index: Any, vector: Any) -> None:
+    """Write a vector to `array[index]`."""
+    raise NotImplementedError(_ONLY_IN_KERNELS)
+
+
+def item(array: Any, index: Any) -> int:
+    """`array[index]` of a flat array of numbers, without a look whether the index is negative."""
+    raise NotImplementedError(_ONLY_IN_KERNELS)
+
+
+def out_of_line() -> None:
+    """Keeps the function it is called in from being inlined: kernels compile faster."""
+    raise NotImplementedError(_ONLY_IN_KERNELS)
+
+
+def band(a: Any, b: Any) -> Any:
+    """a & b"""
+    raise NotImplementedError(_ONLY_IN_KERNELS)
+
+
+def bor(a: Any, b: Any) -> Any:
+    """a | b"""
+    raise NotImplementedError(_ONLY_IN_KERNELS)
+
+
+def bxor(a: Any, b: Any) -> Any:
+    """a ^ b"""
+    raise NotImplementedError(_ONLY_IN_KERNELS)
+
+
+def but_not(a: Any, b: Any) -> Any:
+    """a & ~b"""
+    raise NotImplementedError(_ONLY_IN_KERNELS)
+
+
+def plus(a: Any, b: Any) -> Any:
+    """a + b, modulo 2**64 in each word"""
+    raise NotImplementedError(_ONLY_IN_KERNELS)
+
+
+def splat(word: Any, width: tuple[int, ...]) -> Any:
+    """The vector with this word everywhere."""
+    raise NotImplementedError(_ONLY_IN_KERNELS)
+
+
+def shift_left(a: Any, by: Any) -> Any:
+    """Every word shifted left."""
+    raise NotImplementedError(_ONLY_IN_KERNELS)
+
+
+def shift_right(a: Any, by: Any) -> Any:
+    """Every word shifted right."""
+    raise NotImplementedError(_ONLY_IN_KERNELS)
+
+
+def reduce_or(a: Any) -> Any:
+    """The words of a vector, all or-ed together."""
+    raise NotImplementedError(_ONLY_IN_KERNELS)
+
+
+def count_ones(word: Any) -> int:
+    """Number of bits of a word that are set."""
+    raise NotImplementedError(_ONLY_IN_KERNELS)
+
+
+def lowest_one(word: Any) -> int:
+    """Index of the lowest bit that is set; 64 if none."""
+    raise NotImplementedError(_ONLY_IN_KERNELS)

@@ -1,0 +1,370 @@
+"""In which order kernels evaluate the gates of a cone.
+
+Two things make kernels fast, and they pull in different directions:
+
+- Long runs of gates of one shape: then nothing is guessed wrong about what comes next.
+- Few rows at a time: what is read soon after it was made is still in the nearest cache.
+
+So gates are first put in the order in which they are reached depth first: a gate comes right after
+the last of its inputs, and the one that drives the next value of a fluent after those that read its
+old value, as far as they do not go round in circles. That order is cut into pieces, and within a
+piece gates of the same shape are put side by side, as far as inputs allow, and fluents that are
+overwritten by gates. Cones no larger than a piece have the longest runs there can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.machine.arrays import first_seen, offsets_of, take_segments
+from ggp.machine.compiling.jit import inlined, kernel
+from ggp.machine.propnet.circuit import Circuit, Literals
+from ggp.machine.propnet.play.kernels.tapes import STRAIGHT, TURNED, WHOLE
+from ggp.machine.propnet.play.layout.cones import I64, is_large, suited
+from ggp.machine.propnet.play.layout.fusing import FusedGates, Shape
+from ggp.machine.propnet.play.layout.updates import written_straight
+
+PIECE = 2048
+"""Gates that are ordered by shape: what they drive fits the second cache."""
+
+SMALL_PIECE = 512
+"""The same where inputs take over what gates drive: pieces must not come between reading an input
+and overwriting it, but single states, which have no such stage, take longer with so small ones."""
+
+_PLACE, _MISSING, _READERS, _NEXT = range(4)
+"""Of each gate: its place in the order, how many of its inputs are to come, the list of its
+readers, the next gate in the list of those that are ready."""
+
+_MET, _FIRST, _LAST, _SIZE, _SINCE, _SHAPES = range(4, 10)
+"""Of each shape: the piece it was met in, the list of its gates that are ready, the last of that,
+how many they are, since when there are some. And the shapes that were met in a piece."""
+
+
+class Ordered(NamedTuple):
+    """G gates in the order in which to evaluate them.
+
+    Attributes:
+        gates: the gates.
+        segments: `[S, 9]` see `Tape`.
+        straight: `[K]` which targets gates write straight into the rows of inputs.
+    """
+
+    gates: FusedGates
+    segments: I64
+    straight: NDArray[np.bool_]
+
+
+def in_order(
+    circuit: Circuit,
+    gates: FusedGates,
+    targets: Literals,
+    into: I64 | None = None,
+    copied: NDArray[np.bool_] | None = None,
+) -> Ordered:
+    """Gates in the order in which to evaluate them.
+
+    Args:
+        gates: in circuit order; all others that they need are there already.
+        targets: what they are needed for.
+        into: `[K]` inputs that take over the targets, see `Stage`.
+        copied: `[K]` targets that are copied after all gates.
+    """
+    sorter = _Sorter(circuit, gates, targets, into)
+    parts = list(_split_at_loops(circuit, gates.gates))
+    for first, end, loop in parts:
+        if not loop:
+            sorter.put_depth_first(first, end)
+    straight = np.zeros(len(targets), dtype=np.bool_)
+    if into is not None and copied is not None:
+        place = np.argsort(sorter.order)
+        straight = written_straight(circuit, gates, place, targets, into, copied)
+        sorter.write_straight(targets[straight], into[straight])
+    segments = [np.zeros((0, 9), dtype=np.int64)]
+    for first, end, loop in parts:
+        if loop:
+            segments.append(np.array([(first, end, 1, *Shape(0, 0), WHOLE)]))
+        else:
+            segments.append(sorter.put_side_by_side(first, end))
+    starts, taken = take_segments(gates.first, sorter.order)
+    ordered = FusedGates(
+        gates.gates[sorter.order], gates.shapes[sorter.order], starts, gates.nets[taken]
+    )
+    return Ordered(ordered, np.concatenate(segments), straight)
+
+
+class _Sorter:
+    """Puts gates in order, part by part.
+
+    Attributes:
+        order: `[G]` places among the gates given; those that are in no part stay where they are.
+    """
+
+    def __init__(
+        self, circuit: Circuit, gates: FusedGates, targets: Literals, into: I64 | None
+    ) -> None:
+        size = len(gates.gates)
+        base = 1 + circuit.num_inputs
+        self._circuit = circuit
+        self._gates = gates
+        self._gate_of = np.full(base + circuit.num_gates, -1, dtype=np.int64)
+        self._gate_of[base + gates.gates] = np.arange(size)
+        # The gate that drives each net that is read, or wanted.
+        self._sources = self._gate_of[gates.nets]
+        self._wanted = self._gate_of[targets >> 1]
+        # The shape of each, and how it is written.
+        self._kinds = np.pad(gates.shapes, ((0, 0), (0, 1)), constant_values=WHOLE)
+        self._depth_first = suited(_depth_first, circuit)
+        self._side_by_side = suited(_side_by_side, circuit)
+        self.order = np.arange(size)
+        self._readers = np.repeat(np.arange(size), np.diff(gates.first))
+        self._after = self._needs = gates.first, self._sources
+        self._piece = PIECE if into is None else min(PIECE, SMALL_PIECE)
+        if into is not None:
+            taker = np.full(base + circuit.num_gates, -1, dtype=np.int64)
+            taker[into] = self._wanted
+            self._after = self._after_readers(taker[gates.nets])
+        self._stack = np.empty(len(self._after[1]) + size + 1, dtype=np.int64)
+        self._work = np.zeros((10, size), dtype=np.int64)
+        self._work[[_PLACE, _MET]] = -1
+
+    def _after_readers(self, takers: I64) -> tuple[I64, I64]:
+        """What gates come after in depth-first order, as offsets and gates.
+
+        It is what they read. And where an input takes over what a gate drives, it is those that
+        read that input: then it can be overwritten soon.
+
+        Args:
+            takers: for each net that is read, the gate that drives what it takes over, or -1.
+        """
+        some = takers >= 0
+        later = np.concatenate([self._readers, takers[some]])
+        earlier = np.concatenate([self._sources, self._readers[some]])
+        counts = np.bincount(later, minlength=len(self.order))
+        return offsets_of(counts), earlier[np.argsort(later, kind="stable")]
+
+    def put_depth_first(self, first: int, end: int) -> None:
+        """Order some gates that follow each other; few stay where they are."""
+        if end - first > self._piece:
+            self._search(first, end, self._after, self._wanted)
+            if self._after is not self._needs:
+                # Readers of old values may go round in circles with what gates read, and a search
+                # that comes back to a gate goes on without it. What they read comes first.
+                self._search(first, end, self._needs, self.order[first:end].copy())
+
+    def _search(self, first: int, end: int, after: tuple[I64, I64], wanted: I64) -> None:
+        waiting = np.ones(len(self.order), dtype=np.bool_)
+        self._depth_first(first, end, *after, wanted, waiting, self._stack, self.order)
+
+    def write_straight(self, targets: Literals, into: I64) -> None:
+        """Keep gates that read some inputs before those that overwrite them.
+
+        Args:
+            targets: what gates drive that overwrite inputs.
+            into: the input that each overwrites.
+        """
+        base = 1 + self._circuit.num_inputs
+        writers = self._gate_of[targets >> 1]
+        self._kinds[writers, -1] = np.where(targets & 1, TURNED, STRAIGHT)
+        taker = np.full(base, -1, dtype=np.int64)
+        taker[into] = writers
+        nets = self._gates.nets
+        takers = np.where(nets < base, taker[np.minimum(nets, base - 1)], -1)
+        takers[takers == self._readers] = -1
+        self._needs = self._after_readers(takers)
+
+    def put_side_by_side(self, first: int, end: int) -> I64:
+        """Put gates of one shape side by side, of some that follow each other; their segments."""
+        order, kinds = self.order, self._kinds
+        starts, sources = self._needs
+        readers = np.repeat(np.arange(len(order)), np.diff(starts))
+        before = order.copy()
+        ends = np.empty(end - first, dtype=np.int64)
+        size = min(self._piece, end - first)
+        num_runs = self._side_by_side(
+            *(first, end, size, starts, sources, _numbers(self._circuit, kinds), readers),
+            *(np.empty_like(readers), self._work, before, order, ends),
+        )
+        bounds = np.concatenate([[first], ends[:num_runs]])
+        segments = np.zeros((num_runs, 9), dtype=np.int64)
+        segments[:, 0], segments[:, 1] = bounds[:-1], bounds[1:]
+        segments[:, 3:] = kinds[order[bounds[:-1]]]
+        return segments
+
+
+def _numbers(circuit: Circuit, rows: I64) -> I64:
+    """`[L]` a number for each row of `[L, K]`, the same for equal rows."""
+    if is_large(circuit):
+        return first_seen(rows)[1]
+    known: dict[tuple[int, ...], int] = {}
+    found = [known.setdefault(row, len(known)) for row in map(tuple, rows.tolist())]
+    return np.array(found, dtype=np.int64)
+
+
+def _split_at_loops(circuit: Circuit, gates: I64) -> Iterator[tuple[int, int, bool]]:
+    """Where runs of gates that are in no loop, and loops, begin and end, and if they are loops."""
+    at = 0
+    for loop in circuit.loops:
+        first, end = np.searchsorted(gates, (loop.start, loop.end)).tolist()
+        if first < end:
+            if at < first:
+                yield at, first, False
+            yield first, end, True
+            at = end
+    if at < len(gates):
+        yield at, len(gates), False
+
+
+@kernel
+def _depth_first(
+    begin: int,
+    end: int,
+    first: I64,
+    sources: I64,
+    wanted: I64,
+    waiting: NDArray[np.bool_],
+    stack: I64,
+    order: I64,
+) -> None:
+    """Gates `begin .. end`, each after those it needs, and soon after the last of them.
+
+    Args:
+        first: where in `sources` those of each gate begin.
+        sources: gates after which each comes, -1 for nothing.
+        wanted: gates that are wanted, -1 for other nets.
+        waiting: `[G]` all true.
+        stack: scratch, for as many as there are gates and sources.
+        order: filled in from `begin` on.
+    """
+    at = begin
+    # Gates that only later parts need come last.
+    for k in range(len(wanted) + end - begin):
+        stack[0] = wanted[k] if k < len(wanted) else begin + k - len(wanted)
+        top = 1
+        if stack[0] < 0:
+            top = 0
+        while top:
+            top -= 1
+            gate = stack[top]
+            if gate < 0:
+                order[at] = -1 - gate
+                at += 1
+            elif begin <= gate < end and waiting[gate]:
+                waiting[gate] = False
+                stack[top] = -1 - gate
+                top += 1
+                for i in range(first[gate], first[gate + 1]):
+                    if sources[i] >= 0:
+                        stack[top] = sources[i]
+                        top += 1
+
+
+@kernel
+def _side_by_side(
+    begin: int,
+    end: int,
+    piece: int,
+    first: I64,
+    sources: I64,
+    shape_of: I64,
+    readers: I64,
+    before: I64,
+    work: I64,
+    order: I64,
+    found: I64,
+    ends: I64,
+) -> int:
+    """Put gates of one shape side by side, within each piece.
+
+    Of the shapes of which gates are ready, which have all their inputs, the most frequent goes
+    next. Long runs are what kernels are fast at.
+
+    Args:
+        begin, end: places of the gates in the order.
+        piece: gates of a piece.
+        first: where in `sources` those of each gate begin.
+        sources: gates that are read, -1 for other nets.
+        shape_of: `[G]` number of the shape of each gate.
+        readers: the gate that reads each source.
+        before: scratch, for as many as there are sources.
+        work: `[10, G]` scratch, see `_PLACE` and `_MET`, which are all -1.
+        order: `[G]` the gates.
+        found: `[G]` filled in between `begin` and `end`.
+        ends: where runs of one shape end, filled in.
+
+    Returns:
+        how many runs there are.
+    """
+    at, runs = begin, 0
+    for start in range(begin, end, piece):
+        stop = start + piece
+        if stop > end:
+            stop = end
+        for k in range(start, stop):
+            work[_PLACE, order[k]] = k
+            work[_READERS, order[k]] = -1
+            work[_MISSING, order[k]] = 0
+        # From the last, since the reader that is found last is the first of the list.
+        for k in range(stop - 1, start - 1, -1):
+            gate = order[k]
+            for i in range(first[gate + 1] - 1, first[gate] - 1, -1):
+                source = sources[i]
+                if source >= 0 and work[_PLACE, source] >= start:
+                    work[_MISSING, gate] += 1
+                    before[i] = work[_READERS, source]
+                    work[_READERS, source] = i
+        shapes = moment = 0
+        for k in range(start, stop):
+            shape = shape_of[order[k]]
+            if work[_MET, shape] != start:
+                work[_MET, shape] = start
+                work[_SIZE, shape] = 0
+                work[_SHAPES, shapes] = shape
+                shapes += 1
+            if work[_MISSING, order[k]] == 0:
+                moment = _make_ready(work, order[k], shape, moment)
+        while True:
+            shape, most = -1, 0
+            for k in range(shapes):
+                other = work[_SHAPES, k]
+                size = work[_SIZE, other]
+                if size > most or (
+                    size and size == most and work[_SINCE, other] < work[_SINCE, shape]
+                ):
+                    shape, most = other, size
+            if shape < 0:
+                break
+            # The run grows by what becomes ready meanwhile.
+            gate = work[_FIRST, shape]
+            while gate >= 0:
+                found[at] = gate
+                at += 1
+                i = work[_READERS, gate]
+                while i >= 0:
+                    reader = readers[i]
+                    work[_MISSING, reader] -= 1
+                    if work[_MISSING, reader] == 0:
+                        moment = _make_ready(work, reader, shape_of[reader], moment)
+                    i = before[i]
+                gate = work[_NEXT, gate]
+            work[_SIZE, shape] = 0
+            ends[runs] = at
+            runs += 1
+    return runs
+
+
+@inlined
+def _make_ready(work: I64, gate: int, shape: int, moment: int) -> int:
+    """Put a gate into the list of its shape; the next moment."""
+    if work[_SIZE, shape]:
+        work[_NEXT, work[_LAST, shape]] = gate
+    else:
+        work[_FIRST, shape] = gate
+        work[_SINCE, shape] = moment
+    work[_LAST, shape] = gate
+    work[_NEXT, gate] = -1
+    work[_SIZE, shape] += 1
+    return moment + 1

@@ -1,0 +1,267 @@
+"""Circuits for one phase of a game: what holds whenever it is this role's turn.
+
+Where roles take turns, all lanes of a block usually agree whose turn it is. Half of what is legal,
+and half of what moves may change, cannot matter then. So large circuits are evaluated by a smaller
+one for each turn, where the fluents that say so are constants:
+
+    legal white (move 1 2)  =  control white and pawn 1 and free 2
+    while it is black's turn:   never; and no effect of this move is possible
+
+And fluents that cannot hold in any step of a game are constants, too (see `reach`), and those of an
+opening that is over (see `openings`).
+
+A *clock* is a set of fluents whose next values depend on nothing but themselves: it goes through
+the same values in every match. Clocks that repeat themselves after a few steps say the phase.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.machine.arrays import offsets_of
+from ggp.machine.compiling.jit import inlined, kernel
+from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Literals
+from ggp.machine.propnet.play.layout.cones import I64, suited, touched_by
+from ggp.machine.propnet.play.layout.openings import openings
+from ggp.machine.propnet.play.layout.reach import reachable
+
+MIN_LITERALS = 4000
+"""Smaller circuits are not worth it: what they cost is mostly something else."""
+
+MAX_PERIOD = 4
+
+WORTH = 0.8
+"""Literals after an opening, as a share of all, below which it has a circuit of its own."""
+
+
+class Phases(NamedTuple):
+    """P phases: those of a clock, or what comes after an opening, or any state within reach.
+
+    Attributes:
+        within: `[T, 2, F]` what may be false, and what may hold, of states that are played in
+            phases, see `reachable`; none for any.
+        fluents: `[S]` the clock, or the opening.
+        values: `[P, S]` what they are in each phase.
+        asked: `[P]` whether that is asked for.
+        clock: whether the phases follow each other again and again.
+        circuits: of each phase; the same inputs and outputs as the whole circuit.
+    """
+
+    within: NDArray[np.bool_]
+    fluents: NDArray[np.int64]
+    values: NDArray[np.bool_]
+    asked: NDArray[np.bool_]
+    clock: bool
+    circuits: tuple[Circuit, ...]
+
+
+def phases_of(circuit: Circuit) -> Phases:
+    """The phases of a game that starts in its initial state; none if nothing can be left out."""
+    fluents, values = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.bool_)
+    within = np.zeros((0, 2, len(circuit.fluents)), dtype=np.bool_)
+    if circuit.num_literals < MIN_LITERALS or circuit.loops:
+        return Phases(within, fluents, values, np.zeros(0, dtype=np.bool_), False, ())
+    fluents, values = _clock(circuit)
+    within = reachable(circuit)
+    bounded = _bounded(circuit, within) if len(within) else circuit
+    circuits = [_within(bounded, fluents, held) for held in values]
+    clock = len(circuits) > 0
+    if not clock:
+        fluents, circuits = _after_opening(bounded)
+        values = np.zeros((len(circuits), len(fluents)), dtype=np.bool_)
+    asked = np.ones(len(circuits), dtype=np.bool_)
+    if len(within) and not clock:
+        circuits.append(_within(bounded, fluents[:0], np.zeros(0, dtype=np.bool_)))
+        values = np.zeros((len(circuits), len(fluents)), dtype=np.bool_)
+        asked = np.append(asked, False)
+    return Phases(within, fluents, values, asked, clock, tuple(circuits))
+
+
+def _after_opening(circuit: Circuit) -> tuple[NDArray[np.int64], list[Circuit]]:
+    """An opening, and the circuit for after it, if that is much smaller."""
+    least, best, found = WORTH * circuit.num_literals, np.zeros(0, dtype=np.int64), []
+    for fluents in openings(circuit):
+        after = _within(circuit, fluents, np.zeros(len(fluents), dtype=np.bool_))
+        if after.num_literals < least:
+            least, best, found = after.num_literals, fluents, [after]
+    return best, found
+
+
+def _bounded(circuit: Circuit, within: NDArray[np.bool_]) -> Circuit:
+    """A circuit that says the same of all states that are within what may hold in some step."""
+    false, holds = np.logical_or.reduce(within, axis=0)
+    constant = np.flatnonzero(false != holds)
+    values = holds[constant].tolist()
+    assumed = _assuming(circuit, dict(zip((1 + constant).tolist(), values, strict=True)))
+    following = assumed.next.copy()
+    following[constant] = 2 * (1 + constant)
+    return replace(assumed, next=following)
+
+
+def _clock(circuit: Circuit) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Fluents that repeat themselves after a few steps, and what they are then."""
+    own = _untouched(circuit)
+    history = _history(circuit, own)
+    for period in range(2, MAX_PERIOD + 1):
+        again = (history[period:] == history[:-period]).all(axis=0)
+        for shorter in range(1, period):
+            again &= (history[shorter:] != history[:-shorter]).any(axis=0)
+        if again.any():
+            return own[again], history[:period, again]
+    return own[:0], history[:0, :0]
+
+
+def _untouched(circuit: Circuit) -> NDArray[np.int64]:
+    """Fluents that depend on no move, now or in earlier steps."""
+    base, num_fluents = 1 + circuit.num_inputs, len(circuit.fluents)
+    touched = np.zeros(base + circuit.num_gates, dtype=np.bool_)
+    touched[1 + num_fluents : base] = True
+    fluents, known = touched[1 : 1 + num_fluents], -1
+    while known != np.count_nonzero(fluents):
+        known = int(np.count_nonzero(fluents))
+        touched = touched_by(circuit, touched)
+        fluents = touched[1 : 1 + num_fluents]
+        fluents |= touched[circuit.next >> 1]
+    return np.flatnonzero(~fluents)
+
+
+def _history(circuit: Circuit, fluents: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """`[T, S]` what fluents that depend on nothing else are, step by step."""
+    base = 1 + circuit.num_inputs
+    offsets: list[int] = circuit.offsets.tolist()
+    literals: list[int] = circuit.literals.tolist()
+    following = circuit.next.tolist()
+    held = dict(zip((1 + fluents).tolist(), circuit.initial[fluents].tolist(), strict=True))
+
+    def gate(net: int) -> list[int]:
+        return literals[offsets[net - base] : offsets[net - base + 1]]
+
+    steps = []
+    for _ in range(3 * MAX_PERIOD):
+        steps.append([held[1 + f] for f in fluents.tolist()])
+        known = {0: False} | held
+
+        def value(literal: int, known: dict[int, bool] = known) -> bool:
+            pending = [literal >> 1]
+            while pending:
+                net = pending[-1]
+                inputs = [] if net in known else gate(net)
+                missing = [each >> 1 for each in inputs if each >> 1 not in known]
+                pending += missing
+                if not missing:
+                    known.setdefault(net, all(known[x >> 1] != bool(x & 1) for x in inputs))
+                    pending.pop()
+            return known[literal >> 1] != bool(literal & 1)
+
+        held = {1 + f: value(following[f]) for f in fluents.tolist()}
+    return np.array(steps, dtype=np.bool_).reshape(len(steps), len(fluents))
+
+
+def _within(circuit: Circuit, fluents: NDArray[np.int64], held: NDArray[np.bool_]) -> Circuit:
+    """A circuit that says the same while some fluents hold and others do not."""
+    assumed = _assuming(circuit, dict(zip((1 + fluents).tolist(), held.tolist(), strict=True)))
+    # What is never legal then is not done, and what alone is legal is.
+    known = {}
+    first = 1 + len(circuit.fluents)
+    for outputs in assumed.legal:
+        possible = np.count_nonzero(outputs.literals != FALSE)
+        for k, literal in enumerate(outputs.literals.tolist(), first):
+            if literal == FALSE or (literal == TRUE and possible == 1):
+                known[k] = literal == TRUE
+        first += len(outputs.names)
+    return _assuming(assumed, known)
+
+
+def _assuming(circuit: Circuit, known: Mapping[int, bool]) -> Circuit:
+    """A circuit that says the same where some inputs are constant; its nets have the same numbers.
+
+    Gates that are no longer needed have no literals.
+    """
+    base, num_gates = 1 + circuit.num_inputs, circuit.num_gates
+    become = np.arange(0, 2 * (base + num_gates), 2, dtype=np.int32)
+    become[list(known)] = [TRUE if value else FALSE for value in known.values()]
+    sizes = np.zeros(num_gates, dtype=np.int64)
+    literals = np.empty_like(circuit.literals)
+    num_literals = suited(_assume, circuit)(
+        circuit.offsets, circuit.literals, base, become, sizes, literals
+    )
+
+    def now(some: Literals) -> Literals:
+        found: Literals = become[some >> 1] ^ (some & 1)
+        return found
+
+    return replace(
+        circuit,
+        offsets=offsets_of(sizes),
+        literals=literals[:num_literals],
+        next=now(circuit.next),
+        legal=tuple(replace(each, literals=now(each.literals)) for each in circuit.legal),
+        sees=tuple(replace(each, literals=now(each.literals)) for each in circuit.sees),
+        terminal=int(now(np.array([circuit.terminal], dtype=np.int32))[0]),
+    )
+
+
+@kernel
+def _assume(
+    offsets: I64, literals: Literals, base: int, become: Literals, sizes: I64, left: Literals
+) -> int:
+    """What is left of gates where some nets are constant.
+
+    Args:
+        base: net of the first gate.
+        become: `[nets]` the literal that each net is now; changed for gates.
+        sizes: `[G]` literals that are left of each gate, filled in.
+        left: these, gate by gate, filled in.
+
+    Returns:
+        how many literals are left.
+    """
+    at = 0
+    for gate in range(len(sizes)):
+        start, changed = at, False
+        for k in range(offsets[gate], offsets[gate + 1]):
+            left[at] = become[literals[k] >> 1] ^ (literals[k] & 1)
+            if left[at] != literals[k]:
+                changed = True
+            at += 1
+        if changed:
+            at = _tidied(left, start, at)
+            if at == start:
+                become[base + gate] = TRUE
+            elif left[start] == FALSE:
+                become[base + gate], at = FALSE, start
+            elif at == start + 1:
+                become[base + gate], at = left[start], start
+        sizes[gate] = at - start
+    return at
+
+
+@inlined
+def _tidied(literals: Literals, start: int, end: int) -> int:
+    """Sort the literals of a gate, and drop those that it does not need; their new end.
+
+    If it can never be true, the first is false.
+    """
+    for k in range(start + 1, end):
+        # They are nearly in order.
+        literal, place = literals[k], k
+        while place > start and literals[place - 1] > literal:
+            literals[place] = literals[place - 1]
+            place -= 1
+        literals[place] = literal
+    at = start
+    for k in range(start, end):
+        literal = literals[k]
+        if literal == TRUE or (at > start and literal == literals[at - 1]):
+            continue
+        if at > start and literal == literals[at - 1] ^ 1:
+            literals[start] = FALSE
+            return start + 1
+        literals[at] = literal
+        at += 1
+    return at

@@ -1,0 +1,100 @@
+"""What a machine asks a circuit, laid out for kernels when it is first asked.
+
+A question needs only a part of the circuit, the cone of its literals: what is legal for a role does
+not depend on the gates of percepts. So `legal`, `terminal`, `goals` and `step` have a tape and rows
+each. Random playouts have rows
+of their own (see `plans`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ggp.machine.propnet.circuit import FALSE, Circuit, Literals
+from ggp.machine.propnet.parts import parts_of
+from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan
+from ggp.machine.propnet.play.kernels.packed import words_for
+from ggp.machine.propnet.play.kernels.tapes import Query
+from ggp.machine.propnet.play.layout.plans import playout_plan
+from ggp.machine.propnet.play.layout.tape_layout import Stage, lay_out
+from ggp.machine.threads import made_once
+
+
+class Queries:
+    """The questions there are about one circuit."""
+
+    def __init__(self, circuit: Circuit) -> None:
+        self.circuit = circuit
+        self._legal: dict[int, Query] = {}
+        self._num_fluents = len(circuit.fluents)
+        ends = np.cumsum([0, *(len(outputs.names) for outputs in circuit.legal)])
+        self.role_moves = ends.astype(np.int32)
+
+    def legal(self, role: int) -> Query:
+        """The legal moves of a role in one group, `terminal` in the next."""
+        found = self._legal.get(role)
+        if found is None:
+            outputs = self.circuit.legal[role].literals
+            found = self._legal.setdefault(role, self._query([outputs, self._terminal]))
+        return found
+
+    @made_once
+    def terminal(self) -> Query:
+        """One group with `terminal`."""
+        return self._query([self._terminal])
+
+    @made_once
+    def goals(self) -> Query:
+        """A group of goal values for each role."""
+        return self._query([outputs.literals for outputs in self.circuit.goals])
+
+    @made_once
+    def step(self) -> Query:
+        """The next state, then a group of percepts for each role.
+
+        Rows from `first_move_row` on are those of the moves, role after role.
+        """
+        sees = [outputs.literals for outputs in self.circuit.sees]
+        return self._query([self.circuit.next, *sees], moves=True)
+
+    @made_once
+    def fits(self) -> Query:
+        """One group with whether a joint move fits (see `Parts`), with the rows of moves of
+        `step`."""
+        fits = np.array([parts_of(self.circuit).fits], dtype=np.int32)
+        return self._query([fits], moves=True)
+
+    @property
+    def first_move_row(self) -> int:
+        """Row of the first move of the first role in `step`."""
+        return 1 + self._num_fluents
+
+    @property
+    def _terminal(self) -> Literals:
+        return np.array([self.circuit.terminal], dtype=np.int32)
+
+    def _query(self, groups: list[Literals], *, moves: bool = False) -> Query:
+        circuit = self.circuit
+        inputs = range(1, 1 + (circuit.num_inputs if moves else self._num_fluents))
+        padded = []
+        for group in groups:
+            # Groups begin with a word, so that `part` is a slice.
+            literals = np.full(64 * words_for(len(group)), FALSE, dtype=np.int32)
+            literals[: len(group)] = group
+            padded.append(literals)
+        starts = np.cumsum([0, *(len(literals) // 64 for literals in padded)])
+        row_of = np.arange(1, 1 + self._num_fluents, dtype=np.int32)
+        laid = lay_out(circuit, inputs, [Stage(np.concatenate(padded))])
+        return Query(
+            row_of,
+            1 + len(inputs),
+            laid.tapes[0],
+            laid.wires[0],
+            laid.num_rows,
+            starts.astype(np.int64),
+        )
+
+    @made_once
+    def playout(self) -> PlayoutPlan:
+        """What random playouts need."""
+        return playout_plan(self.circuit)

@@ -1,0 +1,275 @@
+"""From a circuit to tapes: the gates of some cones, and in which rows they are.
+
+Rows are numbered anew for each `lay_out`, so that a cone that needs few nets touches little memory.
+A row is used again as soon as nobody will read it: the block of a circuit of 120,000 literals takes
+a tenth of the memory that a row for each net would take, and stays in the nearest caches.
+
+A circuit is evaluated in *stages*, for example what is legal, then the next state. Stages share
+rows, and what one has evaluated the next ones need not evaluate again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.machine.compiling.jit import kernel
+from ggp.machine.propnet.circuit import Circuit, Literals
+from ggp.machine.propnet.play.kernels.tapes import I32, WHOLE, Tape, Wires
+from ggp.machine.propnet.play.layout.cones import I64, cone, suited
+from ggp.machine.propnet.play.layout.fusing import Shape, fuse
+from ggp.machine.propnet.play.layout.order import Ordered, in_order
+from ggp.machine.propnet.play.layout.updates import Updates, cut, updates_of
+
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+_NEVER = 1 << 62
+"""The moment of what does not come about."""
+
+
+class Stage(NamedTuple):
+    """Literals to evaluate, after those of the stages before.
+
+    Attributes:
+        targets: the literals. They can be read from the end of the stage until the next stage
+            begins that is not optional.
+        optional: whether the stage is left out now and then; others then cannot rely on its gates.
+        into: `[K]` inputs that take over the targets, of the last stage; none if they do not. Each
+            does so between two parts of the tape, or after the last, and the target can be read
+            until then; or a gate writes it straight into the row of the input.
+        apart: `[K]` whether a target must not be in the row of an input.
+    """
+
+    targets: Literals
+    optional: bool = False
+    into: I64 | None = None
+    apart: NDArray[np.bool_] | None = None
+
+
+class Laid(NamedTuple):
+    """Tapes of stages, which share their rows.
+
+    Attributes:
+        tapes: one for each stage.
+        wires: where the targets of each stage are.
+        part_of: of each stage, `[K]` the part of its tape after which a target is taken over, see
+            `Updates`.
+        num_rows: of all.
+    """
+
+    tapes: list[Tape]
+    wires: list[Wires]
+    part_of: list[I64]
+    num_rows: int
+
+
+def lay_out(circuit: Circuit, inputs: Sequence[int], stages: Sequence[Stage]) -> Laid:
+    """Number the rows of the nets that stages need, and put their gates in order.
+
+    Args:
+        inputs: nets that have rows 1, 2, ..., whether a stage needs them or not; nothing else is
+            ever in these rows.
+        stages: in the order in which they run, again and again.
+    """
+    base = 1 + circuit.num_inputs
+    known = np.zeros(base + circuit.num_gates, dtype=np.bool_)
+    known[0] = True
+    known[list(inputs)] = True
+    cones: list[I64] = []
+    for stage in stages:
+        cones.append(np.flatnonzero(cone(circuit, stage.targets, known=known)[base:]))
+        if not stage.optional:
+            known[base + cones[-1]] = True
+    planned: list[_Planned] = []
+    for stage, gates in zip(stages, fuse(circuit, cones, [s.targets for s in stages]), strict=True):
+        ordered = in_order(circuit, gates, stage.targets, stage.into, stage.apart)
+        begin = planned[-1].end if planned else 0
+        planned.append(_Planned(circuit, stage, ordered, begin))
+    for number, each in enumerate(planned):
+        later = [other.begin for other in planned[number + 1 :] if not other.stage.optional]
+        each.resumed = later[0] if later else planned[-1].end
+    row = np.full(base + circuit.num_gates, -1, dtype=np.int32)
+    row[0] = 0
+    row[list(inputs)] = np.arange(1, len(inputs) + 1)
+    outputs, num_rows = _rows(circuit, planned, row)
+    made = [_tape(circuit, *each, row) for each in zip(planned, outputs, strict=True)]
+    parts = [each.updates.part_of for each in planned]
+    return Laid([tape for tape, _ in made], [wires for _, wires in made], parts, num_rows)
+
+
+class _Planned:
+    """A stage with its gates in order.
+
+    Moments are counted through all stages: one when a stage begins, and one for each gate.
+
+    Attributes:
+        stage: the stage.
+        gates: `[G]` its gates.
+        segments: `[S, 9]` see `Tape`.
+        into: `[G]` input into whose row a gate writes straight, -1 for none.
+        copied: targets that are copied, as gates of one input, those that are inverted last.
+        updates: when targets are taken over.
+        begin, end: moment when the stage begins, and when the next one does.
+        resumed: moment when the next stage begins that is not optional.
+        taken: `[G]` moment at which a gate takes its row.
+        read: `[G]` moment at which it has surely read its inputs.
+    """
+
+    def __init__(self, circuit: Circuit, stage: Stage, ordered: Ordered, begin: int) -> None:
+        self.stage = stage
+        self.gates = gates = ordered.gates
+        segments = ordered.segments
+        self.into = np.full(len(gates.gates), -1)
+        self.copied = np.flatnonzero([] if stage.apart is None else stage.apart)
+        self.copied = self.copied[np.argsort(stage.targets[self.copied] & 1, kind="stable")]
+        self.updates = Updates(np.zeros(0, np.int64), np.zeros(len(stage.targets), np.int64))
+        if stage.into is not None:
+            self.updates = updates_of(
+                *(circuit, gates, segments, stage.targets, stage.into),
+                *(self.copied, ordered.straight),
+            )
+            taker = np.full(1 + circuit.num_inputs + circuit.num_gates, -1)
+            taker[stage.targets[ordered.straight] >> 1] = stage.into[ordered.straight]
+            self.into = taker[1 + circuit.num_inputs + gates.gates]
+        self.segments = cut(segments, self.updates.cuts) if len(segments) else segments
+        self.begin = begin
+        self.end = self.resumed = begin + 1 + len(gates.gates)
+        self.taken = np.arange(begin + 1, self.end)
+        self.read = self.taken.copy()
+        for first, end in segments[segments[:, 2] != 0, :2].tolist():
+            # All of a loop runs again and again.
+            self.taken[first:end] = begin + 1 + first
+            self.read[first:end] = begin + 1 + end
+
+    def shown(self) -> I64:
+        """`[K]` moment until which each target is read."""
+        if self.stage.into is None:
+            return np.full(len(self.stage.targets), self.resumed)
+        return np.append(self.begin + 1 + self.updates.cuts, self.end)[self.updates.part_of]
+
+
+def _deaths(circuit: Circuit, planned: Sequence[_Planned]) -> I64:
+    """From which moment on nobody reads what a gate drives, of the gates of all stages in order.
+
+    The gate of that moment is the last that reads it, and can take its row.
+    """
+    base = 1 + circuit.num_inputs
+    number = np.full(base + circuit.num_gates, -1, dtype=np.int64)
+    dies = np.concatenate([each.read + 1 for each in planned])
+    first = 0
+    for each in planned:
+        gates = each.gates
+        number[base + gates.gates] = np.arange(first, first + len(gates.gates))
+        moments = np.repeat(each.read, np.diff(gates.first))
+        read = number[gates.nets]
+        if each.stage.optional:
+            # What others made stays, whether the stage runs or not.
+            moments = np.where(read < first, each.resumed, moments)
+        np.maximum.at(dies, read[read >= 0], moments[read >= 0])
+        shown = number[each.stage.targets >> 1]
+        np.maximum.at(dies, shown[shown >= 0], each.shown()[shown >= 0])
+        if each.stage.optional:
+            number[base + gates.gates] = -1
+        first += len(gates.gates)
+    return dies
+
+
+def _rows(circuit: Circuit, planned: Sequence[_Planned], row: I32) -> tuple[list[I64], int]:
+    """The rows that gates drive, and then copies, of each stage; how many rows there are.
+
+    Args:
+        row: of inputs and false; they are given to no gate but those that write straight into them.
+    """
+    taken, dies, found = [], [], []
+    ends = np.cumsum([len(each.gates.gates) for each in planned])[:-1]
+    for each, its_deaths in zip(planned, np.split(_deaths(circuit, planned), ends), strict=True):
+        # Copies are the last to take rows, and nothing else is ever in these again.
+        taken += [each.taken, np.full(len(each.copied), each.end - 1)]
+        dies += [its_deaths, np.full(len(each.copied), _NEVER)]
+        found += [np.where(each.into < 0, -1, row[each.into]), np.full(len(each.copied), -1)]
+    rows = np.concatenate(found)
+    own = rows < 0
+    all_dies = np.concatenate(dies)[own]
+    given, free = np.empty_like(all_dies), np.empty_like(all_dies)
+    num_rows = suited(_give_rows, circuit)(
+        np.concatenate(taken)[own],
+        *(all_dies, np.argsort(all_dies, kind="stable"), free, given),
+        int(row.max()) + 1,
+    )
+    rows[own] = given
+    ends = np.cumsum([len(each.gates.gates) + len(each.copied) for each in planned])[:-1]
+    return np.split(rows, ends), num_rows
+
+
+@kernel
+def _give_rows(taken: I64, dies: I64, by_death: I64, free: I64, rows: I64, num_rows: int) -> int:
+    """Give rows to gates, in order, and take them back.
+
+    Args:
+        taken: `[G]` moment at which a gate takes a row.
+        dies: `[G]` moment from which on nobody reads it.
+        by_death: `[G]` the gates in the order in which they die.
+        free: `[G]` scratch.
+        rows: `[G]` filled in.
+        num_rows: the first row that can be given.
+
+    Returns:
+        how many rows there are.
+    """
+    num_free = dead = 0
+    for gate in range(len(taken)):
+        while dies[by_death[dead]] <= taken[gate]:
+            free[num_free] = rows[by_death[dead]]
+            num_free += 1
+            dead += 1
+        if num_free:
+            # The row that was free last is the most likely to be in a cache.
+            num_free -= 1
+            rows[gate] = free[num_free]
+        else:
+            rows[gate] = num_rows
+            num_rows += 1
+    return num_rows
+
+
+def _tape(circuit: Circuit, planned: _Planned, outputs: I64, row: I32) -> tuple[Tape, Wires]:
+    """The tape of a stage, and where its targets are.
+
+    Args:
+        outputs: rows that its gates drive, and then copies.
+        row: of each net, -1 for none; changed.
+    """
+    base = 1 + circuit.num_inputs
+    gates, copied, targets = planned.gates, planned.copied, planned.stage.targets
+    row[base + gates.gates] = outputs[: len(gates.gates)]
+    wires = Wires(row[targets >> 1], np.where(targets & 1, _ALL, np.uint64(0)))
+    inverted = (targets[copied] & 1).astype(np.int32)
+    first, end = len(gates.gates), len(outputs)
+    straight = end - int(inverted.sum())
+    copies = [(first, straight, 0, *Shape(1, 0), WHOLE), (straight, end, 0, *Shape(0, 1), WHOLE)]
+    segments = np.concatenate([planned.segments, copies])
+    inputs = np.concatenate([row[gates.nets], row[targets[copied] >> 1]])
+    wires.rows[copied] = outputs[first:]
+    wires.inverted[copied] = 0
+    initial = np.zeros(circuit.num_gates, dtype=np.uint64)
+    for loop in circuit.loops:
+        initial[loop.start : loop.end] = np.where(loop.initial, _ALL, np.uint64(0))
+    segments = segments[segments[:, 0] < segments[:, 1]]
+    starts = np.append(0, planned.updates.cuts)
+    bounds = np.append(np.searchsorted(segments[:, 0], starts), len(segments))
+    tape = Tape(
+        segments,
+        np.stack([bounds[:-1], bounds[1:], gates.first[starts]], axis=1),
+        np.concatenate([gates.shapes[:, 0], 1 - inverted]).astype(np.int32),
+        np.concatenate([gates.shapes[:, 1], inverted]).astype(np.int32),
+        inputs,
+        outputs.astype(np.int32),
+        np.concatenate([initial[gates.gates], np.zeros(len(copied), dtype=np.uint64)]),
+    )
+    if planned.stage.optional:
+        # The tape may not have run when others do: they must not find its gates.
+        row[base + gates.gates] = -1
+    return tape, wires

@@ -1,0 +1,306 @@
+"""The interpreter: evaluates a call by the rules of its relation, and what these call.
+
+Rules are tried in order, and their ops one after the other. To an op that gives several values
+(`EACH_`) the interpreter comes back for the next one. An op that fails says which of those before
+it can make a difference (`ON_FAIL`), so that others need not be tried in vain. That is evaluation
+from the top, as in Prolog, but with a memory of calls: each is evaluated once in a state (tabling).
+Calls that lead back to themselves are evaluated over and over, until there are no new answers (Zhou
+and Sato 2003, "Efficient fixpoint computation in linear tabling").
+"""
+
+from __future__ import annotations
+
+from ggp.machine.compiling.jit import inlined
+from ggp.machine.relational.kernels.call_kernels import (
+    AGAIN,
+    add_answer,
+    close_frame,
+    entry_for,
+    has_room,
+    hold,
+    open_frame,
+    rely_on,
+)
+from ggp.machine.relational.kernels.records import (
+    ANSWER,
+    ANSWERS_FOUND,
+    ASKED,
+    BUILD,
+    COMPLETE,
+    COUNTING,
+    DONE,
+    EACH_ANSWER,
+    EACH_FACT,
+    EACH_ROW,
+    END_RULE,
+    ENOUGH,
+    EXTRA,
+    F_ASKED,
+    F_BASE,
+    F_ENTRY,
+    F_LEADER,
+    F_PROCEDURE,
+    F_RULE,
+    F_STEPS,
+    FIND_FACT,
+    FIND_ROW,
+    FIRST_ANSWER,
+    FULL_STACK,
+    I32,
+    IS_DIFFERENT,
+    IS_SAME,
+    KIND,
+    MOST_STEPS,
+    NUM_ANSWERS,
+    NUM_FOUND,
+    NUM_KNOWN,
+    NUM_OPERANDS,
+    NUM_OUTPUTS,
+    NUM_REGISTERS,
+    ON_END,
+    ON_FAIL,
+    OPERANDS,
+    OUTPUTS,
+    PLACE,
+    PROCEDURE,
+    PROVE,
+    REMEMBERS,
+    STATUS,
+    STEPS,
+    STEPS_TAKEN,
+    SUBJECT,
+    TERM_SIZE,
+    TOO_MANY_STEPS,
+    WRITE,
+    Memory,
+    Rows,
+)
+from ggp.machine.relational.kernels.row_kernels import first_link, value
+from ggp.machine.relational.kernels.term_kernels import term_of
+
+_FORWARD, _NEXT_VALUE, _RETURN, _NEXT_RULE = range(4)
+"""What to do: the op at `pc` for the first time, its next value, go on after a call, the next rule
+of the frame."""
+
+_BEFORE_FIRST = -2
+"""In place of an answer: the first one comes next."""
+
+
+@inlined
+def _read(m: Memory, pc: int, base: int, cells: I32, first: int) -> bool:
+    """Outputs of an op from `cells[first]` on; False if one differs from what is known."""
+    registers, outputs = m.stack.registers, m.code.outputs
+    start = m.code.ops[pc, OUTPUTS]
+    for i in range(start, start + m.code.ops[pc, NUM_OUTPUTS]):
+        cell = cells[first + outputs[i, 0]]
+        if outputs[i, 2] == WRITE:
+            registers[base + outputs[i, 1]] = cell
+        elif value(registers, base, outputs[i, 1]) != cell:
+            return False
+    return True
+
+
+@inlined
+def _next_row(m: Memory, rows: Rows, pc: int, base: int, link: int) -> int:
+    """The first link from this one on whose row agrees, read into registers; -1 for none."""
+    while link >= 0:
+        if _read(m, pc, base, rows.cells, rows.first[rows.links[link, 0]]):
+            return link
+        link = int(rows.links[link, 1])
+        m.counts[STEPS] += 1
+    return -1
+
+
+@inlined
+def _next_answer(m: Memory, pc: int, base: int, entry: int, place: int) -> int:
+    """The next answer of a call that agrees, read into registers; -1 for none."""
+    answers = m.calls.answers
+    while True:
+        if place == _BEFORE_FIRST:
+            place = int(m.calls.entries[entry, FIRST_ANSWER])
+        else:
+            place = int(answers[place])
+        if place < 0 or _read(m, pc, base, answers, place + 1):
+            return place
+        m.counts[STEPS] += 1
+
+
+@inlined
+def _build(m: Memory, pc: int, base: int, procedure: int) -> int:
+    """The term an op makes, or how that failed."""
+    code, registers = m.code, m.stack.registers
+    num, at = code.ops[pc, NUM_OPERANDS], code.ops[pc, OPERANDS]
+    free = base + code.procedures[procedure, NUM_REGISTERS]
+    for i in range(num):
+        registers[free + i] = value(registers, base, code.operands[at + i])
+    return term_of(m.terms, code.ops[pc, EXTRA], registers, free, num, m.counts[TERM_SIZE])
+
+
+@inlined
+def _take_apart(m: Memory, pc: int, base: int) -> bool:
+    """Arguments of a term into registers; False if it is of another function, or they differ."""
+    terms = m.terms
+    term = value(m.stack.registers, base, m.code.ops[pc, SUBJECT])
+    if terms.functions[term] != m.code.ops[pc, EXTRA]:
+        return False
+    return _read(m, pc, base, terms.arguments, terms.first[term])
+
+
+@inlined
+def solve(m: Memory, root: int) -> int:
+    """Find all answers of an entry, or `ENOUGH`; `DONE`, or what ran out."""
+    code, frames, registers = m.code, m.stack.frames, m.stack.registers
+    entries, counts = m.calls.entries, m.counts
+    if entries[root, STATUS] == COMPLETE:
+        return DONE
+    depth, base, entry = 0, 0, root
+    procedure = int(entries[root, PROCEDURE])
+    if not has_room(m, 0, 0, procedure):
+        return FULL_STACK
+    open_frame(m, 0, root, procedure, 0)
+    added, pc, mode, holds = 0, 0, _NEXT_RULE, False
+    while True:
+        counts[STEPS] += 1
+        if counts[STEPS] > counts[MOST_STEPS]:
+            return TOO_MANY_STEPS
+        if mode == _NEXT_RULE:
+            rule = frames[depth, F_RULE] + 1
+            end = code.procedures[procedure, END_RULE]
+            if rule < end:
+                frames[depth, F_RULE] = rule
+                pc, mode = int(code.rules[rule]), _FORWARD
+                continue
+            if entry < 0:
+                # A call that is not remembered ends behind its last rule where it holds.
+                holds = rule > end
+                if frames[depth, F_LEADER] < frames[depth - 1, F_LEADER]:
+                    frames[depth - 1, F_LEADER] = frames[depth, F_LEADER]
+            elif entries[entry, STATUS] != COMPLETE:
+                closed = close_frame(m, depth, entry, added)
+                if closed == AGAIN:
+                    continue
+                if closed < 0:
+                    return closed
+            if counts[COUNTING] != 0:
+                m.statistics[procedure, STEPS_TAKEN] += counts[STEPS] - frames[depth, F_STEPS]
+                if entry >= 0:
+                    m.statistics[procedure, ANSWERS_FOUND] += entries[entry, NUM_ANSWERS]
+            if depth == 0:
+                return DONE
+            depth -= 1
+            base, entry = int(frames[depth, F_BASE]), int(frames[depth, F_ENTRY])
+            procedure = int(frames[depth, F_PROCEDURE])
+            pc = int(registers[base + code.procedures[procedure, NUM_REGISTERS] - 1])
+            mode = _RETURN
+            continue
+        kind = code.ops[pc, KIND]
+        good = True
+        if mode == _NEXT_VALUE:
+            place = base + code.ops[pc, PLACE]
+            if kind == EACH_ANSWER:
+                called = int(registers[place + 1])
+                found = _next_answer(m, pc, base, called, int(registers[place]))
+                if found < 0 and called == entry and frames[depth, F_ASKED] < 0:
+                    frames[depth, F_ASKED] = added + 1
+            elif kind == EACH_FACT:
+                found = _next_row(m, m.facts, pc, base, int(registers[place]))
+            else:
+                found = _next_row(m, m.rows, pc, base, int(registers[place]))
+            if found >= 0:
+                if kind == EACH_ANSWER:
+                    registers[place] = found
+                elif kind == EACH_FACT:
+                    registers[place] = m.facts.links[found, 1]
+                else:
+                    registers[place] = m.rows.links[found, 1]
+                pc += 1
+                mode = _FORWARD
+            else:
+                pc = int(code.ops[pc, ON_END])
+                mode = _NEXT_RULE if pc < 0 else _NEXT_VALUE
+            continue
+        if kind in (EACH_FACT, EACH_ROW, FIND_FACT, FIND_ROW):
+            subject, at = code.ops[pc, SUBJECT], code.ops[pc, OPERANDS]
+            if kind in (EACH_FACT, FIND_FACT):
+                link = first_link(m, m.facts, subject, at, base)
+            else:
+                link = first_link(m, m.rows, subject, at, base)
+            good = link >= 0
+            if kind in (FIND_FACT, FIND_ROW):
+                good = good != (code.ops[pc, EXTRA] != 0)
+            elif good:
+                registers[base + code.ops[pc, PLACE]] = link
+                mode = _NEXT_VALUE
+                continue
+        elif kind in (PROVE, EACH_ANSWER):
+            callee = int(code.ops[pc, SUBJECT])
+            place = base + code.ops[pc, PLACE]
+            if mode == _RETURN:
+                called = int(registers[place + 1])
+                mode = _FORWARD
+            else:
+                if counts[COUNTING] != 0:
+                    m.statistics[callee, ASKED] += 1
+                next_base = base + int(code.procedures[procedure, NUM_REGISTERS])
+                called = -1
+                if code.procedures[callee, REMEMBERS] != 0:
+                    called = entry_for(m, callee, int(code.ops[pc, OPERANDS]), base)
+                    if called < -1:
+                        return called
+                registers[place + 1] = called
+                if called < 0 or not rely_on(m, depth, called, added, kind == EACH_ANSWER):
+                    if not has_room(m, depth + 1, next_base, callee):
+                        return FULL_STACK
+                    registers[next_base - 1] = pc
+                    if called < 0:
+                        at = code.ops[pc, OPERANDS]
+                        for i in range(code.procedures[callee, NUM_KNOWN]):
+                            known = value(registers, base, code.operands[at + i])
+                            registers[next_base + i] = known
+                    depth += 1
+                    open_frame(m, depth, called, callee, next_base)
+                    base, entry, procedure, mode = next_base, called, callee, _NEXT_RULE
+                    continue
+            good = holds if called < 0 else entries[called, FIRST_ANSWER] >= 0
+            if not good and called == entry and frames[depth, F_ASKED] < 0:
+                frames[depth, F_ASKED] = added + 1
+            if kind == PROVE:
+                good = good != (code.ops[pc, EXTRA] != 0)
+            elif good:
+                registers[place] = _BEFORE_FIRST
+                mode = _NEXT_VALUE
+                continue
+        elif kind == ANSWER:
+            good = False
+            if entry < 0:
+                frames[depth, F_RULE] = code.procedures[procedure, END_RULE]
+                mode = _NEXT_RULE
+                continue
+            new = add_answer(m, entry, procedure, int(code.ops[pc, OPERANDS]), base)
+            if new < 0:
+                return new
+            added += new
+            if depth == 0 and entries[root, NUM_ANSWERS] >= counts[ENOUGH]:
+                return DONE
+            if code.procedures[procedure, NUM_FOUND] == 0:
+                hold(m, depth, entry)
+                frames[depth, F_RULE] = code.procedures[procedure, END_RULE]
+                mode = _NEXT_RULE
+                continue
+        elif kind == BUILD:
+            made = _build(m, pc, base, procedure)
+            if made < 0:
+                return made
+            registers[base + code.ops[pc, SUBJECT]] = made
+        elif kind in (IS_SAME, IS_DIFFERENT):
+            one = value(registers, base, code.ops[pc, SUBJECT])
+            other = value(registers, base, code.ops[pc, EXTRA])
+            good = (one == other) == (kind == IS_SAME)
+        else:
+            good = _take_apart(m, pc, base)
+        if good:
+            pc += 1
+            mode = _FORWARD
+        else:
+            pc = int(code.ops[pc, ON_FAIL])
+            mode = _NEXT_RULE if pc < 0 else _NEXT_VALUE

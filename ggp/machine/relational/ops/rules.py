@@ -1,0 +1,148 @@
+"""The rules of a game as this backend takes them: facts apart, and with relations of our own.
+
+    ranked    (ranked 2 ?role ?value): goal values by the number of their rule in the rulesheet
+    hidden    what a negated condition asks for inside of a function, `(not (p (f ?local)))`: so it
+              becomes `(not hidden)`, of a relation without that argument
+    facts     what is asked from outside has rules: where there are only facts, a rule for these
+
+No rulesheet has a name with a semicolon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.gdl.program import (
+    GOAL,
+    INIT,
+    LEGAL,
+    NEXT,
+    SEES,
+    TERMINAL,
+    Atom,
+    Literal,
+    NormalRule,
+    Program,
+    local_variables,
+)
+from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
+from ggp.machine.relational.ops.terms import TermTable
+
+Facts = NDArray[np.int32]
+"""`[N, K]` rows of terms."""
+
+RANKED: Signature = ("ranked;", 3)
+ROOTS = (TERMINAL, LEGAL, NEXT, RANKED, SEES)
+"""What is asked from outside in play."""
+
+
+class Rules:
+    """Rules and facts by relation.
+
+    Args:
+        program: normalised rules.
+        terms: gets the terms of facts.
+
+    Attributes:
+        rules: of relations that are evaluated.
+        facts: of relations that are known.
+        static: relations that depend neither on the state nor on moves.
+    """
+
+    def __init__(self, program: Program, terms: TermTable) -> None:
+        self.rules: dict[Signature, list[NormalRule]] = {}
+        self.facts: dict[Signature, Facts] = {}
+        self.static = program.static
+        for rule in _without_hidden([*program.rules, *_ranked(program)]):
+            self.rules.setdefault(signature(rule.head), []).append(rule)
+        for rules in self.rules.values():
+            _note(rules, terms)
+        self.rules.setdefault(INIT, [])
+        for relation, rules in [*self.rules.items()]:
+            if all(not rule.body and not _names(rule.head) for rule in rules):
+                rows = [[terms.number(arg) for arg in arguments(rule.head)] for rule in rules]
+                facts = np.array(rows, dtype=np.int32).reshape(len(rows), relation[1])
+                self.know(relation, facts)
+
+    def know(self, relation: Signature, facts: Facts) -> None:
+        """A relation is known from now on."""
+        self.facts[relation] = facts
+        del self.rules[relation]
+
+    def answer_roots(self) -> None:
+        """Give rules to what is asked from outside and known."""
+        for relation in ROOTS:
+            if relation in self.facts:
+                own = (f"facts;{relation[0]}", relation[1])
+                self.facts[own] = self.facts.pop(relation)
+                self.rules[relation] = [NormalRule(_general(relation), (Literal(_general(own)),))]
+
+
+def _note(rules: Sequence[NormalRule], terms: TermTable) -> None:
+    """Give numbers to all functions of rules, and to all terms without variables."""
+    pending = [
+        arg
+        for rule in rules
+        for x in (rule.head, *(y.atom for y in rule.body))
+        for arg in arguments(x)
+    ]
+    while pending:
+        term = pending.pop()
+        if not isinstance(term, Variable):
+            terms.function(signature(term))
+            pending += arguments(term)
+            if not _names(term):
+                terms.number(term)
+
+
+def arguments(atom: Term) -> tuple[Term, ...]:
+    """The arguments of an atom, none of a name."""
+    return atom.args if isinstance(atom, Compound) else ()
+
+
+def _names(term: Term) -> set[str]:
+    return {variable.name for variable in variables(term)}
+
+
+def _general(relation: Signature) -> Atom:
+    name, arity = relation
+    args = tuple(Variable(str(i)) for i in range(arity))
+    return Compound(name, args) if args else Symbol(name)
+
+
+def _ranked(program: Program) -> Iterator[NormalRule]:
+    goals = program.by_head.get(GOAL, ())
+    for rule, rank in zip(goals, program.goal_ranks, strict=True):
+        head = Compound(RANKED[0], (Symbol(str(rank)), *arguments(rule.head)))
+        yield NormalRule(head, rule.body, rule.start)
+
+
+def _without_hidden(rules: Sequence[NormalRule]) -> Iterator[NormalRule]:
+    """Rules in which local variables of negated conditions are arguments of their own."""
+    made: dict[Atom, NormalRule] = {}
+    for rule in rules:
+        body = list(rule.body)
+        for i, literal in enumerate(rule.body):
+            local = local_variables(rule, i)
+            if local and not _are_plain(literal.atom, local):
+                head = _hidden(literal.atom, local, len(made))
+                positive = NormalRule(head, (Literal(literal.atom),), rule.start)
+                body[i] = Literal(made.setdefault(literal.atom, positive).head, negated=True)
+        yield NormalRule(rule.head, tuple(body), rule.start)
+    yield from made.values()
+
+
+def _are_plain(atom: Atom, local: frozenset[str]) -> bool:
+    """Whether local variables are arguments, each of one."""
+    seen = [v.name for v in variables(atom) if v.name in local]
+    plain = [arg.name for arg in arguments(atom) if isinstance(arg, Variable) and arg.name in local]
+    return len(seen) == len(plain) == len(set(plain))
+
+
+def _hidden(atom: Atom, local: frozenset[str], number: int) -> Atom:
+    known = dict.fromkeys(v.name for v in variables(atom) if v.name not in local)
+    name, args = f"hidden;{number}", tuple(map(Variable, known))
+    return Compound(name, args) if args else Symbol(name)

@@ -1,0 +1,232 @@
+"""Texts of messages become values, in any dialect, letter case and spacing.
+
+A message that is refused is a move that is lost. So whatever can be understood in one way only
+is: `((play m 2 (A 1) ((p` is turn 2 of the match `m` after the move `(a 1)` with one percept `(p)`.
+Replies of players are read by `parse_reply`, which repairs nothing, as servers do.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from ggp.errors import RemoteProtocolError
+from ggp.gdl.findings import quoted
+from ggp.protocol.messages import (
+    MAX_CLOCK_S,
+    MAX_TURN,
+    NIL,
+    Abort,
+    Info,
+    Message,
+    Ping,
+    Play,
+    Preview,
+    Start,
+    Stop,
+)
+from ggp.protocol.texts.forms import (
+    MessageLimits,
+    check_size,
+    inside,
+    is_list,
+    split_items,
+    squeezed,
+)
+from ggp.protocol.texts.spelling import Outline, outline
+
+_MAX_WRAPPERS = 3
+_NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{0,9})?", re.ASCII)
+_START = re.compile(r"[\s(]*start\s+([^\s();]+)\s+([^\s();]+)\s*\(", re.IGNORECASE)
+_TURN = re.compile(r"[0-9]{1,9}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What a text says: all that takes long to find out of a long one.
+
+    Attributes:
+        message: None if it is refused.
+        rules: those of a start message.
+        refusal: why it is refused.
+    """
+
+    message: Message | None
+    rules: Outline | None = None
+    refusal: str | None = None
+
+
+def read_text(text: str, limits: MessageLimits | None = None) -> Text:
+    """What a text says. Never raises; can be called from any thread."""
+    try:
+        message = parse_message(text, limits)
+        rules = None
+        if isinstance(message, Start):
+            rules = outline(message.rules, limits, message.role)
+    except RemoteProtocolError as error:
+        return Text(None, refusal=str(error))
+    return Text(message, rules)
+
+
+def parse_message(text: str, limits: MessageLimits | None = None) -> Message:
+    """The message in a text: in any dialect, letter case and spacing.
+
+    Lists around the whole message are taken off, and missing closing parentheses at its end
+    are added. Whatever a play or stop message tells is `None` where it cannot be understood,
+    so that the move is not lost. Items beyond those a message has are ignored.
+
+    Raises:
+        RemoteProtocolError: this is no message, or it passes a limit.
+    """
+    limits = limits or MessageLimits()
+    check_size(text, limits)
+    items = split_items(text, limits)
+    if not items:
+        raise RemoteProtocolError("an empty message; expected one like (INFO) or (PLAY ...)")
+    for _ in range(1 + _MAX_WRAPPERS):
+        if len(items) != 1 or not is_list(items[0]):
+            break
+        items = split_items(inside(items[0]), limits)
+    if not items or is_list(items[0]):
+        start = _start_around(text, limits)
+        if start is not None:
+            return start
+        raise _no_message(text)
+    kind, args = items[0].lower(), items[1:]
+    match kind:
+        case "info":
+            return Info()
+        case "ping":
+            return Ping()
+        case "preview":
+            return _preview(args, limits)
+        case "start":
+            return _start(args, limits)
+        case "play" | "stop":
+            return _turn(Play if kind == "play" else Stop, args, limits)
+        case "abort":
+            return Abort(_match_id("abort", args))
+    raise _no_message(text)
+
+
+def parse_reply(text: str, limits: MessageLimits | None = None) -> str:
+    """The one term a player answered, in its spelling, on one line: a move, `ready`, ...
+
+    Nothing is repaired: servers take `(noop)` and `(choose 1` for illegal moves.
+
+    Raises:
+        RemoteProtocolError: there is none, or several, or parentheses do not match.
+    """
+    limits = limits or MessageLimits()
+    check_size(text, limits)
+    items = split_items(text, limits)
+    term = squeezed(text)
+    if len(items) != 1 or term.count("(") != term.count(")") or term != squeezed(items[0]):
+        raise RemoteProtocolError(f"expected one term as the answer, not {quoted(text)}")
+    return term
+
+
+def _no_message(text: str) -> RemoteProtocolError:
+    kinds = "info, ping, preview, start, play, stop or abort"
+    return RemoteProtocolError(f"{quoted(text)} is no message; expected {kinds}")
+
+
+def _match_id(kind: str, args: list[str]) -> str:
+    if not args or is_list(args[0]):
+        raise RemoteProtocolError(f"{kind} must name a match: ({kind.upper()} MATCH ...)")
+    return args[0]
+
+
+def _preview(args: list[str], limits: MessageLimits) -> Preview:
+    rules, clocks = _rules_and_clocks("preview", args, 1, limits)
+    return Preview(rules, clocks[0])
+
+
+def _start(args: list[str], limits: MessageLimits) -> Start:
+    match_id = _match_id("start", args)
+    if len(args) < 2 or is_list(args[1]):
+        raise RemoteProtocolError("start must name our role: (START MATCH ROLE (RULES) 30 10)")
+    rules, clocks = _rules_and_clocks("start", args[2:], 2, limits)
+    return Start(match_id, args[1], rules, clocks[0], clocks[1])
+
+
+def _start_around(text: str, limits: MessageLimits) -> Start | None:
+    """A start message whose rules have a closing parenthesis too many, which ends it for others.
+
+    The rules are what stands between our role and the clocks.
+    """
+    begin = _START.match(text)
+    head, clocks = _cut_clocks(text, 2)
+    if begin is None or not clocks:
+        return None
+    rules = head[begin.end() :].rstrip().removesuffix(")")
+    if not split_items(rules, limits):
+        return None
+    return Start(begin[1], begin[2], rules, *(_clock("start", clock) for clock in clocks))
+
+
+def _rules_and_clocks(
+    kind: str, args: list[str], num_clocks: int, limits: MessageLimits
+) -> tuple[str, list[int]]:
+    """Rules and clocks; where a rule is never closed, the clocks are found behind the rules."""
+    if not args or not is_list(args[0]):
+        raise RemoteProtocolError(f"{kind} must give the rules as one list")
+    rules, clocks = inside(args[0]), args[1:]
+    found = split_items(rules, limits)
+    if not clocks:
+        # A rule that is never closed swallows the clocks.
+        head, clocks = _cut_clocks(rules, num_clocks)
+        rules = head if clocks else rules
+    if not found:
+        raise RemoteProtocolError(f"{kind} gives no rules")
+    if len(clocks) < num_clocks:
+        raise RemoteProtocolError(f"{kind} must give {num_clocks} clocks in seconds")
+    return rules, [_clock(kind, item) for item in clocks[:num_clocks]]
+
+
+def _cut_clocks(rules: str, num_clocks: int) -> tuple[str, list[str]]:
+    numbers = r"((?:\s+[0-9]{1,9}){%d})[\s)]*$" % num_clocks  # noqa: UP031
+    # Only at the end: the pattern is tried from every place.
+    behind = re.search(numbers, rules[-100:], re.ASCII)
+    if behind is None:
+        return rules, []
+    return rules[: len(rules) - len(rules[-100:]) + behind.start()], behind.group(1).split()
+
+
+def _clock(kind: str, item: str) -> int:
+    if _NUMBER.fullmatch(item) is None or float(item) > MAX_CLOCK_S:
+        raise RemoteProtocolError(
+            f"a clock of {kind} must be from 0 to {MAX_CLOCK_S} seconds, not {quoted(item)}"
+        )
+    return int(float(item))
+
+
+def _turn(kind: type[Play] | type[Stop], args: list[str], limits: MessageLimits) -> Play | Stop:
+    match_id = _match_id(kind.__name__.lower(), args)
+    rest = args[1:]
+    turn, last_move = None, None
+    # Newer GDL-II is told from the others by its length. A turn with nothing but percepts
+    # behind it is not known from any server; it could mean only one thing.
+    if len(rest) >= 2 and _TURN.fullmatch(rest[0]):
+        turn = int(rest[0])
+        if turn > MAX_TURN:
+            raise RemoteProtocolError(f"turn {turn} is beyond the limit of {MAX_TURN}")
+        if len(rest) >= 3:
+            last_move = _or_nothing(rest[1])
+            rest = rest[2:]
+        else:
+            rest = rest[1:]
+    told = _told_items(rest[0], limits) if rest else None
+    return kind(match_id, turn, last_move, told)
+
+
+def _told_items(item: str, limits: MessageLimits) -> tuple[str, ...] | None:
+    if not is_list(item):
+        return None
+    told = split_items(inside(item), replace(limits, items=limits.told))
+    return tuple(map(squeezed, told))
+
+
+def _or_nothing(item: str) -> str | None:
+    text = squeezed(item)
+    return None if text in ("()", "") or text.lower() == NIL else text

@@ -1,0 +1,159 @@
+"""Canonical KIF and the server's own words for it.
+
+Servers send rules in upper, lower or mixed case, often with every symbol renamed. Renamed
+symbols are symbols like any other; only letter case has to be given back. But where a server has
+renamed `sees` and `random` too, which have a meaning, the names are exchanged: what is called
+`pelu` by the server and stands for `sees` is `sees` inside, and what it may call `sees` is `pelu`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from ggp.gdl.program import LEGAL, RANDOM, SEES, unify
+from ggp.gdl.renamed import find_renamed, has_idle_role
+from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature
+from ggp.protocol.texts.forms import MessageLimits, split_items, squeezed
+from ggp.protocol.texts.terms import quick_rules, quick_term
+
+_SYMBOL = re.compile(r"(?<![^\s();\ufeff])[^\s();?\ufeff][^\s();\ufeff]*")
+_COMMENT = re.compile(r";[^\r\n]*")
+_NAME_IN_LIST = re.compile(r"(?<!\()\(([^ ()?][^ ()]*)\)")
+_ROLE_FACT = re.compile(r"\(\s*role\s+([^\s()?]+)\s*\)", re.IGNORECASE)
+_SEES_HEAD = re.compile(r"\(\s*(?:<=\s*\(\s*)?sees[\s(]", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What can be told of a rulesheet without understanding it: quick, whatever its size.
+
+    Attributes:
+        roles: canonical, in the order of the rulesheet.
+        is_gdl2: whether it defines `sees` or has the role `random`, as in `Program`.
+        spellings: canonical symbol -> first spelling in the text, where that differs.
+        renamed: keyword -> what it is called in the text, where the server has renamed it.
+        may_hide: whether there is a role that nobody plays though no keyword was found: of a
+            scrambled game of GDL-II without percepts no more can be told.
+        moves: the `legal` heads, role and move; none if they are not known.
+        percepts: what the `sees` heads tell.
+    """
+
+    roles: tuple[str, ...] = ()
+    is_gdl2: bool = False
+    spellings: Mapping[str, str] = field(default_factory=dict)
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    may_hide: bool = False
+    moves: tuple[tuple[Term, Term], ...] = ()
+    percepts: tuple[Term, ...] = ()
+
+    def spell(self, term: str) -> str:
+        """A canonical term as the server would write it, on one line.
+
+        Of a symbol that the rules spell in two ways, the first is used.
+        """
+        return _SYMBOL.sub(lambda m: self._spelled(m.group()), self._exchanged(term))
+
+    def read(self, term: str) -> str:
+        """A term of the server as canonical KIF; what is none, in lower case."""
+        return self._exchanged(canonical(term))
+
+    def plain(self, rules: str) -> str:
+        """The text of the rules with keywords where the server has renamed them."""
+        return self._exchanged(rules)
+
+    def may_be_moves(self, moves: Iterable[str]) -> bool:
+        """Whether each of these canonical terms can be a move of its role, in role order."""
+        return all(map(self._may_be_move, self.roles, moves))
+
+    def may_be_percepts(self, terms: Iterable[str]) -> bool:
+        """Whether each of these canonical terms can be a percept."""
+        return all(map(self._may_be_percept, terms))
+
+    def _may_be_percept(self, percept: str) -> bool:
+        term = quick_term(percept)
+        return term is not None and any(_may_be(head, term) for head in self.percepts)
+
+    def _may_be_move(self, role: str, move: str) -> bool:
+        heads = [head for player, head in self.moves if _may_be(player, Symbol(role))]
+        term = quick_term(move)
+        if term is None or isinstance(term, Variable):
+            return False
+        return not heads or any(_may_be(head, term) for head in heads)
+
+    def _spelled(self, symbol: str) -> str:
+        return self.spellings.get(symbol, symbol)
+
+    def _exchanged(self, text: str) -> str:
+        """A text in which keywords and the names they have change places."""
+        if not self.renamed:
+            return text
+        names = {**self.renamed, **{name: keyword for keyword, name in self.renamed.items()}}
+        return _SYMBOL.sub(lambda m: names.get(m.group().lower(), m.group()), text)
+
+
+def outline(rules: str, limits: MessageLimits | None = None, role: str = "") -> Outline:
+    """The outline of the rules of a message.
+
+    Args:
+        rules: text inside the outer list.
+        limits: on the text.
+        role: ours, as sent.
+
+    Raises:
+        RemoteProtocolError: they pass a limit.
+    """
+    text = _COMMENT.sub(" ", rules)
+    forms = split_items(text, limits or MessageLimits())
+    facts = [fact for fact in map(_ROLE_FACT.fullmatch, forms) if fact is not None]
+    # Where a parenthesis is missing, facts may stand within the form before them.
+    facts = facts or list(_ROLE_FACT.finditer(text))
+    roles = tuple(dict.fromkeys(fact.group(1).lower() for fact in facts))
+    spellings = _first_spellings(_SYMBOL.findall(text))
+    read, ours = quick_rules(text), role.lower()
+    if RANDOM in roles or any(map(_SEES_HEAD.match, forms)):
+        return _of_gdl2(Outline(roles, True, spellings), read)
+    renamed = find_renamed(read, ours)
+    if not renamed:
+        return Outline(roles, False, spellings, {}, has_idle_role(read, ours), _heads(read, LEGAL))
+    to_keyword = {name: keyword for keyword, name in renamed.items()}
+    meant = tuple(to_keyword.get(each, each) for each in roles)
+    found = Outline(meant, True, spellings, renamed)
+    return _of_gdl2(found, quick_rules(found.plain(text)))
+
+
+def canonical(term: str) -> str:
+    """A term as canonical KIF, as `to_kif(parse_term(term))`; what is none, in lower case.
+
+    It is not parsed, since there may be very many percepts.
+    """
+    return _NAME_IN_LIST.sub(r"\1", squeezed(term).lower())
+
+
+def _first_spellings(symbols: Iterable[str]) -> dict[str, str]:
+    first: dict[str, str] = {}
+    for symbol in dict.fromkeys(symbols):
+        first.setdefault(symbol.lower(), symbol)
+    return {name: spelled for name, spelled in first.items() if name != spelled}
+
+
+def _of_gdl2(found: Outline, rules: Iterable[Rule]) -> Outline:
+    """The outline with what the rules, which have our keywords, say of moves and percepts."""
+    rules = tuple(rules)
+    percepts = tuple(percept for _, percept in _heads(rules, SEES))
+    return replace(found, moves=_heads(rules, LEGAL), percepts=percepts)
+
+
+def _heads(rules: Iterable[Rule], relation: Signature) -> tuple[tuple[Term, Term], ...]:
+    """Both arguments of every head of a relation: of `legal` role and move."""
+    heads = [rule.head for rule in rules]
+    return tuple(
+        (head.args[0], head.args[1])
+        for head in dict.fromkeys(heads)
+        if isinstance(head, Compound) and signature(head) == relation
+    )
+
+
+def _may_be(pattern: Term, ground: Term) -> bool:
+    return isinstance(pattern, Variable) or unify(pattern, ground) is not None

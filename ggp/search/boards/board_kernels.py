@@ -1,0 +1,138 @@
+"""Kernels that value boards with pieces, lane by lane.
+
+Steps are rays of one square, so whatever a piece attacks is found in one way: along each of its
+rays, up to the first square that is taken.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.machine.base import FloatArray
+from ggp.machine.compiling.jit import by_reference, inlined, kernel
+from ggp.machine.propnet.play.kernels.vectors import lowest_one
+
+I32 = NDArray[np.int32]
+
+EMPTY = -1
+"""No piece, or no square."""
+
+SIDES = 2
+
+
+@by_reference
+class PieceTables(NamedTuple):
+    """What pieces attack and are worth.
+
+    A code is a kind of piece of one side: K of them, and S squares.
+
+    Attributes:
+        side: `[K]` whose: 0 or 1.
+        worth: `[K]` value of a piece.
+        ahead: `[K, S]` what standing there adds to it: rows that a pawn has gone.
+        king: `[K]` 1 of pieces that can be in check.
+        first_ray: `[K * S + 1]` the rays of a kind from a square.
+        first_target: `[rays + 1]` the squares of each ray.
+        target: these squares, the nearest first.
+        protected, threatened: shares of the values of own pieces that are protected, and of the
+            other side's that are attacked.
+        attacked: `[2, S]` scratch: by each side.
+    """
+
+    side: I32
+    worth: FloatArray
+    ahead: FloatArray
+    king: I32
+    first_ray: I32
+    first_target: I32
+    target: I32
+    protected: float
+    threatened: float
+    attacked: I32
+
+
+@kernel
+def read_boards(words: np.ndarray, square: I32, code: I32, codes: np.ndarray) -> None:
+    """The pieces of each lane.
+
+    Args:
+        words: `[L, W]` packed fluents.
+        square, code: `[64 * W]` what the fluent that is this bit says: a square and the code of the
+            piece there; `EMPTY` of all other fluents.
+        codes: `[L, S]` out: `EMPTY` where there is no piece.
+    """
+    for lane in range(len(words)):
+        for place in range(codes.shape[1]):
+            codes[lane, place] = EMPTY
+        for block in range(words.shape[1]):
+            word = words[lane, block]
+            while word:
+                fluent = 64 * block + lowest_one(word)
+                word &= word - np.uint64(1)
+                if square[fluent] != EMPTY:
+                    codes[lane, square[fluent]] = code[fluent]
+
+
+@inlined
+def _attack(codes: np.ndarray, lane: int, tables: PieceTables) -> None:
+    """Note what the pieces of a lane attack."""
+    squares = codes.shape[1]
+    for square in range(squares):
+        tables.attacked[0, square] = 0
+        tables.attacked[1, square] = 0
+    for square in range(squares):
+        code = codes[lane, square]
+        if code == EMPTY:
+            continue
+        side = np.int64(tables.side[code])
+        at = code * squares + square
+        for ray in range(tables.first_ray[at], tables.first_ray[at + 1]):
+            for step in range(tables.first_target[ray], tables.first_target[ray + 1]):
+                target = np.int64(tables.target[step])
+                tables.attacked[side, target] = 1
+                if codes[lane, target] != EMPTY:
+                    break
+
+
+@kernel
+def value_boards(
+    codes: np.ndarray, tables: PieceTables, totals: np.ndarray, checks: np.ndarray
+) -> None:
+    """What each side's pieces are worth in each lane, and how many kings it attacks.
+
+    Args:
+        codes: `[L, S]` pieces.
+        totals: `[L, 2]` out.
+        checks: `[L, 2]` out.
+    """
+    for lane in range(len(codes)):
+        _attack(codes, lane, tables)
+        for side in range(SIDES):
+            total = 0.0
+            kings = 0
+            for square in range(codes.shape[1]):
+                code = codes[lane, square]
+                if code == EMPTY:
+                    continue
+                hit = tables.attacked[side, square]
+                if tables.side[code] == side:
+                    total += tables.worth[code] + tables.ahead[code, square]
+                    if hit:
+                        total += tables.protected * tables.worth[code]
+                elif hit:
+                    total += tables.threatened * tables.worth[code]
+                    kings += tables.king[code]
+            totals[lane, side] = total
+            checks[lane, side] = kings
+
+
+@kernel
+def attack_boards(codes: np.ndarray, tables: PieceTables, side: int, out: np.ndarray) -> None:
+    """`out[L, S]`: whether some piece of a side attacks the square."""
+    for lane in range(len(codes)):
+        _attack(codes, lane, tables)
+        for square in range(codes.shape[1]):
+            out[lane, square] = tables.attacked[side, square] != 0

@@ -1,0 +1,170 @@
+"""The `Search` of Choose-move (papers 001 and 002): boards searched as if everybody saw them.
+
+Each board is gone through some plies deep, and where that ends, it is valued with the eyes of our
+role. So what a move is worth on a board is minimax of one evaluation: we want as much of it as we
+can get, and the others as little. Where random playouts value boards instead, and where the game is
+over, each role has goals of its own.
+
+A move is worth the mean over the boards in which it can be made: boards in which it is illegal, or
+a try that is refused, do not count for it. Boards are searched a few at a time, in random order, so
+that a clock may end the search after any of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ggp.belief import Bags
+from ggp.machine.arrays import first_seen
+from ggp.machine.base import FloatArray, IntArray, Machine, Ragged, States
+from ggp.search.anytime import Deadline, check
+from ggp.search.boards.floors import FloorEvaluation, value_open
+from ggp.search.estimates import Estimates, candidates
+from ggp.search.parts import Evaluation
+from ggp.search.worlds.clairvoyant import ClairvoyantValues, Worlds, answered_by_lot
+from ggp.search.worlds.layer_limits import PLAYOUTS, CountLimit, DepthLimit
+from ggp.search.worlds.world_search import drawn_worlds
+
+BOARDS_AT_ONCE = 8
+"""Boards searched side by side: bounds memory."""
+
+
+class BoardSearch:
+    """Values of the candidates of one bag, by more and more of its boards.
+
+    A trial is a board.
+
+    Args:
+        bags: one bag, not depleted.
+        depth: plies to search each board.
+        steps: joint moves that may be tried for a board; fewer plies are looked ahead where there
+            are more.
+        evaluation: of the states where it stops, whose values for our role count; default: random
+            playouts, `PLAYOUTS` each, in which each role gets its own goals.
+        deadline: looked at all the time.
+        most: so many boards are drawn from the bag where it has more.
+        moves: the candidates, where they are known: in a large bag it takes time to find them.
+
+    Attributes:
+        moves: the candidates.
+    """
+
+    side_by_side = 1
+
+    def __init__(
+        self,
+        machine: Machine,
+        bags: Bags,
+        rng: np.random.Generator,
+        *,
+        depth: int,
+        steps: int,
+        evaluation: Evaluation | None = None,
+        deadline: Deadline | None = None,
+        most: int = 1 << 30,
+        moves: Ragged | None = None,
+    ) -> None:
+        self._machine, self._role, self._rng = machine, bags.role, rng
+        self._depth, self._steps, self._deadline = depth, steps, deadline
+        self._evaluation = evaluation
+        self._playouts = PLAYOUTS if evaluation is None else 1
+        self.moves = candidates(machine, bags) if moves is None else moves
+        self._seen: list[ClairvoyantValues] = []
+        self._states, self._weights = self._drawn(bags, most)
+
+    @property
+    def num_searched(self) -> int:
+        """Boards searched so far."""
+        return sum(len(each.moves.counts) for each in self._seen)
+
+    @property
+    def num_left(self) -> int:
+        """Boards that wait for being searched."""
+        return len(self._weights) - self.num_searched
+
+    def add(self, bags: Bags) -> None:
+        """Take in those boards of a bag of the same path that are not known yet."""
+        states, weights = self._drawn(bags, len(bags.sets.states))
+        number = len(self._weights)
+        both = self._machine.concatenate([self._states, states])
+        first, _ = first_seen(self._machine.groups(both))
+        new = first[first >= number]
+        self._states = both.take(np.concatenate([np.arange(number), new]))
+        self._weights = np.concatenate([self._weights, weights[new - number]])
+        moves = np.concatenate([self.moves.values, candidates(self._machine, bags).values])
+        known, _ = first_seen(moves)
+        self.moves = Ragged(np.array([0, len(known)]), moves[known])
+
+    def round(self, count: int, chosen: IntArray | None = None) -> None:
+        """Search so many more boards, if there are so many.
+
+        Args:
+            chosen: does not matter: a board tells about all moves.
+
+        Raises:
+            OutOfTime: there was no time for all of them; those that were searched count.
+        """
+        end = min(self.num_searched + count, len(self._weights))
+        while (start := self.num_searched) < end:
+            check(self._deadline)
+            lanes = np.arange(start, min(start + BOARDS_AT_ONCE, end))
+            self._seen.append(self._searched(self._states.take(lanes)))
+
+    def estimates(self) -> Estimates:
+        """The values so far; candidates that could be made on no board have value 0."""
+        moves = self.moves.values
+        found = [self._by_move(each) for each in self._seen]
+        if not found:
+            zeros = np.zeros(len(moves))
+            none = np.zeros(len(moves), dtype=np.int64)
+            return Estimates(self.moves, zeros, zeros, none, zeros)
+        values, noise = (np.concatenate(each) for each in zip(*found, strict=True))
+        counts = ~np.isnan(values)
+        weights = np.where(counts, self._weights[: len(values), None], 0.0)
+        weights /= np.where(counts.any(axis=0), weights.sum(axis=0), 1.0)
+        means = (weights * np.where(counts, values, 0.0)).sum(axis=0)
+        visits = counts.sum(axis=0)
+        spread = (weights**2 * np.where(counts, values - means, 0.0) ** 2).sum(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = np.where(visits > 1, spread * visits / (visits - 1), np.nan)
+        # One board tells no spread.
+        least = (weights**2 * np.where(counts, noise, 0.0)).sum(axis=0)
+        errors = np.where(visits > 0, np.sqrt(np.maximum(spread, least)), 0.0)
+        return Estimates(self.moves, means, errors, visits, np.zeros(len(moves)))
+
+    def _drawn(self, bags: Bags, most: int) -> tuple[States, FloatArray]:
+        """Boards of a bag in random order, and their weights."""
+        lanes, weights = drawn_worlds(bags, most, self._rng)
+        order = self._rng.permutation(len(lanes))
+        return bags.sets.states.take(lanes[order]), weights[order]
+
+    def _searched(self, states: States) -> ClairvoyantValues:
+        """What our moves are worth on some boards.
+
+        Raises:
+            OutOfTime: there was no time for that.
+        """
+        machine, steps = self._machine, self._steps * len(states)
+        worlds = Worlds(machine, states, self._role, self._evaluation, skip_refused=True)
+        worlds.grow(DepthLimit(CountLimit(steps), self._depth), self._deadline)
+        check(self._deadline)
+        if not worlds.solved:
+            if not worlds.layers.layers:
+                return answered_by_lot(machine, states, self._role, self._rng, steps)
+            if isinstance(self._evaluation, FloorEvaluation):
+                value_open(worlds, self._evaluation, self._rng, self._deadline)
+            else:
+                worlds.play_out(self._playouts, self._rng, self._deadline)
+        return worlds.values()
+
+    def _by_move(self, seen: ClairvoyantValues) -> tuple[FloatArray, FloatArray]:
+        """`[K, C]` values on K boards, NaN where a move cannot be made; and their variances."""
+        moves, counts = self.moves.values, seen.moves.counts
+        order = np.argsort(moves)
+        at = order[np.searchsorted(moves, seen.moves.values, sorter=order)]
+        tables = []
+        for column in (seen.values, seen.variances):
+            table = np.full((len(counts), len(moves)), np.nan)
+            table[np.repeat(np.arange(len(counts)), counts), at] = column
+            tables.append(table)
+        return tables[0], tables[1]

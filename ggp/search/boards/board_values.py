@@ -1,0 +1,255 @@
+"""The `Evaluation` of boards with pieces: material, and who attacks what, as KS of paper 000.
+
+The fluents of a board say which piece of which role is on which square. From them follows what each
+role attacks. A state is worth a linear function of that:
+
+    value    of own pieces, less that of the other role's
+    +        something for each own piece that is protected, times its value
+    +        something for each piece of the other role that is attacked, times its value
+    +        something for each row that a pawn has gone ahead
+    -        something for giving check, which tells the other where one is
+
+Everything but check counts with the opposite sign for the other role. Giving check takes something
+from who gives it, and gives the other nothing. So the values of the two roles need not make up the
+same sum on all boards, and a search goes by those of a single role.
+
+Boards are read and valued by kernels (`board_kernels`).
+
+Shapes: L lanes, X files, Y ranks, S = X * Y squares, K kinds of pieces of either role.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.errors import ConfigError
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States, player_roles
+from ggp.machine.boards import BoardRelation, BoardSquares
+from ggp.machine.propnet.play.kernels.packed import words_for
+from ggp.search.anytime import Deadline, check
+from ggp.search.boards.board_kernels import (
+    EMPTY,
+    SIDES,
+    PieceTables,
+    attack_boards,
+    read_boards,
+    value_boards,
+)
+
+Steps = tuple[tuple[int, int], ...]
+"""Squares from here, as (files, ranks)."""
+
+MARGIN = 0.02
+"""Share of the goal range at either end of which no state is worth that is not over."""
+
+
+_STEPS = 1_000
+"""Passes through the loops of a kernel for a board, more or less."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A kind of piece.
+
+    Attributes:
+        value: in pawns.
+        steps: what it attacks, one square each.
+        slides: directions in which it attacks until something is in the way.
+        takes: what it attacks by role, for pieces that go in one direction: pawns.
+        king: whether attacking it is check.
+    """
+
+    value: float
+    steps: Steps = ()
+    slides: Steps = ()
+    takes: Mapping[str, Steps] = field(default_factory=dict)
+    king: bool = False
+
+
+@dataclass(frozen=True)
+class MovePattern:
+    """Moves that go to a square.
+
+    Attributes:
+        name: of the move.
+        size: of words in it, with the name.
+        file, rank: their places among these words.
+    """
+
+    name: str
+    size: int
+    file: int
+    rank: int
+
+
+@dataclass(frozen=True)
+class BoardTerms:
+    """What counts how much, in pawns but for the first.
+
+    Attributes:
+        scale: goals for a pawn.
+        relation: of the fluents of a board.
+        pieces: by name.
+        noisy: moves that are played out where they take something, see `quiescence`.
+    """
+
+    relation: BoardRelation
+    pieces: Mapping[str, Piece]
+    scale: float
+    protected: float
+    threatened: float
+    advance: float
+    check: float
+    noisy: tuple[MovePattern, ...] = ()
+
+
+class Boards(NamedTuple):
+    """L boards.
+
+    Attributes:
+        codes: `[L, S]` code of the piece on each square, `EMPTY` of none.
+        sides: `[K]` the role of each code.
+    """
+
+    codes: IntArray
+    sides: IntArray
+
+    def take(self, lanes: IntArray) -> Boards:
+        """Some of them."""
+        return Boards(self.codes[lanes], self.sides)
+
+    def owners(self, lanes: IntArray, squares: IntArray) -> IntArray:
+        """The role of the piece on a square of each of some boards; -1 of none."""
+        codes = self.codes[lanes, squares]
+        return np.where(codes == EMPTY, -1, self.sides[codes])
+
+    @property
+    def number(self) -> IntArray:
+        """`[L]` pieces on each board."""
+        return np.asarray(np.count_nonzero(self.codes != EMPTY, axis=1))
+
+
+class BoardValues:
+    """Values of states of two roles by their pieces.
+
+    Attributes:
+        terms: what counts how much.
+        squares: of the board.
+
+    Raises:
+        ConfigError: the game has no such fluents, or the machine cannot tell them in batches.
+    """
+
+    certain = True
+
+    def __init__(self, machine: Machine, terms: BoardTerms) -> None:
+        self.squares = BoardSquares(machine, terms.relation, terms.pieces)
+        self.terms, self._machine = terms, machine
+        self._players = player_roles(machine)
+        if len(self._players) != SIDES:
+            raise ConfigError("boards are valued in games of two roles")
+        kinds = [kind for kind in self.squares.places if kind[0] in self._players]
+        self._sides = np.array([role for role, _ in kinds], dtype=np.int64)
+        size = self.squares.size
+        words = words_for(len(self.squares.bits.fluent_names))
+        self._square, self._code = np.full((2, 64 * words), EMPTY, dtype=np.int32)
+        for code, kind in enumerate(kinds):
+            places = self.squares.places[kind]
+            self._square[places.fluents] = places.files * size[1] + places.ranks
+            self._code[places.fluents] = code
+        pieces = [(terms.pieces[name], machine.roles[role]) for role, name in kinds]
+        rays = [_rays(piece, role, size) for piece, role in pieces]
+        each = [ray for of_kind in rays for of_square in of_kind for ray in of_square]
+        ahead = np.array([_ahead(piece, role, size) for piece, role in pieces])
+        self._tables = PieceTables(
+            side=np.array([self._players.index(role) for role, _ in kinds], dtype=np.int32),
+            worth=np.array([piece.value for piece, _ in pieces]),
+            ahead=terms.advance * ahead,
+            king=np.array([piece.king for piece, _ in pieces], dtype=np.int32),
+            first_ray=_firsts([len(of_square) for of_kind in rays for of_square in of_kind]),
+            first_target=_firsts([len(ray) for ray in each]),
+            target=np.array([target for ray in each for target in ray], dtype=np.int32),
+            protected=terms.protected,
+            threatened=terms.threatened,
+            attacked=np.zeros((SIDES, math.prod(size)), dtype=np.int32),
+        )
+
+    def values(
+        self,
+        states: States,
+        role: int,
+        rng: np.random.Generator,
+        deadline: Deadline | None = None,
+    ) -> tuple[FloatArray, IntArray]:
+        """`[L]` what states that are not over are worth to a role, and zeros: see `Evaluation`."""
+        check(deadline)
+        return self.worth(self.boards(states), role), np.zeros(len(states), dtype=np.int64)
+
+    def boards(self, states: States) -> Boards:
+        """States as boards."""
+        words = self.squares.bits.fluent_words(states)
+        codes = np.empty((len(words), math.prod(self.squares.size)), dtype=np.int64)
+        read_boards.for_steps(_STEPS * len(words))(words, self._square, self._code, codes)
+        return Boards(codes, self._sides)
+
+    def worth(self, boards: Boards, role: int) -> FloatArray:
+        """`[L]` what boards are worth to a role, if the game is not over there."""
+        count = len(boards.codes)
+        totals, checks = np.empty((count, SIDES)), np.empty((count, SIDES), dtype=np.int64)
+        value_boards.for_steps(_STEPS * count)(boards.codes, self._tables, totals, checks)
+        own = self._players.index(role)
+        lead = totals[:, own] - totals[:, 1 - own] + self.terms.check * checks[:, own]
+        low, high = self._machine.goal_range
+        margin = MARGIN * (high - low)
+        values = (low + high) / 2 + self.terms.scale * lead
+        # Terminal states are worth their goals: whoever looks ahead does not ask about them.
+        return np.clip(values, low + margin, high - margin)
+
+    def attacked(self, states: States, role: int) -> BoolArray:
+        """`[L, X, Y]` squares that some piece of a role attacks."""
+        codes = self.boards(states).codes
+        found = np.empty(codes.shape, dtype=np.bool_)
+        attack_boards.for_steps(_STEPS * len(codes))(
+            codes, self._tables, self._players.index(role), found
+        )
+        return found.reshape(len(codes), *self.squares.size)
+
+
+def _rays(piece: Piece, role: str, size: tuple[int, int]) -> list[list[list[int]]]:
+    """From each square, the squares of each ray of a piece that begin on the board."""
+    ways = [
+        *((step, 1) for step in (*piece.steps, *piece.takes.get(role, ()))),
+        *((step, max(size) - 1) for step in piece.slides),
+    ]
+    found = []
+    for file, rank in np.ndindex(size):
+        rays = []
+        for (right, up), most in ways:
+            squares = []
+            for far in range(1, most + 1):
+                x, y = file + far * right, rank + far * up
+                if not (0 <= x < size[0] and 0 <= y < size[1]):
+                    break
+                squares.append(x * size[1] + y)
+            if squares:
+                rays.append(squares)
+        found.append(rays)
+    return found
+
+
+def _ahead(piece: Piece, role: str, size: tuple[int, int]) -> list[int]:
+    """From each square, the rows that a pawn has gone; 0 of other pieces."""
+    steps = piece.takes.get(role, ())
+    if not steps:
+        return [0] * math.prod(size)
+    return [rank if steps[0][1] > 0 else size[1] - 1 - rank for _, rank in np.ndindex(size)]
+
+
+def _firsts(sizes: list[int]) -> NDArray[np.int32]:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)

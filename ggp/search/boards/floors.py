@@ -1,0 +1,89 @@
+"""Open states valued only as far as they matter: the cut-offs of alpha-beta, in batches.
+
+Where captures are played out (`quiescence`), a state is dear to value, but what it is worth at
+least to the role on turn is known at once: it may stop. The other role, who chooses which state it
+comes to, takes the one that is worth least. So states are valued a few at a time, for each state
+before them the least promising first, until none is left that could be worth less than the least
+so far:
+
+    at least    44   50   51   51   52
+    worth       49   50+  51+  51+  52+      one of five was valued
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from ggp.machine.arrays import first_seen
+from ggp.machine.base import BoolArray, FloatArray, IntArray, States
+from ggp.search.anytime import Deadline
+from ggp.search.worlds.clairvoyant import Worlds
+
+WAVE_GROWTH = 4
+"""So many times as many states are valued in a wave as in the one before."""
+
+
+@runtime_checkable
+class FloorEvaluation(Protocol):
+    """An `Evaluation` that knows at once what some states are worth at least.
+
+    Attributes:
+        role: to whom.
+    """
+
+    role: int
+
+    def floors(self, states: States) -> tuple[FloatArray, BoolArray]:
+        """`[L]` what states are worth to the role at first sight, and `[L]` whether at least."""
+        ...
+
+
+def value_open(
+    worlds: Worlds,
+    evaluation: FloorEvaluation,
+    rng: np.random.Generator,
+    deadline: Deadline | None = None,
+) -> None:
+    """Value the open states of worlds, but for those that cannot matter for our moves.
+
+    Those left out are worth what they are worth at least.
+
+    Args:
+        evaluation: that of the worlds, for the role that they belong to.
+
+    Raises:
+        OutOfTime: not all could be valued.
+    """
+    floors, is_floor = evaluation.floors(worlds.layers.open)
+    before, chooser, place = worlds.layers.leading()
+    # Each of our first moves has a value of its own, so all that they lead to matters.
+    can_wait = is_floor[place] & (chooser != evaluation.role) & (len(worlds.layers.layers) > 1)
+    at_once = np.zeros(len(floors), dtype=np.bool_)
+    at_once[place[~can_wait]] = True
+    worlds.play_out(1, rng, deadline, at_once)
+    valued = at_once
+    least = np.full(int(before.max(initial=-1)) + 1, np.inf)
+    order = np.lexsort((floors[place], before))
+    before, place, can_wait = before[order], place[order], can_wait[order]
+    size = 1
+    while True:
+        worth = np.where(valued[place], worlds.worth(evaluation.role)[place], np.inf)
+        np.minimum.at(least, before, worth)
+        open_ = can_wait & ~valued[place] & (floors[place] < least[before])
+        if not open_.any():
+            break
+        chosen = np.zeros(len(floors), dtype=np.bool_)
+        chosen[place[_firsts(before, open_, size)]] = True
+        worlds.play_out(1, rng, deadline, chosen)
+        valued = valued | chosen
+        size *= WAVE_GROWTH
+    worlds.note(np.flatnonzero(~valued), floors[~valued])
+
+
+def _firsts(owner: IntArray, open_: BoolArray, size: int) -> IntArray:
+    """Places of the first so many open ones of each owner; those of an owner are neighbours."""
+    at = np.flatnonzero(open_)
+    first, group = first_seen(owner[at])
+    return at[np.arange(len(at)) - first[group] < size]

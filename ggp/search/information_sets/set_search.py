@@ -1,0 +1,293 @@
+"""Information-set search (paper 000): look some plies ahead, by what our role will know then.
+
+Histories are drawn from the bag, and folded into a tree of information sets of our role
+(`set_tree`). In a turn our role takes its best action, one for all histories of a set. The others
+
+    overconfident   EU_d: move uniformly, or by a model: the mean over all that may follow
+    paranoid        PU_d: move as is worst for us, and the worst history is the true one
+
+Sets that are d plies away are valued by an `Evaluation` of their states (default: random playouts).
+Histories are left out at the root only. Below it everything that may follow is gone through: a set
+from which states are missing looks as if we knew more than we will (strategy fusion).
+
+A ply is a turn. A turn in which a try was refused costs none, up to so many in a row (`refusals`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ggp.belief import UNIFORM, Bags, MoveModel
+from ggp.machine.base import FloatArray, IntArray, Machine, States, Stepped
+from ggp.search.anytime import BETWEEN_LOOKS_S, Deadline, Pace
+from ggp.search.estimates import Estimates, candidates
+from ggp.search.information_sets.histories import Histories, drawn_from
+from ggp.search.information_sets.set_tree import SetTree
+from ggp.search.information_sets.set_values import Leaf
+from ggp.search.joint_moves import LANES_AT_ONCE, TIMED_LANES, JointMoves, joint_moves
+from ggp.search.parts import Evaluation
+from ggp.search.playouts import RandomPlayouts
+from ggp.search.refusals import refused_tries
+
+JOINT_AT_ONCE = 1 << 18
+"""Joint moves of a turn that histories folded in together should have."""
+
+MOST_JOINT = 1 << 20
+"""Joint moves of a turn of one history: beyond that it is not looked so far ahead."""
+
+MOST_VALUED = 1 << 20
+"""Values of states that are asked for at once, but for one of each: bounds memory."""
+
+MOST_NODES = 1 << 23
+"""Nodes of a tree: bounds memory. No more histories are folded in then."""
+
+
+class TooLarge(Exception):
+    """There is too much to go through in a single history: a result, not an error."""
+
+
+class InformationSetSearch:
+    """EU_d or PU_d of every candidate of one bag, improved round by round.
+
+    A trial folds in a history, for all candidates at once. Entries of the bag are drawn by weight;
+    where there are no more of them than trials, each is folded in by its weight. The states where
+    the search stops are valued as often as their history was drawn, or once, if that tells all.
+
+    Args:
+        bags: one bag, not depleted.
+        depth: plies to look ahead, at least 1.
+        tries: refused tries in a row that cost no ply.
+        deadline: looked at all the time.
+        evaluation: of the states where the search stops.
+        model: how the others move; to the paranoid only what they may do matters.
+        most: joint moves of one history and turn, at most.
+
+    Attributes:
+        moves: the candidates.
+        exhausted: whether more rounds would change nothing: the whole bag was gone through, to the
+            end of the game or to states whose values are certain.
+    """
+
+    side_by_side = 1
+
+    def __init__(
+        self,
+        machine: Machine,
+        bags: Bags,
+        rng: np.random.Generator,
+        *,
+        depth: int,
+        paranoid: bool,
+        leaf: Leaf = Leaf.MEAN,
+        tries: int = 0,
+        deadline: Deadline | None = None,
+        evaluation: Evaluation | None = None,
+        model: MoveModel = UNIFORM,
+        most: int = MOST_JOINT,
+    ) -> None:
+        self._machine, self._bags, self._rng, self._model = machine, bags, rng, model
+        self._evaluation = evaluation or RandomPlayouts(machine)
+        self._most = most
+        self._tree = SetTree(
+            depth, tries, paranoid=paranoid, leaf=leaf, goal_range=machine.goal_range
+        )
+        self._folded = 0
+        self._at_once = 1
+        self.until(deadline)
+        self.moves = candidates(machine, bags)
+        self.exhausted = False
+
+    def until(self, deadline: Deadline | None) -> None:
+        """Replace the deadline."""
+        self._deadline = deadline
+        self._steps = Pace(deadline, TIMED_LANES, LANES_AT_ONCE)
+        self._evaluations = Pace(deadline, TIMED_LANES, LANES_AT_ONCE)
+
+    @property
+    def num_entries(self) -> int:
+        """Histories in the bag."""
+        return len(self._bags.lanes_of(0))
+
+    def round(self, count: int, chosen: IntArray | None = None) -> None:
+        """Fold in `count` more histories; `chosen` makes no difference.
+
+        Raises:
+            OutOfTime: not all could be; those that were count.
+            TooLarge: there is too much to go through in one of them.
+        """
+        if self.exhausted:
+            return
+        drawn = drawn_from(self._bags, count, self._rng)
+        start = 0
+        while start < len(drawn.nodes) and len(self._tree) < MOST_NODES:
+            end = min(start + self._at_once, len(drawn.nodes))
+            began_s = 0.0 if self._deadline is None else self._deadline.clock()
+            part = drawn.take(np.arange(start, end))
+            try:
+                joint = self._fold(part)
+            except TooLarge:
+                if end - start == 1:
+                    raise
+                self._at_once = max(1, (end - start) // 4)
+                continue
+            self._folded += int(part.counts.sum())
+            self._learn_size(end - start, joint, began_s)
+            start = end
+        whole = start == self.num_entries
+        self.exhausted = whole and (self._evaluation.certain or not self._tree.num_leaves)
+
+    def estimates(self) -> Estimates:
+        """The values so far; candidates never tried have value 0."""
+        size = len(self.moves.values)
+        values, errors, promptness = np.zeros(size), np.full(size, np.nan), np.zeros(size)
+        visits = np.zeros(size, dtype=np.int64)
+        if self._folded:
+            moves, worth = self._tree.backed_up()
+            order = np.argsort(self.moves.values)
+            at = order[np.searchsorted(self.moves.values, moves, sorter=order)]
+            values[at], promptness[at] = worth.values, worth.promptness
+            errors[at] = np.sqrt(worth.variances)
+            visits[at] = self._folded
+        return Estimates(self.moves, values, errors, visits, promptness)
+
+    # ---------------------------------------------------------------- folding histories in
+
+    def _learn_size(self, number: int, joint: int, began_s: float) -> None:
+        """How many histories to fold in next, after so many that had so many joint moves."""
+        most = max(1, number * min(JOINT_AT_ONCE, self._most) // max(joint, 1))
+        size = min(2 * self._at_once, most) if self._deadline is not None else most
+        if self._deadline is not None:
+            took_s = self._deadline.clock() - began_s
+            if took_s > BETWEEN_LOOKS_S / 2:
+                size = max(1, min(size, self._at_once // 2))
+            elif took_s > BETWEEN_LOOKS_S / 4:
+                size = min(size, self._at_once)
+        self._at_once = size
+
+    def _fold(self, lanes: Histories) -> int:
+        """Fold in histories, all of them or none; the most joint moves that there were in a turn.
+
+        Raises:
+            OutOfTime: the deadline has passed.
+            TooLarge: see `TooLarge`.
+        """
+        largest = 0
+        masses = [(lanes.nodes, lanes.masses)]
+        leaves: list[Histories] = []
+        while len(lanes.nodes):
+            options = joint_moves(self._machine, lanes.states, self._bags.role, self._deadline)
+            if options.number > self._most:
+                raise TooLarge
+            largest = max(largest, int(options.number))
+            after = self._after(lanes, options, masses)
+            stops = self._tree.depths(after.nodes) == 0
+            leaves.append(after.take(np.flatnonzero(stops)))
+            lanes = after.take(np.flatnonzero(~stops))
+        leaves = self._counted(leaves)
+        values, turns = self._valued(leaves)
+        for nodes, mass in masses:
+            self._tree.add(nodes, mass)
+        for part, value, turn in zip(leaves, values, turns, strict=True):
+            self._tree.add_leaves(part.nodes, part.masses, part.counts, value, turn)
+        return largest
+
+    def _after(
+        self, lanes: Histories, options: JointMoves, masses: list[tuple[IntArray, FloatArray]]
+    ) -> Histories:
+        """Histories one turn later that are not over; the masses of all nodes go into the list."""
+        role, tree, machine = self._bags.role, self._tree, self._machine
+        found = [lanes.take(np.zeros(0, dtype=np.int64))]
+        chances = self._chances(lanes.states, options)
+        for first, last in self._steps.runs(np.diff(options.offsets)):
+            bounds = int(options.offsets[first]), int(options.offsets[last])
+            if bounds[0] == bounds[1]:
+                continue  # some role is stuck in each of these
+            state, places = options.places(*bounds)
+            _, joint = options.some(*bounds)
+            stepped = self._stepped(lanes.states.take(state), joint)
+            over = machine.terminal(stepped.states)
+            ends, goes_on = np.flatnonzero(over), np.flatnonzero(~over)
+            actions = tree.actions(lanes.nodes[state], joint[:, role])
+            nodes = np.empty(len(state), dtype=np.int64)
+            if len(ends):
+                goals = machine.goals(stepped.states.take(ends))[:, role]
+                nodes[ends] = tree.ended(actions[ends], goals)
+            on = stepped.states.take(goes_on)
+            refused = np.zeros(len(goes_on), dtype=np.bool_)
+            free = np.flatnonzero(tree.free(lanes.nodes[state[goes_on]]))
+            if len(free):
+                tried = goes_on[free]
+                refused[free] = refused_tries(
+                    machine, lanes.states, options, state[tried], joint[tried], on.take(free)
+                )
+            nodes[goes_on] = tree.reached(
+                actions[goes_on], stepped.percepts[goes_on, role], refused
+            )
+            by_chance = np.ones(len(state))
+            groups = np.arange(len(state))
+            if machine.random_role is not None:
+                by_chance = options.probabilities[places[:, machine.random_role]]
+                drawn_from = options.lists[machine.random_role].offsets[state]
+                groups = np.cumsum(places[:, machine.random_role] == drawn_from)
+            tree.follow(actions, nodes, groups, by_chance)
+            mass = lanes.masses[state] * by_chance
+            for each, chance in chances.items():
+                mass = mass * chance[places[:, each]]
+            masses.append((nodes, mass))
+            part = Histories(on, nodes[goes_on], mass[goes_on], lanes.counts[state[goes_on]])
+            found.append(part.merged(machine))
+        if len(found) == 2:
+            return found[1]
+        return Histories(
+            machine.concatenate([part.states for part in found]),
+            np.concatenate([part.nodes for part in found]),
+            np.concatenate([part.masses for part in found]),
+            np.concatenate([part.counts for part in found]),
+        ).merged(machine)
+
+    def _stepped(self, states: States, joint: IntArray) -> Stepped:
+        """One turn on; joint moves of a single state may be more than are made at once."""
+        parts = [
+            self._machine.step(states.take(np.arange(start, end)), joint[start:end])
+            for start, end in self._steps.batches(len(joint))
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        return Stepped(
+            self._machine.concatenate([part.states for part in parts]),
+            np.concatenate([part.percepts for part in parts]),
+        )
+
+    def _chances(self, states: States, options: JointMoves) -> dict[int, FloatArray]:
+        """How likely the moves of each role that is neither ours nor `random` are, as listed."""
+        found = {}
+        for role, moves in enumerate(options.lists):
+            if role in (self._bags.role, self._machine.random_role):
+                continue
+            found[role] = np.exp(self._model.log_likelihoods(self._machine, states, role, moves))
+        return found
+
+    def _counted(self, leaves: list[Histories]) -> list[Histories]:
+        """The same, valued as often as there is something to learn, and memory for it."""
+        total = sum(int(part.counts.sum()) for part in leaves)
+        share = 0.0 if self._evaluation.certain else min(1.0, MOST_VALUED / max(total, 1))
+        return [
+            replace(part, counts=np.maximum((share * part.counts).astype(np.int64), 1))
+            for part in leaves
+        ]
+
+    def _valued(self, leaves: list[Histories]) -> tuple[list[FloatArray], list[IntArray]]:
+        """Values of the states of leaves, and turns to the end, each as often as it counts."""
+        values, turns = [], []
+        for part in leaves:
+            lane = np.repeat(np.arange(len(part.nodes)), part.counts)
+            value, turn = np.empty(len(lane)), np.empty(len(lane), dtype=np.int64)
+            for start, end in self._evaluations.batches(len(lane)):
+                value[start:end], turn[start:end] = self._evaluation.values(
+                    part.states.take(lane[start:end]), self._bags.role, self._rng, self._deadline
+                )
+            values.append(value)
+            turns.append(turn)
+        return values, turns

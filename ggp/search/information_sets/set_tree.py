@@ -1,0 +1,267 @@
+"""The tree of information sets that a role may come to, and values backed up through it.
+
+A node is an incomplete path of the role: an information set. An action is a move there. What the
+role sees after an action leads to other nodes; ends of the game are nodes too, one for each goal.
+
+    wait ─▶ sees nothing ─▶ {red armed, blue armed}   cut red ─▶ end: 100, end: 0
+    ask  ─▶ sees red     ─▶ {red armed}               cut red ─▶ end: 90
+         └▶ sees blue    ─▶ {blue armed}              cut blue ─▶ end: 90
+
+Histories are not kept. One that is folded in adds its probability to the mass of all nodes that it
+may go through. An action's value is the mean of the nodes after it by mass (overconfident), or the
+least of them (paranoid). What chance decides is averaged before that: paranoia takes the worst
+*mixture* of nodes that may come of one history and one move of the others.
+
+Shapes: N nodes, A actions, K lanes that are folded in.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ggp.machine.arrays import enlarged
+from ggp.machine.base import BoolArray, FloatArray, IntArray
+from ggp.machine.rows import RowTable
+from ggp.search.estimates import TIE_TOLERANCE
+from ggp.search.information_sets.mixtures import Mixtures
+from ggp.search.information_sets.set_values import Leaf, Leaves, Worth
+
+_ROOT, _END = -1, -2
+"""In the place of percepts: the node is the root, or an end of the game."""
+
+
+class SetTree:
+    """Information sets of one role, named by its paths from the root on.
+
+    Args:
+        depth: plies that are looked ahead.
+        tries: refused tries in a row that cost no ply.
+        paranoid: whether the worst that may follow an action counts, or the mean.
+        leaf: how the values of states make that of a leaf.
+        goal_range: of the game.
+    """
+
+    def __init__(
+        self,
+        depth: int,
+        tries: int,
+        *,
+        paranoid: bool,
+        leaf: Leaf,
+        goal_range: tuple[float, float],
+    ) -> None:
+        self._tries, self._paranoid, self._leaf = tries, paranoid, leaf
+        self._middle = sum(goal_range) / 2
+        self._nodes, self._actions = RowTable(3), RowTable(2)
+        self._leaves, self._mixtures = Leaves(), Mixtures()
+        # Of each node: turns since the root, plies left, free tries left, whether it is ever
+        # certain to follow its action, and the mass of its histories.
+        self._level = np.zeros(64, dtype=np.int64)
+        self._depth = np.full(64, depth, dtype=np.int64)
+        self._free = np.full(64, tries, dtype=np.int64)
+        self._certain = np.zeros(64, dtype=np.bool_)
+        self._mass = np.zeros(64)
+        self._nodes.numbers(np.array([[_ROOT, _ROOT, 0]], dtype=np.int64).view(np.uint64))
+
+    def __len__(self) -> int:
+        """Number of nodes."""
+        return len(self._nodes)
+
+    @property
+    def num_leaves(self) -> int:
+        """Number of nodes where the search stopped before the game did."""
+        return len(self._leaves)
+
+    def depths(self, nodes: IntArray) -> IntArray:
+        """`[K]` how many plies are still looked ahead from nodes; 0 from leaves."""
+        return self._depth[nodes]
+
+    def free(self, nodes: IntArray) -> BoolArray:
+        """`[K]` whether another refused try costs no ply at nodes."""
+        return np.asarray(self._free[nodes] > 0)
+
+    # ---------------------------------------------------------------- folding in
+
+    def actions(self, nodes: IntArray, moves: IntArray) -> IntArray:
+        """`[K]` the actions that moves are at nodes."""
+        return self._actions.numbers(np.column_stack([nodes, moves]).view(np.uint64))
+
+    def reached(self, actions: IntArray, percepts: IntArray, refused: BoolArray) -> IntArray:
+        """`[K]` the nodes that percepts after actions lead to.
+
+        A node's depth is settled when it is first reached: a ply less than that of the node before,
+        or the same, if some of what led to it were refused tries and so many in a row are free.
+
+        Args:
+            refused: `[K]` whether the move of this lane was a refused try.
+        """
+        known = len(self)
+        nodes = self._numbered(np.column_stack([actions, percepts, np.zeros_like(actions)]))
+        tried = np.zeros(len(self) - known, dtype=np.bool_)
+        tried[nodes[(nodes >= known) & refused] - known] = True
+        fresh = np.arange(known, len(self))
+        before = self._before(fresh)
+        free = tried & (self._free[before] > 0)
+        self._depth[fresh] = self._depth[before] - ~free
+        self._free[fresh] = np.where(free, self._free[before] - 1, self._tries)
+        return nodes
+
+    def ended(self, actions: IntArray, goals: FloatArray) -> IntArray:
+        """`[K]` the nodes of ends of the game, with these goals, after actions."""
+        bits = np.ascontiguousarray(goals).view(np.int64)
+        return self._numbered(np.column_stack([actions, np.full_like(actions, _END), bits]))
+
+    def follow(
+        self, actions: IntArray, nodes: IntArray, groups: IntArray, chances: FloatArray
+    ) -> None:
+        """Say what may follow actions.
+
+        Args:
+            actions, nodes: `[K]` which action leads to which node.
+            groups: `[K]` increasing: equal for what may come of one history and the same moves of
+                all roles but `random`.
+            chances: `[K]` probability of each; they sum to 1 in a group.
+        """
+        if self._paranoid:
+            self._certain[self._mixtures.add(actions, nodes, groups, chances)] = True
+
+    def add(self, nodes: IntArray, masses: FloatArray) -> None:
+        """Fold in histories: what they add to the mass of nodes."""
+        self._mass[: len(self)] += np.bincount(nodes, masses, len(self))
+
+    def add_leaves(
+        self,
+        nodes: IntArray,
+        masses: FloatArray,
+        counts: IntArray,
+        values: FloatArray,
+        turns: IntArray,
+    ) -> None:
+        """Fold in values of states where the search stops.
+
+        Args:
+            nodes, masses: `[K]` of each state.
+            counts: `[K]` how often it was valued.
+            values, turns: what came of it, state by state; see `Evaluation`.
+        """
+        turns = turns + np.repeat(self._level[nodes], counts)
+        self._leaves.add(nodes, masses, counts, values, (self._middle - values) * turns)
+
+    # ---------------------------------------------------------------- values
+
+    def backed_up(self) -> tuple[IntArray, Worth]:
+        """The moves that were tried at the root, and what they are worth.
+
+        A move that is legal in only some histories of a set counts in the others as what a server
+        makes of it, a random legal move: as the mean of the set's actions, which paranoia takes
+        only where it is worse. Where a role has no move the value is the middle of the goals.
+        """
+        rows = self._nodes.rows.view(np.int64)
+        into, mass = rows[:, 0], self._mass[: len(self)]
+        is_end = rows[:, 1] == _END
+        nodes, actions = Worth.zeros(len(self)), Worth.zeros(len(self._actions))
+        ends = np.flatnonzero(is_end)
+        goals = np.ascontiguousarray(rows[ends, 2]).view(np.float64)
+        prompt = (self._middle - goals) * self._level[ends]
+        nodes.put(ends, Worth(goals, prompt, np.zeros(len(ends))))
+        nodes.put(*self._leaves.worth(self._leaf))
+        for parents, children in self._levels(mass):
+            inner = parents[~is_end[parents] & (self._depth[parents] > 0)]
+            nodes.values[inner] = self._middle
+            after = np.bincount(into[children], mass[children], len(actions.values)).astype(
+                np.float64
+            )
+            actions.put(*self._followed(nodes, into, children, len(actions.values)))
+            tried = np.flatnonzero(after)
+            if len(tried):
+                nodes.put(*self._chosen(actions, tried, after[tried]))
+        at_root = np.flatnonzero((self._owner == 0) & self._tried(mass))
+        return self._actions.rows.view(np.int64)[at_root, 1], actions.take(at_root)
+
+    def _levels(self, mass: FloatArray) -> list[tuple[IntArray, IntArray]]:
+        """Nodes with a mass of each level but the last, and of the next one, from below."""
+        level = self._level[: len(self)]
+        order = np.argsort(level, kind="stable")
+        order = order[mass[order] > 0]
+        parts = np.split(order, np.cumsum(np.bincount(level[order])))[:-1]
+        return list(zip(parts[-2::-1], parts[:0:-1], strict=True))
+
+    def _tried(self, mass: FloatArray) -> BoolArray:
+        """`[A]` actions that some history folded in has gone through."""
+        into = self._nodes.rows.view(np.int64)[1:, 0]
+        return np.bincount(into, mass[1:], len(self._actions)) > 0
+
+    def _followed(
+        self, nodes: Worth, into: IntArray, children: IntArray, size: int
+    ) -> tuple[IntArray, Worth]:
+        """Actions that lead to some nodes, and what they are worth by these."""
+        if not self._paranoid:
+            return nodes.take(children).mean(into[children], self._mass[children], size)
+        certain = children[self._certain[children]]
+        mixed_by, mixed = self._mixtures.worth(nodes, self._mass[: len(self)], children)
+        by = np.concatenate([into[certain], mixed_by])
+        both = zip(nodes.take(certain), mixed, strict=True)
+        found = Worth(*(np.concatenate(parts) for parts in both))
+        least = np.full(size, np.inf)
+        np.minimum.at(least, by, found.values)
+        slack = TIE_TOLERANCE * np.maximum(np.abs(least[by]), 1.0)
+        return found.mean(by, (found.values <= least[by] + slack).astype(np.float64), size)
+
+    def _chosen(
+        self, actions: Worth, tried: IntArray, masses: FloatArray
+    ) -> tuple[IntArray, Worth]:
+        """Nodes, and what the best of their actions is worth, the promptest of equal ones.
+
+        Args:
+            actions: what all are worth; changed where a move is not legal in all histories.
+            tried: the actions of these nodes.
+            masses: of them: less than their node's where some history does not allow them.
+        """
+        owner = self._owner[tried]
+        found = actions.take(tried)
+        share = masses / self._mass[owner]
+        some = np.flatnonzero(share < 1 - TIE_TOLERANCE)
+        if len(some):
+            which, means = found.mean(owner, np.ones(len(owner)), len(self))
+            mean = means.take(np.searchsorted(which, owner[some]))
+            if self._paranoid:
+                worse = np.flatnonzero(mean.values < found.values[some])
+                some, mean = some[worse], mean.take(worse)
+                found.put(some, mean)
+            else:
+                parts = zip(found.take(some), mean, strict=True)
+                s = share[some]
+                found.put(some, Worth(*(s * own + (1 - s) * other for own, other in parts)))
+            actions.put(tried, found)
+        best = np.full(len(self), -np.inf)
+        np.maximum.at(best, owner, found.values)
+        slack = TIE_TOLERANCE * np.maximum(np.abs(best[owner]), 1.0)
+        equal = np.flatnonzero(found.values >= best[owner] - slack)
+        prompt = np.full(len(self), -np.inf)
+        np.maximum.at(prompt, owner[equal], found.promptness[equal])
+        chosen = equal[found.promptness[equal] >= prompt[owner[equal]]]
+        return owner[chosen], found.take(chosen)
+
+    # ---------------------------------------------------------------- private
+
+    @property
+    def _owner(self) -> IntArray:
+        """`[A]` the node of each action."""
+        return self._actions.rows.view(np.int64)[:, 0]
+
+    def _before(self, nodes: IntArray) -> IntArray:
+        """`[K]` the node before each of some nodes, none of which is the root."""
+        return np.asarray(self._owner[self._nodes.rows.view(np.int64)[nodes, 0]])
+
+    def _numbered(self, rows: IntArray) -> IntArray:
+        known = len(self)
+        nodes = self._nodes.numbers(np.ascontiguousarray(rows).view(np.uint64))
+        size = len(self)
+        self._level = enlarged(self._level, size, 0)
+        self._depth = enlarged(self._depth, size, 0)
+        self._free = enlarged(self._free, size, 0)
+        self._certain = enlarged(self._certain, size, 0)
+        self._mass = enlarged(self._mass, size, 0)
+        fresh = np.arange(known, size)
+        self._level[fresh] = 1 + self._level[self._before(fresh)]
+        return nodes

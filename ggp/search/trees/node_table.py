@@ -1,0 +1,125 @@
+"""The nodes of trees over incomplete paths, and what has been learned in them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ggp.belief import PathTree
+from ggp.machine.arrays import enlarged, first_seen
+from ggp.machine.base import FloatArray, IntArray
+from ggp.search.trees.regret_kernels import relative_shares
+from ggp.search.trees.tree_tables import ACTIONS, NODES, keep_nodes, new_nodes, wider_nodes
+
+MOST_ACTIONS = 5_000_000
+"""Actions of a tree, of about 70 bytes each: no world is added that may need more."""
+
+TREMBLE = 0.02
+"""How often a role is believed to have moved evenly instead of by its strategy."""
+
+
+class ActionSums(NamedTuple):
+    """What is known of the actions of one node, in the order in which they were found.
+
+    Attributes:
+        moves: `[A]`.
+        visits: `[A]` choices that were backed up.
+        goals: `[A]` sum of goals of 0 to 1.
+        squares: `[A]` sum of their squares.
+        discounted: `[A]` sum of goals drawn to the middle by `KEEP` a turn.
+        proofs: `[A]` goal of 0 to 1 that is certain, -1 where none is.
+        average: `[A]` sum of weighted shares in strategies, where regrets are matched.
+    """
+
+    moves: IntArray
+    visits: IntArray
+    goals: FloatArray
+    squares: FloatArray
+    discounted: FloatArray
+    proofs: FloatArray
+    average: FloatArray
+
+    def take(self, places: IntArray) -> ActionSums:
+        """Some of the actions, in this order."""
+        return ActionSums._make(column[places] for column in self)
+
+
+class NodeTable:
+    """The nodes of all roles, by paths of a `PathTree`.
+
+    Attributes:
+        table: for kernels.
+        of_path: node of each path, -1 for none.
+    """
+
+    def __init__(self, paths: PathTree) -> None:
+        self._paths = paths
+        self.table = new_nodes()
+        self.of_path = np.full(64, -1, dtype=np.int32)
+
+    def __len__(self) -> int:
+        return int(self.table.sizes[NODES])
+
+    @property
+    def num_actions(self) -> int:
+        return int(self.table.sizes[ACTIONS])
+
+    def forget(self) -> None:
+        """Forget all nodes; their places are used again."""
+        self.table.sizes[:] = 0
+        self.of_path[:] = -1
+
+    def renumber(self, numbers: IntArray) -> None:
+        """Follow `PathTree.prune`: nodes of forgotten paths go."""
+        paths = numbers[self.table.path[: len(self)]]
+        keep_nodes(self.table, paths >= 0, paths)
+        self.of_path = np.full(len(self._paths), -1, dtype=np.int32)
+        self.of_path[self.table.path[: len(self)]] = np.arange(len(self), dtype=np.int32)
+
+    def reserve(self, nodes: int, actions: int, paths: int) -> None:
+        """Room for so many more nodes and actions, and for so many paths in all."""
+        self.table = wider_nodes(
+            self.table, len(self) + nodes, self.num_actions + actions, MOST_ACTIONS
+        )
+        self.of_path = enlarged(self.of_path, paths, -1)
+
+    def sums(self, path: int) -> ActionSums:
+        """What is known of the actions at a path; nothing where it has no node."""
+        nodes, found = self.table, []
+        node = self.of_path[path] if path < len(self.of_path) else -1
+        action = -1 if node < 0 else nodes.first_action[node]
+        while action >= 0:
+            found.append(action)
+            action = nodes.next[action]
+        at = np.array(found, dtype=np.int64)
+        return ActionSums(
+            nodes.move[at].astype(np.int64),
+            nodes.visits[at],
+            nodes.goals[at],
+            nodes.squares[at],
+            nodes.discounted[at],
+            nodes.proof[at],
+            nodes.average[at],
+        )
+
+    def reach(self, paths: IntArray) -> FloatArray:
+        """`[N]` how probable strategies as they are now make the moves of paths, by even play.
+
+        What was never looked into counts as even play; nothing is taken for impossible.
+        """
+        first, place = first_seen(paths)
+        at = paths[first]
+        self.of_path = enlarged(self.of_path, len(self._paths), -1)
+        found = np.ones(len(at))
+        while self._paths.depths(at).any():
+            deep = np.flatnonzero(self._paths.depths(at))
+            before = self._paths.parents(at[deep])
+            turns = self._paths.last_turns(at[deep])
+            # What it wanted tells of its strategy, also where it was refused.
+            wanted = np.where(turns[:, 2] >= 0, turns[:, 2], turns[:, 0])
+            shares = np.empty(len(deep))
+            relative_shares(self.table, self.of_path[before], wanted, shares)
+            found[deep] *= (1 - TREMBLE) * shares + TREMBLE
+            at[deep] = before
+        return found[place]

@@ -1,0 +1,387 @@
+"""Trees over incomplete paths: what every role has learned of its moves, by what it knew.
+
+Every role has its own tree, and moves by what *it* knows (multiple-observer information set Monte
+Carlo tree search: Cowling, Powley & Whitehouse, 2012). Several may move at once. `PathsTree` holds
+the nodes; `TreeSearch` sends lanes through them, in waves.
+
+A wave begins in particles. Its lanes walk down side by side, each role choosing by its node, until
+they come to a node that was not there: it is added, and the lane is played out randomly. What each
+role got is then added to all that it chose on the way. Lanes of a wave spread, because choices
+under way count as if nothing came of them (virtual visits).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ggp.belief import PathModel, PathTree
+from ggp.machine.arrays import first_seen, offsets_of
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
+from ggp.search.anytime import Deadline, check, time_left
+from ggp.search.moves import some_chance
+from ggp.search.trees.growth_kernels import add_worlds
+from ggp.search.trees.node_table import MOST_ACTIONS, NodeTable
+from ggp.search.trees.proof_kernels import prove
+from ggp.search.trees.regret_kernels import learn_regrets
+from ggp.search.trees.settings import KEEP, Chances, Settings
+from ggp.search.trees.state_store import StateStore
+from ggp.search.trees.tree_kernels import back_up, place_worlds, walk
+from ggp.search.trees.tree_tables import (
+    CHANCES,
+    LEAF,
+    LISTED,
+    LOOSE,
+    OVER,
+    ROWS,
+    SIZE,
+    WALKING,
+    Wave,
+    matching,
+    new_wave,
+    new_worlds,
+    wider,
+    wider_wave,
+    wider_worlds,
+)
+
+MOST_DEPTH = 1000
+"""Joint moves of a lane in the tree; strangers' games may not terminate."""
+
+MOST_CHANCE = 64
+"""Moves of `random` that a world has where they are too many to list."""
+
+STRAGGLERS = 32
+"""When less than this part of a wave still walks on, it is played out where it is: a step of few
+lanes costs nearly as much as one of many."""
+
+
+class _Lanes:
+    """A wave, and what becomes of its lanes for which there is no world any more."""
+
+    def __init__(self, wave: Wave, exploration: float, weight: float) -> None:
+        self.wave = wave
+        self.most_worlds = 0
+        self.exploration, self.weight = exploration, weight
+        self.loose: list[IntArray] = []
+        self.loose_states: list[States] = []
+
+
+class PathsTree:
+    """The trees of all roles of one machine, by nodes of a `PathTree`.
+
+    Worlds belong to one decision (`clear`). Nodes stay, until their paths are forgotten.
+
+    Args:
+        model: how roles move by what they know, as far as it is sure; otherwise, and without it,
+            by UCB1.
+
+    Attributes:
+        nodes: what has been learned.
+        proves: whether ends are proofs now; only where `settings` says so.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        paths: PathTree,
+        settings: Settings | None = None,
+        model: PathModel | None = None,
+    ) -> None:
+        self.machine, self.paths, self._model = machine, paths, model
+        self.settings = settings or Settings()
+        self.proves = self.settings.proves
+        self.age = 0.0
+        """Lanes that matched regrets so far."""
+        self._num_roles = len(machine.roles)
+        self.nodes = NodeTable(paths)
+        self._actions_before = 0
+        self._middle = sum(machine.goal_range) / 2
+        self._worlds = new_worlds(self._num_roles)
+        self._views = np.zeros((64, self._num_roles), dtype=np.int64)
+        self._states = StateStore(machine)
+
+    def __len__(self) -> int:
+        """Number of nodes."""
+        return len(self.nodes)
+
+    @property
+    def num_worlds(self) -> int:
+        return int(self._worlds.sizes[SIZE])
+
+    def clear(self) -> None:
+        """Forget all worlds, and what ends in them proved; their places are used again.
+
+        All nodes are forgotten where they left little room for others.
+        """
+        if self.nodes.num_actions > MOST_ACTIONS // 2:
+            self.nodes.forget()
+        self._actions_before = self.nodes.num_actions
+        self.nodes.table.proof[: self._actions_before] = -1.0
+        self._worlds.sizes[:] = 0
+        self._worlds.slots[:] = -1
+        self._states = StateStore(self.machine)
+
+    # ---------------------------------------------------------------- following a match
+
+    @property
+    def views(self) -> IntArray:
+        """Paths that must be kept for the tree: none. What cannot come up again may go."""
+        return np.zeros(0, dtype=np.int64)
+
+    def renumber(self, numbers: IntArray) -> None:
+        """Follow `PathTree.prune`: nodes of forgotten paths go, and so do all worlds."""
+        self.nodes.renumber(numbers)
+        self.clear()
+
+    def views_of(self, worlds: IntArray) -> IntArray:
+        """`[N, R]` what every role knows in worlds, as paths."""
+        return self._views[worlds]
+
+    # ---------------------------------------------------------------- worlds
+
+    def add_particles(self, states: States, views: IntArray, own: int) -> IntArray:
+        """`[N]` worlds of particles.
+
+        Args:
+            views: `[N, R]` incomplete path of each role.
+            own: the role that decides: it has a node in each, even where one move is legal.
+        """
+        first = self.num_worlds
+        self._make_room(len(states), self.num_worlds + len(states))
+        self._worlds.parent[first : first + len(states)] = -1
+        self._add(states, views, own)
+        return first + np.arange(len(states))
+
+    def wave(
+        self,
+        worlds: IntArray,
+        learns: BoolArray,
+        rng: np.random.Generator,
+        deadline: Deadline | None = None,
+        chances: Chances | None = None,
+    ) -> None:
+        """Send lanes down from worlds, and back up what they come to.
+
+        Args:
+            worlds: `[L]` where each lane begins.
+            learns: `[L, R]` which roles learn from each lane.
+            chances: of lanes that match regrets, of which one role learns; default: UCB1 chooses.
+
+        Raises:
+            OutOfTime: the deadline has passed; the wave leaves no trace but what it added.
+        """
+        key = int(rng.integers(0, 1 << 64, dtype=np.uint64))
+        wave = new_wave(worlds, learns, key)
+        if chances is None:
+            lanes = _Lanes(wave, self.settings.exploration, 1.0)
+        else:
+            wave = matching(wave, chances.odds, chances.reach)
+            lanes = _Lanes(wave, chances.exploration, chances.weight)
+        size = len(worlds)
+        goals = np.zeros((size, self._num_roles))
+        turns, done = np.zeros(size), np.zeros(size, dtype=np.bool_)
+        try:
+            while rows := self._walk(lanes, deadline):
+                self._enter(lanes, rows)
+            wave = lanes.wave
+            ended = np.flatnonzero(wave.status == OVER)
+            goals[ended] = self._worlds.value[wave.world[ended]]
+            turns[ended] = wave.depth[ended]
+            leaves = np.flatnonzero(wave.status == LEAF)
+            states = self._states.take(wave.world[leaves].astype(np.int64))
+            if lanes.loose:
+                states = self.machine.concatenate([states, *lanes.loose_states])
+                leaves = np.concatenate([leaves, *lanes.loose])
+            values, steps = self._played_out(states, rng, deadline)
+            goals[leaves] = values
+            turns[leaves] = wave.depth[leaves] + steps
+            done[:] = True
+            if self.proves:
+                prove(self._worlds, self.nodes.table, wave)
+        finally:
+            if chances is None:
+                back_up(self.nodes.table, lanes.wave, goals, turns, done, KEEP)
+            else:
+                learn_regrets(self.nodes.table, lanes.wave, goals, done)
+
+    def _walk(self, lanes: _Lanes, deadline: Deadline | None) -> int:
+        """Walk as far as worlds are known; how many joint moves lead to others."""
+        check(deadline)
+        lanes.most_worlds = self._most_worlds()
+        self._make_room(len(lanes.wave.world), lanes.most_worlds)
+        while not walk(
+            self._worlds,
+            self.nodes.table,
+            lanes.wave,
+            lanes.most_worlds,
+            MOST_DEPTH,
+            lanes.exploration,
+            lanes.weight,
+        ):
+            lanes.wave = wider_wave(lanes.wave)
+        return int(lanes.wave.sizes[ROWS])
+
+    def _enter(self, lanes: _Lanes, rows: int) -> None:
+        """Make the worlds that joint moves lead to; lanes at new nodes walk no further."""
+        wave = lanes.wave
+        wave.sizes[ROWS] = 0
+        first = self.num_worlds
+        num_new = min(rows, lanes.most_worlds - first)
+        parents, moves = wave.parent[:rows], wave.moves[:rows]
+        states, percepts = self.machine.step(self._states.take(parents), moves)
+        if num_new < rows:
+            which = np.flatnonzero((wave.status == LOOSE) & (wave.row >= num_new))
+            lanes.loose.append(which)
+            lanes.loose_states.append(states.take(wave.row[which].astype(np.int64)))
+            wave.row[which] = -1
+            states = states.take(np.arange(num_new))
+        if not num_new:
+            return
+        new = slice(0, num_new)
+        views = self._views_after(
+            self._views[parents[new]], moves[new], percepts[new], wave.refused[new]
+        )
+        fresh = self._add(states, views, -1)
+        waiting = np.flatnonzero((wave.status == WALKING) & (wave.world >= first))
+        if STRAGGLERS * rows >= len(wave.world):
+            waiting = waiting[fresh[wave.world[waiting] - first]]
+        wave.status[waiting] = LEAF
+
+    def _views_after(
+        self, views: IntArray, moves: IntArray, percepts: IntArray, refused: IntArray
+    ) -> IntArray:
+        """`[K, R]` what every role knows in new worlds: it may be written into `views`."""
+        for role in range(self._num_roles):
+            if role != self.machine.random_role:
+                views[:, role] = self.paths.extend(
+                    views[:, role], moves[:, role], percepts[:, role], refused[:, role]
+                )
+        return views
+
+    def _num_paths(self) -> int:
+        """All numbers of paths are below."""
+        return len(self.paths)
+
+    def _add(self, states: States, views: IntArray, own: int) -> BoolArray:
+        """Add worlds whose parents and codes are known; `[K]` whether they have a new node."""
+        machine, count = self.machine, len(states)
+        first = self.num_worlds
+        over = machine.terminal(states)
+        offsets = np.empty((self._num_roles, count + 1), dtype=np.int64)
+        lists: list[IntArray] = []
+        probabilities = np.zeros(0)
+        stuck = np.zeros(count, dtype=np.bool_)
+        at = 0
+        for role in range(self._num_roles):
+            if role == machine.random_role:
+                found = some_chance(machine, states, MOST_CHANCE, seed=first)
+                starts, values, probabilities = found
+            else:
+                starts, values = machine.legal(states, role, allow_stuck=True)
+            stuck |= ~over & (starts[1:] == starts[:-1])
+            offsets[role] = starts + at
+            lists.append(values)
+            at += len(values)
+        if over.any() or stuck.any():
+            ended = np.flatnonzero(over | stuck)
+            # A playout of a state that is over tells its goals, whatever is odd about them; one
+            # that is stuck is not finished.
+            goals, _ = self._played_out(states.take(ended), np.random.default_rng(0), None, 1)
+            self._worlds.value[first + ended] = goals
+        self._reserve(count, at, len(probabilities))
+        fresh = np.zeros(count, dtype=np.bool_)
+        random_role = machine.random_role
+        known = len(self.nodes), self.nodes.num_actions
+        add_worlds(
+            self._worlds,
+            self.nodes.table,
+            self.nodes.of_path,
+            over | stuck,
+            views,
+            offsets,
+            np.concatenate(lists),
+            -1 if random_role is None else random_role,
+            probabilities,
+            own,
+            fresh,
+        )
+        if self._model is not None:
+            self._believe(self._model, *known)
+        self._states.add(states)
+        self._views[first : first + count] = views
+        return fresh
+
+    def _believe(self, model: PathModel, first: int, first_action: int) -> None:
+        """Say of new nodes, from number `first` on, how a model has their roles move.
+
+        Actions that come to a node later have no share.
+        """
+        table = self.nodes.table
+        roles = table.role[first : len(self.nodes)].astype(np.int64)
+        new = np.arange(first_action, self.nodes.num_actions)
+        actions = new[table.owner[new] >= first]
+        actions = actions[np.argsort(table.owner[actions], kind="stable")]
+        owners = table.owner[actions] - first
+        for role in roles[first_seen(roles)[0]].tolist():
+            some = np.flatnonzero(roles == role)
+            of_role = actions[roles[owners] == role]
+            counts = np.bincount(owners, minlength=len(roles))[some]
+            moves = Ragged(offsets_of(counts), table.move[of_role].astype(np.int64))
+            shares, trust = model.shares(role, table.path[first + some], moves)
+            table.share[of_role] = shares
+            table.trust[first + some] = trust
+
+    def _played_out(
+        self,
+        states: States,
+        rng: np.random.Generator,
+        deadline: Deadline | None,
+        max_steps: int = MOST_DEPTH,
+    ) -> tuple[FloatArray, IntArray]:
+        """`[L, R]` goals of 0 to 1 that random playouts come to, and `[L]` turns.
+
+        What does not end counts as the middle.
+
+        Raises:
+            OutOfTime: the deadline has passed.
+        """
+        if not len(states):  # all lanes came to known ends, as nearly all do in small games
+            return np.zeros((0, self._num_roles)), np.zeros(0, dtype=np.int64)
+        low, high = self.machine.goal_range
+        ended = self.machine.playout(states, rng, max_steps, **time_left(deadline))
+        if not ended.finished.all():
+            check(deadline)
+        goals = np.where(ended.finished[:, None], ended.goals, self._middle)
+        return np.clip((goals - low) / (high - low), 0.0, 1.0), ended.steps
+
+    # ---------------------------------------------------------------- room
+
+    def _most_worlds(self) -> int:
+        """Worlds that there may be, if others have as many new actions as those there are."""
+        actions = self.nodes.num_actions
+        each = max(1, (actions - self._actions_before) // max(self.num_worlds, 1))
+        left = max(MOST_ACTIONS - actions, 0) // each
+        return max(min(self.settings.most_worlds, self.num_worlds + left), self.num_worlds)
+
+    def _make_room(self, lanes: int, most: int) -> None:
+        """Room for a world more than there are, and one more for each lane, up to the most."""
+        wanted = min(self.num_worlds + lanes, most) + 1
+        self._worlds = wider_worlds(self._worlds, wanted, 0, 0, self.settings.most_worlds + 1)
+        self._views = wider(self._views, wanted, self.settings.most_worlds + 1)
+        if 2 * wanted > len(self._worlds.slots):
+            # A power of two: slots are found by masking the hash.
+            slots = np.full(1 << (3 * wanted).bit_length(), -1, dtype=np.int32)
+            self._worlds = self._worlds._replace(slots=slots)
+            place_worlds(self._worlds)
+
+    def _reserve(self, count: int, listed: int, chances: int) -> None:
+        """Room in all tables for so many worlds more, which list so many moves."""
+        worlds = self._worlds
+        self._worlds = wider_worlds(
+            worlds,
+            0,
+            int(worlds.sizes[LISTED]) + listed,
+            int(worlds.sizes[CHANCES]) + chances,
+            0,
+        )
+        self.nodes.reserve(count * self._num_roles, listed, self._num_paths())

@@ -1,0 +1,184 @@
+"""A search with trees over incomplete paths, from the bag of one role.
+
+Lanes begin in the particles of the bag, in proportion to their weights. If all lanes did, the
+others' trees would know what only we know: they would only have been reached from states that *we*
+think possible. So some lanes begin elsewhere: in a state that another role thinks possible, going
+by its path along one of our particles (paper 004 does the same with bags in simulations).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ggp.belief import Bags, Sampler
+from ggp.machine.arrays import first_seen
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
+from ggp.search.anytime import Deadline
+from ggp.search.estimates import Estimates, candidates
+from ggp.search.trees.node_table import ActionSums
+from ggp.search.trees.paths_tree import PathsTree
+from ggp.search.trees.settings import KEEP
+from ggp.search.trees.waves import Roots, WaveSearch, joined
+
+MOST_PATHS, LANES_A_PATH = 64, 8
+"""Paths drawn of each other role, and states drawn for each."""
+
+
+class Elsewhere(NamedTuple):
+    """Where lanes begin that do not begin in our particles.
+
+    Attributes:
+        belief: makes the bags of the other roles; its entries must have views.
+        share: of the lanes that begin in these.
+    """
+
+    belief: Sampler
+    share: float
+
+
+class Particles(NamedTuple):
+    """States of the bags of one role.
+
+    Attributes:
+        role: whose.
+        paths: of it: the bags are of these.
+        states: `[N]`.
+        views: `[N, R]`.
+        weights: `[N]`.
+    """
+
+    role: int
+    paths: IntArray
+    states: States
+    views: IntArray
+    weights: FloatArray
+
+
+class TreeSearch(WaveSearch):
+    """The `Search` of the candidates of one bag whose entries have views, by waves of lanes.
+
+    Args:
+        tree: learns.
+        bags: one bag.
+        deadline: looked at within waves.
+        elsewhere: default: all lanes begin in the bag, and all roles learn from them.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        tree: PathsTree,
+        bags: Bags,
+        rng: np.random.Generator,
+        deadline: Deadline | None = None,
+        elsewhere: Elsewhere | None = None,
+    ) -> None:
+        views = bags.sets.views
+        if views is None:
+            raise ValueError("trees over incomplete paths need the entries' views")
+        self._machine, self._tree, self._rng = machine, tree, rng
+        self._path = int(bags.paths[0])
+        own = Particles(
+            bags.role, bags.paths, bags.states_of(0), views[bags.lanes_of(0)], bags.weights_of(0)
+        )
+        others = [] if elsewhere is None else self._others(bags, elsewhere.belief)
+        share = 0.0 if elsewhere is None or not others else elsewhere.share
+        shares = [1 - share, *[share / max(len(others), 1)] * len(others)]
+        tree.clear()
+        # What is true of one of several particles is no proof.
+        tree.proves = tree.settings.proves and len(own.weights) == 1
+        roots = self._begin([own, *others], shares)
+        super().__init__(tree, candidates(machine, bags), roots, rng, deadline)
+
+    def _others(self, bags: Bags, belief: Sampler) -> list[Particles]:
+        """Where the others may think they are, going by their paths along our particles."""
+        machine, rng = self._machine, self._rng
+        views = bags.sets.views
+        assert views is not None
+        found: list[Particles] = []
+        for role in range(len(machine.roles)):
+            if role in (bags.role, machine.random_role):
+                continue
+            paths = views[bags.draw(0, MOST_PATHS, rng), role]
+            first, path_of = first_seen(paths)
+            theirs = belief.at(paths[first], role, rng)
+            sound = np.flatnonzero(~theirs.depleted)
+            if not len(sound):
+                continue
+            times = np.bincount(path_of)[sound]
+            theirs = theirs.select(sound)
+            lanes = belief.draw(theirs, LANES_A_PATH, rng).ravel()
+            first, place = first_seen(lanes)
+            lanes = lanes[first]
+            weights = np.bincount(place, np.repeat(times, LANES_A_PATH))
+            their_views = theirs.sets.views
+            assert their_views is not None
+            found.append(
+                Particles(
+                    role,
+                    theirs.paths,
+                    theirs.sets.states.take(lanes),
+                    their_views[lanes],
+                    weights.astype(np.float64),
+                )
+            )
+        return found
+
+    def _begin(self, parts: Sequence[Particles], shares: Sequence[float]) -> Roots:
+        """Make worlds of particles, and see who may learn from which.
+
+        A role learns from lanes that begin in its own bags. From others it only learns where it
+        has no bag for its path: they begin in states that it thinks less likely, or more.
+        """
+        found: list[Roots] = []
+        for part, share in zip(parts, shares, strict=True):
+            worlds = self._tree.add_particles(part.states, part.views, part.role)
+            learns = np.ones(part.views.shape, dtype=np.bool_)
+            for other in parts:
+                if other.role != part.role:
+                    learns[:, other.role] = ~np.isin(part.views[:, other.role], other.paths)
+            found.append(Roots(worlds, share * part.weights / part.weights.sum(), learns))
+        return joined(found)
+
+    def sure(self) -> BoolArray:
+        """`[C]` whether the value of a move is proved."""
+        return self._sums().proofs >= 0
+
+    def estimates(self) -> Estimates:
+        """The values so far: means of what came of lanes in which the role chose the move.
+
+        Of moves whose value is proved that one, without an error.
+        """
+        sums = self._sums()
+        low, high = self._machine.goal_range
+        visits, goals = sums.visits, sums.goals
+        counts = np.maximum(visits, 1)
+        means = goals / counts
+        spread = np.maximum(sums.squares / counts - means**2, 0.0)
+        errors = np.where(visits > 1, np.sqrt(spread / np.maximum(visits - 1, 1)), np.nan)
+        late = (sums.discounted - goals) / counts / (1 - KEEP)
+        proved = sums.proofs >= 0
+        return Estimates(
+            self.moves,
+            low + (high - low) * np.where(proved, sums.proofs, means),
+            (high - low) * np.where(proved, 0.0, errors),
+            visits,
+            (high - low) * late,
+        )
+
+    def _sums(self) -> ActionSums:
+        """What is known of each candidate."""
+        sums = self._tree.nodes.sums(self._path)
+        place = {move: k for k, move in enumerate(sums.moves.tolist())}
+        at = np.array([place[move] for move in self.moves.values.tolist()], dtype=np.int64)
+        return sums.take(at)
+
+    def _is_settled(self) -> bool:
+        """Whether nothing can be learned: a win is proved, or what every candidate is worth."""
+        if not self._tree.proves:
+            return False
+        proofs = self._sums().proofs
+        return bool((proofs >= 1).any() or (proofs >= 0).all())

@@ -1,0 +1,350 @@
+"""What trees over incomplete paths are made of: arrays that kernels read and write.
+
+A *node* is what a role knows: its incomplete path, where it had several legal moves. Its *actions*
+are the moves that were legal there in some world, and have the statistics.
+
+A *world* is a complete path from a particle on: a state, and what every role knows of it. Worlds
+say where a joint move leads, so that lanes walk through known ones without asking the machine:
+
+    world 7    node of each role    xplayer: 3     oplayer: none, its move is forced
+               actions of node 3    (mark 1 1)   (mark 1 2)   ...
+               joint move           (mark 1 2), noop   ->   world 12
+
+Several worlds share a node where a role cannot tell them apart. Its choice depends on the node
+only. So it may choose what is not legal in a world, as in a match: then a random legal move is
+made, and the role learns of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.machine.base import FloatArray, IntArray
+from ggp.machine.compiling.jit import by_reference
+
+I32 = NDArray[np.int32]
+
+_T = TypeVar("_T", bound=np.generic)
+
+NO_NODE = -1
+"""In the place of a node: the role has one legal move."""
+
+CHANCE = -2
+"""In the place of a node: chance decides."""
+
+SIZE, LISTED, CHANCES = 0, 1, 2
+"""Places in `Worlds.sizes`."""
+
+NODES, ACTIONS = 0, 1
+"""Places in `Nodes.sizes`."""
+
+RECORDS, ROWS = 0, 1
+"""Places in `Wave.sizes`."""
+
+WALKING, LEAF, OVER, LOOSE = 0, 1, 2, 3
+"""What a lane does: walks on; is played out; has ended; has left the known worlds for good."""
+
+UPPER = 32
+"""Where a code of `Worlds` has its refused action."""
+
+FIRST_PLACES = 1024
+FIRST_SLOTS = 4 * FIRST_PLACES
+
+LARGE = 1 << 16
+"""Rows from which on an array has all the room it may need."""
+
+
+@by_reference
+class Worlds(NamedTuple):
+    """Places for worlds.
+
+    Attributes:
+        sizes: how many worlds, listed actions and chances there are.
+        parent: `[W]` world before; -1 of particles.
+        code: `[W, R]` what made it of its parent: for each role the position of its move in the
+            list of its legal moves, and in the upper half of the number 1 + action refused.
+        slots: worlds by hash of parent and code, -1 where free.
+        over: `[W]` whether the game is over.
+        node: `[W, R]` node of each role, `NO_NODE` or `CHANCE`.
+        counts: `[W, R]` number of legal moves of each role.
+        first: `[W, R]` where they are. Of a node: its actions from this one on, or, if negative,
+            those listed from -1 - first on. Of chance: in `chance_move`. Else the move itself.
+        listed: actions.
+        chance_move, chance_upto: moves of chance, and the sum of probabilities up to each.
+        value: `[W, R]` goals of 0 to 1 where the game is over.
+    """
+
+    sizes: IntArray
+    parent: I32
+    code: IntArray
+    slots: I32
+    over: NDArray[np.bool_]
+    node: I32
+    counts: I32
+    first: I32
+    listed: I32
+    chance_move: I32
+    chance_upto: FloatArray
+    value: FloatArray
+
+
+@by_reference
+class Nodes(NamedTuple):
+    """Places for nodes and their actions.
+
+    Attributes:
+        sizes: how many nodes and actions there are.
+        role, path: `[I]` whose it is, and what it knows (a node of `PathTree`).
+        first_action, last_action: `[I]` of the chain of its actions.
+        selections: `[I]` how often an action was chosen, with those under way.
+        trust: `[I]` how often the role moves by `share` instead of by what it learned here.
+        move: `[A]`.
+        next: `[A]` next action of the node, -1 after the last.
+        owner: `[A]` the node.
+        since: `[A]` selections of the node when the action was first legal: it was available in
+            those that followed.
+        pending: `[A]` choices under way: virtual visits.
+        visits: `[A]` choices that were backed up.
+        discounted: `[A]` sum of goals of 0 to 1, those far away drawn to the middle.
+        goals, squares: `[A]` sum of goals of 0 to 1, and of their squares.
+        proof: `[A]` goal that the owner gets for certain if all go on as is best for them, -1 where
+            that is not known.
+        end: `[A]` the world in which it then ends.
+        regret, average: `[A]` where choices match regrets: how much more the action would have
+            been worth than what was chosen, and sum of the shares it had; both weighted.
+        share: `[A]` probability by a model of the role; 0 where there is none.
+    """
+
+    sizes: IntArray
+    role: I32
+    path: IntArray
+    first_action: I32
+    last_action: I32
+    selections: IntArray
+    trust: FloatArray
+    move: I32
+    next: I32
+    owner: I32
+    since: IntArray
+    pending: I32
+    visits: IntArray
+    discounted: FloatArray
+    goals: FloatArray
+    squares: FloatArray
+    proof: FloatArray
+    end: I32
+    regret: FloatArray
+    average: FloatArray
+    share: FloatArray
+
+
+@by_reference
+class Wave(NamedTuple):
+    """Lanes that walk down side by side.
+
+    Attributes:
+        sizes: how many records and rows there are.
+        random: `[1]` state of the generator of random numbers.
+        status: `[L]` see `WALKING`.
+        world: `[L]` where a lane is; it may have to be made first.
+        row: `[L]` row of a lane that is `LOOSE`.
+        depth: `[L]` joint moves made.
+        learns: `[L, R]` whether what a role chooses is recorded, so that it learns from the lane.
+        head: `[L]` last record of the lane, -1 for none.
+        action, before: `[K]` records: an action chosen, and the record before.
+        drawn: `[K]` probability with which the action was drawn, where regrets are matched.
+        odds: `[L]` probability that chance leads a lane where it is, by that with which the lane
+            does come there. Without lanes where actions are chosen by UCB1.
+        reach: `[L, R]` probability that a role makes its moves that lead there.
+        parent: `[L]` rows, each a joint move that leads to a world not known: where it is made,
+        moves, refused: `[L, R]` what is executed, and what was refused before (-1: nothing).
+    """
+
+    sizes: IntArray
+    random: NDArray[np.uint64]
+    status: I32
+    world: I32
+    row: I32
+    depth: I32
+    learns: NDArray[np.bool_]
+    head: I32
+    action: I32
+    before: I32
+    drawn: FloatArray
+    odds: FloatArray
+    reach: FloatArray
+    parent: IntArray
+    moves: IntArray
+    refused: IntArray
+
+
+def new_worlds(num_roles: int) -> Worlds:
+    """Tables without a world."""
+    one, many = (FIRST_PLACES,), (FIRST_PLACES, num_roles)
+    return Worlds(
+        np.zeros(3, dtype=np.int64),
+        np.zeros(one, dtype=np.int32),
+        np.zeros(many, dtype=np.int64),
+        np.full(FIRST_SLOTS, -1, dtype=np.int32),
+        np.zeros(one, dtype=np.bool_),
+        np.zeros(many, dtype=np.int32),
+        np.zeros(many, dtype=np.int32),
+        np.zeros(many, dtype=np.int32),
+        np.zeros(one, dtype=np.int32),
+        np.zeros(one, dtype=np.int32),
+        np.zeros(one),
+        np.zeros(many),
+    )
+
+
+def new_nodes() -> Nodes:
+    """Tables without a node."""
+    return Nodes(
+        np.zeros(2, dtype=np.int64),
+        *_empty(_NODE_KINDS),
+    )
+
+
+def _empty(kinds: Sequence[Any]) -> Iterator[Any]:
+    return (np.zeros(FIRST_PLACES, dtype=kind) for kind in kinds)
+
+
+_NODE_KINDS = (
+    *(np.int32, np.int64, np.int32, np.int32, np.int64, np.float64),
+    *(np.int32, np.int32, np.int32, np.int64, np.int32, np.int64),
+    *(np.float64, np.float64, np.float64, np.float64, np.int32),
+    *(np.float64, np.float64, np.float64),
+)
+
+_NODE_FIELDS = ("role", "path", "first_action", "last_action", "selections", "trust")
+_ACTION_FIELDS = Nodes._fields[1 + len(_NODE_FIELDS) :]
+_WORLD_FIELDS = ("parent", "code", "over", "node", "counts", "first", "value")
+
+
+def new_wave(worlds: IntArray, learns: NDArray[np.bool_], key: int) -> Wave:
+    """Lanes that begin in worlds, with room for their rows and some records."""
+    size, num_roles = learns.shape
+    return Wave(
+        np.zeros(2, dtype=np.int64),
+        np.array([key], dtype=np.uint64),
+        np.zeros(size, dtype=np.int32),
+        worlds.astype(np.int32),
+        np.zeros(size, dtype=np.int32),
+        np.zeros(size, dtype=np.int32),
+        learns,
+        np.full(size, -1, dtype=np.int32),
+        np.zeros(16 * (size + num_roles), dtype=np.int32),
+        np.zeros(16 * (size + num_roles), dtype=np.int32),
+        np.zeros(0),
+        np.zeros(0),
+        np.zeros((0, num_roles)),
+        np.zeros(size, dtype=np.int64),
+        np.zeros((size, num_roles), dtype=np.int64),
+        np.zeros((size, num_roles), dtype=np.int64),
+    )
+
+
+def matching(wave: Wave, odds: FloatArray, reach: FloatArray) -> Wave:
+    """The same lanes, which match regrets; see `Wave` for `[L]` odds and `[L, R]` reach."""
+    drawn = np.zeros(len(wave.action))
+    return wave._replace(drawn=drawn, odds=odds.copy(), reach=np.ascontiguousarray(reach).copy())
+
+
+def wider_wave(wave: Wave) -> Wave:
+    """The same lanes with room for more records."""
+    length = 2 * len(wave.action)
+    drawn = wider(wave.drawn, length) if len(wave.odds) else wave.drawn
+    return wave._replace(
+        action=wider(wave.action, length), before=wider(wave.before, length), drawn=drawn
+    )
+
+
+def wider_worlds(worlds: Worlds, places: int, listed: int, chances: int, most: int) -> Worlds:
+    """The same worlds with room for at least so many, listed actions and moves of chance.
+
+    The slots are the same: see `ggp.search.trees.tree_kernels.place_worlds`.
+
+    Args:
+        most: worlds there will ever be.
+    """
+    if (
+        places <= len(worlds.parent)
+        and listed <= len(worlds.listed)
+        and chances <= len(worlds.chance_move)
+    ):
+        return worlds
+    made = _wider(worlds, _WORLD_FIELDS, places, most)
+    made["listed"] = wider(worlds.listed, listed)
+    made["chance_move"] = wider(worlds.chance_move, chances)
+    made["chance_upto"] = wider(worlds.chance_upto, chances)
+    return worlds._replace(**made)
+
+
+def wider_nodes(nodes: Nodes, places: int, actions: int, most: int) -> Nodes:
+    """The same nodes with room for at least so many, and so many actions.
+
+    Args:
+        most: actions there will ever be.
+    """
+    if places <= len(nodes.role) and actions <= len(nodes.move):
+        return nodes
+    # A node has two actions or more, nearly always.
+    made = _wider(nodes, _NODE_FIELDS, places, most // 2)
+    return nodes._replace(**made, **_wider(nodes, _ACTION_FIELDS, actions, most))
+
+
+def keep_nodes(nodes: Nodes, keep: NDArray[np.bool_], paths: IntArray) -> None:
+    """Forget all nodes but some, which stay in their order, with their actions.
+
+    Args:
+        keep: `[I]` which.
+        paths: `[I]` their new paths.
+    """
+    num_nodes, num_actions = nodes.sizes.tolist()
+    nodes.path[:num_nodes] = paths
+    number = np.cumsum(keep) - 1
+    stays = keep[nodes.owner[:num_actions]]
+    kept, at = np.flatnonzero(keep), np.flatnonzero(stays)
+    place = np.where(stays, np.cumsum(stays) - 1, -1)
+    for name in _NODE_FIELDS:
+        column = getattr(nodes, name)
+        column[: len(kept)] = column[kept]
+    for name in _ACTION_FIELDS:
+        column = getattr(nodes, name)
+        column[: len(at)] = column[at]
+    for column in (nodes.first_action[: len(kept)], nodes.last_action[: len(kept)]):
+        column[:] = place[column]
+    following = nodes.next[: len(at)]
+    following[:] = np.where(following < 0, -1, place[following])
+    owners = nodes.owner[: len(at)]
+    owners[:] = number[owners]
+    nodes.sizes[:] = len(kept), len(at)
+
+
+def wider(array: NDArray[_T], length: int, most: int = 0) -> NDArray[_T]:
+    """The array with room for at least so many rows.
+
+    Rows that were not there may hold anything: filling them costs more than writing those that are
+    needed, since it is the first use of their memory. For the same reason large arrays get all
+    the room they may ever need: what is not used takes no memory, while to copy what is used
+    takes longer than there is between two looks at a clock.
+
+    Args:
+        most: rows that are ever needed, as far as is known.
+    """
+    if length <= len(array):
+        return array
+    room = 4 * length
+    larger = np.empty((max(room, most if room > LARGE else 0), *array.shape[1:]), array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+def _wider(
+    tables: Worlds | Nodes, fields: tuple[str, ...], length: int, most: int
+) -> dict[str, Any]:
+    return {name: wider(getattr(tables, name), length, most) for name in fields}

@@ -1,0 +1,165 @@
+"""Sending lanes into trees, wave by wave: how many at a time, and where they begin."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Ragged
+from ggp.search.anytime import Deadline, OutOfTime
+from ggp.search.budgets import RoundCosts
+from ggp.search.estimates import Estimates
+from ggp.search.trees.paths_tree import PathsTree
+
+FIRST_LANES, MOST_LANES = 8, 2048
+"""Lanes of a wave: of small ones much of the time is fixed cost."""
+
+LANE_SHARE = 0.05
+"""A wave has at most this share of the lanes before it: those of a wave learn little of each other,
+and the more waves there are, the better lanes know where to go."""
+
+MANY_WAVES, MOST_HASTE = 200, 8.0
+"""Where there is time for less than so many waves, waves and their share are larger, up to so many
+times."""
+
+
+class Roots(NamedTuple):
+    """Where lanes may begin: worlds with weights.
+
+    Attributes:
+        worlds: `[N]`.
+        weights: `[N]` in any unit.
+        learns: `[N, R]` which roles learn from lanes of it.
+    """
+
+    worlds: IntArray
+    weights: FloatArray
+    learns: BoolArray
+
+    def draw(self, count: int, rng: np.random.Generator, among: IntArray | None = None) -> IntArray:
+        """`[count]` indices, drawn systematically by weight, in random order.
+
+        Args:
+            among: those that may be drawn; default: all.
+        """
+        among = np.arange(len(self.worlds)) if among is None else among
+        if len(among) == 1:
+            return np.repeat(among, count)
+        upto = np.cumsum(self.weights[among])
+        points = (rng.random() + np.arange(count)) / count * upto[-1]
+        return rng.permutation(among[np.searchsorted(upto[:-1], points, side="right")])
+
+
+def joined(parts: Sequence[Roots]) -> Roots:
+    """Several places to begin as one."""
+    return Roots(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+class WaveSearch(ABC):
+    """A `Search` of the candidates of one bag by waves of lanes through trees.
+
+    Args:
+        tree: learns.
+        moves: the candidates.
+        roots: where lanes begin.
+        deadline: looked at within waves.
+
+    Attributes:
+        most_lanes: of a wave.
+    """
+
+    most_lanes = MOST_LANES
+    side_by_side = 1
+
+    def __init__(
+        self,
+        tree: PathsTree,
+        moves: Ragged,
+        roots: Roots,
+        rng: np.random.Generator,
+        deadline: Deadline | None,
+    ) -> None:
+        self.moves = moves
+        self._tree, self._roots, self._rng, self._deadline = tree, roots, rng, deadline
+        self._lanes_done = 0
+        self._costs = RoundCosts()
+        self._wave_s = 0.0
+
+    @abstractmethod
+    def estimates(self) -> Estimates:
+        """The values so far."""
+
+    @abstractmethod
+    def _is_settled(self) -> bool:
+        """Whether nothing can be learned."""
+
+    def round(self, count: int, chosen: IntArray | None = None) -> None:
+        """Send `count` lanes for each candidate; which moves they try is up to the tree.
+
+        Raises:
+            OutOfTime: not all could be sent; what others came to counts.
+        """
+        self.send(count * len(self.moves.values))
+
+    def send(self, count: int) -> None:
+        """Send so many lanes.
+
+        Raises:
+            OutOfTime: not all could be sent; what others came to counts.
+        """
+        while count > 0 and not self._is_settled():
+            size = min(count, max(1, self._wave_size()))
+            self._wave(size)
+            count -= size
+
+    def run(self, deadline: Deadline, report: Callable[[Estimates], None] | None = None) -> None:
+        """Send lanes until the deadline.
+
+        Args:
+            report: told the values so far, each time the number of lanes has doubled.
+        """
+        next_report = 2 * FIRST_LANES
+        try:
+            while not deadline.passed() and not self._is_settled():
+                size = self._wave_size()
+                if not size:
+                    break
+                self._wave(size)
+                if report is not None and self._lanes_done >= next_report:
+                    next_report = 2 * self._lanes_done
+                    report(self.estimates())
+        except OutOfTime:
+            pass
+
+    def _wave_size(self) -> int:
+        """Lanes of the next wave; 0 if no wave fits into the time that is left.
+
+        The clock alone sets no small size: a wave is nearly all fixed cost, on a busy computer more
+        than ever.
+        """
+        haste, fits = 1.0, MOST_LANES
+        if self._deadline is not None:
+            left_s = self._deadline.left_s()
+            fits = self._costs.next_size(left_s, 1)
+            waves = left_s / self._wave_s if self._wave_s else MANY_WAVES
+            haste = min(max(MANY_WAVES / max(waves, 1.0), 1.0), MOST_HASTE)
+        wanted = haste * max(FIRST_LANES, LANE_SHARE * self._lanes_done)
+        size = int(min(wanted, self.most_lanes))
+        return min(size, fits)
+
+    def _wave(self, size: int) -> None:
+        began_s = 0.0 if self._deadline is None else self._deadline.clock()
+        self._send_wave(size)
+        self._lanes_done += size
+        if self._deadline is not None:
+            self._wave_s = self._deadline.clock() - began_s
+            self._costs.add(size, self._wave_s)
+
+    def _send_wave(self, size: int) -> None:
+        drawn = self._roots.draw(size, self._rng)
+        self._tree.wave(
+            self._roots.worlds[drawn], self._roots.learns[drawn], self._rng, self._deadline
+        )

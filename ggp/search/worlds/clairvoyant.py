@@ -1,0 +1,303 @@
+"""Clairvoyant values: of moves in worlds, as if everybody knew the world from then on (paper 003).
+
+A world is a state that a role may be in. In every turn of a world that all know
+
+1. our role chooses first, and maximises its own goal;
+2. the other roles answer in the order of the rulesheet: each knows the choices before its own, and
+   maximises its own goal, given how those after it will answer (max^n);
+3. moves of `random` are averaged.
+
+Moves that are equally good for whoever makes them count alike: what they are worth to the others is
+the mean. To choose first is the cautious view of moves made at once; where roles take turns, there
+is no difference. All worlds share their layers of states (`layers`). States that are too far away
+are valued by random playouts.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ggp.machine.arrays import first_seen, offsets_of, segment_ids, take_segments
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
+from ggp.search.anytime import Deadline, OutOfTime, Pace
+from ggp.search.moves import MoveLists
+from ggp.search.parts import Evaluation, JointEvaluation
+from ggp.search.playouts import LANES_AT_ONCE, TIMED_LANES, RandomPlayouts
+from ggp.search.worlds.layer_limits import PLAYOUTS, PLAYOUTS_A_STEP, CountLimit, Limit
+from ggp.search.worlds.layers import Layers
+
+PRIOR_PLAYOUTS = 2
+"""Of a state's own playouts so few tell little of their spread: as many more are taken to vary like
+those of all states."""
+
+
+class ClairvoyantValues(NamedTuple):
+    """The values of a role's moves in L worlds.
+
+    Attributes:
+        moves: the legal moves in each; none where the game is over, or some role has none.
+        values: `[K]` the goal of the role after each.
+        variances: `[K]` of these, by the noise of playouts: of those that the best answers lead
+            to, as if it were certain that these are the best.
+    """
+
+    moves: Ragged
+    values: FloatArray
+    variances: FloatArray
+
+    def take(self, worlds: IntArray) -> ClairvoyantValues:
+        """Those of some worlds."""
+        taken, elements = take_segments(self.moves.offsets, worlds)
+        moves = Ragged(taken, self.moves.values[elements])
+        return ClairvoyantValues(moves, self.values[elements], self.variances[elements])
+
+
+class Worlds:
+    """L worlds that share the states they lead to.
+
+    Args:
+        states: L lanes; equal ones are looked at once.
+        evaluation: of states that are not gone through; default: random playouts. One that does not
+            tell what all roles get (`JointEvaluation`) is asked for our role only, and the others
+            get what it lacks: two roles may make of a state what does not add up (`board_values`),
+            and if each went by its own view of it, values were not minimax of anything.
+        skip_refused: see `Layers`.
+
+    Attributes:
+        layers: the states found so far.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        states: States,
+        role: int,
+        evaluation: Evaluation | None = None,
+        *,
+        skip_refused: bool = False,
+    ) -> None:
+        self._machine, self._role = machine, role
+        self._evaluation = evaluation or RandomPlayouts(machine)
+        first, self._group = first_seen(machine.groups(states))
+        self._roots = states.take(first)
+        self._over = machine.terminal(self._roots)
+        self.layers = Layers(machine, self._roots, role, skip_refused=skip_refused)
+        self._noted(0)
+
+    @property
+    def solved(self) -> bool:
+        """Whether all games that may come were gone through to their ends."""
+        return not len(self.layers.open)
+
+    @property
+    def moves(self) -> Ragged:
+        """Our legal moves in each world; none before a turn was gone through."""
+        return self._by_world()[0]
+
+    def grow(self, limit: Limit, deadline: Deadline | None = None) -> None:
+        """Find states, layer by layer, as far as the limit allows, or until the deadline.
+
+        Raises:
+            GoalError: a goal value is not a number.
+        """
+        layers = self.layers
+        try:
+            while (
+                len(layers.open)
+                and limit.allows(len(layers.open))
+                and limit.allows(number := layers.moves(deadline).number)
+            ):
+                layers.grow(deadline)
+                limit.tried(int(number))
+        except OutOfTime:
+            pass  # what was found before counts
+        while layers.layers and not limit.can_value(len(layers.open)):
+            layers.shrink()
+        self._noted(len(layers.open))
+
+    def play_out(
+        self,
+        count: int,
+        rng: np.random.Generator,
+        deadline: Deadline | None = None,
+        wanted: BoolArray | None = None,
+    ) -> None:
+        """`count` playouts of each open state, or other evaluations of it, besides those before.
+
+        Args:
+            wanted: `[O]` which of the open states; default: all.
+
+        Raises:
+            OutOfTime: not all could be made; those that were count.
+        """
+        open_ = self.layers.open
+        which = np.arange(len(open_)) if wanted is None else np.flatnonzero(wanted)
+        for start, end in Pace(deadline, TIMED_LANES, LANES_AT_ONCE).batches(count * len(which)):
+            places = which[np.arange(start, end) // count]
+            goals = self._evaluated(open_.take(places), rng, deadline)
+            low, size = int(places[0]), int(places[-1] - places[0]) + 1
+            part = slice(low, low + size)
+            for role in range(goals.shape[1]):
+                self._totals[role, part] += np.bincount(places - low, goals[:, role], size)
+            own = goals[:, self._role]
+            self._squares[part] += np.bincount(places - low, own * own, size)
+            self._counts[part] += np.bincount(places - low, minlength=size)
+
+    def worth(self, role: int) -> FloatArray:
+        """`[O]` what open states are worth to a role, by what was found out; 0 where nothing."""
+        return np.asarray(self._totals[role] / np.maximum(self._counts, 1))
+
+    def note(self, places: IntArray, values: FloatArray) -> None:
+        """Say what some open states are worth to our role; the others lack as much of all goals."""
+        self._totals[:, places] = sum(self._machine.goal_range) - values
+        self._totals[self._role, places] = values
+        self._squares[places] = values**2
+        self._counts[places] = 1
+
+    def below(self, chosen: BoolArray) -> BoolArray:
+        """`[O]` which open states some of our moves lead to.
+
+        Args:
+            chosen: `[K]` moves, as in `values`.
+        """
+        moves = self.layers.layers[0].moves
+        own = moves.counts[:, self._role]
+        states = np.repeat(np.arange(len(own)), own)
+        # Our digit changes slowest: joint moves that begin with the same one are neighbours.
+        answers = moves.counts.prod(axis=1)[states] // own[states]
+        _, elements = self._by_world()
+        wanted = np.zeros(len(states), dtype=np.bool_)
+        wanted[elements[chosen]] = True
+        return self.layers.reached(np.repeat(wanted, answers))
+
+    def values(self) -> ClairvoyantValues:
+        """What our moves are worth, as far as it was found out.
+
+        Unless the worlds are solved, all open states must have been valued.
+        """
+        moves, elements = self._by_world()
+        if not self.layers.layers:
+            return ClairvoyantValues(moves, np.zeros(0), np.zeros(0))
+        means = self._totals / np.maximum(self._counts, 1)
+        backed = self.layers.back_up(means, self._variances(means[self._role]))
+        return ClairvoyantValues(
+            moves, backed.values[self._role, elements], backed.variances[elements]
+        )
+
+    # ---------------------------------------------------------------- private
+
+    def _noted(self, num_open: int) -> None:
+        """Begin to value open states."""
+        self._totals = np.zeros((len(self._machine.roles), num_open))
+        self._squares = np.zeros(num_open)
+        self._counts = np.zeros(num_open, dtype=np.int64)
+
+    def _evaluated(
+        self, states: States, rng: np.random.Generator, deadline: Deadline | None
+    ) -> FloatArray:
+        """`[L, R]` what states are worth to every role."""
+        if isinstance(self._evaluation, JointEvaluation):
+            return self._evaluation.goals(states, rng, deadline)[0]
+        own, _ = self._evaluation.values(states, self._role, rng, deadline)
+        lacked = sum(self._machine.goal_range) - own
+        goals = np.repeat(lacked[:, None], len(self._machine.roles), axis=1)
+        goals[:, self._role] = own
+        return goals
+
+    def _variances(self, means: FloatArray) -> FloatArray:
+        """`[O]` of the means of our role's values."""
+        counts = np.maximum(self._counts, 1)
+        squares = np.maximum(self._squares - counts * means**2, 0.0)
+        freedom = (counts - 1).sum()
+        usual = squares.sum() / freedom if freedom else means.var() if len(means) else 0.0
+        spread = (squares + PRIOR_PLAYOUTS * usual) / (counts - 1 + PRIOR_PLAYOUTS)
+        return np.asarray(spread / counts)
+
+    def _by_world(self) -> tuple[Ragged, IntArray]:
+        """Our moves in all worlds, and which of those that are backed up each is."""
+        if not self.layers.layers:
+            none = np.zeros(0, dtype=np.int64)
+            return Ragged(np.zeros(len(self._group) + 1, dtype=np.int64), none), none
+        first = self.layers.layers[0].moves
+        own = first.lists[self._role]
+        kept, listed = take_segments(own.offsets, np.flatnonzero(~first.stuck))
+        counts = np.zeros(len(self._over), dtype=np.int64)
+        counts[np.flatnonzero(~self._over)[~first.stuck]] = np.diff(kept)
+        taken, elements = take_segments(offsets_of(counts), self._group)
+        return Ragged(taken, own.values[listed][elements]), elements
+
+
+def table_of(seen: ClairvoyantValues, moves: IntArray, middle: float) -> tuple[FloatArray, ...]:
+    """`[L, M]` values of moves in worlds, and `[L, M]` their variances.
+
+    A move that is illegal in a world counts as the mean of those that are legal there, for that
+    is what a server makes of it.
+
+    Args:
+        seen: of L worlds.
+        moves: `[M]` the candidates: all that are legal in one of them.
+        middle: where no move is legal.
+    """
+    legal, counts = seen.moves, seen.moves.counts
+    world = segment_ids(legal.offsets)
+    order = np.argsort(moves)
+    at = order[np.searchsorted(moves, legal.values, sorter=order)]
+    sums = np.bincount(world, seen.values, len(counts))
+    means = np.where(counts > 0, sums / np.maximum(counts, 1), middle)
+    noise = np.bincount(world, seen.variances, len(counts)) / np.maximum(counts, 1) ** 2
+    tables = []
+    for usual, own in ((means, seen.values), (noise, seen.variances)):
+        table = np.repeat(usual[:, None], len(moves), axis=1)
+        table[world, at] = own
+        tables.append(table)
+    return tuple(tables)
+
+
+def clairvoyant_values(
+    machine: Machine, states: States, role: int, rng: np.random.Generator, most_steps: int
+) -> tuple[ClairvoyantValues, bool]:
+    """What each move of a role is worth in each of L states, and whether no playout was needed.
+
+    Args:
+        states: L lanes.
+        rng: for playouts.
+        most_steps: joint moves to try; beyond, `PLAYOUTS_A_STEP` times as many playouts are made.
+
+    Raises:
+        GoalError: a goal value is not a number.
+    """
+    worlds = Worlds(machine, states, role)
+    worlds.grow(CountLimit(most_steps))
+    most = PLAYOUTS_A_STEP * most_steps
+    if worlds.solved:
+        return worlds.values(), True
+    if not worlds.layers.layers:
+        return answered_by_lot(machine, states, role, rng, most), False
+    worlds.play_out(min(max(most // len(worlds.layers.open), 1), PLAYOUTS), rng)
+    return worlds.values(), False
+
+
+def answered_by_lot(
+    machine: Machine, states: States, role: int, rng: np.random.Generator, most: int
+) -> ClairvoyantValues:
+    """Values where there are too many answers to try: they are drawn.
+
+    Args:
+        most: playouts of all moves together, but at least one of each is made.
+    """
+    own = machine.legal(states, role)
+    each = min(max(most // max(len(own.values), 1), 1), PLAYOUTS)
+    state = np.repeat(segment_ids(own.offsets), each)
+    joint = np.empty((len(state), len(machine.roles)), dtype=np.int64)
+    for other in range(joint.shape[1]):
+        if other == role:
+            joint[:, role] = np.repeat(own.values, each)
+        else:
+            lists = MoveLists(machine, states, other)
+            joint[:, other] = lists.at(state, lists.draw(state, rng))
+    after = machine.step(states.take(state), joint).states
+    goals, _ = RandomPlayouts(machine).goals(after, rng)
+    found = goals[:, role].reshape(len(own.values), each)
+    return ClairvoyantValues(own, found.mean(axis=1), found.var(axis=1) / max(each - 1, 1))

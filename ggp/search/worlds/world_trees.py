@@ -1,0 +1,111 @@
+"""Clairvoyant values by tree search: UCT in all worlds of a bag side by side.
+
+Layers (`layers`) solve worlds that are small, and see little of those that are not: their last
+layer is valued by playouts, however silly its moves are. A tree looks deeper where it pays. Here
+every world has a tree of its own, in which all roles see everything, and one wave sends lanes into
+all of them. Wins and losses are proved where roles take turns; those that move at once choose
+without each other (decoupled UCT).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ggp.belief import Bags, PathTree
+from ggp.machine.arrays import offsets_of
+from ggp.machine.base import IntArray, Machine, Ragged, States
+from ggp.search.anytime import Deadline
+from ggp.search.estimates import Estimates, candidates
+from ggp.search.trees.paths_tree import PathsTree
+from ggp.search.trees.settings import Settings
+from ggp.search.trees.waves import Roots, WaveSearch
+from ggp.search.worlds.clairvoyant import ClairvoyantValues, table_of
+from ggp.search.worlds.world_search import drawn_worlds, over_worlds
+
+
+class WorldTrees(PathsTree):
+    """Trees in which everybody sees everything: each world is a path of its own, for each role.
+
+    It serves one decision.
+    """
+
+    def __init__(self, machine: Machine, settings: Settings | None = None) -> None:
+        super().__init__(machine, PathTree(machine), settings or Settings(proves=True))
+
+    def begin(self, states: States, own: int) -> IntArray:
+        """`[N]` worlds of states; `own` is the role that decides."""
+        return self.add_particles(states, self._new_paths(len(states)), own)
+
+    def _new_paths(self, count: int) -> IntArray:
+        """`[K, R]` paths of the next worlds."""
+        worlds = self.num_worlds + np.arange(count)
+        return worlds[:, None] * self._num_roles + np.arange(self._num_roles)
+
+    def _views_after(
+        self, views: IntArray, moves: IntArray, percepts: IntArray, refused: IntArray
+    ) -> IntArray:
+        return self._new_paths(len(views))
+
+    def _num_paths(self) -> int:
+        return self._num_roles * len(self._views)
+
+
+class WorldTreeSearch(WaveSearch):
+    """Clairvoyant values of the candidates of one bag, by UCT in each of its worlds.
+
+    Args:
+        bags: one bag, not depleted.
+        most_worlds: so many are drawn from the bag where it is a sample of more.
+        settings: of the trees.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        bags: Bags,
+        rng: np.random.Generator,
+        deadline: Deadline | None = None,
+        most_worlds: int = 1 << 30,
+        settings: Settings | None = None,
+    ) -> None:
+        lanes, self._weights = drawn_worlds(bags, most_worlds, rng)
+        self._machine, self._exact = machine, bool(bags.exact[0])
+        trees = WorldTrees(machine, settings)
+        states = bags.sets.states.take(lanes)
+        worlds = trees.begin(states, bags.role)
+        self._paths = trees.views_of(worlds)[:, bags.role]
+        learns = np.ones((len(worlds), len(machine.roles)), dtype=np.bool_)
+        roots = Roots(worlds, self._weights, learns)
+        super().__init__(trees, candidates(machine, bags), roots, rng, deadline)
+
+    def estimates(self) -> Estimates:
+        """The values so far: means over worlds of the means of lanes, or of what is proved.
+
+        What was not tried in a world counts as the mean of the moves tried there, and what is
+        illegal likewise.
+        """
+        low, high = self._machine.goal_range
+        found = [self._tree.nodes.sums(int(path)) for path in self._paths]
+        kept = [sums.take(np.flatnonzero(sums.visits + (sums.proofs >= 0))) for sums in found]
+        counts = np.array([len(sums.moves) for sums in kept])
+        moves, visits, goals, squares, _, proofs, _ = (
+            np.concatenate(column) for column in zip(*kept, strict=True)
+        )
+        each = np.maximum(visits, 1)
+        means, proved = goals / each, proofs >= 0
+        noise = np.maximum(squares / each - means**2, 0) / np.maximum(visits - 1, 1)
+        seen = ClairvoyantValues(
+            Ragged(offsets_of(counts), moves),
+            low + (high - low) * np.where(proved, proofs, means),
+            np.where(proved, 0.0, noise * (high - low) ** 2),
+        )
+        table, variances = table_of(seen, self.moves.values, (low + high) / 2)
+        order = np.argsort(self.moves.values)
+        place = order[np.searchsorted(self.moves.values, moves, sorter=order)]
+        tried = np.bincount(place, np.maximum(visits, proved), len(self.moves.values))
+        return over_worlds(
+            self.moves, table, variances, self._weights, tried.astype(np.int64), exact=self._exact
+        )
+
+    def _is_settled(self) -> bool:
+        return False

@@ -1,0 +1,158 @@
+"""A small process that keeps the listening socket and starts the server again when it dies.
+
+Game servers take a refused connection for an illegal move. While a socket is open somewhere,
+connections wait in its queue until a process accepts them. So the process that opened it does
+nothing else: the server is its child, a fork of it that has all modules and the socket already
+and is there in a moment. With logs it goes on with its matches (`restore`). Connections that wait
+for an answer are kept too (`custody`), so that even those are answered, and so is the process that
+workers come from (`template`), with those that are ready.
+
+    keeper:  listen, fork, keep ... the child died: fork, keep ... it ended: end
+    child:           serve                          serve
+
+Ctrl-C in a terminal reaches the keeper only, which passes it on. Where the keeper is killed, the
+system kills the child (on Linux).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import time
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ggp.children import die_with, how_it_ended
+from ggp.errors import GGPError
+from ggp.server.http import service
+from ggp.server.http.custody import Custody, Shelf
+from ggp.server.workers.nursery import TemplateProcess
+
+MOST_DEATHS = 10
+WITHIN_S = 10.0
+"""A server that died so often in so short a time would only die again. Somebody who kills it at
+every other move is slower."""
+
+_ENDING = (signal.SIGINT, signal.SIGTERM)
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """What a child begins with.
+
+    Attributes:
+        is_first: whether none was before it.
+        custody: of connections that wait.
+    """
+
+    is_first: bool
+    custody: Custody
+
+
+def stay_up(template: TemplateProcess | None = None) -> Shift:
+    """Go on in a child; this process starts another one whenever a child dies.
+
+    Signals that end programs (SIGINT, SIGTERM) are blocked in the child until it has handlers for
+    them: see `heed_signals`. Must be called while there is one thread.
+
+    Args:
+        template: where the workers of all children come from; None if each sees to that.
+
+    Returns:
+        In each child: what it begins with.
+
+    Raises:
+        SystemExit: in this process, when a child has ended by itself or was told to.
+        GGPError: in this process, when children die again and again.
+        OSError: in this process, when the system starts none.
+    """
+    deaths: deque[float] = deque(maxlen=MOST_DEATHS)
+    keeper = _Keeper(template)
+    with keeper.passing_on():
+        while isinstance(ended := keeper.run_child(), int):
+            if ended == 0 or keeper.is_ending:
+                keeper.close()
+                raise SystemExit(0)
+            how = how_it_ended(ended)
+            deaths.append(time.monotonic())
+            if len(deaths) == MOST_DEATHS and deaths[-1] - deaths[0] < WITHIN_S:
+                raise GGPError(
+                    f"the server died {MOST_DEATHS} times within {WITHIN_S:g} s, the last time by "
+                    f"{how}; see the lines above, or start it without the logs it had"
+                )
+            _log.warning("the server died (%s) and is started again", how)
+    return Shift(not deaths, ended)
+
+
+def heed_signals() -> None:
+    """Let signals through that `stay_up` has blocked, in a child that has handlers for them."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+
+
+class _Keeper:
+    """What the process that stays knows.
+
+    Attributes:
+        is_ending: whether it was told to end.
+    """
+
+    def __init__(self, template: TemplateProcess | None) -> None:
+        self.is_ending = False
+        self._template = template
+        self._child = 0
+        self._shelf = Shelf()
+
+    def run_child(self) -> int | Custody:
+        """The exit status of a new child, once it has ended; in the child, what it has of ours."""
+        parent, channel = os.getpid(), self._shelf.open()
+        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+        self._child = os.fork()
+        if self._child == 0:
+            os.setsid()
+            die_with(parent)
+            if self._template is not None:
+                self._template.forget()
+            if channel is None:
+                return Custody()
+            channel[1].close()
+            return Custody(channel[0], self._shelf.found())
+        heed_signals()
+        if channel is not None:
+            channel[0].close()
+            with channel[1]:
+                connect = None if self._template is None else self._template.connect
+                self._shelf.follow(channel[1], connect, lambda: service.tell(READY="1"))
+        # Not waited for yet, the child keeps its number: no signal goes to another process.
+        os.waitid(os.P_PID, self._child, os.WEXITED | os.WNOWAIT)
+        child, self._child = self._child, 0
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    def close(self) -> None:
+        """End the process that workers come from."""
+        if self._template is not None:
+            self._template.close()
+
+    @contextlib.contextmanager
+    def passing_on(self) -> Iterator[None]:
+        """Have signals that end programs reach the child; those that are ignored stay so."""
+        before = {
+            number: signal.signal(number, self._pass_on)
+            for number in _ENDING
+            if signal.getsignal(number) is not signal.SIG_IGN
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _pass_on(self, number: int, _: object) -> None:
+        self.is_ending = True
+        service.tell(STOPPING="1")
+        if self._child:
+            os.kill(self._child, number)

@@ -1,0 +1,111 @@
+"""The socket that a server listens on is there before anything that is slow to import.
+
+Game servers take a refused connection for an illegal move, and to import a server takes half a
+second of a processor, which on a busy machine is several. While a socket listens, connections wait
+in it. So `listen_early` opens it as soon as the command line says where, or takes it from a service
+manager that holds it (`service`). What it read of the command line is a guess: `listening_on`
+gives the socket if the guess was right, and else a new one.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import time
+from collections.abc import Sequence
+
+from ggp.server.http import service
+
+TYPE_CHECKING = False  # without the import of `typing`, which takes longer than this module
+if TYPE_CHECKING:
+    from ggp.errors import ConfigError
+
+COMMAND = "serve"
+DEFAULT_PORT = 9147
+DEFAULT_ADDRESS = "127.0.0.1"
+BACKLOG = 2048
+"""Connections that may wait; the system may allow fewer."""
+
+ALWAYS_S = 0.0
+"""When the system started, on `time.monotonic`: a socket that was handed over may be as old."""
+
+_early: dict[tuple[str, int], tuple[socket.socket, float]] = {}
+
+
+def listen(address: str, port: int) -> socket.socket:
+    """A socket bound to an address; port 0 for any that is free.
+
+    Raises:
+        ConfigError: the address cannot be used, or the port is taken.
+    """
+    try:
+        family = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((address, port), family=family, backlog=BACKLOG)
+    except (OSError, OverflowError, UnicodeError) as error:  # the last of names no host can have
+        raise _refused(address, port, error) from error
+
+
+def listen_early(arguments: Sequence[str]) -> None:
+    """Open the socket that a command line asks for, as far as that is clear.
+
+    Args:
+        arguments: those after the name of the program.
+    """
+    where = _address(arguments)
+    if where is None or service.hands_over():
+        return
+    try:
+        _early[where] = listen(*where), time.monotonic()
+    except Exception:  # who opens it again says what is wrong
+        return
+
+
+def listening_on(address: str, port: int) -> tuple[socket.socket, float]:
+    """The socket to listen on: one that was handed over, one opened early, or a new one.
+
+    Returns:
+        The socket, and since when messages come to it, on `time.monotonic`.
+
+    Raises:
+        ConfigError: see `listen`, or what was handed over is not such a socket.
+    """
+    handed_over = service.socket_handed_over()
+    found = _early.pop((address, port), None)
+    for other, _ in _early.values():
+        other.close()
+    _early.clear()
+    if handed_over is not None:
+        return handed_over, ALWAYS_S
+    return found or (listen(address, port), time.monotonic())
+
+
+def _address(arguments: Sequence[str]) -> tuple[str, int] | None:
+    """Where `ggp serve` is to listen; None for other commands, or if it is not clear."""
+    own = iter(arguments)
+    if next((each for each in own if not each.startswith("-")), "") != COMMAND:
+        return None
+    given = {"--host": DEFAULT_ADDRESS, "--port": str(DEFAULT_PORT)}
+    for each in own:
+        name, has_value, value = each.partition("=")
+        if name == "--help":
+            return None
+        if name in given:
+            given[name] = value if has_value else next(own, "")
+    try:
+        port = int(given["--port"])
+    except ValueError:
+        return None
+    return given["--host"], port
+
+
+def _refused(address: str, port: int, error: Exception) -> ConfigError:
+    from ggp.errors import ConfigError
+
+    said = getattr(error, "strerror", None) or str(error)
+    number = getattr(error, "errno", None)
+    if isinstance(number, int) and number in errno.errorcode:
+        said = os.strerror(number)  # what the socket module says repeats the address
+    return ConfigError(
+        f"cannot listen on {address} port {port}: {said}; choose another with --port or --host"
+    )

@@ -1,0 +1,210 @@
+"""Matches that a server left behind, found in their logs when it is started again.
+
+The lobby is a function of the messages and answers it was given, with their times; the log has
+them all.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from ggp.errors import GGPError
+from ggp.protocol.lobby import Lobby
+from ggp.protocol.questions import Ask
+from ggp.protocol.receipts import Opening, Receipt
+from ggp.protocol.turns import History
+from ggp.server.addresses import address_of
+from ggp.server.records.match_log import FORMAT, SUFFIX
+
+SERVER_ENDED, GAVE_WAY = "server ended", "gave way"
+"""Why a log ends whose match may go on: with a place at once, or once there is room."""
+
+MAX_AGE_S = 24 * 60 * 60.0
+"""Older files are not looked at."""
+
+_EDGE_BYTES = 64 << 10
+"""What is read at the beginning and at the end of a file to see whether its match may go on."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A match that is in the lobby again.
+
+    Attributes:
+        opening: as when it began.
+        path: of its log.
+        began_s: when the log began, on `time.monotonic`; before 0 if the system is younger.
+        ask: the latest question.
+        has_place: whether it needs workers; else it is remembered, and may find room.
+        backend: on which it has begun; None if it has not.
+    """
+
+    opening: Opening
+    path: Path
+    began_s: float
+    ask: Ask | None
+    has_place: bool = True
+    backend: str | None = None
+
+
+def restore(
+    folder: Path, lobby: Lobby, now: float, listens_since_s: float | None = None
+) -> tuple[Restored, ...]:
+    """Put unfinished matches back into a new lobby; those gone silent are forgotten.
+
+    Args:
+        folder: of logs.
+        now: of `time.monotonic`.
+        listens_since_s: since when messages come to us, on the same clock; now if None.
+    """
+    found = []
+    for _, path in sorted(_unfinished(folder)):
+        try:
+            restored = _replay(path, _events(path), lobby, now)
+        except (GGPError, OSError, LookupError, TypeError, ValueError, AttributeError) as error:
+            _log.warning("the match of %s is not resumed: %r", path, error)
+            continue
+        if restored is not None:
+            found.append(restored)
+    lobby.resume(now, listens_since_s)
+    lobby.forget(now)
+    return tuple(_with_its_place(found, lobby))
+
+
+def _with_its_place(found: Iterable[Restored], lobby: Lobby) -> Iterator[Restored]:
+    """Those that are not over or forgotten."""
+    for each in found:
+        session = lobby.session(each.opening.match)
+        if session is not None and session.is_live:
+            yield each
+        elif session is not None and lobby.is_waiting(session.start.match_id):
+            yield replace(each, has_place=False)
+
+
+class Retelling:
+    """Tells a lobby what is in the log of a match, so that it understands it as it did then.
+
+    Args:
+        lobby: that knows nothing of the match.
+
+    Attributes:
+        opening: how the match began; None before that is told.
+        ask: the latest question; None before the first.
+        backend: on which the match is played; None before that is known.
+    """
+
+    def __init__(self, lobby: Lobby) -> None:
+        self._lobby = lobby
+        self.opening: Opening | None = None
+        self.ask: Ask | None = None
+        self.backend: str | None = None
+        self._move: str | None = None
+        self._believed: History | None = None
+
+    def tell(self, event: Mapping[str, Any], at_s: float) -> Receipt | None:
+        """Tell a line; what the lobby makes of it, if it is a message that came.
+
+        Args:
+            at_s: when it happened, on the clock of the lobby.
+
+        Raises:
+            LookupError, TypeError, ValueError: it is not as `match_log` says.
+        """
+        ask = self.ask
+        match event["event"]:
+            case "received":
+                sender = address_of(str(event.get("peer", "")))
+                receipt = self._lobby.receive(str(event["text"]), at_s, sender)
+                self.opening = receipt.began or self.opening
+                self.ask, self._move, self._believed = receipt.ask or ask, None, None
+                return receipt
+            case "decision" if ask is not None:
+                self._move = str(event["move"])
+                self._believed = reading_of(ask, event["reading"])
+            case "sent" if ask is not None and event.get("turn") in (None, ask.turn):
+                self._lobby.answer(ask, self._move, at_s, self._believed)
+            case "backend":
+                self.backend = str(event["backend"])
+            case "resumed" if self.opening is not None:
+                session = self._lobby.session(self.opening.match)
+                listens_at_s = event.get("listens_at")
+                if session is not None and listens_at_s is not None:
+                    session.resume(at_s, at_s - float(event["t"]) + float(listens_at_s))
+            case "undelivered" if ask is not None and event.get("turn") == _turn_of(ask):
+                self._lobby.undelivered(ask)
+            case "end" if event["why"] == GAVE_WAY and self.opening is not None:
+                self._lobby.take_place(self.opening.match)
+        return None
+
+
+def _turn_of(ask: Ask) -> int | None:
+    """What a line says of a question: its turn, or nothing if it was to get ready."""
+    return ask.turn if ask.wants_move else None
+
+
+def reading_of(ask: Ask, reading: int | None) -> History | None:
+    """The history of a question (0) or one of its doubts by its number from 1; None if unknown."""
+    readings = (ask.history, *ask.doubts)
+    return readings[reading] if reading is not None and 0 <= reading < len(readings) else None
+
+
+def _unfinished(folder: Path) -> Iterator[tuple[str, Path]]:
+    """When it began and the path of every log that may be of a match still going on.
+
+    Only the ends of files are looked at: strangers can make the logs of a day very large.
+    """
+    for path in folder.glob(f"*{SUFFIX}"):
+        try:
+            if time.time() - path.stat().st_mtime > MAX_AGE_S:
+                continue
+            with path.open("rb") as file:
+                first = _object(file.readline(_EDGE_BYTES))
+                file.seek(max(0, file.seek(0, os.SEEK_END) - _EDGE_BYTES))
+                last = _object(file.read().rstrip().rpartition(b"\n")[2])
+        except OSError as error:
+            _log.info("%s is no log to resume: %s", path, error)
+            continue
+        is_over = last.get("event") == "end" and last.get("why") not in (SERVER_ENDED, GAVE_WAY)
+        if first.get("event") == "begin" and first.get("format") == FORMAT and not is_over:
+            yield str(first.get("time")), path
+
+
+def _object(line: bytes) -> Mapping[str, Any]:
+    """What a line says; nothing if it is torn."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _events(path: Path) -> list[Mapping[str, Any]]:
+    """All lines of a log that are whole."""
+    lines = path.read_text(encoding="ascii").splitlines()
+    return [json.loads(line) for line in lines if line.endswith("}")]
+
+
+def _replay(
+    path: Path, events: list[Mapping[str, Any]], lobby: Lobby, now: float
+) -> Restored | None:
+    # Logs have the time of day. The clock of the lobby is another one after a restart of the
+    # system.
+    began_s = datetime.fromisoformat(events[0]["time"]).timestamp() - time.time() + now
+    retold = Retelling(lobby)
+    for event in events:
+        # Somebody may have set the clock: nothing may seem to happen later than now.
+        retold.tell(event, min(began_s + float(event["t"]), now))
+    opening = retold.opening
+    if opening is None:
+        return None
+    return Restored(opening, path, began_s, retold.ask, backend=retold.backend)

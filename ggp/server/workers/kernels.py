@@ -1,0 +1,205 @@
+"""Kernels are compiled before there is a match, in a process that never sees a stranger's rules.
+
+Workers that gave up their rights cannot write to the cache of machine code, because whoever reads
+it runs it; they would compile for half a minute in every match. Once all is compiled, a note says
+which files of the cache tell of it. While they are there, nothing has to be done at a start.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import platform
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from hashlib import blake2b
+from importlib import import_module
+from importlib.metadata import version
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import ggp.machine
+from ggp import children
+from ggp.errors import BackendUnavailableError
+from ggp.machine.compiling.kernel_version import kernels_version
+from ggp.machine.propnet.build.cache import user_cache
+from ggp.protocol.turns import History, PathTurn
+from ggp.server.workers.orders import Setup, Think
+
+if TYPE_CHECKING:
+    from ggp.server.workers.worker_match import WorkerMatch
+
+_EXAMPLE = """
+(role xplayer) (role random) (init (step 0)) (succ 0 1) (succ 1 2) (succ 2 3)
+(<= (legal xplayer (guess ?x)) (succ ?x ?y)) (<= (legal random (pick ?x)) (succ ?x ?y))
+(<= (sees xplayer (told ?x)) (does random (pick ?x)) (true (step 0)))
+(<= (next (step ?y)) (true (step ?x)) (succ ?x ?y))
+(<= (next right) (does xplayer (guess ?x)) (does random (pick ?x)))
+(<= terminal (true (step 3))) (<= (goal xplayer 100) (true right))
+(<= (goal xplayer 0) (not (true right))) (goal random 0)
+"""
+"""A game for which every kernel is needed, but those for games where everybody knows everything."""
+
+_OPEN_EXAMPLE = """
+(role xplayer) (role oplayer) (init (step 0)) (succ 0 1) (succ 1 2) (succ 2 3)
+(<= (legal ?r (pick ?x)) (role ?r) (succ ?x ?y))
+(<= (next (step ?y)) (true (step ?x)) (succ ?x ?y))
+(<= (next same) (does xplayer (pick ?x)) (does oplayer (pick ?x)))
+(<= terminal (true (step 3))) (<= (goal xplayer 100) (true same))
+(<= (goal xplayer 0) (not (true same))) (goal oplayer 50)
+"""
+
+_FIRST_TURNS = {
+    _EXAMPLE: PathTurn("(guess 0)", ("(told 0)",), "(guess 0)", True),
+    _OPEN_EXAMPLE: PathTurn(
+        "(pick 0)", ("(did oplayer (pick 0))", "(did xplayer (pick 0))"), "(pick 0)", True
+    ),
+}
+"""What our role is told of the first turn: in those that follow, beliefs need other kernels."""
+
+_ENTRY = "ggp.server.workers.kernels:compile_all"
+_GROUNDING_S = 60.0
+_MOST_TRIES, _THINK_S = 10, 0.1
+_MEMORY_BYTES = 1 << 30
+
+_log = logging.getLogger(__name__)
+
+
+def are_cached(player: str, backend: str) -> bool:
+    """Whether all kernels that a player needs were compiled at an earlier start.
+
+    Args:
+        player: its spec.
+        backend: of the machine.
+    """
+    files, _ = _noted(player, backend)
+    return bool(files) and all(Path(file).is_file() for file in files)
+
+
+def modules_of(player: str, backend: str) -> tuple[str, ...]:
+    """What such a player had imported once it had played, as far as that was noted.
+
+    Args:
+        player: its spec.
+        backend: of the machine.
+    """
+    return tuple(_noted(player, backend)[1])
+
+
+def fill_cache(player: str, backend: str) -> bool:
+    """Compile all kernels that a player needs, which takes up to a minute.
+
+    What goes wrong is logged: the first match will be slow.
+
+    Returns:
+        false if it was interrupted (SIGINT, SIGTERM).
+    """
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        child = children.start(_ENTRY, player, backend)
+        try:
+            assert child.stdout is not None
+            found = json.loads(child.stdout.read())
+        finally:
+            children.reap(child)
+        _keep_note(found, player, backend)
+    except KeyboardInterrupt:
+        return False
+    except (OSError, ValueError) as error:
+        _log.warning("kernels could not be compiled before the first match: %s", error)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return True
+
+
+def compile_all(player: str, backend: str) -> None:
+    """What the child does: it plays a turn of each example, and says what is in the cache now, and
+    what it has imported."""
+    with children.own_answers() as answers:
+        parse_spec = import_module("ggp.players").parse_spec
+        # What a player lets play in its place depends on the game.
+        specs = (player, *getattr(parse_spec(player).player, "PLAYS", ()))
+        # A match may also be played without a circuit.
+        backends = (backend, "relational") if backend == "auto" else (backend,)
+        for (rules, turn), spec, name in product(_FIRST_TURNS.items(), specs, backends):
+            setup = Setup(rules, "xplayer", spec, name, 0, _GROUNDING_S, _MEMORY_BYTES)
+            match = import_module("ggp.server.workers.worker_match").WorkerMatch(
+                _ignore, lambda: False
+            )
+            match.build(setup)
+            with suppress(BackendUnavailableError):  # as in workers, no kernel is spared
+                import_module("ggp.machine.compiling.jit").prepare()
+            for history in ((), (turn,)):
+                _think_until_all_is_loaded(match, history)
+        if backend != "prolog":
+            with suppress(BackendUnavailableError):
+                import_module("ggp.machine.propnet.build.kernels").compile_kernels()
+        files = [str(file) for file in _cached() if file.is_file()]
+        modules = [name for name, module in sys.modules.items() if _has_file(module)]
+        answers.write(json.dumps({"files": files, "modules": modules}).encode())
+
+
+def _think_until_all_is_loaded(match: WorkerMatch, history: History) -> None:
+    """A clock ends while something is compiled; what comes after that needs another."""
+    jit = import_module("ggp.machine.compiling.jit")
+    for number in range(_MOST_TRIES):
+        before = jit.num_loaded()
+        order = Think(number, 0, history, time.monotonic() + _THINK_S)
+        match.take_note(order)
+        match.think(order)
+        if jit.num_loaded() == before:
+            return
+
+
+def _cached() -> tuple[Path, ...]:
+    jit = sys.modules.get("ggp.machine.compiling.jit")
+    return () if jit is None else tuple(jit.cache_files())
+
+
+def _has_file(module: object) -> bool:
+    """Whether a module can be imported by its name again."""
+    return getattr(getattr(module, "__spec__", None), "has_location", False)
+
+
+def _ignore(_: object) -> None:
+    """The moves do not matter."""
+
+
+def _noted(player: str, backend: str) -> tuple[list[str], list[str]]:
+    """Files of the cache and names of modules, as noted; none if there is no note."""
+    for note in _notes(player, backend):
+        with suppress(OSError, ValueError, TypeError, LookupError):
+            found = json.loads(note.read_text())
+            return [str(file) for file in found["files"]], [str(each) for each in found["modules"]]
+    return [], []
+
+
+def _keep_note(found: dict[str, list[str]], player: str, backend: str) -> None:
+    for note in _notes(player, backend):
+        with suppress(OSError):
+            note.parent.mkdir(parents=True, exist_ok=True)
+            note.write_text(json.dumps(found))
+            return
+    _log.info("nowhere can be noted that kernels are compiled; every start will look")
+
+
+def _notes(player: str, backend: str) -> Iterator[Path]:
+    """Where it may be noted: with the machine code, or where the user keeps circuits."""
+    about = (player.partition(":")[0], backend, kernels_version(), version("numba"))
+    machine = (platform.node(), platform.machine(), *sys.version_info[:2])
+    name = f"kernels-{blake2b(repr((about, machine)).encode(), digest_size=8).hexdigest()}.json"
+    if own := os.environ.get("NUMBA_CACHE_DIR"):
+        yield Path(own) / name
+        return
+    beside = Path(ggp.machine.__file__).parent / "__pycache__"
+    # Where it cannot be written, what is compiled is looked for elsewhere, whoever filled this.
+    if not beside.is_dir() or os.access(beside, os.W_OK):
+        yield beside / name
+    circuits = user_cache().folder
+    if circuits is not None:
+        yield circuits / name

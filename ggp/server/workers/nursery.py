@@ -1,0 +1,282 @@
+"""Workers from the process they are forked from: how it is started, and how a server asks for them.
+
+`TemplateProcess` belongs to whoever is to outlive servers: it starts the process, and another if
+that has died. `Nursery` is the server's side of a channel to it. `template` says what goes over it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+
+from ggp import children
+from ggp.errors import BackendUnavailableError
+from ggp.server.confinement.sandbox import needed
+from ggp.server.settings import HostOptions, spares_of
+
+START_S = 60.0
+"""A process that has loaded nothing by then never will."""
+
+ANSWER_S = 5.0
+"""One that has loaded all and does not give a worker for so long is stopped, or worse."""
+
+MOST_SILENT = 2
+"""So often in a row no worker may be given in time; then another process is started."""
+
+AGAIN_S = 1.0
+"""It is started again at most so often."""
+
+_ENTRY = "ggp.server.workers.template:main"
+_KILLED = -9
+
+Connect = Callable[[socket.socket, bool], None]
+"""Gives a channel to a template, to a new one if so wanted."""
+
+
+class TemplateProcess:
+    """Starts the process that workers are forked from, which dies with this one.
+
+    Args:
+        memory_bytes: what each worker may use; None to have them give up no right.
+        spares: workers that are kept ready.
+        player, backend: for whom it loads.
+        quiet: whether what libraries print is dropped; else it goes to our standard error.
+    """
+
+    def __init__(
+        self,
+        memory_bytes: int | None,
+        *,
+        spares: int = 0,
+        player: str = "random",
+        backend: str = "auto",
+        quiet: bool = True,
+    ) -> None:
+        self._arguments = (str(memory_bytes or 0), str(spares), player, backend)
+        self._quiet = quiet
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+
+    def start(self) -> None:
+        """Have it begin to load, unless there is one; one that died is replaced.
+
+        Raises:
+            OSError: the system starts no process.
+        """
+        if self._process is not None and not children.has_ended(self._process):
+            return
+        self.close()
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                children.command(_ENTRY, str(theirs.fileno()), *self._arguments),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL if self._quiet else None,
+                env=children.environment(needed(os.environ)),
+                start_new_session=True,
+                pass_fds=(theirs.fileno(),),
+            )
+        self._control = ours
+
+    def connect(self, channel: socket.socket, anew: bool = False) -> None:
+        """Give a channel to it, whose other end is a server's.
+
+        Args:
+            channel: which is closed here.
+            anew: whether to end it first, since it does not answer.
+
+        Raises:
+            OSError: the system starts no process.
+        """
+        with channel:
+            if anew:
+                self.close()
+            self.start()
+            assert self._control is not None
+            socket.send_fds(self._control, [b"\0"], [channel.fileno()])
+
+    def forget(self) -> None:
+        """Let go of it, in a process that was forked from the one it belongs to."""
+        if self._control is not None:
+            self._control.close()
+        self._control = self._process = None
+
+    def close(self) -> None:
+        """End it, and with it all workers."""
+        if self._process is not None:
+            children.reap(self._process)
+        self.forget()
+
+
+def template_for(options: HostOptions) -> TemplateProcess:
+    """Where the workers of such a server come from."""
+    return TemplateProcess(
+        options.memory_bytes if options.confined else None,
+        spares=spares_of(options.spares, options.matches),
+        player=options.player,
+        backend=options.backend,
+        quiet=options.quiet,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A worker that was taken.
+
+    Attributes:
+        pid: its process id, which is its own until `ended` is done.
+        orders, answers: file descriptors of our ends of its pipes.
+        ended: its exit status, or a signal as a negative number, as soon as it has ended.
+    """
+
+    pid: int
+    orders: int
+    answers: int
+    ended: asyncio.Future[int]
+
+
+class Nursery:
+    """Where a server gets its workers from. All but `__init__` needs a running loop.
+
+    Args:
+        connect: gives a channel to a template.
+
+    Attributes:
+        is_loaded: whether a worker is there as soon as it is wanted.
+        num_threads: of the template, once it has loaded; 1 is how it should be.
+    """
+
+    def __init__(self, connect: Connect) -> None:
+        self._connect = connect
+        self._channel: socket.socket | None = None
+        self._rest = b""
+        self._fds: deque[int] = deque()
+        self._numbers = count(1)
+        self._wanted: dict[int, asyncio.Future[Taken]] = {}
+        self._alive: dict[int, asyncio.Future[int]] = {}
+        self._began_s = float("-inf")
+        self._anew = False
+        self._num_silent = 0
+        self.is_loaded = False
+        self.num_threads = 1
+
+    async def take(self, *, light: bool) -> Taken:
+        """A worker.
+
+        Args:
+            light: whether one will do that has no kernels yet.
+
+        Raises:
+            BackendUnavailableError: there is none, and another try may have more luck.
+        """
+        try:
+            await self._open()
+            number, found = next(self._numbers), asyncio.get_running_loop().create_future()
+            self._wanted[number] = found
+            self._tell({"take": number, "light": light})
+            try:
+                async with asyncio.timeout(ANSWER_S if self.is_loaded else START_S):
+                    taken: Taken = await found
+                    return taken
+            finally:
+                self._wanted.pop(number, None)
+        except TimeoutError:
+            # Once it may be starved, and others play on its workers.
+            self._num_silent += 1
+            if self._num_silent >= MOST_SILENT or not self.is_loaded:
+                self._anew = True
+                self.close()
+            raise BackendUnavailableError("a worker process", "none is given") from None
+        except OSError as error:
+            raise BackendUnavailableError("a worker process", str(error)) from error
+
+    def close(self) -> None:
+        """Part from the template, which kills all workers that were taken."""
+        if self._channel is None:
+            return
+        channel, self._channel, self.is_loaded = self._channel, None, False
+        asyncio.get_running_loop().remove_reader(channel.fileno())
+        channel.close()
+        while self._fds:
+            os.close(self._fds.popleft())
+        for ended in self._alive.values():
+            ended.set_result(_KILLED)
+        for wanted in self._wanted.values():
+            if not wanted.done():
+                wanted.set_exception(ConnectionResetError("the process they come from ended"))
+        self._alive, self._rest = {}, b""
+
+    # ---------------------------------------------------------------- private
+
+    async def _open(self) -> None:
+        """Have a channel to a template."""
+        while self._channel is None:
+            await asyncio.sleep(max(0.0, self._began_s + AGAIN_S - time.monotonic()))
+            if self._channel is None:  # nobody else has opened it meanwhile
+                self._began_s = time.monotonic()
+                ours, theirs = socket.socketpair()
+                ours.setblocking(False)
+                try:
+                    self._connect(theirs, self._anew)
+                except OSError:
+                    ours.close()
+                    raise
+                self._channel, self._anew = ours, False
+                asyncio.get_running_loop().add_reader(ours.fileno(), self._hear)
+
+    def _tell(self, said: dict[str, object]) -> None:
+        if self._channel is not None:
+            with contextlib.suppress(OSError):  # its end is heard
+                self._channel.send(json.dumps(said).encode() + b"\n")
+
+    def _hear(self) -> None:
+        assert self._channel is not None
+        try:
+            data, fds, _, _ = socket.recv_fds(self._channel, 1 << 16, 16, _CLOSED_ON_EXEC)
+        except BlockingIOError:
+            return
+        except OSError:
+            data, fds = b"", []
+        self._fds.extend(fds)
+        if not data:
+            self.close()
+            return
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._follow(json.loads(line))
+
+    def _follow(self, said: dict[str, int]) -> None:
+        if "loaded" in said:
+            self.is_loaded, self.num_threads = True, said["loaded"]
+        elif "refused" in said:
+            self._num_silent = 0
+            refused = self._wanted.get(said["refused"])
+            if refused is not None and not refused.done():
+                refused.set_exception(OSError("the system starts no process"))
+        elif "taken" in said:
+            self._num_silent = 0
+            ended = self._alive[said["pid"]] = asyncio.get_running_loop().create_future()
+            taken = Taken(said["pid"], self._fds.popleft(), self._fds.popleft(), ended)
+            wanted = self._wanted.get(said["taken"])
+            if wanted is not None and not wanted.done():
+                wanted.set_result(taken)
+            else:  # nobody waits for it any more
+                os.close(taken.orders)
+                os.close(taken.answers)
+                children.kill_group(taken.pid)
+        else:
+            self._alive.pop(said["ended"]).set_result(said["status"])
+            self._tell({"bury": said["ended"]})
+
+
+_CLOSED_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)

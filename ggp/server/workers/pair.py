@@ -1,0 +1,231 @@
+"""The workers of one match, and the promise that there is a move whatever happens to them.
+
+A match has two workers that follow the same history in processes of their own. The *thinker*
+plays as the player spec says, on the fastest machine that can be built. The *understudy* has a
+Prolog machine, which is there in a moment, and looks for a legal move only. The move that is
+sent is the thinker's decision, its best so far when time is up, or else the understudy's.
+
+Workers that are lost are replaced: see `slot`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ggp.players import Decision
+from ggp.protocol.messages import NIL
+from ggp.protocol.questions import Ask
+from ggp.protocol.turns import History
+from ggp.server.latency import StopTimes
+from ggp.server.records.match_log import MatchLog
+from ggp.server.workers.orders import MoveReport, Setup
+from ggp.server.workers.pool import WorkerPool
+from ggp.server.workers.slot import SIMPLE_PLAYER, WorkerSlot
+
+THINKER, UNDERSTUDY = "thinker", "understudy"
+
+GRACE_S = 0.75
+"""How long after its clock a server still takes a move: those in the field wait for a second."""
+
+BACK_S = 0.1
+WAY_SHARE = 0.1
+"""Workers are told to stop this long before the server answers, at most this share of the time;
+less long where they have stopped soon after they were told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A move to send.
+
+    Attributes:
+        move: canonical KIF.
+        source: whose it is: `thinker`, `understudy`, `last resort`.
+        final: false if it is the best so far because time was up.
+        decision: what came with it, None for a last resort.
+        reading: which reading of the history it fits, and none before it: 0 for the history of
+            the question, then its doubts; None where nobody found out.
+    """
+
+    move: str
+    source: str
+    final: bool
+    decision: Decision | None
+    reading: int | None = None
+
+
+class WorkerPair:
+    """The workers of one match.
+
+    Args:
+        pool: where processes come from.
+        setup: the match, for the thinker.
+        log: told what happens.
+    """
+
+    def __init__(self, pool: WorkerPool, setup: Setup, log: MatchLog) -> None:
+        self._news = asyncio.Event()
+        self._log = log
+        self._thinker = WorkerSlot(THINKER, pool, setup, log, self._news.set)
+        simple = replace(setup, player=SIMPLE_PLAYER, backend="prolog")
+        self._understudy = WorkerSlot(UNDERSTUDY, pool, simple, log, self._news.set, is_last=True)
+        self._number = 0
+        self._asked = 0
+        self._hurried = 0
+        self._turn_taking = asyncio.Lock()
+        self._history: History = ()
+        self._stop_s = 0.0
+        self._stops = StopTimes(BACK_S)
+
+    def start(self, ready_by_s: float) -> None:
+        """Have the workers start, first the one without which there may be no move."""
+        self._understudy.start(ready_by_s)
+        self._thinker.start(ready_by_s)
+
+    def catch_up(self, history: History) -> None:
+        """Have the workers follow a history before there is a question."""
+        self._thinker.catch_up(history)
+        self._understudy.catch_up(history)
+
+    @property
+    def backend(self) -> str | None:
+        """The backend on which the match has begun; None before that."""
+        return self._thinker.backend
+
+    def settle(self, backend: str) -> None:
+        """Have the thinker play on the backend on which the match has begun."""
+        self._thinker.settle(backend)
+
+    async def get_ready(self, question: int, deadline_s: float) -> None:
+        """Start the workers; return when the thinker is ready, or when the time is up."""
+        async with self._turn_taking:
+            self._asked = question
+            self.start(deadline_s)
+            while not self._is_ready() and await self._wait(deadline_s):
+                pass
+
+    async def choose(self, ask: Ask, clock_end_s: float) -> Choice:
+        """A move, at the deadline of the question or before it.
+
+        Where no situation agrees with the history, its other readings are tried, while there
+        is time. Where no move is known at the deadline, the first that is found later is the
+        answer: any other would be illegal for certain.
+
+        Args:
+            clock_end_s: when the server's clock runs out.
+        """
+        async with self._turn_taking:
+            self._asked, self._history = ask.number, ask.history
+            readings = (ask.history, *ask.doubts)
+            number = 0
+            self._think(readings[0], ask.deadline_s)
+            while (choice := self._decided(is_last=number == len(readings) - 1)) is None:
+                if self._is_lost() and number < len(readings) - 1:
+                    number += 1
+                    self._log.write("note", text="nothing agrees with what was told: read anew")
+                    self._think(readings[number], ask.deadline_s)
+                elif not await self._wait(ask.deadline_s):
+                    break
+            while not self._knows_a_move() and await self._wait(clock_end_s + GRACE_S):
+                pass
+            choice = choice or self._best_so_far()
+            self._learn(choice)
+            self._thinker.rest()
+            self._understudy.rest()
+            is_sound = choice.decision is not None and choice.decision.is_sound
+            return replace(choice, reading=number) if is_sound else choice
+
+    def hurry(self, question: int) -> None:
+        """Have a question answered at once: nobody waits for a better answer."""
+        self._hurried = max(self._hurried, question)
+        self._news.set()
+
+    async def close(self) -> None:
+        """End both workers."""
+        await asyncio.gather(self._thinker.close(), self._understudy.close())
+
+    def _is_ready(self) -> bool:
+        if self._thinker.failed:
+            return self._understudy.warm or self._understudy.failed
+        return self._thinker.warm
+
+    def _is_lost(self) -> bool:
+        """Whether no situation is known that agrees with the history.
+
+        The understudy searches less, so it counts only where the thinker is not there.
+        """
+        return self._thinker.lost if self._thinker.built else self._understudy.lost
+
+    def _think(self, history: History, deadline_s: float) -> None:
+        self._number += 1
+        left_s = deadline_s - time.monotonic()
+        self._stop_s = deadline_s - min(self._stops.early_s, WAY_SHARE * max(left_s, 0.0))
+        self._thinker.think(self._number, history, self._stop_s)
+        self._understudy.think(self._number, history, self._stop_s)
+
+    def _learn(self, choice: Choice) -> None:
+        """See how soon the thinker stopped, where it used its time up."""
+        now_s = time.monotonic()
+        if choice.source == THINKER and now_s >= self._stop_s:
+            late_s = now_s - self._stop_s
+            self._stops.stopped(late_s if choice.final else max(late_s, BACK_S))
+
+    async def _wait(self, deadline_s: float) -> bool:
+        """Wait for news; false if the time is up."""
+        left_s = deadline_s - time.monotonic()
+        if left_s <= 0 or self._hurried >= self._asked:
+            return False
+        try:
+            await asyncio.wait_for(self._news.wait(), left_s)
+        except TimeoutError:
+            return False
+        self._news.clear()
+        return self._hurried < self._asked
+
+    def _decided(self, *, is_last: bool) -> Choice | None:
+        """A move that will not be bettered by waiting, or by another reading if there is one."""
+        thinker = self._thinker.report
+        if thinker is not None and thinker.final and thinker.decision.is_sound:
+            return _choice(THINKER, thinker)
+        is_through = self._thinker.idle and self._understudy.idle
+        if is_through and (is_last or not self._is_lost()):
+            return self._best_so_far()
+        return None
+
+    def _knows_a_move(self) -> bool:
+        if self._thinker.idle and self._understudy.idle:
+            return True  # or never will
+        return self._thinker.report is not None or self._understudy.report is not None
+
+    def _best_so_far(self) -> Choice:
+        reports = ((THINKER, self._thinker.report), (UNDERSTUDY, self._understudy.report))
+        known = [(source, report) for source, report in reports if report is not None]
+        for sound in (True, False):
+            for source, report in known:
+                if report.decision.is_sound is sound:
+                    return _choice(source, report)
+        moves = [turn.move or turn.submitted for turn in self._history]
+        return Choice(last_resort(moves), "last resort", False, None)
+
+
+def last_resort(moves: Sequence[str | None]) -> str:
+    """The likeliest move where nobody knows a legal one: one of ours, or `nil` if there is none.
+
+    Where roles take turns, every second of our moves is a `noop`, so that the move before last
+    is likelier than the last.
+
+    Args:
+        moves: ours so far, canonical KIF; None where not known.
+    """
+    # The latest four, the latest first.
+    one, two, three, four = (None, None, None, None, *moves)[:-5:-1]
+    may_alternate = four is None or two == four or one == three
+    if two is not None and one != two and may_alternate:
+        return two
+    return one or next((move for move in reversed(moves) if move is not None), NIL)
+
+
+def _choice(source: str, report: MoveReport) -> Choice:
+    return Choice(report.decision.move, source, report.final, report.decision)

@@ -1,0 +1,370 @@
+"""The process that workers are forked from: it has loaded what they need, and has played nothing.
+
+To start Python, numpy, Prolog and kernels takes a second of a processor; to fork a process that
+has them takes some milliseconds, and both share the memory. So this one loads them once, has one
+thread only, and never hears of a stranger's rules: what it forks is as good as new. Some of its
+children are kept ready, with their rights given up already. It outlives the server, so that a
+server that takes the place of one that died finds them.
+
+    owner     --(control: a channel for each server)-->  template
+    server    --(channel: take, bury)----------------->  template  --fork-->  workers
+    server    <-(channel: loaded, taken + pipes, ended)  template
+
+Workers of a server that is gone are killed, and all die with this process. A worker that ended is
+waited for only when its server knows: until then its number is not another's. What is said on
+channels are lines of JSON; the two ends of pipes that belong to `taken` come with that line.
+
+It loads in steps. After the first there can be workers that look for a legal move with Prolog.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import selectors
+import signal
+import socket
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import NoReturn
+
+from ggp import children
+from ggp.errors import BackendUnavailableError
+
+REFILL_S = 0.3
+"""Processes are kept ready again so long after one was taken: those of a match come first."""
+
+LIFE_S = 5.0
+"""Another takes the place of one that died while it was ready, but no sooner after its start: a
+cause may last."""
+
+_SEND_S = 5.0
+_STOPPED = "Tt"
+
+
+@dataclass(eq=False, slots=True)
+class _Born:
+    """A worker: its number, and our ends of its pipes until they are given away."""
+
+    pid: int
+    orders: int
+    answers: int
+    started_s: float
+    ended: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class _Client:
+    """A server: what it has sent of a line, the workers it took, and what it waits for."""
+
+    channel: socket.socket
+    rest: bytes = b""
+    taken: dict[int, _Born] = field(default_factory=dict)
+    wanted: deque[tuple[int, bool]] = field(default_factory=deque)
+
+
+def main(control: str, memory: str, spares: str, player: str, backend: str) -> None:
+    """Be the template until the control channel ends.
+
+    Args:
+        control: file descriptor of it.
+        memory: bytes that each worker may use; 0 to have them give up no right.
+        spares: workers that are kept ready.
+        player: a spec; what such players import is loaded.
+        backend: of their machines.
+    """
+    template = _Template(socket.socket(fileno=int(control)), int(memory), int(spares))
+    template.run(_steps(player, backend))
+
+
+def _steps(player: str, backend: str) -> list[Callable[[], bool]]:
+    """What is loaded, in this order; each says whether there may be light workers then."""
+
+    def load_modules() -> bool:
+        for name in import_module("ggp.server.workers.kernels").modules_of(player, backend):
+            with contextlib.suppress(ImportError):
+                import_module(name)
+        return _has_prolog()
+
+    return [_load_prolog, _load_machine, load_modules, _load_kernels]
+
+
+def _load_prolog() -> bool:
+    import_module("ggp.gdl").parse("(role nobody)", "a first try")  # which builds the grammar
+    return _has_prolog()
+
+
+def _has_prolog() -> bool:
+    """Whether SWI-Prolog is there; it is started the first time."""
+    found: bool = import_module("ggp.server.workers.worker_main").start_prolog()
+    return found
+
+
+def _load_machine() -> bool:
+    import_module("ggp.machine.propnet.play.propnet_machine")
+    import_module("ggp.machine.propnet.build.circuits")
+    return _has_prolog()
+
+
+def _load_kernels() -> bool:
+    jit = import_module("ggp.machine.compiling.jit")
+    with contextlib.suppress(BackendUnavailableError):
+        jit.prepare()
+        jit.load_cached()
+    return True
+
+
+class _Template:
+    """What the process knows.
+
+    Args:
+        control: brings channels of servers; its end ends the process.
+        memory_bytes: see `main`.
+        num_spares: see `main`.
+    """
+
+    def __init__(self, control: socket.socket, memory_bytes: int, num_spares: int) -> None:
+        self._control, self._memory_bytes, self._num_spares = control, memory_bytes, num_spares
+        self._clients: dict[int, _Client] = {}
+        self._spares: deque[_Born] = deque()
+        self._dying: list[_Born] = []
+        self._is_light = self._is_loaded = False
+        self._refill_at_s = 0.0
+        self._selector = selectors.DefaultSelector()
+        self._woken, self._waking = socket.socketpair()
+        for each in (self._woken, self._waking):
+            each.setblocking(False)
+
+    def run(self, steps: list[Callable[[], bool]]) -> NoReturn:
+        """Load, then serve; ends with the process."""
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self._waking.fileno(), warn_on_full_buffer=False)
+        self._selector.register(self._control, selectors.EVENT_READ)
+        self._selector.register(self._woken, selectors.EVENT_READ)
+        for step in steps:
+            self._is_light = step()
+            while self._turn(0.0):
+                pass
+        gc.collect()
+        gc.freeze()  # what children share is not looked through, which would copy it
+        self._is_loaded = True
+        for client in self._clients.values():
+            self._say_loaded(client)
+        self._turn(0.0)  # whoever waited for that
+        while True:
+            self._turn(self._patience_s())
+
+    # ---------------------------------------------------------------- what comes
+
+    def _turn(self, timeout_s: float | None) -> bool:
+        """Wait for news and deal with them; whether there were any."""
+        events = self._selector.select(timeout_s)
+        for key, _ in events:
+            if key.fileobj is self._control:
+                self._welcome()
+            elif key.fileobj is self._woken:
+                with contextlib.suppress(BlockingIOError):
+                    self._woken.recv(1 << 10)
+            else:
+                self._hear(self._clients[key.fd])
+        self._look_after()
+        for client in list(self._clients.values()):
+            for number, light in list(client.wanted):
+                if self._is_loaded or (light and self._is_light):
+                    client.wanted.remove((number, light))
+                    self._give(client, number)
+        if self._is_loaded and not events and self._wants_spare():
+            self._keep_another()
+        return bool(events)
+
+    def _keep_another(self) -> None:
+        """Fork a worker that is ready; where the system gives none now, later."""
+        try:
+            self._spares.append(self._fork())
+        except OSError:
+            self._refill_at_s = time.monotonic() + LIFE_S
+
+    def _wants_spare(self) -> bool:
+        return len(self._spares) < self._num_spares and time.monotonic() >= self._refill_at_s
+
+    def _patience_s(self) -> float | None:
+        if len(self._spares) >= self._num_spares:
+            return None
+        return max(0.0, self._refill_at_s - time.monotonic())
+
+    def _welcome(self) -> None:
+        """Take a channel of another server."""
+        data, fds, _, _ = socket.recv_fds(self._control, 1, 1)
+        if not data:
+            self._end()
+        for fd in fds:
+            client = _Client(socket.socket(fileno=fd))
+            client.channel.settimeout(_SEND_S)
+            os.set_inheritable(fd, False)
+            self._clients[fd] = client
+            self._selector.register(fd, selectors.EVENT_READ)
+            if self._is_loaded:
+                self._say_loaded(client)
+
+    def _hear(self, client: _Client) -> None:
+        try:
+            data = client.channel.recv(1 << 16)
+        except OSError:
+            data = b""
+        if not data:
+            self._part(client)
+            return
+        *lines, client.rest = (client.rest + data).split(b"\n")
+        for line in lines:
+            said = json.loads(line)
+            if "take" in said:
+                client.wanted.append((int(said["take"]), bool(said["light"])))
+            else:
+                self._bury(client.taken.pop(int(said["bury"])))
+
+    def _part(self, client: _Client) -> None:
+        """A server is gone: nobody else can use its workers."""
+        self._selector.unregister(client.channel.fileno())
+        del self._clients[client.channel.fileno()]
+        client.channel.close()
+        for born in client.taken.values():
+            children.kill_group(born.pid)
+            self._dying.append(born)
+
+    def _say_loaded(self, client: _Client) -> None:
+        """That all is loaded, and how many threads there are: one, or workers would lack others."""
+        self._say(client, {"loaded": len(os.listdir(_TASKS)) if _TASKS else 1})
+
+    def _say(self, client: _Client, said: dict[str, int], *fds: int) -> None:
+        line = json.dumps(said).encode() + b"\n"
+        with contextlib.suppress(OSError):  # that it is gone is heard in a moment
+            if fds:
+                socket.send_fds(client.channel, [line], fds)
+            else:
+                client.channel.sendall(line)
+
+    # ---------------------------------------------------------------- workers
+
+    def _give(self, client: _Client, number: int) -> None:
+        """A worker for a server: one that is ready if there is one, else a new one."""
+        born = None
+        while born is None and self._spares:
+            born = self._spares.popleft()
+            if children.state_and_cpu(born.pid)[0] in _STOPPED_OR_DEAD:
+                self._kill(born)
+                born = None
+        if born is None:
+            try:
+                born = self._fork()
+            except OSError:  # the workers there are must not die of it
+                self._say(client, {"refused": number})
+                return
+        client.taken[born.pid] = born
+        self._say(client, {"taken": number, "pid": born.pid}, born.orders, born.answers)
+        _close(born)
+        self._refill_at_s = time.monotonic() + REFILL_S
+
+    def _look_after(self) -> None:
+        """Tell servers which of their workers ended; bury others."""
+        for client in self._clients.values():
+            for born in client.taken.values():
+                if not born.ended and (status := _status(born.pid)) is not None:
+                    born.ended = True
+                    self._say(client, {"ended": born.pid, "status": status})
+        self._dying = [born for born in self._dying if not _bury_if_dead(born)]
+        for born in [each for each in self._spares if _status(each.pid) is not None]:
+            self._spares.remove(born)
+            self._kill(born)
+            self._refill_at_s = max(self._refill_at_s, born.started_s + LIFE_S)
+
+    def _kill(self, born: _Born) -> None:
+        """End one that nobody has taken."""
+        children.kill_group(born.pid)
+        _close(born)
+        self._dying.append(born)
+
+    def _bury(self, born: _Born) -> None:
+        children.kill_group(born.pid)  # what it has started; its number is its own until now
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(born.pid, 0)
+
+    def _fork(self) -> _Born:
+        engine = import_module("ggp.machine.prolog.engine")
+        engine.stop_threads()
+        pipes: list[int] = []
+        parent = os.getpid()
+        try:
+            pipes += os.pipe()
+            pipes += os.pipe()
+            pid = os.fork()
+        except OSError:
+            for fd in pipes:
+                os.close(fd)
+            raise
+        orders_in, orders_out, answers_in, answers_out = pipes
+        if pid == 0:
+            self._become_worker(parent, orders_in, answers_out, (orders_out, answers_in))
+        os.close(orders_in)
+        os.close(answers_out)
+        return _Born(pid, orders_out, answers_in, time.monotonic())
+
+    def _become_worker(
+        self, parent: int, orders: int, answers: int, others: tuple[int, int]
+    ) -> NoReturn:
+        """What a new process does: it keeps nothing of this one but what is loaded."""
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            os.setsid()
+            self._selector.close()
+            for channel in (self._control, self._woken, self._waking):
+                channel.close()
+            for client in self._clients.values():
+                client.channel.close()
+            for born in self._spares:
+                _close(born)
+            for fd in others:
+                os.close(fd)
+            os.dup2(orders, 0)
+            os.dup2(answers, 1)
+            os.close(orders)
+            os.close(answers)
+            import_module("ggp.server.workers.worker_main").serve(parent, self._memory_bytes)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(1)
+
+    def _end(self) -> NoReturn:
+        for client in list(self._clients.values()):
+            self._part(client)
+        for born in [*self._spares, *self._dying]:
+            children.kill_group(born.pid)
+        os._exit(0)
+
+
+_TASKS = "/proc/self/task" if os.path.isdir("/proc/self/task") else ""
+_STOPPED_OR_DEAD = tuple(f"{_STOPPED}ZX")
+
+
+def _close(born: _Born) -> None:
+    for fd in (born.orders, born.answers):
+        os.close(fd)
+
+
+def _status(pid: int) -> int | None:
+    """How a child ended, which stays a zombie: an exit status, or a signal as a negative number."""
+    found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if found is None:
+        return None
+    return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+
+
+def _bury_if_dead(born: _Born) -> bool:
+    return os.waitpid(born.pid, os.WNOHANG)[0] != 0

@@ -1,0 +1,156 @@
+"""The process that a match thinks in: orders on standard input, answers on standard output.
+
+It is forked from `template`, which has loaded what takes long to load. It gives up its rights
+before it hears of any rules, it has one match in its life, and whatever happens to it, the server
+has another one. It ends with its parent, and when its input ends.
+
+One thread reads orders as they come, and says at once that the process is there; the main thread
+obeys them. So a newer order can break an older one off, and a search that takes long is told from
+a process that hangs.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, NoReturn
+
+# What takes long to import is imported before there is a match.
+import ggp.machine.prolog.prolog_machine  # noqa: F401
+from ggp.children import die_with, own_answers
+from ggp.errors import BackendUnavailableError
+from ggp.machine.prolog.engine import engine, prolog_folders
+from ggp.machine.propnet.build.cache import STRANGERS, user_cache
+from ggp.server.confinement.sandbox import restrict
+from ggp.server.workers import orders
+from ggp.server.workers.lines import read_order, to_line
+from ggp.server.workers.orders import Answer, Setup, Think
+from ggp.server.workers.worker_match import WorkerMatch, one_line
+
+_MOST_SAID = 500
+
+_log = logging.getLogger(__name__)
+
+
+def serve(parent: int, memory_bytes: int) -> NoReturn:
+    """Be a worker until the input ends, in a process that `template` has just forked.
+
+    Args:
+        parent: the process it was forked from.
+        memory_bytes: that may be used; 0 to give up no right.
+    """
+    die_with(parent)
+    rights: tuple[str, ...] = ()
+    if memory_bytes:
+        rights = restrict(memory_bytes, [*_writable()], prolog_folders())
+        die_with(parent)  # once more: a change of credentials has undone it
+    status = orders.EXIT_CRASHED
+    try:
+        _Worker(os.fdopen(0, "rb"), own_answers()).run(rights)
+    except MemoryError:
+        status = orders.EXIT_OUT_OF_MEMORY
+    except BaseException as error:
+        _log.error("%s: %s", type(error).__name__, error)
+        traceback.print_exc()
+    os._exit(status)
+
+
+def start_prolog() -> bool:
+    """Start SWI-Prolog, which takes a while; whether it is installed."""
+    try:
+        engine()
+    except BackendUnavailableError as error:
+        _log.info("%s", error)
+        return False
+    return True
+
+
+def _writable() -> Iterator[Path]:
+    """Folders that a worker may write: for circuits that nobody else believes."""
+    known = user_cache().folder
+    if known is not None:
+        folder = known / STRANGERS
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            yield folder
+
+
+class _Worker:
+    """One match in this process.
+
+    Args:
+        orders: where they come from.
+        answers: where they go.
+    """
+
+    def __init__(self, orders: BinaryIO, answers: BinaryIO) -> None:
+        self._input, self._answers = orders, answers
+        self._lock = threading.Lock()
+        self._orders: queue.SimpleQueue[Setup | Think] = queue.SimpleQueue()
+        self._match = WorkerMatch(self.send, lambda: not self._orders.empty())
+
+    def run(self, rights: tuple[str, ...]) -> NoReturn:
+        """Obey; ends with the process."""
+        _tell_logs(self)
+        start_prolog()
+        self.send(orders.Up(rights))
+        threading.Thread(target=self._read, name="ggp-orders", daemon=True).start()
+        while True:
+            order = self._orders.get()
+            if isinstance(order, Setup):
+                self._match.build(order)
+            else:
+                self._match.take_note(order)
+                if self._orders.empty():  # else there is a newer one
+                    self._match.think(order)
+                    self._match.ponder()
+
+    def send(self, answer: Answer) -> None:
+        """Tell the server; from any thread."""
+        line = to_line(answer)
+        with self._lock:
+            try:
+                self._answers.write(line)
+                self._answers.flush()
+            except (OSError, ValueError):
+                os._exit(orders.EXIT_ENDED)  # nobody listens
+
+    def _read(self) -> None:
+        """Collect orders as they come."""
+        try:
+            for line in self._input:
+                order = read_order(line)
+                if isinstance(order, orders.AreYouThere):
+                    self.send(orders.Here())
+                else:
+                    self._orders.put(order)
+        except MemoryError:
+            os._exit(orders.EXIT_OUT_OF_MEMORY)
+        finally:
+            os._exit(orders.EXIT_ENDED)
+
+
+class _Teller(logging.Handler):
+    """Sends what our loggers say to the server, up to a number of lines."""
+
+    def __init__(self, worker: _Worker) -> None:
+        super().__init__()
+        self._worker = worker
+        self._left = _MOST_SAID
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._left -= 1
+        if self._left >= 0:
+            self._worker.send(orders.Said(record.levelname.lower(), one_line(record.getMessage())))
+
+
+def _tell_logs(worker: _Worker) -> None:
+    logger = logging.getLogger("ggp")
+    logger.handlers = [_Teller(worker)]
+    logger.propagate = False

@@ -1,0 +1,374 @@
+"""One match in a worker process: rules become a machine and a player, turns a move.
+
+The only place of the server where rules are compiled and players think. A player may be anybody's
+code, and a mistake in it costs no match: what it raises is told, another decides in its place,
+and the next order finds a new player, which is told all turns from the beginning.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ggp.errors import BackendUnavailableError, GGPError, MachineError, PlayerError
+from ggp.gdl import parse
+from ggp.gdl.normalize import normalize
+from ggp.gdl.program import Program
+from ggp.gdl.telling import PLAIN, never_tells, told_by
+from ggp.machine import Limits, Machine, build_machine, role_index
+from ggp.machine.abilities import Prover
+from ggp.machine.build import build_by_the_first_clock, tell_moves
+from ggp.machine.propnet.build.ground_rules.forecast import Forecast
+from ggp.players import Decision, Player, make_player, parse_spec
+from ggp.players.follower import Follower
+from ggp.players.guesser import Guesser
+from ggp.players.player import Believing, Pondering
+from ggp.players.random_legal import RandomLegal
+from ggp.protocol.turns import PathTurn
+from ggp.search.anytime import Deadline
+from ggp.server.workers import orders
+from ggp.server.workers.orders import Answer, Setup, Think
+
+BETWEEN_REPORTS_S = 0.05
+"""Reports of the same move come no faster than this."""
+
+PONDER_S = 10.0
+"""For so long a player may compute after each answer, while nobody waits for it."""
+
+OVERRUN_S = 0.3
+"""Processor time beyond that of an order after which finding out takes too long in this game: a
+guess could not be told in time while it goes on."""
+
+_FAR_AHEAD_S = 1e15
+"""What the clock shows to a search that is to be broken off; finite, so that sums stay numbers."""
+
+_STAND_IN = "random"
+"""The player that looks for a legal move where ours failed."""
+
+_LONGEST_SAID = 500
+
+_log = logging.getLogger(__name__)
+
+
+class WorkerMatch:
+    """The match of a worker.
+
+    Args:
+        send: tells the server.
+        is_interrupted: whether there is a newer order, so that a search must end.
+    """
+
+    def __init__(self, send: Callable[[Answer], None], is_interrupted: Callable[[], bool]) -> None:
+        self._send, self._is_interrupted = send, is_interrupted
+        self._setup: Setup | None = None
+        self._program: Program | None = None
+        self._machine: Machine | None = None
+        self._player: Player | None = None
+        self._before: Believing | None = None  # the player that was told another history
+        self._is_told_moves = False
+        self._other_machine: Machine | None = None  # for the other reading of what is told
+        self._turns: list[PathTurn] = []
+        self._followed = 0  # turns that the player knows
+        self._guesser: Guesser | None = None
+        self._guessed = 0  # turns that it knows
+        self._only_guesses = False
+        self._number = -1
+        self._last_report: tuple[str, float] = ("", 0.0)
+        self._best: Decision | None = None  # of what the player reported for this order
+
+    def build(self, setup: Setup) -> None:
+        """Build the machine and the player; answers `MachineBuilt` or `Failed`."""
+        started_s = time.monotonic()
+        try:
+            self._program = program = _program(setup.rules)
+            self._machine = machine = self._build(program, setup)
+            self._setup, self._is_told_moves = setup, told_by(program) is not None
+            self._player = self._first_player(setup, machine)
+        except GGPError as error:
+            self._send(orders.Failed(one_line(str(error))))
+            return
+        self._send(
+            orders.MachineBuilt(machine.backend, machine.roles, time.monotonic() - started_s)
+        )
+
+    def _build(self, program: Program, setup: Setup) -> Machine:
+        """A machine on the backend that is wanted, on the other one if Prolog is not installed.
+
+        If any will do, one is ready when the first clock asks for a move.
+        """
+        limits = _limits(setup)
+        if setup.backend == "auto" and not setup.settled:
+
+            def foreseen(expected: Forecast) -> None:
+                text = one_line(expected.summary(program, limits))
+                self._send(orders.Foreseen(expected.verdict(limits) == "no", text))
+
+            return build_by_the_first_clock(program, limits, self._is_interrupted, foreseen)
+        try:
+            return build_machine(program, setup.backend, limits, ready=True)
+        except BackendUnavailableError:
+            if setup.backend != "prolog":
+                raise
+            return build_machine(program, "propnet", limits, ready=True)
+
+    def take_note(self, order: Think) -> None:
+        """Remember the turns of an order; the player hears of them when it is to think."""
+        self._turns[order.keep :] = order.turns
+        if order.keep < self._followed:
+            self._before = self._player if isinstance(self._player, Believing) else None
+            self._player, self._followed = None, 0
+        if order.keep < self._guessed:
+            self._guesser, self._guessed = None, 0
+
+    def think(self, order: Think) -> None:
+        """Find a move; answers with reports, the last of them final, or `GaveUp`."""
+        if self._machine is None or self._setup is None:
+            self._send(orders.GaveUp(order.number, "there is no machine for the rules"))
+            return
+        self._number, self._last_report, self._best = order.number, ("", 0.0), None
+        deadline = Deadline(order.deadline_s, self._clock)
+        self._heed_moves(self._setup)
+        used_s, until_s = time.process_time(), max(order.deadline_s - time.monotonic(), 0.0)
+        guess = self._guess(deadline)
+        if guess is not None and self._only_guesses:
+            self._send(orders.MoveReport(order.number, True, guess))
+            return
+        try:
+            self._player = self._player or self._new_player(self._setup, self._machine)
+            self._follow(self._setup, deadline)
+            decision = self._player.choose(deadline)
+        except PlayerError as error:
+            self._decide_without(order, error, deadline)
+            return
+        except GGPError as error:
+            if guess is None:
+                self._send(orders.GaveUp(order.number, one_line(str(error))))
+                return
+            _log.warning("only guesses from now on: %s", one_line(str(error)))
+            self._only_guesses, decision = True, guess
+        except MemoryError:
+            raise
+        except Exception as error:
+            self._decide_without(order, error, deadline)
+            return
+        if guess is not None and time.process_time() - used_s > until_s + OVERRUN_S:
+            _log.warning("only guesses from now on: finding out cannot be broken off in time")
+            self._only_guesses = True
+        self._send(orders.MoveReport(order.number, True, decision))
+
+    def _decide_without(self, order: Think, error: Exception, deadline: Deadline) -> None:
+        """Answer an order at which the player failed."""
+        found = self._stand_in(error, deadline)
+        if found is None:
+            self._send(orders.GaveUp(order.number, _failure(error)))
+        else:
+            self._send(orders.MoveReport(order.number, True, found))
+
+    def _heed_moves(self, setup: Setup) -> None:
+        """Change to a machine that tells joint moves if the server does, though the rules do not,
+        and back if that reading of its messages was wrong.
+
+        Servers of plain GDL may know `random`, so that they play games of chance, but not `sees`.
+        """
+        program, machine = self._program, self._machine
+        if program is None or machine is None or not never_tells(program) or told_by(program):
+            return
+        is_told = any(tells_moves(turn, program.roles) for turn in self._turns)
+        if is_told == self._is_told_moves:
+            return
+        if self._other_machine is None:
+            _log.info("the server tells joint moves, as in plain GDL")
+            try:
+                self._other_machine = tell_moves(machine, program, _limits(setup))
+            except GGPError as error:
+                _log.warning("joint moves are told, and cannot be used: %s", one_line(str(error)))
+                return
+        self._machine, self._other_machine = self._other_machine, machine
+        self._is_told_moves, self._player, self._followed = is_told, None, 0
+        self._before = None
+        self._guesser, self._guessed = None, 0
+
+    def _guess(self, deadline: Deadline) -> Decision | None:
+        """What is probably legal, told at once: finding out for certain may take too long.
+
+        Only of a player that looks for a legal move and no more, and is not told the joint moves.
+        """
+        machine, setup = self._machine, self._setup
+        if machine is None or setup is None or self._is_told_moves:
+            return None
+        if not isinstance(machine, Prover) or parse_spec(setup.player).player is not RandomLegal:
+            return None
+        try:
+            if self._guesser is None:
+                rng = np.random.default_rng(setup.seed)
+                self._guesser = Guesser(machine, role_index(machine, setup.role), rng)
+            for turn in self._turns[self._guessed :]:
+                self._guessed += 1
+                self._guesser.observe(turn.move, turn.percepts, deadline=deadline)
+            guess = self._guesser.choose(deadline)
+        except GGPError as error:
+            _log.info("no move can be guessed: %s", error)
+            return None
+        self._report(guess)
+        return guess
+
+    def ponder(self) -> None:
+        """Let the player use the time until the next order; nothing is answered."""
+        if self._only_guesses or not isinstance(self._player, Pondering):
+            return
+        try:
+            self._player.ponder(Deadline(time.monotonic() + PONDER_S, self._clock))
+        except MemoryError:
+            raise
+        except Exception as error:
+            _log.error("the player raised %s while it pondered", _named(error))
+            traceback.print_exception(error)
+            self._player, self._before, self._followed = None, None, 0
+
+    def _first_player(self, setup: Setup, machine: Machine) -> Player | None:
+        """A player; None if making it raised, which is tried again when it is asked."""
+        try:
+            return self._new_player(setup, machine)
+        except PlayerError as error:
+            _log.error("%s", error)
+            return None
+        except (GGPError, MemoryError):
+            raise
+        except Exception as error:
+            _log.error("making the player raised %s", _named(error))
+            return None
+
+    def _new_player(self, setup: Setup, machine: Machine, *, follow: bool = True) -> Player:
+        """A player for the match, at its beginning.
+
+        Args:
+            follow: whether what the server tells may be taken for the whole joint move.
+        """
+        spec, role = parse_spec(setup.player), role_index(machine, setup.role)
+        rng = np.random.default_rng(setup.seed)
+        if follow and self._is_told_moves and spec.player is RandomLegal:
+            return Follower(machine, role, rng)
+        before, self._before = self._before, None
+        return make_player(
+            *(spec, machine, role, rng),
+            report=self._report,
+            program=self._program,
+            belief=None if before is None else before.belief,
+        )
+
+    def _stand_in(self, error: Exception, deadline: Deadline) -> Decision | None:
+        """What is decided where the player failed: its best so far, else any legal move.
+
+        At the next order there is a new player from the beginning: what state this one is in
+        nobody knows.
+
+        Returns:
+            None if there is no such decision either.
+        """
+        _log.error("%s", _failure(error))
+        traceback.print_exception(error)
+        assert self._setup is not None
+        assert self._machine is not None
+        decision = self._best
+        if decision is None:
+            try:
+                simple = replace(self._setup, player=_STAND_IN)
+                self._player, self._followed = self._new_player(simple, self._machine), 0
+                self._follow(simple, deadline)
+                decision = self._player.choose(deadline)
+            except MemoryError:
+                raise
+            except Exception as another:
+                _log.error("the one that stands in for it raised %s", _named(another))
+        self._player, self._before, self._followed = None, None, 0
+        if decision is None:
+            return None
+        return replace(decision, fault=_failure(error))
+
+    def _follow(self, setup: Setup, deadline: Deadline) -> None:
+        """Tell the player, which was made by this setup, the turns it does not know."""
+        while self._followed < len(self._turns):
+            turn = self._turns[self._followed]
+            try:
+                self._observe(turn, deadline)
+                self._followed += 1
+            except MachineError as error:
+                if not isinstance(self._player, Follower):
+                    raise
+                _log.info("a belief is needed: %s", error)
+                assert self._machine is not None
+                self._player = self._new_player(setup, self._machine, follow=False)
+                self._followed = 0
+
+    def _observe(self, turn: PathTurn, deadline: Deadline) -> None:
+        assert self._player is not None
+        self._player.observe(
+            turn.move,
+            turn.percepts,
+            submitted=turn.submitted,
+            in_time=turn.in_time,
+            deadline=deadline,
+        )
+
+    def _clock(self) -> float:
+        """The time; far ahead as soon as there is a newer order, so that a search ends."""
+        return _FAR_AHEAD_S if self._is_interrupted() else time.monotonic()
+
+    def _report(self, decision: Decision) -> None:
+        """Tell the best move so far, unless it was told a moment ago."""
+        self._best = decision
+        move, at_s = self._last_report
+        now_s = time.monotonic()
+        if decision.move != move or now_s - at_s >= BETWEEN_REPORTS_S:
+            self._last_report = decision.move, now_s
+            self._send(orders.MoveReport(self._number, False, decision))
+
+
+def _program(rules: str) -> Program:
+    """What can be played of the rules: one that is no good must not cost the match."""
+    program = normalize(parse(rules, "the rules", lenient=True), lenient=True)
+    if program.diagnostics:
+        shown = "; ".join(f"{d.message} [{d.rule}]" for d in program.diagnostics)
+        _log.warning("%d warnings about the rules: %s", len(program.diagnostics), one_line(shown))
+    return program
+
+
+def _limits(setup: Setup) -> Limits:
+    """What the reasoners may take of the memory and the time of a worker."""
+    return Limits(
+        stack_bytes=min(Limits().stack_bytes, setup.memory_bytes // 4),
+        table_bytes=min(Limits().table_bytes, setup.memory_bytes // 8),
+        grounding_seconds=setup.grounding_s,
+        grounding_wait_seconds=setup.grounding_s,
+        grounding_bytes=min(Limits().grounding_bytes, setup.memory_bytes),
+        threads=setup.threads,
+    )
+
+
+def _failure(error: Exception) -> str:
+    """What a player did wrong that raised, or that making raised."""
+    if isinstance(error, PlayerError):
+        return one_line(str(error))
+    return f"the player raised {_named(error)}"
+
+
+def _named(error: Exception) -> str:
+    return one_line(f"{type(error).__name__}: {error}")
+
+
+def tells_moves(turn: PathTurn, roles: Sequence[str]) -> bool:
+    """Whether the percepts of a turn are a joint move, as in plain GDL."""
+    percepts = turn.percepts or ()
+    return len(percepts) == len(roles) and all(
+        any(percept.startswith(f"({PLAIN} {role} ") for percept in percepts) for role in roles
+    )
+
+
+def one_line(text: str) -> str:
+    """A text without line breaks, not too long for a log."""
+    return " ".join(text.split())[:_LONGEST_SAID]

@@ -1,0 +1,369 @@
+"""The tree of a game from its machine: layer by layer, batched, merged.
+
+A node is a state with the incomplete path of every player. Whatever else happened (what chance did
+and nobody saw) makes no difference any more, so such histories are one node, and their
+probabilities add up. All nodes of a layer are stepped by all joint moves at once:
+
+    split off subgames -> note leaves -> legal moves -> information sets -> step -> merge
+
+Sequences are numbered as in `ggp.solve.trees.tree` only at the end, when the number of subgames is
+known; until then -1 - g is the empty sequence of subgame g, and the others are counted from 0.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from math import lcm
+from typing import NamedTuple
+
+import numpy as np
+
+from ggp.belief.paths import PathTree
+from ggp.errors import SolvingError
+from ggp.machine.arrays import first_seen, joined, offsets_of, take_segments
+from ggp.machine.base import (
+    DEFAULT_MAX_STEPS,
+    FloatArray,
+    IntArray,
+    Machine,
+    Ragged,
+    States,
+    player_roles,
+)
+from ggp.solve.trees.canonical import TextOrder, require_equal_moves, sorted_chance
+from ggp.solve.trees.nodes import Nodes, Stepper, Turn, first_node
+from ggp.solve.trees.subgames import NO_SUBGAME, find_roots
+from ggp.solve.trees.tables import LeafTable, SetTable
+from ggp.solve.trees.tree import GameTree, Layer, Numbers, Stands
+
+MOST_STATES = 1_000_000
+"""Nodes of a tree; it takes a few hundred bytes for each."""
+
+PRUNE_AT = 2_000_000
+"""Paths from which on those that no longer matter are forgotten."""
+
+JOINT_MOVES_PER_STATE = 64
+"""A turn may have that many times more joint moves to follow than the tree may have states."""
+
+LISTED_AT_ONCE = 512
+"""States whose legal moves are listed before it is seen how many there are."""
+
+_MOST_WEIGHT = 1 << 62
+
+Progress = Callable[[int, int], None]
+"""Told the number of turns and of states so far."""
+
+
+def build_tree(
+    machine: Machine,
+    *,
+    split: bool = False,
+    keep_layers: bool = False,
+    keep_stands: bool = False,
+    most_states: int = MOST_STATES,
+    most_turns: int = DEFAULT_MAX_STEPS,
+    until_s: float = math.inf,
+    progress: Progress | None = None,
+) -> GameTree:
+    """The whole tree of a game.
+
+    Args:
+        machine: of the game.
+        split: split off subgames, which makes many trees far smaller. The information sets of a
+            subgame then stand for all histories that lead there.
+        keep_layers: keep how nodes follow from each other. Not together with `split`.
+        keep_stands: keep all paths to where subgames begin, so that a match can be followed.
+        most_states: nodes that the tree may have.
+        most_turns: that the game may have.
+        until_s: when to give up, by the monotonic clock.
+        progress: told how far it is.
+
+    Raises:
+        SolvingError: the tree is larger, or the game may not end, or time is up, or a player has
+            different legal moves after one and the same incomplete path.
+        NoLegalMoveError, ReasonerLimitError, GoalError: as the machine does.
+    """
+    bounds = _Bounds(most_states, most_turns, until_s)
+    builder = _Builder(machine, split, keep_layers, keep_stands, bounds)
+    return builder.build(progress)
+
+
+class _Bounds(NamedTuple):
+    """How large a tree may be, and when it must be there."""
+
+    states: int
+    turns: int
+    until_s: float
+
+
+class _Builder:
+    def __init__(
+        self, machine: Machine, split: bool, keep_layers: bool, keep_stands: bool, bounds: _Bounds
+    ) -> None:
+        if split and keep_layers:
+            raise ValueError("layers are kept of whole trees only")
+        self._machine, self._split, self._bounds = machine, split, bounds
+        self._most = bounds.states
+        self._keep_layers, self._keep_stands = keep_layers, keep_stands
+        self._players = player_roles(machine)
+        self._tree = PathTree(machine)
+        self._order = TextOrder(machine)
+        self._sets = [SetTable() for _ in self._players]
+        self._leaves = LeafTable()
+        self._stepper = Stepper(machine, self._tree, self._players, self._sets)
+        self._layers: list[Layer] = []
+        self._num_states = 0
+        self._prune_at = PRUNE_AT
+        self._turn = 0
+        # Weights of a layer are whole numbers. Those of subgame g are to be divided by
+        # `_totals[g]` and by how much the unit has shrunk since the subgame began.
+        self._unit = 1
+        self._birth_units = [1]
+        self._totals = [1]
+        self._root_turns = [0]
+        self._stands: list[list[Stands]] = [[] for _ in self._players]
+
+    def build(self, progress: Progress | None) -> GameTree:
+        if not self._players:
+            raise SolvingError("nobody plays this game but chance")
+        nodes = first_node(self._machine, self._players)
+        while len(nodes):
+            if self._split and self._turn:
+                nodes = self._pruned(self._split_off(nodes))
+            self._num_states += len(nodes)
+            self._refuse_if_large(self._num_states, self._turn)
+            if self._turn > self._bounds.turns:
+                raise SolvingError(f"the game may not be over after {self._bounds.turns:,} turns")
+            if progress is not None:
+                progress(self._turn, self._num_states)
+            nodes = self._next(nodes)
+            self._turn += 1
+        num_subgames = len(self._totals)
+        return GameTree(
+            self._machine,
+            self._tree,
+            tuple(self._players),
+            tuple(table.finished(num_subgames) for table in self._sets),
+            self._leaves.finished(num_subgames),
+            np.array(self._root_turns),
+            self._num_states,
+            tuple(self._layers),
+            tuple(Stands.joined(each) for each in self._stands),
+        )
+
+    def _refuse_if_large(self, num_states: int, turn: int) -> None:
+        if time.monotonic() > self._bounds.until_s:
+            raise SolvingError(
+                f"time is up before the tree of the game is complete: it has {num_states:,} states "
+                f"after {turn} turns"
+            )
+        if num_states > self._most:
+            raise SolvingError(
+                f"the tree of the game is too large: it has more than {self._most:,} states with "
+                f"the players' incomplete paths after {turn} turns"
+            )
+
+    # ---------------------------------------------------------------- subgames
+
+    def _split_off(self, nodes: Nodes) -> Nodes:
+        """The nodes with those where a subgame begins replaced by its own beginning."""
+        states = self._machine.groups(nodes.states)
+        roots = find_roots(nodes.paths, states, nodes.weights)
+        begins = np.flatnonzero(roots.subgames != NO_SUBGAME)
+        if not len(begins):
+            return nodes
+        before = len(self._totals)
+        self._note_leaves(nodes, begins, roots.subgames[begins] + before)
+        totals = np.zeros(1 + int(roots.owners.max()), dtype=roots.weights.dtype)
+        np.add.at(totals, roots.owners, roots.weights)
+        self._totals += [int(total) for total in totals]
+        self._birth_units += [self._unit] * len(totals)
+        self._root_turns += [self._turn] * len(totals)
+        if self._keep_stands:
+            firsts = np.zeros(len(totals), dtype=np.int64)
+            firsts[roots.owners[::-1]] = roots.nodes[::-1]
+            for player, noted in enumerate(self._stands):
+                paths = nodes.paths[:, player]
+                noted.append(Stands.of(paths[begins], paths[firsts[roots.subgames[begins]]]))
+        others = np.flatnonzero(roots.subgames == NO_SUBGAME)
+        lanes = np.concatenate([others, roots.nodes])
+        owners = np.concatenate([nodes.owners[others], roots.owners + before])
+        fresh = np.repeat(-1 - (roots.owners + before), len(self._players))
+        return Nodes(
+            nodes.states.take(lanes),
+            nodes.paths[lanes],
+            np.concatenate(
+                [nodes.sequences[others], fresh.reshape(len(roots.owners), len(self._players))]
+            ),
+            owners,
+            np.concatenate([nodes.weights[others], roots.weights]),
+        )
+
+    def _pruned(self, nodes: Nodes) -> Nodes:
+        """The nodes with new numbers of paths, if others were forgotten.
+
+        Where subgames are split off, most paths lead to a position that another one led to before.
+        """
+        if len(self._tree) < self._prune_at:
+            return nodes
+        stands = [Stands.joined(each) for each in self._stands]
+        held = np.concatenate(
+            [*(table.paths for table in self._sets), *(part for each in stands for part in each)]
+        )
+        numbers = self._tree.prune(nodes.paths.ravel(), held)
+        self._stands = [[Stands(*(numbers[part] for part in each))] for each in stands]
+        for table in self._sets:
+            table.renumber(numbers)
+        self._prune_at = max(PRUNE_AT, 2 * len(self._tree))
+        return replace(nodes, paths=numbers[nodes.paths])
+
+    # ---------------------------------------------------------------- a turn
+
+    def _next(self, nodes: Nodes) -> Nodes:
+        """The layer after a layer."""
+        over = self._machine.terminal(nodes.states)
+        ends = np.flatnonzero(over)
+        goals = np.zeros((len(nodes), len(self._players)))
+        if len(ends):
+            goals[ends] = self._machine.goals(nodes.states.take(ends))[:, self._players]
+            self._note_leaves(nodes, ends, np.full(len(ends), NO_SUBGAME), goals[ends])
+        alive = np.flatnonzero(~over)
+        if not len(alive):
+            if self._keep_layers:
+                self._keep(goals)
+            return nodes.take(alive)
+        grown = nodes.take(alive)
+        legal = self._legal(grown.states)
+        shares, fractions = self._chance(grown, legal)
+        turn = Turn(grown, legal, self._find_sets(grown, legal), shares)
+        after, children = self._stepper.step(
+            turn,
+            self._most,
+            lambda num: self._refuse_if_large(self._num_states + num, self._turn + 1),
+        )
+        if self._keep_layers:
+            self._keep(goals, alive, turn, fractions, children)
+        return after
+
+    def _legal(self, states: States) -> list[Ragged]:
+        """The legal moves of each role, unless there are too many joint moves to follow.
+
+        Lists of those would not fit into memory: so they are counted, some states at a time.
+        """
+        parts: list[list[Ragged]] = []
+        joint_moves = 0.0
+        for start in range(0, len(states), LISTED_AT_ONCE):
+            end = min(start + LISTED_AT_ONCE, len(states))
+            some = states.take(np.arange(start, end))
+            lists = [self._machine.legal(some, role) for role in range(len(self._machine.roles))]
+            joint_moves += np.prod([each.counts.astype(float) for each in lists], axis=0).sum()
+            if joint_moves > JOINT_MOVES_PER_STATE * self._most:
+                number = f"{'' if end == len(states) else 'more than '}{joint_moves:,.0f}"
+                raise SolvingError(
+                    f"the tree of the game is too large: there are {number} joint moves to "
+                    f"follow after {self._turn} turns"
+                )
+            parts.append(lists)
+        return [self._order.sorted(joined(lists)) for lists in zip(*parts, strict=True)]
+
+    def _find_sets(self, nodes: Nodes, legal: list[Ragged]) -> IntArray:
+        """`[E, P]` the information set of each player with a choice, -1 without one."""
+        sets = np.full((len(nodes), len(self._players)), -1)
+        for player, role in enumerate(self._players):
+            first, group = first_seen(nodes.paths[:, player])
+            moves = legal[role]
+            require_equal_moves(self._machine, self._tree, role, nodes.paths[:, player], moves)
+            chosen = np.flatnonzero(moves.counts[first] > 1)
+            number = np.full(len(first), -1)
+            lanes = first[chosen]
+            offsets, places = take_segments(moves.offsets, lanes)
+            number[chosen] = self._sets[player].add(
+                nodes.paths[lanes, player],
+                nodes.owners[lanes],
+                nodes.sequences[lanes, player],
+                Ragged(offsets, moves.values[places]),
+            )
+            sets[:, player] = number[group]
+        return sets
+
+    def _chance(self, nodes: Nodes, legal: list[Ragged]) -> tuple[Numbers | None, list[Fraction]]:
+        """What each move of `random` multiplies weights by, and its probability.
+
+        Sets the moves of `random` among legal ones, and shrinks the unit of weights.
+        """
+        role = self._machine.random_role
+        if role is None:
+            return None, []
+        legal[role], chances = sorted_chance(self._machine, nodes.states, self._order)
+        different, place = np.unique(chances, return_inverse=True)
+        fractions = [Fraction(p).limit_denominator(1 << 20) for p in different.tolist()]
+        unit = lcm(*(fraction.denominator for fraction in fractions))
+        factors = [fraction.numerator * unit // fraction.denominator for fraction in fractions]
+        self._unit *= unit
+        # Each joint move may add to one and the same sum.
+        most = max(factors) * int(nodes.weights.max()) * JOINT_MOVES_PER_STATE * self._most
+        shares = np.array(factors, dtype=np.int64 if most < _MOST_WEIGHT else object)[place]
+        return shares, [fractions[p] for p in place.tolist()] if self._keep_layers else []
+
+    # ---------------------------------------------------------------- what is kept
+
+    def _note_leaves(
+        self,
+        nodes: Nodes,
+        lanes: IntArray,
+        subgames: IntArray,
+        goals: FloatArray | None = None,
+    ) -> None:
+        owners = nodes.owners[lanes]
+        different, place = np.unique(owners, return_inverse=True)
+        below = [
+            self._totals[owner] * (self._unit // self._birth_units[owner])
+            for owner in different.tolist()
+        ]
+        self._leaves.add(
+            owners,
+            nodes.sequences[lanes],
+            nodes.weights[lanes],
+            np.array(below, dtype=np.int64 if max(below) < _MOST_WEIGHT else object)[place],
+            np.zeros((len(lanes), len(self._players))) if goals is None else goals,
+            subgames,
+        )
+
+    def _keep(
+        self,
+        goals: FloatArray,
+        alive: IntArray | None = None,
+        turn: Turn | None = None,
+        fractions: Sequence[Fraction] = (),
+        children: IntArray | None = None,
+    ) -> None:
+        """Keep a layer; without a turn the game is over at all its nodes."""
+        num_nodes = len(goals)
+        counts = np.zeros((num_nodes, len(self._machine.roles)), dtype=np.int64)
+        sets = np.full((num_nodes, len(self._players)), -1)
+        chance: list[list[Fraction]] = [[] for _ in range(num_nodes)]
+        moves: list[list[int]] = [[] for _ in range(num_nodes)]
+        if turn is not None:
+            counts[alive], sets[alive] = turn.counts, turn.sets
+        role = self._machine.random_role
+        if turn is not None and alive is not None and role is not None:
+            bounds = pairwise(turn.legal[role].offsets.tolist())
+            for node, (start, end) in zip(alive.tolist(), bounds, strict=True):
+                chance[node] = list(fractions[start:end])
+                moves[node] = turn.legal[role].values[start:end].tolist()
+        self._layers.append(
+            Layer(
+                sets,
+                chance,
+                moves,
+                counts,
+                offsets_of(np.prod(counts, axis=1)),
+                np.zeros(0, dtype=np.int64) if children is None else children,
+                goals,
+            )
+        )

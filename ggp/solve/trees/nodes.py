@@ -1,0 +1,207 @@
+"""The nodes of a layer, and one turn of all of them: every joint move of every node, merged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ggp.belief.paths import PathTree
+from ggp.errors import SolvingError
+from ggp.machine.arrays import chunks, first_seen_columns, offsets_of
+from ggp.machine.base import IntArray, Machine, Ragged, States
+from ggp.solve.trees.tables import SetTable
+from ggp.solve.trees.tree import Numbers
+
+MOST_PATHS = 16_000_000
+"""Incomplete paths of all players that are kept at once; they take a gigabyte."""
+
+LANES_AT_ONCE = 1 << 17
+"""Lanes stepped in one call: bounds memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """E nodes of a layer.
+
+    Attributes:
+        states: their states.
+        paths: `[E, P]` incomplete path of every player.
+        sequences: `[E, P]` sequence of every player, as `SetTable` numbers them.
+        owners: `[E]` subgame.
+        weights: `[E]` numerators of the probability that chance plays its part.
+    """
+
+    states: States
+    paths: IntArray
+    sequences: IntArray
+    owners: IntArray
+    weights: Numbers
+
+    def __len__(self) -> int:
+        return len(self.owners)
+
+    def take(self, lanes: IntArray) -> Nodes:
+        """The nodes with these indices, in this order."""
+        return Nodes(
+            self.states.take(lanes),
+            self.paths[lanes],
+            self.sequences[lanes],
+            self.owners[lanes],
+            self.weights[lanes],
+        )
+
+
+def first_node(machine: Machine, players: Sequence[int]) -> Nodes:
+    """The beginning of the game; paths are the empty ones of `PathTree`."""
+    return Nodes(
+        machine.initial(1),
+        np.array([players], dtype=np.int64),
+        np.full((1, len(players)), -1),
+        np.zeros(1, dtype=np.int64),
+        np.ones(1, dtype=np.int64),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What can happen at the nodes of a layer.
+
+    Attributes:
+        nodes: none of them the end of the game.
+        legal: the legal moves of every role, sorted by text.
+        sets: `[E, P]` information set of each player with a choice, -1 without one.
+        shares: what each legal move of `random` multiplies weights by; None without `random`.
+    """
+
+    nodes: Nodes
+    legal: list[Ragged]
+    sets: IntArray
+    shares: Numbers | None
+
+    @property
+    def counts(self) -> IntArray:
+        """`[E, R]` numbers of legal moves."""
+        return np.stack([each.counts for each in self.legal], axis=1)
+
+
+class Stepper:
+    """Makes layers out of layers.
+
+    Args:
+        machine: of the game.
+        tree: of the players' paths.
+        players: roles without `random`.
+        tables: information sets of each player.
+    """
+
+    def __init__(
+        self, machine: Machine, tree: PathTree, players: Sequence[int], tables: Sequence[SetTable]
+    ) -> None:
+        self._machine, self._tree = machine, tree
+        self._players, self._tables = players, tables
+
+    def step(
+        self, turn: Turn, most_nodes: int, refuse: Callable[[int], None]
+    ) -> tuple[Nodes, IntArray]:
+        """The nodes after all joint moves, and which one each joint move leads to.
+
+        Args:
+            turn: with at least one node.
+            most_nodes: from twice as many on, parts of the next layer are put together early.
+            refuse: told then how many nodes there are; may raise an error.
+        """
+        counts = turn.counts
+        sizes = np.prod(counts, axis=1)
+        parts: list[Nodes] = []
+        children: list[IntArray] = []
+        for start, end in chunks(sizes, LANES_AT_ONCE):
+            some = sizes[start:end]
+            lanes = np.repeat(np.arange(start, end), some)
+            numbers = np.arange(len(lanes)) - np.repeat(offsets_of(some)[:-1], some)
+            part, child = self._merged(self._stepped(turn, lanes, _digits(numbers, counts[lanes])))
+            if len(self._tree) > MOST_PATHS:
+                raise SolvingError(
+                    "the tree of the game is too large: its players have more than "
+                    f"{MOST_PATHS:,} incomplete paths"
+                )
+            parts.append(part)
+            children.append(child)
+            if sum(map(len, parts)) > 2 * most_nodes:
+                parts, children = self._joined(parts, children)
+                refuse(len(parts[0]))
+        parts, children = self._joined(parts, children)
+        return parts[0], children[0]
+
+    def _joined(
+        self, parts: list[Nodes], children: list[IntArray]
+    ) -> tuple[list[Nodes], list[IntArray]]:
+        if len(parts) == 1:
+            return parts, children
+        nodes, group = self._merged(
+            Nodes(
+                self._machine.concatenate([part.states for part in parts]),
+                *(
+                    np.concatenate([getattr(part, name) for part in parts])
+                    for name in ("paths", "sequences", "owners", "weights")
+                ),
+            )
+        )
+        starts = np.cumsum([0, *map(len, parts)])
+        found = [group[start + child] for start, child in zip(starts, children, strict=False)]
+        return [nodes], [np.concatenate(found)]
+
+    def _stepped(
+        self,
+        turn: Turn,
+        lanes: IntArray,
+        digits: IntArray,
+    ) -> Nodes:
+        """One lane for each joint move.
+
+        Args:
+            lanes: `[K]` its node.
+            digits: `[K, R]` which of its legal moves each role makes.
+        """
+        nodes, legal = turn.nodes, turn.legal
+        places = np.stack([each.offsets[lanes] for each in legal], axis=1) + digits
+        moves = np.stack([each.values[places[:, r]] for r, each in enumerate(legal)], axis=1)
+        stepped = self._machine.step(nodes.states.take(lanes), moves)
+        paths = nodes.paths[lanes]
+        sequences = nodes.sequences[lanes]
+        for player, role in enumerate(self._players):
+            paths[:, player] = self._tree.extend(
+                paths[:, player], moves[:, role], stepped.percepts[:, role]
+            )
+            chosen = turn.sets[lanes, player]
+            has = np.flatnonzero(chosen >= 0)
+            first = self._tables[player].first_sequences
+            sequences[has, player] = first[chosen[has]] + digits[has, role]
+        weights = nodes.weights[lanes]
+        if turn.shares is not None and self._machine.random_role is not None:
+            weights = weights * turn.shares[places[:, self._machine.random_role]]
+        return Nodes(stepped.states, paths, sequences, nodes.owners[lanes], weights)
+
+    def _merged(self, nodes: Nodes) -> tuple[Nodes, IntArray]:
+        """Equal nodes as one, and the number of each."""
+        # What belongs to different subgames has different paths.
+        first, group = first_seen_columns([self._machine.groups(nodes.states), *nodes.paths.T])
+        weights = np.zeros(len(first), dtype=nodes.weights.dtype)
+        np.add.at(weights, group, nodes.weights)
+        merged = Nodes(
+            nodes.states.take(first),
+            nodes.paths[first],
+            nodes.sequences[first],
+            nodes.owners[first],
+            weights,
+        )
+        return merged, group
+
+
+def _digits(numbers: IntArray, counts: IntArray) -> IntArray:
+    """`[K, R]` numbers in the mixed radix of the counts, the last digit changing fastest."""
+    digits = np.zeros_like(counts)
+    for role in range(counts.shape[1] - 1, -1, -1):
+        numbers, digits[:, role] = np.divmod(numbers, counts[:, role])
+    return digits

@@ -1,0 +1,222 @@
+"""What a game comes to once all its rules are played out: information sets, sequences and leaves.
+
+A *sequence* of a role is what it chose so far: the empty one, or a move at one of its information
+sets, which says everything before it. Forced moves are no choices, so they make no sequences. A
+leaf is one end of the game for one sequence of every role, with the probability that chance plays
+its part. Roles that move at once need no order here. This is the sequence form (von Stengel,
+"Efficient computation of behavior strategies", 1996).
+
+Where everybody knows what is to come, a new game begins (`ggp.solve.trees.subgames`). It has empty
+sequences of its own, and its value stands at leaves of the game before. So a tree is a list of
+subgames; the first one is the whole game, and the others come in an order in which values can be
+backed up from the last to the first.
+
+Shape letters: P players (roles without `random`), G subgames, I information sets and S sequences
+of one player, L leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.belief.paths import PathTree
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine
+
+Numbers = NDArray[Any]
+"""Whole numbers: int64 where they fit, else Python's own."""
+
+CONSTANT_SUM_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class RoleSets:
+    """The information sets of one player in which it has a choice.
+
+    Sequences 0 to G - 1 are the empty ones of the subgames; set i has the sequences
+    `offsets[i]` to `offsets[i + 1] - 1`, one for each of its moves. So S is `offsets[-1]`.
+
+    Attributes:
+        paths: `[I]` incomplete path of each set, a node of the tree of paths.
+        owners: `[I]` its subgame.
+        parents: `[I]` the player's sequence before it; a set comes after that of its parent.
+        offsets: `[I + 1]` first sequence of each set, from G on.
+        moves: `[S - G]` move id of each sequence that is not empty; those of a set are in the
+            order of their texts.
+        levels: `[I]` number of own sets that come before it.
+    """
+
+    paths: IntArray
+    owners: IntArray
+    parents: IntArray
+    offsets: IntArray
+    moves: IntArray
+    levels: IntArray
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def moves_of(self, number: int) -> IntArray:
+        """The moves of one set."""
+        start, end = self.offsets[number : number + 2] - self.offsets[0]
+        return self.moves[start:end]
+
+    @property
+    def counts(self) -> IntArray:
+        """`[I]` numbers of moves."""
+        return np.diff(self.offsets)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """The ends of subgames.
+
+    Attributes:
+        owners: `[L]` subgame that a leaf ends.
+        sequences: `[L, P]`.
+        numerators, denominators: `[L]` probability that chance plays its part, exactly.
+        goals: `[L, P]` goal values; 0 where another subgame begins.
+        subgames: `[L]` the subgame that begins here, -1 where the game is over.
+    """
+
+    owners: IntArray
+    sequences: IntArray
+    numerators: Numbers
+    denominators: Numbers
+    goals: FloatArray
+    subgames: IntArray
+
+    def __len__(self) -> int:
+        return len(self.owners)
+
+    @property
+    def weights(self) -> FloatArray:
+        """`[L]` probabilities as floats."""
+        return np.asarray(self.numerators / self.denominators, dtype=np.float64)
+
+    def weight(self, leaf: int) -> Fraction:
+        """The exact probability that chance plays its part on the way to a leaf."""
+        return Fraction(int(self.numerators[leaf]), int(self.denominators[leaf]))
+
+
+class Stands(NamedTuple):
+    """Where a subgame begins, a player's paths and those that stand for them: K of both.
+
+    Attributes:
+        paths: `[K]` paths of the player after which a subgame begins; each of them once.
+        models: `[K]` the path from which its information sets in the subgame are continued.
+    """
+
+    paths: IntArray
+    models: IntArray
+
+    @classmethod
+    def of(cls, paths: IntArray, models: IntArray) -> Stands:
+        """Of any paths, each of which has one model."""
+        different, first = np.unique(paths, return_index=True)
+        return cls(different, models[first])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Stands]) -> Stands:
+        """Those of different turns, which have no path in common."""
+        none = np.zeros(0, dtype=np.int64)
+        return cls(
+            np.concatenate([none, *(part.paths for part in parts)]),
+            np.concatenate([none, *(part.models for part in parts)]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """The nodes after so many turns, as they follow from each other; E of them.
+
+    Attributes:
+        sets: `[E, P]` information set in which each player chooses, -1 where it does not.
+        chance: for each node the probabilities of what `random` may do, in the order of
+            `chance_moves`.
+        chance_moves: for each node the moves of `random`.
+        counts: `[E, R]` number of legal moves of every role; 0 where the game is over.
+        offsets: `[E + 1]` first child of each node in `children`.
+        children: nodes of the next layer for every joint move: roles in their order, that of the
+            last role changes fastest, and moves of a role are in the order of their texts.
+        goals: `[E, P]` goal values where the game is over.
+    """
+
+    sets: IntArray
+    chance: Sequence[Sequence[Fraction]]
+    chance_moves: Sequence[Sequence[int]]
+    counts: IntArray
+    offsets: IntArray
+    children: IntArray
+    goals: FloatArray
+
+
+@dataclass(frozen=True)
+class GameTree:
+    """The whole tree of a game.
+
+    Attributes:
+        machine: that played it out.
+        paths: all incomplete paths.
+        players: `[P]` roles that are not `random`.
+        sets: of every player.
+        leaves: of all subgames.
+        root_turns: `[G]` turns before each subgame begins.
+        num_states: states with the incomplete paths of all players that were told apart.
+        layers: how nodes follow from each other, where that was asked for.
+        stands: `[P]` what a player's path becomes where a subgame begins, where asked for.
+    """
+
+    machine: Machine
+    paths: PathTree
+    players: tuple[int, ...]
+    sets: tuple[RoleSets, ...]
+    leaves: Leaves
+    root_turns: IntArray
+    num_states: int
+    layers: tuple[Layer, ...] = ()
+    stands: tuple[Stands, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """`[P]` names of the players."""
+        return tuple(self.machine.roles[role] for role in self.players)
+
+    @property
+    def num_subgames(self) -> int:
+        return len(self.root_turns)
+
+    @cached_property
+    def sum_of_goals(self) -> float | None:
+        """The sum of all players' goal values if it is the same wherever the game ends."""
+        over = self.leaves.subgames < 0
+        sums = self.leaves.goals[over].sum(axis=1)
+        spread = float(np.ptp(sums)) if len(sums) else 0.0
+        if spread > CONSTANT_SUM_TOLERANCE * max(1.0, float(np.abs(sums).max(initial=0))):
+            return None
+        return float(sums[0]) if len(sums) else 0.0
+
+    @property
+    def is_constant_sum(self) -> bool:
+        """Whether there are two players, and what one wins the other loses."""
+        return len(self.players) == 2 and self.sum_of_goals is not None
+
+    @cached_property
+    def goal_spread(self) -> float:
+        """The greatest difference between two goal values of one player; 1 if there is none."""
+        goals = self.leaves.goals[self.leaves.subgames < 0]
+        return float(np.ptp(goals, axis=0).max(initial=0)) if len(goals) else 1.0
+
+    @cached_property
+    def actors(self) -> BoolArray:
+        """`[G, P]` whether a player has a choice in a subgame."""
+        acts = np.zeros((self.num_subgames, len(self.players)), dtype=np.bool_)
+        for player, sets in enumerate(self.sets):
+            acts[sets.owners, player] = True
+        return acts

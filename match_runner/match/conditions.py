@@ -1,0 +1,97 @@
+"""Under which conditions matches are held: clocks, limits, and seeds.
+
+Seeds: match number `i` of a series with seed S has the seed S + i, and is the first match of
+a series with that seed. Of a match's seed the referee gets one generator and every role its
+own, by role index, so that a player's random choices do not depend on who the others are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ggp.clocks import Clock, backstop_s
+from match_runner.match.apart import Patience
+from match_runner.remote.remote_players import RemoteConditions
+from match_runner.remote.servers import Replacement
+
+MAX_TURNS = 1000
+"""Turns after which a match is cut off; strangers' games may not terminate."""
+
+MARGIN_SHARE = 0.2
+MAX_MARGIN_S = 0.5
+"""Players are told a deadline this much before the referee's: they stop within one batch of
+playouts after theirs, measured at up to 0.1 s on kriegTTT and mastermind."""
+
+REFEREE_STREAM = 0
+FIRST_ROLE_STREAM = 1
+SCRAMBLER_STREAM = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """How matches are held, whatever the game.
+
+    Attributes:
+        play_clock_s: time for each decision; None lets the players' counts decide.
+        clock: tells that time for local players; an arena is made with it (`set_up`). Remote ones
+            and people are on the wall's.
+        max_turns: turns after which a match is cut off.
+        replacement: what is played instead of a late or illegal move.
+        pause_s: waited before each turn.
+        remote: how remote players are spoken to; players in processes of their own have its start
+            clock too.
+        in_process: whether players that are not ours play in this process even with a clock; one
+            that never answers is waited for.
+        patience: with those in processes of their own.
+    """
+
+    play_clock_s: float | None = None
+    max_turns: int = MAX_TURNS
+    replacement: Replacement = Replacement.RANDOM
+    pause_s: float = 0.0
+    remote: RemoteConditions = field(default_factory=RemoteConditions)
+    in_process: bool = False
+    patience: Patience = field(default_factory=Patience)
+    clock: Clock = Clock.WALL
+
+    @property
+    def keeps_apart(self) -> bool:
+        """Whether players that are not ours have processes of their own."""
+        return self.play_clock_s is not None and not self.in_process
+
+    @property
+    def thinking_s(self) -> float:
+        """The part of the play clock that a player is told of."""
+        clock_s = self.play_clock_s or 0.0
+        return clock_s - min(MARGIN_SHARE * clock_s, MAX_MARGIN_S)
+
+    def how_late(self, clock: Clock, took_s: float, took_on_the_wall_s: float) -> str | None:
+        """How late an answer is, in words; None if it is in time.
+
+        Args:
+            clock: tells `took_s`.
+        """
+        clock_s = self.play_clock_s
+        if clock_s is None:
+            return None
+        if took_s > clock_s:
+            took = f"{took_s:.2f} {clock.unit}"
+            return f"{took}, later than the play clock of {clock_s:g} s"
+        if clock is Clock.CPU and took_on_the_wall_s > backstop_s(clock_s):
+            return (
+                f"{took_on_the_wall_s:.0f} s on the wall, which is too long even for a play clock "
+                f"of {clock_s:g} {clock.unit}"
+            )
+        return None
+
+
+def seed_of_match(series_seed: int, number: int) -> int:
+    """The seed of one match of a series, counted from 0."""
+    return series_seed + number
+
+
+def stream(seed: int, number: int) -> np.random.Generator:
+    """One of the independent generators of a match."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))

@@ -1,0 +1,5 @@
+"""How certain a mean is.
+
+In come scores, out go bounds on their mean. Begin with `intervals`; `betting` has bounds that hold
+however often one looks.
+"""

@@ -1,0 +1,234 @@
+"""99 % confidence intervals.
+
+Those by betting hold after any number of rounds, also where somebody looks and then plays on. They
+are wide. Of many rounds whose number was fixed beforehand, resampling and the exact binomial
+interval are narrower, and may be used.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from match_runner.series.statistics.betting import bounds_of, sample_of
+
+LEVEL = 0.99
+RESAMPLES = 9999
+
+BETTING, FIXED, STUDENT = "betting", "fixed", "student"
+
+METHODS = {
+    BETTING: "by betting: valid at any number of rounds, also when more are played after looking",
+    FIXED: "resampled or exact binomial: for this number of rounds only, fixed beforehand",
+    STUDENT: "by Student's t: valid for values that are nearly normal",
+}
+"""How intervals are made, and when they hold."""
+
+FIXED_ROUNDS = 50
+"""Rounds from which on intervals of a fixed number of rounds are used: of fewer, somebody is likely
+to look and play on."""
+
+GOALS = (0.0, 100.0)
+"""The goal values of GDL go from 0 to 100."""
+
+_DOUBT_SHOWN = 0.6
+"""The share of the doubt that resampling is given: it misses a little more often than it promises,
+most where scores are mostly equal."""
+
+_BATCH = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate with its 99 % confidence interval.
+
+    Attributes:
+        value: None of no values.
+        low, high: None where there are too few values to say.
+        method: one of `METHODS`; None where there are no ends, or no doubt.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    method: str | None = None
+
+
+def interval_text(interval: Interval, layout: str = ".2f", scale: float = 1.0) -> str:
+    """`62.50 [48.11, 75.32]`, as much of it as there is."""
+    if interval.value is None:
+        return "-"
+    value = format(scale * interval.value, layout)
+    if interval.low is None or interval.high is None:
+        return value
+    low, high = (format(scale * end, layout) for end in (interval.low, interval.high))
+    return f"{value} [{low}, {high}]"
+
+
+def methods_text(intervals: Iterable[Interval]) -> list[str]:
+    """How some intervals were made, one line for each method."""
+    found = dict.fromkeys(each.method for each in intervals if each.method is not None)
+    return [f"99 % intervals {METHODS[method]}" for method in found]
+
+
+def share_interval(successes: int, trials: int, level: float = LEVEL) -> Interval:
+    """A share between 0 and 1 of a fixed number of trials, with its exact binomial
+    (Clopper-Pearson) interval."""
+    from scipy.stats import binomtest
+
+    if not trials:
+        return Interval(None)
+    found = binomtest(successes, trials).proportion_ci(level, method="exact")
+    return Interval(successes / trials, float(found.low), float(found.high), FIXED)
+
+
+def mean_interval(
+    values: Sequence[float],
+    seed: int,
+    bounds: tuple[float, float] = GOALS,
+    *,
+    fixed: bool,
+    level: float = LEVEL,
+) -> Interval:
+    """A mean of independent values with its interval.
+
+    It is that of bets (`match_runner.series.statistics.betting`), unless there are `FIXED_ROUNDS`
+    values or more and their number was fixed beforehand, see `fixed_interval`.
+
+    Args:
+        seed: of the resampling.
+        bounds: what the values may be at least and at most; wider if they are not, but then bets
+            promise nothing.
+        fixed: whether there were to be as many values before any was known.
+        level: of the interval.
+    """
+    num = len(values)
+    if not num:
+        return Interval(None)
+    mean = math.fsum(values) / num
+    if num == 1:
+        return Interval(mean)
+    low, high = min(bounds[0], *values), max(bounds[1], *values)
+    if not fixed or num < FIXED_ROUNDS:
+        return _betting_interval(mean, (low, high), level, values)
+    return fixed_interval(values, seed, (low, high), level)
+
+
+def fixed_interval(
+    values: Sequence[float], seed: int, bounds: tuple[float, float], level: float = LEVEL
+) -> Interval:
+    """A mean with an interval for values whose number was fixed beforehand, and is large.
+
+    Values that are all at one of the bounds make an exact binomial interval. If all are equal,
+    resampling would say there is no doubt at all; instead, the share of values that may differ
+    has an exact binomial bound, and these may be anywhere between the bounds. All others are
+    resampled (bootstrap-t; the accelerated one misses too often where values are skewed). Where
+    nearly all are equal that knows nothing, and bets are narrower.
+
+    Args:
+        values: at least two, within the bounds.
+        seed: of the resampling.
+    """
+    num, (low, high) = len(values), bounds
+    mean = math.fsum(values) / num
+    if all(value in (low, high) for value in values):
+        share = share_interval(sum(value == high for value in values), num, level)
+        least, most = (low + (high - low) * (end or 0.0) for end in (share.low, share.high))
+        return Interval(mean, least, most, FIXED)
+    if all(value == values[0] for value in values):
+        others = share_interval(0, num, level).high or 0.0
+        return Interval(mean, mean - others * (mean - low), mean + others * (high - mean), FIXED)
+    least, most = _studentised(values, seed, level)
+    least, most = max(low, least), min(high, most)
+    bets = _betting_interval(mean, bounds, level, values)
+    assert bets.low is not None
+    assert bets.high is not None
+    narrower = most - least <= bets.high - bets.low
+    return Interval(mean, least, most, FIXED) if narrower else bets
+
+
+def mean_of_means(
+    groups: Sequence[Sequence[float]], bounds: tuple[float, float] = GOALS
+) -> Interval:
+    """The mean of the means of some groups of independent values, with its interval by betting.
+
+    Each of k groups has an interval with 1/k of the doubt, and their ends are averaged: so it holds
+    whatever decided how many values each has, as where a duel ends when it is clear who is better.
+    (The mean itself is then a little too far from where nobody is better.)
+
+    Args:
+        groups: those without values say nothing.
+    """
+    given = [group for group in groups if group]
+    if not given:
+        return Interval(None)
+    mean = math.fsum(math.fsum(group) / len(group) for group in given) / len(given)
+    if any(len(group) == 1 for group in given):
+        return Interval(mean)
+    level = 1 - (1 - LEVEL) / len(given)
+    found = [mean_interval(group, 0, bounds, fixed=False, level=level) for group in given]
+    low, high = (
+        math.fsum(end for end in ends if end is not None) / len(given)
+        for ends in ((each.low for each in found), (each.high for each in found))
+    )
+    return Interval(mean, min(mean, low), max(mean, high), BETTING)
+
+
+def _betting_interval(
+    mean: float, bounds: tuple[float, float], level: float, values: Sequence[float]
+) -> Interval:
+    low, high = bounds
+    ends = bounds_of(sample_of(bounds, values), 1 - level)
+    # The mean is between them, but for the last digit.
+    least, most = (low + (high - low) * end for end in ends)
+    return Interval(mean, min(mean, least), max(mean, most), BETTING)
+
+
+def student_interval(values: Sequence[float]) -> Interval:
+    """A mean and its interval by Student's t, for values that are nearly normal.
+
+    All may be equal; then there is no doubt.
+    """
+    num = len(values)
+    if not num:
+        return Interval(None)
+    mean = math.fsum(values) / num
+    if num == 1:
+        return Interval(mean)
+    half = _student_quantile(num - 1) * statistics.stdev(values) / math.sqrt(num)
+    return Interval(mean, mean - half, mean + half, STUDENT)
+
+
+@cache
+def _student_quantile(degrees: int) -> float:
+    from scipy.stats import t
+
+    return float(t.ppf((1 + LEVEL) / 2, degrees))
+
+
+def _studentised(values: Sequence[float], seed: int, level: float) -> tuple[float, float]:
+    """The bootstrap-t interval of a mean: its error is resampled in units of the standard error
+    that each resample shows, which skewed values need. An end may be infinite."""
+    kinds, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
+    num = len(values)
+    rng = np.random.default_rng(seed)
+    found = []
+    for start in range(0, RESAMPLES, chunk := max(1, _BATCH // len(kinds))):
+        shares = rng.multinomial(num, counts / num, min(chunk, RESAMPLES - start)) / num
+        means = shares @ kinds
+        spreads = np.sqrt(np.maximum(shares @ kinds**2 - means**2, 0.0))
+        found.append((means, spreads))
+    means, spreads = (np.concatenate(each) for each in zip(*found, strict=True))
+    mean = float(counts @ kinds) / num
+    spread = math.sqrt(max(float(counts @ kinds**2) / num - mean**2, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = np.nan_to_num((means - mean) / spreads, nan=0.0, posinf=np.inf, neginf=-np.inf)
+    tail = _DOUBT_SHOWN * (1 - level) / 2
+    low = float(np.quantile(errors, tail, method="lower"))
+    high = float(np.quantile(errors, 1 - tail, method="higher"))
+    return mean - high * spread, mean - low * spread

@@ -1,0 +1,35 @@
+"""How a table is held: what whoever starts it decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ggp.server.settings import ServerLimits
+from match_runner.table.offers import Offers
+from match_runner.table.web.guard import Names
+
+
+@dataclass(frozen=True, slots=True)
+class TableOptions:
+    """How a table is held.
+
+    Attributes:
+        folder: where matches are kept.
+        offers: what pages may name.
+        has_token: whether only those are let in who have the table's link.
+        names: what the server may be called.
+        jobs: matches without people that are played side by side.
+        open_minds: whether everybody may look into every mind at any time.
+        limits: on requests.
+        logs: folder of logs of `ggp serve` that are shown besides those in `folder`.
+    """
+
+    folder: Path
+    offers: Offers = field(default_factory=Offers)
+    has_token: bool = True
+    names: Names = field(default_factory=Names)
+    jobs: int = 1
+    open_minds: bool = False
+    limits: ServerLimits = field(default_factory=ServerLimits)
+    logs: Path | None = None

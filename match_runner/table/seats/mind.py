@@ -1,0 +1,184 @@
+"""A player's mind: what a role may believe after what it did and saw, and what it thinks of moves.
+
+It is made from the role's incomplete path and a seed alone, in a worker process, within a time:
+particles, how good they are, and what holds in them; what HyperPlay and HyperPlay-II think of the
+moves; or, for one move, a few of HyperPlay-II's simulations (`lines`).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ggp.belief import Bags, Quality
+from ggp.gdl.program import Program
+from ggp.machine import Limits, Machine
+from ggp.players import BeliefPlayer, Decision, make_player, parse_spec
+from ggp.players.player import KnownTurn
+from ggp.search.anytime import Deadline
+from ggp.server.workers.lines import decision_json
+from match_runner.series.match_task import machines_of
+from match_runner.table.seats.frames import Artist, Json
+from match_runner.table.seats.lines import LINES, lines_of_play
+from match_runner.table.seats.link import WorkerLink
+
+HYPERPLAY2 = "hyperplay2"
+
+THINKERS = {"hyperplay": "hyperplay:exact=10000", HYPERPLAY2: HYPERPLAY2}
+"""Whose thoughts are shown side by side."""
+
+THINKING_S = 1.5
+"""For each of them; and for following the path, together."""
+
+MORE_S = 6.0
+"""Where no move could be valued in that time, as in kriegspiel on a busy machine."""
+
+LINES_S = 8.0
+"""For all lines of play together: in long games they are broken off."""
+
+MOST_LANES = 2_000
+"""Particles whose fluents are looked at; of more, so many are drawn."""
+
+REPORT_EVERY_S = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class MindTask:
+    """Whose mind is to be looked into, and when.
+
+    Attributes:
+        socket, key: where the thoughts are told while they are thought.
+        game, rules, side_file: see `TableTask`.
+        role: whose.
+        turns: what it did and saw so far.
+        seed: of all that is drawn.
+        move: of which lines of play are wanted, or None to see what it believes and thinks.
+        line: seed of the first of these lines.
+        thinks: whether it has a move to make: after the last turn it has not.
+    """
+
+    socket: str
+    key: str
+    game: str
+    rules: str
+    side_file: Path | None
+    role: str
+    turns: tuple[KnownTurn, ...]
+    seed: int
+    move: str | None = None
+    line: int = 0
+    thinks: bool = True
+
+
+def known_turns(frames: Sequence[str], role: str, turn: int) -> tuple[KnownTurn, ...]:
+    """What a role did and saw before it decided in a turn, by the frames of a match as JSON."""
+    each = [json.loads(text) for text in frames[1 : turn + 1]]
+    # The log of a server may not tell all of it.
+    seen = [frame["percepts"].get(role) for frame in each]
+    return tuple(
+        KnownTurn(frame["moves"].get(role), None if saw is None else tuple(saw))
+        for frame, saw in zip(each, seen, strict=True)
+    )
+
+
+def look_into(task: MindTask) -> None:
+    """Find out what there is to show, and tell the server: `belief`, `values`, `lines`.
+
+    Raises:
+        GGPError: the path does not fit the rules.
+    """
+    link = WorkerLink(task.socket, task.key, lambda message: None)
+    try:
+        program, machines = machines_of(task.game, task.rules, "auto", Limits(), True)
+        role = program.roles.index(task.role)
+        machine = machines[1 + role]
+        artist = Artist(program, task.side_file)
+        if task.move is not None:
+            lines = lines_of_play(
+                _player(task, HYPERPLAY2, program, machine, role),
+                task.move,
+                range(task.line, task.line + LINES),
+                _soon(LINES_S),
+            )
+            link.send({"kind": "lines", "move": task.move, "line": task.line, "lines": lines})
+            return
+        for name, spec in THINKERS.items():
+            report = _Report(link, name)
+            player = _player(task, spec, program, machine, role, report)
+            if name == "hyperplay":
+                tracker = player.tracker
+                belief = _belief(machine, artist, tracker.bag, tracker.quality(), task.seed)
+                link.send({"kind": "belief", **belief})
+            if task.thinks:
+                decision = player.choose(_soon(THINKING_S), value_forced=True)
+                if not any(value.visits for value in decision.values):
+                    decision = player.choose(_soon(MORE_S), value_forced=True)
+                report.tell(decision, final=True)
+    finally:
+        link.close()
+
+
+class _Report:
+    """Tells the server what a player thinks, now and then."""
+
+    def __init__(self, link: WorkerLink, name: str) -> None:
+        self._link, self._name = link, name
+        self._told_s = 0.0
+
+    def __call__(self, decision: Decision) -> None:
+        if time.monotonic() - self._told_s >= REPORT_EVERY_S:
+            self.tell(decision, final=False)
+
+    def tell(self, decision: Decision, *, final: bool) -> None:
+        """Tell a decision at once."""
+        self._told_s = time.monotonic()
+        told = decision_json(decision)
+        self._link.send({"kind": "values", "player": self._name, "final": final, "decision": told})
+
+
+def _player(
+    task: MindTask,
+    spec: str,
+    program: Program,
+    machine: Machine,
+    role: int,
+    report: Callable[[Decision], None] | None = None,
+) -> BeliefPlayer:
+    """A player that was told what the role did and saw, all of it within a time."""
+    rng = np.random.default_rng(task.seed)
+    player = make_player(parse_spec(spec), machine, role, rng, report=report, program=program)
+    assert isinstance(player, BeliefPlayer)
+    deadline = _soon(THINKING_S)
+    for number, turn in enumerate(task.turns):
+        share = deadline.part(1 / (len(task.turns) - number))
+        player.observe(turn.move, turn.percepts, deadline=share)
+    return player
+
+
+def _belief(machine: Machine, artist: Artist, bag: Bags, quality: Quality, seed: int) -> Json:
+    """How good the particles are, and what holds in them with which probability."""
+    if bag.depleted[0]:
+        return {"quality": quality.as_json(), "picture": None}
+    states, weights = bag.states_of(0), bag.weights_of(0)
+    if len(weights) > MOST_LANES:
+        rng = np.random.default_rng(seed)
+        drawn = rng.choice(len(weights), size=MOST_LANES, p=weights)
+        states, weights = states.take(drawn), np.full(MOST_LANES, 1 / MOST_LANES)
+    held = machine.fluents(states)
+    shares: dict[str, float] = {}
+    for weight, fluents in zip(weights.tolist(), held, strict=True):
+        for fluent in fluents:
+            shares[fluent] = shares.get(fluent, 0.0) + weight
+    return {
+        "quality": quality.as_json(),
+        "picture": artist.heat({name: min(share, 1.0) for name, share in shares.items()}),
+    }
+
+
+def _soon(seconds: float, clock: Callable[[], float] = time.monotonic) -> Deadline:
+    return Deadline(clock() + seconds, clock)

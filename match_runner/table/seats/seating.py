@@ -1,0 +1,270 @@
+"""A match of the table in a worker process: the referee, its players, and the people at the table.
+
+What happens is told to the server as it does (`frame`, `ask`, `thought`); people's moves come back
+the same way. A frame has two parts: what everybody may see who may see everything, and for each
+person what its role may see. The second is made of the role's own moves and percepts, of what
+follows from them (`knowledge`), and of the state only where the rules tell everybody every move.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ggp.gdl.program import Program
+from ggp.gdl.telling import told_by
+from ggp.machine import Limits, Machine
+from ggp.players import Decision
+from ggp.search.anytime import Deadline
+from ggp.server.workers.lines import decision_json
+from match_runner.match.conditions import Conditions
+from match_runner.match.guests import NoAnswerError
+from match_runner.match.records import MatchRecord, TurnRecord
+from match_runner.match.referee import play_match
+from match_runner.match.seats import HUMAN as HUMAN
+from match_runner.match.seats import Seat, set_up
+from match_runner.series.match_task import machines_of, order_of, rehearse
+from match_runner.table.seats.frames import Artist, Json
+from match_runner.table.seats.knowledge import Knowledge
+from match_runner.table.seats.link import LinkBrokenError, Message, WorkerLink
+
+REPORT_EVERY_S = 0.1
+"""How often the thoughts of a player are told: nobody reads faster."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableTask:
+    """A match for a worker.
+
+    Attributes:
+        socket, key: where the server listens, and what it knows this match by.
+        game: what to call the game.
+        rules: their text.
+        side_file: how to draw it, or None.
+        players: spec, address or `HUMAN` for every role but `random`.
+        seed: of the match.
+        conditions: of the match, but for people.
+        human_clock_s: for each decision of a person; None for as long as it likes.
+        earlier: turns that were played before the server was started anew.
+    """
+
+    socket: str
+    key: str
+    game: str
+    rules: str
+    side_file: Path | None
+    players: Mapping[str, str]
+    seed: int
+    conditions: Conditions
+    human_clock_s: float | None
+    earlier: tuple[TurnRecord, ...] = ()
+
+
+def play_at_table(task: TableTask) -> MatchRecord:
+    """Play a match, telling the server of it.
+
+    Raises:
+        GGPError: it could not begin.
+    """
+    mail = _Mail()
+    link = WorkerLink(task.socket, task.key, mail.put)
+    try:
+        has_clock = task.conditions.play_clock_s is not None
+        program, machines = machines_of(task.game, task.rules, "auto", Limits(), has_clock)
+        apart = order_of(task.conditions, program, machines, Limits())
+        people = [role for role, player in task.players.items() if player == HUMAN]
+        others = {role: player for role, player in task.players.items() if player != HUMAN}
+        if has_clock:  # a player that has never played takes longer for its first move
+            stand_ins = {**others, **dict.fromkeys(people, "random")}
+            rehearse(
+                set_up(task.game, program, stand_ins, machines, apart=apart),
+                task.rules,
+                task.conditions.remote.start_clock_s,
+                own_process=True,
+            )
+        teller = _Teller(task, program, machines, link, mail)
+        arena = set_up(
+            task.game,
+            program,
+            others,
+            machines,
+            guests={role: Seat(HUMAN, teller.guest(role)) for role in people},
+            report=teller.report,
+            apart=apart,
+        )
+        return play_match(arena, task.seed, task.conditions, watcher=teller, earlier=task.earlier)
+    finally:
+        link.close()
+
+
+class _Mail:
+    """Moves of people, by role; everybody who waits for one wakes up when the match is ended."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._boxes: dict[str, queue.SimpleQueue[Message | None]] = {}
+        self.ended = False
+
+    def box(self, role: str) -> queue.SimpleQueue[Message | None]:
+        """Where the moves of a role arrive."""
+        with self._lock:
+            return self._boxes.setdefault(role, queue.SimpleQueue())
+
+    def put(self, message: Message | None) -> None:
+        """Something came, or the line is broken."""
+        if message is not None and message["kind"] == "move":
+            self.box(message["role"]).put(message)
+            return
+        self.ended = True
+        with self._lock:
+            boxes = list(self._boxes.values())
+        for box in boxes:
+            box.put(None)
+
+
+class _Teller:
+    """Tells the server what happens; a `Watcher` of the match."""
+
+    def __init__(
+        self,
+        task: TableTask,
+        program: Program,
+        machines: Sequence[Machine],
+        link: WorkerLink,
+        mail: _Mail,
+    ) -> None:
+        self._task, self._link, self._mail = task, link, mail
+        self._artist = Artist(program, task.side_file)
+        self._turn = 0
+        self._is_told = told_by(program) is not None
+        self._knowledge: dict[str, Knowledge] = {}
+        self._reported_s: dict[str, float] = {}
+        for number, role in enumerate(program.roles):
+            if task.players.get(role) == HUMAN and not self._is_told:
+                self._knowledge[role] = Knowledge(machines[1 + number], number, task.seed)
+
+    def reached(self, turn: TurnRecord | None, fluents: tuple[str, ...], *, over: bool) -> None:
+        if self._mail.ended:
+            raise LinkBrokenError("the match was ended")
+        self._turn += turn is not None
+        is_old = 0 < self._turn <= len(self._task.earlier)
+        frame = self._artist.frame(self._turn, turn, fluents, over=over)
+        people = [role for role, player in self._task.players.items() if player == HUMAN]
+        self._link.send(
+            {
+                "kind": "frame",
+                "number": self._turn,
+                "all": frame,
+                "seats": {role: self._seat_frame(role, frame, turn) for role in people},
+                "record": None if turn is None or is_old else asdict(turn),
+            }
+        )
+
+    def report(self, role: str, decision: Decision) -> None:
+        """A player has thought; see `set_up`."""
+        now_s = time.monotonic()
+        if now_s - self._reported_s.get(role, 0.0) >= REPORT_EVERY_S:
+            self._reported_s[role] = now_s
+            thought = decision_json(decision)
+            self._link.send(
+                {"kind": "thought", "role": role, "turn": self._turn, "decision": thought}
+            )
+
+    def guest(self, role: str) -> Any:
+        """What makes the player of a person, see `Seat.make`."""
+        return lambda rng: _Person(role, self)
+
+    @property
+    def clock_s(self) -> float | None:
+        """What people have for a decision."""
+        return self._task.human_clock_s
+
+    def ask(self, role: str, legal: Sequence[str]) -> None:
+        """Have a person asked for a move."""
+        sure = self._knowledge[role].known().legal if role in self._knowledge else set(legal)
+        moves = [
+            {"move": move, "cells": self._artist.cells(move, role), "sure": move in sure}
+            for move in legal
+        ]
+        clock_s = self._task.human_clock_s
+        self._link.send(
+            {"kind": "ask", "role": role, "turn": self._turn, "moves": moves, "clock_s": clock_s}
+        )
+
+    def answer(self, role: str, legal: Sequence[str], until: Deadline | None) -> str:
+        """The move of a person.
+
+        Raises:
+            NoAnswerError: the clock ran out.
+            LinkBrokenError: the match was ended.
+        """
+        box = self._mail.box(role)
+        while not self._mail.ended:
+            try:
+                message = box.get(timeout=None if until is None else max(until.left_s(), 0.0))
+            except queue.Empty:
+                clock_s = self._task.human_clock_s
+                raise NoAnswerError(f"gave no answer within {clock_s:g} s") from None
+            if message is not None and message["turn"] == self._turn and message["move"] in legal:
+                return str(message["move"])
+        raise LinkBrokenError("the match was ended")
+
+    def _seat_frame(self, role: str, frame: Json, turn: TurnRecord | None) -> Json:
+        """What one role may see of a frame: nothing in here may come from anywhere else."""
+        own: Json = {"turn": frame["turn"], "over": frame["over"], "move": None, "percepts": []}
+        own |= {"view": None, "known": None, "marks": [], "faults": []}
+        if turn is not None:
+            own |= {
+                "move": turn.joint_move[role],
+                "percepts": list(turn.percepts[role]),
+                "view": frame["views"][role],
+                "marks": self._artist.marks({role: turn.joint_move[role]}),
+                "faults": [each["text"] for each in frame["faults"] if each["role"] == role],
+            }
+        if self._is_told:
+            open_ = {name: frame[name] for name in ("state", "moves", "marks")}
+            return {**own, **open_}
+        knowledge = self._knowledge[role]
+        if turn is not None and not frame["over"]:
+            late = any(f.role == role and f.kind == "late" for f in turn.faults)
+            knowledge.observe(
+                turn.joint_move[role],
+                turn.percepts[role],
+                turn.submitted.get(role),
+                in_time=not late,
+            )
+        known = knowledge.known()
+        about = {"states": known.states, "exact": known.exact}
+        state = self._artist.certain(known.shares)
+        state["facts"] += [{"text": line, "share": 1.0} for line in known.lines()]
+        return {**own, "state": state, "known": about}
+
+
+class _Person:
+    """A person's place in the match; a `Guest`."""
+
+    states_visited = 0
+
+    def __init__(self, role: str, teller: _Teller) -> None:
+        self._role, self._teller = role, teller
+        self._legal: Sequence[str] = ()
+        self._began_s = 0.0
+
+    def observe(self, move: str | None, percepts: Sequence[str] | None, **_: Any) -> None:
+        """Its seat has seen the turn already, in the frame."""
+
+    def invite(self, legal: Sequence[str]) -> None:
+        self._legal = legal
+        self._began_s = time.monotonic()
+        self._teller.ask(self._role, legal)
+
+    def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
+        clock_s = self._teller.clock_s
+        until = None if clock_s is None else Deadline(self._began_s + clock_s, time.monotonic)
+        move = self._teller.answer(self._role, self._legal, until)
+        return Decision(move, (), 0, False, 0, time.monotonic() - self._began_s)

@@ -1,0 +1,397 @@
+"""What the server answers: the page, its files, and JSON for it.
+
+    GET  /                              the page; /match/ID, /seat/SEAT and /record/NAME too
+    GET  /static/FILE                   what the page needs
+    GET  /api/lobby, /api/series        what there is; /api/events tells what changes
+    GET  /api/alive                     events that say that the server is there
+    POST /api/player                    {player}: what is wrong with what somebody typed
+    POST /api/rules                     {game} or {name, rules}: what is wrong with a rulesheet
+    POST /api/matches                   see `requests`; answers with the links of all seats
+    GET  /api/matches/ID[?key=]         a match; /turns/N, /events; POST /end
+    GET  /api/matches/ID/mind?role=&turn=&move=    what a role may believe and think
+    GET  /api/records/NAME              a record or a log of the folder; /turns/N, /mind
+    GET  /api/seats/SEAT                a seat; /turns/N, /events; POST /move
+
+Who may ask for which of these is said in `door`. Errors are `{"error": text}`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from ggp.console import installed_version
+from ggp.errors import GGPError
+from ggp.gdl.descriptions import describe
+from ggp.gdl.games import list_games
+from ggp.players import describe_player
+from ggp.players.spec import PLAYERS
+from match_runner.table.clerk import Shown
+from match_runner.table.hall import LOBBY, NOBODY, Hall
+from match_runner.table.held_match import ALL, HeldMatch, seat_of
+from match_runner.table.requests import (
+    MOST_TEXT,
+    fields_of,
+    number_of,
+    read_match,
+    read_move,
+    read_player,
+    rules_text,
+)
+from match_runner.table.seats.mind import MindTask, known_turns
+from match_runner.table.web.door import Door
+from match_runner.table.web.guard import Guard
+
+STATIC = Path(__file__).parent / "static"
+
+_STREAM = "text/event-stream"
+_Answer = Callable[[Request], Awaitable[Response]]
+
+
+def make_app(hall: Hall) -> Guard:
+    """The application, with its guard."""
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        await hall.open()
+        try:
+            yield
+        finally:
+            await hall.close()
+
+    page = _answered(_page)
+    table = Table(hall)
+    routes = [
+        Route("/", page),
+        Route("/match/{id}", page),
+        Route("/seat/{seat}", page),
+        Route("/record/{name:path}", page),
+        Mount("/static", StaticFiles(directory=STATIC)),
+    ]
+    gets: dict[str, _Answer] = {
+        "/lobby": table.lobby,
+        "/events": table.lobby_events,
+        "/alive": table.alive,
+        "/series": table.series,
+        "/matches/{id}": table.match,
+        "/matches/{id}/events": table.match_events,
+        "/matches/{id}/turns/{turn}": table.match_turn,
+        "/matches/{id}/mind": table.match_mind,
+        "/records/{name:path}/turns/{turn}": table.record_turn,
+        "/records/{name:path}/mind": table.record_mind,
+        "/records/{name:path}": table.record,
+        "/seats/{seat}": table.seat,
+        "/seats/{seat}/events": table.seat_events,
+        "/seats/{seat}/turns/{turn}": table.seat_turn,
+    }
+    posts: dict[str, _Answer] = {
+        "/rules": table.rules,
+        "/player": table.player,
+        "/matches": table.create,
+        "/matches/{id}/end": table.end,
+        "/seats/{seat}/move": table.move,
+    }
+    routes += [Route(f"/api{path}", _answered(answer)) for path, answer in gets.items()]
+    routes += [
+        Route(f"/api{path}", _answered(answer), methods=["POST"]) for path, answer in posts.items()
+    ]
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _failed})
+    options = hall.options
+    is_secure = options.names.origin.startswith("https:")
+    door = Door(hall.token, hall.seat_token, is_secure=is_secure)
+    return Guard(app, door, options.names, options.limits)
+
+
+class Table:
+    """The answers to what is below `/api`."""
+
+    def __init__(self, hall: Hall) -> None:
+        self._hall = hall
+
+    # ---------------------------------------------------------------- lobby
+
+    async def lobby(self, request: Request) -> Response:
+        """Games, players and everything that is or was played."""
+        hall = self._hall
+        offers = hall.options.offers
+        names = offers.game_names()
+        players = [{"name": n, "about": describe_player(n).summary} for n in PLAYERS]
+        players += [{"name": name, "about": spec} for name, spec in offers.players.items()]
+        matches = [match.summary() for match in reversed(hall.matches.values())]
+        return JSONResponse(
+            {
+                "version": installed_version(),
+                "folder": str(hall.options.folder),
+                "open_minds": hall.options.open_minds,
+                "game": offers.game or list_games()[0],
+                "games": [{"name": name, "title": self._title(name)} for name in names],
+                "players": players,
+                "matches": matches,
+                "records": hall.shelf.records(),
+                "logs": hall.shelf.logs(),
+                "last": hall.log.last,
+            }
+        )
+
+    async def lobby_events(self, request: Request) -> Response:
+        """What changes in it."""
+        return _stream(self._hall.log.follow(LOBBY, _after(request)))
+
+    async def series(self, request: Request) -> Response:
+        """How series stand."""
+        return JSONResponse({"series": await self._hall.series()})
+
+    async def rules(self, request: Request) -> Response:
+        """What is wrong with a rulesheet."""
+        fields = fields_of(await _json(request))
+        rules = fields.get("rules")
+        if rules is None:
+            name = str(fields.get("game"))[:MOST_TEXT]
+            text = self._hall.options.offers.rules_of(name, None)[0]
+        else:
+            name, text = str(fields.get("name", "rules"))[:MOST_TEXT], rules_text(rules)
+        found = await self._hall.look_at_rules(name, text)
+        return JSONResponse({**found, "rules": text} if rules is None else found)
+
+    async def player(self, request: Request) -> Response:
+        """What is wrong with a player that somebody typed."""
+        player = read_player(await _json(request))
+        try:
+            self._hall.options.offers.spec_of(player)
+        except GGPError as error:
+            return JSONResponse({"ok": False, "error": str(error)})
+        return JSONResponse({"ok": True})
+
+    async def alive(self, request: Request) -> Response:
+        """That the server is there."""
+        return _stream(self._hall.log.follow(NOBODY, ""))
+
+    async def create(self, request: Request) -> Response:
+        """New matches."""
+        made = await self._hall.create(read_match(await _json(request)))
+        return JSONResponse(
+            {
+                "matches": [
+                    {
+                        "id": m.setup.id,
+                        "seats": dict(m.setup.seats),
+                        "links": m.seat_links(),
+                        "key": m.setup.key,
+                    }
+                    for m in made
+                ]
+            }
+        )
+
+    # ---------------------------------------------------------------- matches
+
+    async def match(self, request: Request) -> Response:
+        """A match, as whoever asks may see it."""
+        match, audience = self._watched(request)
+        frames = await self._hall.frames(match, audience)
+        return JSONResponse(match.snapshot(audience, frames))
+
+    async def match_events(self, request: Request) -> Response:
+        """What happens in it."""
+        match, audience = self._watched(request)
+        return _stream(match.log.follow(audience, _after(request)))
+
+    async def match_turn(self, request: Request) -> Response:
+        """Everything there is to see after a turn."""
+        match, audience = self._watched(request)
+        return _turn(request, await self._hall.frames(match, audience))
+
+    async def match_mind(self, request: Request) -> Response:
+        """What a role may believe and think before a turn."""
+        match, audience = self._watched(request)
+        if audience != ALL:
+            raise HTTPException(403, "minds are open when the match is over")
+        setup = match.setup
+        side_file = None if setup.side_file is None else Path(setup.side_file)
+        frames = await self._hall.frames(match, audience)
+        return self._mind(request, frames, setup.game, setup.rules, side_file, setup.roles)
+
+    async def end(self, request: Request) -> Response:
+        """Break a match off."""
+        match = self._match(request)
+        key = str(fields_of(await _json(request)).get("key", ""))
+        if match.people and match.audience(key, open_minds=False) != ALL:
+            raise HTTPException(403, "a match with people is ended by those who began it")
+        await self._hall.end(match)
+        return JSONResponse({})
+
+    async def record(self, request: Request) -> Response:
+        """A recorded match."""
+        name = request.path_params["name"]
+        return JSONResponse(_snapshot_of(name, *await self._hall.replay_file(name)))
+
+    async def record_turn(self, request: Request) -> Response:
+        """Everything there is to see after a turn."""
+        return _turn(request, (await self._hall.replay_file(request.path_params["name"]))[1])
+
+    async def record_mind(self, request: Request) -> Response:
+        """What a role may believe and think before a turn."""
+        shown, frames = await self._hall.replay_file(request.path_params["name"])
+        return self._mind(request, frames, shown.game, shown.rules, None, shown.minds)
+
+    # ---------------------------------------------------------------- seats
+
+    async def seat(self, request: Request) -> Response:
+        """What a person at the table sees."""
+        match, role = self._seat(request)
+        own = match.frames.get(seat_of(role), ()) if not match.is_over else ()
+        told = match.snapshot(seat_of(role), own)
+        # Who has no more than the seat's link gets no further.
+        more = request.scope["visitor"].is_host
+        minds = more and self._hall.options.open_minds
+        return JSONResponse({**told, "open_minds": minds, "more": more})
+
+    async def seat_events(self, request: Request) -> Response:
+        """What happens there."""
+        match, role = self._seat(request)
+        return _stream(match.log.follow(seat_of(role), _after(request)))
+
+    async def seat_turn(self, request: Request) -> Response:
+        """What a person saw after a turn."""
+        match, role = self._seat(request)
+        return _turn(request, match.frames.get(seat_of(role), []))
+
+    async def move(self, request: Request) -> Response:
+        """A person moves."""
+        self._seat(request)
+        turn, move = read_move(await _json(request))
+        self._hall.move(request.path_params["seat"], turn, move)
+        return JSONResponse({})
+
+    # ---------------------------------------------------------------- private
+
+    def _match(self, request: Request) -> HeldMatch:
+        match = self._hall.matches.get(request.path_params["id"])
+        if match is None:
+            raise HTTPException(404, "there is no such match")
+        return match
+
+    def _watched(self, request: Request) -> tuple[HeldMatch, str]:
+        match = self._match(request)
+        key = request.query_params.get("key", "")
+        audience = match.audience(key, open_minds=self._hall.options.open_minds)
+        if audience is None:
+            raise HTTPException(
+                403, "people play this match and must not see all of it; it is open when it is over"
+            )
+        return match, audience
+
+    def _seat(self, request: Request) -> tuple[HeldMatch, str]:
+        found = self._hall.seats.get(request.path_params["seat"])
+        if found is None:
+            raise HTTPException(404, "there is no such seat")
+        match, role, _ = found
+        return match, role
+
+    def _title(self, name: str) -> str:
+        try:
+            return describe(self._hall.options.offers.rules_of(name, None)[0]).title
+        except GGPError:
+            return ""
+
+    def _mind(
+        self,
+        request: Request,
+        frames: list[str],
+        game: str,
+        rules: str,
+        side_file: Path | None,
+        roles: tuple[str, ...],
+    ) -> Response:
+        query = request.query_params
+        role, turn = query.get("role", ""), number_of(query.get("turn", "0"), "turn")
+        if role not in roles or turn >= len(frames):
+            raise HTTPException(404, "there is no such role or turn")
+        task = partial(
+            MindTask,
+            game=game,
+            rules=rules,
+            side_file=side_file,
+            role=role,
+            turns=known_turns(frames, role, turn),
+            seed=number_of(query.get("seed", "0"), "seed"),
+            move=query.get("move"),
+            line=number_of(query.get("line", "0"), "line"),
+            thinks=not json.loads(frames[turn])["over"],
+        )
+
+        async def told() -> AsyncIterator[str]:
+            async for message in self._hall.look_into(task):
+                yield f"event: {message['kind']}\ndata: {json.dumps(message)}\n\n"
+
+        return _stream(told())
+
+
+async def _page(request: Request) -> Response:
+    return FileResponse(STATIC / "index.html")
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    path = request.url.path
+    if error.status_code == 404 and not path.startswith(("/api/", "/static/")):
+        return FileResponse(STATIC / "index.html", 404)  # which says that there is nothing
+    return JSONResponse({"error": error.detail}, error.status_code)
+
+
+def _snapshot_of(name: str, shown: Shown, frames: list[str]) -> dict[str, Any]:
+    """A recorded match as if it had been played here."""
+    brief = ("turn", "over", "moves", "percepts", "faults")
+    told = [json.loads(text) for text in frames]
+    return {
+        "match": {"id": name, "status": "over", **shown.match},
+        "turns": [{k: frame[k] for k in brief} for frame in told],
+        "frame": told[-1],
+        "sees": ALL,
+    }
+
+
+def _turn(request: Request, frames: list[str]) -> Response:
+    number = number_of(request.path_params["turn"], "turn")
+    if number >= len(frames):
+        raise HTTPException(404, "there is no such turn")
+    return Response(frames[number], media_type="application/json")
+
+
+def _after(request: Request) -> str:
+    return request.headers.get("last-event-id") or request.query_params.get("after", "")
+
+
+def _stream(texts: AsyncIterator[str]) -> Response:
+    return StreamingResponse(texts, media_type=_STREAM)
+
+
+async def _json(request: Request) -> object:
+    try:
+        found: object = await request.json()
+    except (ValueError, RecursionError):
+        raise HTTPException(400, "what was posted is not JSON") from None
+    return found
+
+
+def _answered(answer: _Answer) -> _Answer:
+    """The answer; what is wrong with a request is said in a line."""
+
+    async def answered(request: Request) -> Response:
+        try:
+            return await answer(request)
+        except GGPError as error:
+            return JSONResponse({"error": str(error)}, 400)
+
+    return answered

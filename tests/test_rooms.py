@@ -1,0 +1,152 @@
+"""A folder holds one idea and says so: few files, none of them long, and no circles of imports.
+
+What does not keep to that yet is listed by name. An entry that is no longer needed fails, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.support.games import REPOSITORY
+
+MOST_MODULES = 14
+"""Of a room, besides the map in its `__init__`."""
+
+MOST_LINES = 400
+
+OF_A_KIND = {"ggp/cli", "ggp/gdl", "ggp/players"}
+"""These hold a file a command, a stage, a player, however many there are."""
+
+WITHOUT_A_MAP = {"ggp"}
+"""What it is made of is said in docs/architecture.md: its docstring is `help(ggp)`."""
+
+UNFINISHED = {"ggp/belief"}
+"""Rooms that, with all below them, are not asked for a size, a map and short files yet."""
+
+TOO_LONG = {
+    "ggp/library.py",
+    "ggp/machine/propnet/play/propnet_machine.py",
+}
+
+IN_CIRCLES = {
+    ("ggp.library", "ggp.library_belief"),
+    ("ggp.machine.compiling.jit", "ggp.machine.compiling.kernel_compiler"),
+    ("ggp.openspiel.positions", "ggp.openspiel.turns", "ggp.openspiel.worlds"),
+    ("ggp.server.http.connection", "ggp.server.http.http_server"),
+}
+"""All of them are circles for types, or are closed by an import in a function."""
+
+FILES = sorted(
+    path for package in ("ggp", "match_runner") for path in (REPOSITORY / package).rglob("*.py")
+)
+
+ROOMS = sorted({path.parent for path in FILES})
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(REPOSITORY).as_posix()
+
+
+def modules_in(room: Path) -> set[str]:
+    return {path.stem for path in room.glob("*.py")} - {"__init__", "__main__"}
+
+
+def rooms_in(room: Path) -> set[str]:
+    return {path.name for path in ROOMS if path.parent == room}
+
+
+def module_of(path: Path) -> str:
+    names = path.relative_to(REPOSITORY).with_suffix("").parts
+    return ".".join(names[:-1] if names[-1] == "__init__" else names)
+
+
+def is_too_full(room: Path) -> bool:
+    return name_of(room) not in OF_A_KIND and len(modules_in(room)) > MOST_MODULES
+
+
+def unnamed_in(room: Path) -> set[str]:
+    """What is in a room and not on its map."""
+    said = ast.get_docstring(ast.parse((room / "__init__.py").read_text())) or ""
+    return (modules_in(room) | rooms_in(room)) - set(re.findall(r"`(\w+)`", said))
+
+
+def is_too_long(path: Path) -> bool:
+    return len(path.read_text().splitlines()) > MOST_LINES
+
+
+def is_unfinished(path: Path) -> bool:
+    return any(f"{name_of(path)}/".startswith(f"{each}/") for each in UNFINISHED)
+
+
+def test_rooms_are_small() -> None:
+    assert [name_of(room) for room in ROOMS if is_too_full(room) and not is_unfinished(room)] == []
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=name_of)
+def test_a_room_begins_with_its_map(room: Path) -> None:
+    """It names all that is in the room, but where there is a file of each kind."""
+    if name_of(room) not in OF_A_KIND and not is_unfinished(room):
+        unnamed = unnamed_in(room)
+        assert bool(unnamed) == (name_of(room) in WITHOUT_A_MAP), unnamed
+
+
+def test_files_are_short() -> None:
+    long = {name_of(path) for path in FILES if is_too_long(path) and not is_unfinished(path)}
+    assert long == TOO_LONG
+
+
+@pytest.mark.parametrize("name", sorted(UNFINISHED))
+def test_what_is_finished_is_not_called_unfinished(name: str) -> None:
+    rooms = [room for room in ROOMS if f"{name_of(room)}/".startswith(f"{name}/")]
+    files = [path for room in rooms for path in room.glob("*.py")]
+    assert any(is_too_full(room) or unnamed_in(room) for room in rooms) or any(
+        map(is_too_long, files)
+    )
+
+
+@cache
+def imports() -> Mapping[str, frozenset[str]]:
+    """Which modules of ours each of them imports: when it is loaded, in functions, for types."""
+    known = {module_of(path) for path in FILES}
+    return {
+        module_of(path): frozenset(_imported(ast.parse(path.read_text()), known)) for path in FILES
+    }
+
+
+def _imported(tree: ast.Module, known: set[str]) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                if inner in known:
+                    yield inner
+                elif node.module in known:
+                    yield node.module
+
+
+def reached(start: str) -> set[str]:
+    found: set[str] = set()
+    pending = [start]
+    while pending:
+        new = imports()[pending.pop()] - found
+        found |= new
+        pending += new
+    return found
+
+
+def test_imports_go_in_no_circles() -> None:
+    after = {module: reached(module) for module in imports()}
+    circles = {
+        tuple(sorted(other for other in after[module] if module in after[other]))
+        for module in after
+        if module in after[module]
+    }
+    assert circles == IN_CIRCLES
