@@ -26,9 +26,6 @@ OF_A_KIND = {"ggp/cli", "ggp/gdl", "ggp/players"}
 WITHOUT_A_MAP = {"ggp"}
 """What it is made of is said in docs/architecture.md: its docstring is `help(ggp)`."""
 
-UNFINISHED = {"ggp/belief"}
-"""Rooms that, with all below them, are not asked for a size, a map and short files yet."""
-
 TOO_LONG = {
     "ggp/library.py",
     "ggp/machine/propnet/play/propnet_machine.py",
@@ -80,34 +77,21 @@ def is_too_long(path: Path) -> bool:
     return len(path.read_text().splitlines()) > MOST_LINES
 
 
-def is_unfinished(path: Path) -> bool:
-    return any(f"{name_of(path)}/".startswith(f"{each}/") for each in UNFINISHED)
-
-
 def test_rooms_are_small() -> None:
-    assert [name_of(room) for room in ROOMS if is_too_full(room) and not is_unfinished(room)] == []
+    assert [name_of(room) for room in ROOMS if is_too_full(room)] == []
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=name_of)
 def test_a_room_begins_with_its_map(room: Path) -> None:
     """It names all that is in the room, but where there is a file of each kind."""
-    if name_of(room) not in OF_A_KIND and not is_unfinished(room):
+    if name_of(room) not in OF_A_KIND:
         unnamed = unnamed_in(room)
         assert bool(unnamed) == (name_of(room) in WITHOUT_A_MAP), unnamed
 
 
 def test_files_are_short() -> None:
-    long = {name_of(path) for path in FILES if is_too_long(path) and not is_unfinished(path)}
+    long = {name_of(path) for path in FILES if is_too_long(path)}
     assert long == TOO_LONG
-
-
-@pytest.mark.parametrize("name", sorted(UNFINISHED))
-def test_what_is_finished_is_not_called_unfinished(name: str) -> None:
-    rooms = [room for room in ROOMS if f"{name_of(room)}/".startswith(f"{name}/")]
-    files = [path for room in rooms for path in room.glob("*.py")]
-    assert any(is_too_full(room) or unnamed_in(room) for room in rooms) or any(
-        map(is_too_long, files)
-    )
 
 
 @cache

@@ -1,14 +1,14 @@
-"""HyperPlaySampler: from a role's incomplete path to weighted particles."""
+"""Belief: from what a role was told, its incomplete path, to weighted states it may be in.
+
+`paths` names incomplete paths, and `sampler` is the protocol of what makes `bags` for them: sets of
+weighted entries (`segments`), kept by path in a `table`. Begin with `samplers.hyperplay_sampler`. It
+enumerates sets or takes bags one turn on (`turns`), and asks the `finder`s in `finding` where these
+lose their particles; one of them solves for paths (`solving`). How the others are believed to move
+is a model: `move_models`, `policy_models`, by `strategies`. `quality` says what a bag is worth.
+"""
 
 from ggp.belief.bags import Bags, require_particles
-from ggp.belief.board_maker import BoardMaker, DrawnPieces
 from ggp.belief.finder import never
-from ggp.belief.hyperplay_sampler import (
-    DEFAULT_EXACT,
-    MAX_ATTEMPTS,
-    OWN_COMPLETIONS,
-    HyperPlaySampler,
-)
 from ggp.belief.move_models import (
     UNIFORM,
     Known,
@@ -18,10 +18,17 @@ from ggp.belief.move_models import (
     log_likelihoods,
 )
 from ggp.belief.paths import DRAWN, FollowsPaths, PathTree
-from ggp.belief.pool_samplers import POOL_LIMIT
 from ggp.belief.quality import How, Quality, in_words, quality_of
 from ggp.belief.sampler import Enumerates, Sampler
-from ggp.belief.samplers import Sampling, make_sampler
+from ggp.belief.samplers.board_maker import BoardMaker, DrawnPieces
+from ggp.belief.samplers.by_name import Sampling, make_sampler
+from ggp.belief.samplers.hyperplay_sampler import (
+    DEFAULT_EXACT,
+    MAX_ATTEMPTS,
+    OWN_COMPLETIONS,
+    HyperPlaySampler,
+)
+from ggp.belief.samplers.pool_samplers import POOL_LIMIT
 
 __all__ = [
     "DEFAULT_EXACT",

@@ -25,11 +25,11 @@ from typing import Protocol
 import numpy as np
 
 from ggp.belief.bags import Bags
-from ggp.belief.completions import lanes_at_once
 from ggp.belief.move_models import UNIFORM, MoveModel
-from ggp.belief.one_turn import Grown, advance
 from ggp.belief.paths import PathTree
 from ggp.belief.segments import Segments, depleted_segments, initial_segments
+from ggp.belief.turns.completions import lanes_at_once
+from ggp.belief.turns.one_turn import Grown, advance
 from ggp.machine.base import BoolArray, IntArray, Machine
 
 LARGER = 1.1

@@ -20,9 +20,9 @@ import numpy as np
 
 from ggp.belief.bags import Bags
 from ggp.belief.move_models import Known, PathModel
-from ggp.belief.open_moves import Learnt, open_moves
 from ggp.belief.paths import PathTree
 from ggp.belief.strategies import Strategy, history_of
+from ggp.belief.turns.open_moves import Learnt, open_moves
 from ggp.machine.abilities import InParts
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine
 

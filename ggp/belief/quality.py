@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ggp.belief.bags import Bags
-from ggp.belief.open_moves import MOST_COMPLETIONS
+from ggp.belief.turns.open_moves import MOST_COMPLETIONS
 from ggp.machine.base import Machine
 
 

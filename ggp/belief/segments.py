@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ggp.belief.open_moves import MOST_COMPLETIONS
-from ggp.belief.resample import choose_entries, log_sums
+from ggp.belief.turns.open_moves import MOST_COMPLETIONS
+from ggp.belief.turns.resample import choose_entries, log_sums
 from ggp.machine.arrays import first_seen_columns, offsets_of, take_segments
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ggp.belief.completions import LANES_AT_ONCE
-from ggp.belief.open_moves import Learnt, OpenMoves, open_moves
+from ggp.belief.turns.completions import LANES_AT_ONCE
+from ggp.belief.turns.open_moves import Learnt, OpenMoves, open_moves
 from ggp.machine.arrays import chunks, first_seen, offsets_of
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,

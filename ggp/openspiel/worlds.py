@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ggp.belief import never
-from ggp.belief.completions import draw_completions, list_completions
-from ggp.belief.open_moves import Learnt, open_moves
-from ggp.belief.resample import choose_entries, log_sums
+from ggp.belief.turns.completions import draw_completions, list_completions
+from ggp.belief.turns.open_moves import Learnt, open_moves
+from ggp.belief.turns.resample import choose_entries, log_sums
 from ggp.errors import BeliefDepletedError
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine
 from ggp.openspiel.positions import Position

@@ -1,7 +1,7 @@
 """The option `boards`: how boards are drawn where no history is found.
 
 It names a file in TOML beside a rulesheet, as `evaluation` does (`ggp.players.evaluations`), which
-has a table `boards` for that: see `ggp.belief.board_maker`. `none` is the default.
+has a table `boards` for that: see `ggp.belief.samplers.board_maker`. `none` is the default.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ next look, and less where it comes later.
 
 from __future__ import annotations
 
-from ggp.belief.completions import LANES_AT_ONCE
+from ggp.belief.turns.completions import LANES_AT_ONCE
 from ggp.machine.base import Machine
 from ggp.search.anytime import Deadline
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.belief import UNIFORM, never
-from ggp.belief.one_turn import advance
 from ggp.belief.segments import Segments
+from ggp.belief.turns.one_turn import advance
 from ggp.machine.arrays import first_seen_columns, segment_ids
 from ggp.machine.base import BoolArray, FloatArray, IntArray, States
 from ggp.study.matches import Decisions

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ggp.belief import BoardMaker, DrawnPieces, PathTree
-from ggp.belief.last_observation import LastObservation
+from ggp.belief.samplers.last_observation import LastObservation
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_companion
 from ggp.machine import Machine

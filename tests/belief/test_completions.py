@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from ggp.belief import never
-from ggp.belief.completions import (
+from ggp.belief.turns.completions import (
     LANES_AT_ONCE,
     Completions,
     draw_completions,
     list_completions,
 )
-from ggp.belief.open_moves import Learnt, OpenMoves, open_moves
+from ggp.belief.turns.open_moves import Learnt, OpenMoves, open_moves
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, States
 from tests.support.games import machine_of_rules

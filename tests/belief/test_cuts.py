@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ggp.belief import UNIFORM, HyperPlaySampler, PathTree
-from ggp.belief.one_turn import advance
 from ggp.belief.segments import Segments
+from ggp.belief.turns.one_turn import advance
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN
 from ggp.players import make_player, parse_spec

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ggp.belief import Bags, PathTree, Sampler, Sampling, make_sampler
-from ggp.belief.depth_first import depth_first
 from ggp.belief.finder import Setting
+from ggp.belief.samplers.depth_first import depth_first
 from ggp.machine import Machine, role_index
 from ggp.machine.base import UNKNOWN
 from tests.support.enumeration import Fluents, Path, complete_paths, distance, posterior

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ggp.belief import HyperPlaySampler, PathTree
-from ggp.belief.open_moves import Learnt, open_moves
+from ggp.belief.turns.open_moves import Learnt, open_moves
 from ggp.machine.base import UNKNOWN
 from tests.support.games import BACKENDS, machine_of_game, machine_of_rules
 

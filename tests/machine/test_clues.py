@@ -7,7 +7,8 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from ggp.belief import HyperPlaySampler, PathTree, open_moves
+from ggp.belief import HyperPlaySampler, PathTree
+from ggp.belief.turns import open_moves
 from ggp.machine import Machine
 from ggp.machine.abilities import Detective
 from ggp.machine.base import UNKNOWN, IntArray

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ggp.belief import HyperPlaySampler
-from ggp.belief.completions import LANES_AT_ONCE
+from ggp.belief.turns.completions import LANES_AT_ONCE
 from ggp.machine import Machine
 from ggp.players import BeliefPlayer, make_player, parse_spec
 from ggp.players.player import Pondering

@@ -1,10 +1,10 @@
 """States to go on with where no particle is left: those that agree with the last observation.
 
 In long games with little to see, kriegspiel say, every particle may die, and no other path be found
-in time. A game that brings along how its boards are drawn (`ggp.belief.board_maker`) lets a player
-draw some that agree with the last observation, and what comes of them is kept as long as it agrees
-with what is seen from then on. Such states need not be possible, so decisions say how many there
-were (`Decision.guessed`).
+in time. A game that brings along how its boards are drawn (`ggp.belief.samplers.board_maker`) lets
+a player draw some that agree with the last observation, and what comes of them is kept as long as
+it agrees with what is seen from then on. Such states need not be possible, so decisions say how
+many there were (`Decision.guessed`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataclasses import replace
 import numpy as np
 
 from ggp.belief.bags import Bags
-from ggp.belief.board_maker import BoardMaker
 from ggp.belief.finder import Finder
-from ggp.belief.hyperplay_sampler import HyperPlaySampler
-from ggp.belief.last_observation import OWN_PARTICLES, LastObservation
 from ggp.belief.sampler import Sampler
+from ggp.belief.samplers.board_maker import BoardMaker
+from ggp.belief.samplers.hyperplay_sampler import HyperPlaySampler
+from ggp.belief.samplers.last_observation import OWN_PARTICLES, LastObservation
 from ggp.belief.segments import Segments
 from ggp.machine.base import BoolArray, IntArray, Machine
 

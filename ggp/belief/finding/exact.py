@@ -23,9 +23,9 @@ import numpy as np
 
 from ggp.belief.bags import Bags
 from ggp.belief.finder import Setting
-from ggp.belief.one_turn import Grown
 from ggp.belief.segments import Segments, join
 from ggp.belief.table import SetTable
+from ggp.belief.turns.one_turn import Grown
 from ggp.machine.arrays import chunks, enlarged, first_seen
 from ggp.machine.base import BoolArray, FloatArray, IntArray
 

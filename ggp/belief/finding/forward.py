@@ -17,8 +17,8 @@ import numpy as np
 from ggp.belief.bags import Bags
 from ggp.belief.finder import Finder, Setting
 from ggp.belief.finding.exact import ENTRIES_AT_ONCE, EXPANSIONS_PER_ENTRY, ExactSets
-from ggp.belief.one_turn import Grown
 from ggp.belief.segments import Segments, join, pooled, replaced
+from ggp.belief.turns.one_turn import Grown
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import BoolArray, IntArray
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ggp.belief.bags import Bags
 from ggp.belief.finder import Finder
-from ggp.belief.hyperplay_sampler import HyperPlaySampler
 from ggp.belief.sampler import Sampler
+from ggp.belief.samplers.hyperplay_sampler import HyperPlaySampler
 from ggp.belief.segments import Segments
 from ggp.machine.base import BoolArray, IntArray, Machine
 

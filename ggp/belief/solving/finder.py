@@ -18,13 +18,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ggp.belief.move_models import MoveModel
-from ggp.belief.open_moves import MOST_COMPLETIONS
 from ggp.belief.paths import PathTree
 from ggp.belief.segments import Segments, depleted_segments
 from ggp.belief.solving.chains import sampled
 from ggp.belief.solving.replay import Paths
 from ggp.belief.solving.windows import MOST_STARTS, Spent, Window
-from ggp.belief.walks import set_of
+from ggp.belief.turns.open_moves import MOST_COMPLETIONS
+from ggp.belief.turns.walks import set_of
 from ggp.machine.abilities import OnCircuit
 from ggp.machine.base import IntArray, Machine
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.belief.move_models import UNIFORM, MoveModel
-from ggp.belief.open_moves import Learnt, OpenMoves, open_moves
+from ggp.belief.turns.open_moves import Learnt, OpenMoves, open_moves
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States
 
 

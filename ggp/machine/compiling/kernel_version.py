@@ -37,7 +37,7 @@ FILES = (
             *("records", "row_kernels", "term_kernels"),
         )
     ),
-    "belief/completion_kernels",
+    "belief/turns/completion_kernels",
     "belief/solving/unrolling_kernels",
     "search/boards/board_kernels",
     *(

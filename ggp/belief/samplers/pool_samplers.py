@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from ggp.belief.bags import Bags
-from ggp.belief.board_maker import BoardMaker
-from ggp.belief.depth_first import depth_first
-from ggp.belief.last_observation import OWN_PARTICLES, LastObservation
-from ggp.belief.observation_samplers import ObservationSampler
 from ggp.belief.paths import PathTree
+from ggp.belief.samplers.board_maker import BoardMaker
+from ggp.belief.samplers.depth_first import depth_first
+from ggp.belief.samplers.last_observation import OWN_PARTICLES, LastObservation
+from ggp.belief.samplers.observation_samplers import ObservationSampler
 from ggp.belief.segments import Segments
-from ggp.belief.walks import united
+from ggp.belief.turns.walks import united
 from ggp.machine.base import IntArray, Machine
 
 POOL_LIMIT = 20_000

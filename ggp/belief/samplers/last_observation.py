@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from ggp.belief.bags import Bags
-from ggp.belief.board_maker import BoardMaker
-from ggp.belief.hyperplay_sampler import HyperPlaySampler
-from ggp.belief.observation_samplers import HistorySampler
 from ggp.belief.paths import PathTree
+from ggp.belief.samplers.board_maker import BoardMaker
+from ggp.belief.samplers.hyperplay_sampler import HyperPlaySampler
+from ggp.belief.samplers.observation_samplers import HistorySampler
 from ggp.belief.segments import Segments, one_set
-from ggp.belief.walks import moves_are, united
+from ggp.belief.turns.walks import moves_are, united
 from ggp.machine.base import IntArray, Machine
 
 OWN_PARTICLES, OWN_ATTEMPTS = 8, 20_000

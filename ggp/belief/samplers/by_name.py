@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from ggp.belief.board_maker import BoardMaker
-from ggp.belief.hyperplay_sampler import OWN_COMPLETIONS, HyperPlaySampler
-from ggp.belief.last_observation import LastObservation
 from ggp.belief.move_models import UNIFORM, MoveModel
-from ggp.belief.observation_samplers import AllObservations
 from ggp.belief.paths import PathTree
-from ggp.belief.pool_samplers import POOL_LIMIT, Hybrid, Pool
 from ggp.belief.sampler import Sampler
+from ggp.belief.samplers.board_maker import BoardMaker
+from ggp.belief.samplers.hyperplay_sampler import OWN_COMPLETIONS, HyperPlaySampler
+from ggp.belief.samplers.last_observation import LastObservation
+from ggp.belief.samplers.observation_samplers import AllObservations
+from ggp.belief.samplers.pool_samplers import POOL_LIMIT, Hybrid, Pool
 from ggp.machine.base import Machine
 
 

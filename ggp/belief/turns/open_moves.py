@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ggp.belief.completion_kernels import joint_of, keep_known
 from ggp.belief.move_models import UNIFORM, MoveModel, log_likelihoods
+from ggp.belief.turns.completion_kernels import joint_of, keep_known
 from ggp.machine.abilities import Detective, InParts
 from ggp.machine.arrays import offsets_of, segment_ids
 from ggp.machine.base import (

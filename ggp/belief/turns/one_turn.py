@@ -20,12 +20,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ggp.belief.completions import Completions, draw_completions, lanes_at_once, list_completions
 from ggp.belief.move_models import MoveModel
-from ggp.belief.open_moves import MOST_COMPLETIONS, Learnt, OpenMoves, open_moves
 from ggp.belief.paths import PathTree
-from ggp.belief.resample import log_sums
 from ggp.belief.segments import Segments, depleted_segments, join
+from ggp.belief.turns.completions import (
+    Completions,
+    draw_completions,
+    lanes_at_once,
+    list_completions,
+)
+from ggp.belief.turns.open_moves import MOST_COMPLETIONS, Learnt, OpenMoves, open_moves
+from ggp.belief.turns.resample import log_sums
 from ggp.machine.arrays import chunks, first_seen_columns, offsets_of, segment_ids
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine
 

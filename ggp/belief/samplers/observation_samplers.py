@@ -16,7 +16,7 @@ from ggp.belief.finder import Setting, never
 from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.paths import PathTree
 from ggp.belief.segments import Segments, join
-from ggp.belief.walks import united, walks
+from ggp.belief.turns.walks import united, walks
 from ggp.machine.base import IntArray, Machine
 
 MOST_STEPPED = 100_000

@@ -27,8 +27,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ggp.belief.open_moves import OpenMoves
-from ggp.belief.shuffle import MAX_SIZE, shuffled
+from ggp.belief.turns.open_moves import OpenMoves
+from ggp.belief.turns.shuffle import MAX_SIZE, shuffled
 from ggp.machine.abilities import Matcher
 from ggp.machine.arrays import chunks, offsets_of
 from ggp.machine.base import (
