@@ -27,6 +27,7 @@ import numpy as np
 from ggp.belief.bags import Bags
 from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.paths import PathTree
+from ggp.belief.sampler import never_past
 from ggp.belief.segments import Segments, depleted_segments, initial_segments
 from ggp.belief.turns.completions import lanes_at_once
 from ggp.belief.turns.one_turn import Grown, advance
@@ -55,11 +56,12 @@ class Setting:
         room: entries that a bag which is advanced may have, where that is more.
         stop: asked now and then; when true, searching is given up.
         lanes_at_once: asked how many lanes to step between two looks at `stop`.
+        is_past: whether more than a share of the time there is has passed; `stop` says that of 1.
         timed: whether only `stop` ends a search for particles, and not `most_attempts`.
         at_risk: whether the bag that is followed is likely to die, so that time is well spent on
             what costs more than samples do.
 
-    The last five may be replaced between calls.
+    The last six may be replaced between calls.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Setting:
         self.capacity = self.room = capacity
         self.stop = stop
         self.lanes_at_once: Callable[[], int] = lanes_at_once
+        self.is_past: Callable[[float], bool] = never_past
         self.timed = self.at_risk = False
         self._max_attempts = max_attempts
 
@@ -99,6 +102,8 @@ class Setting:
         rng: np.random.Generator,
         expansion_limit: IntArray | int | None = None,
         stop: Callable[[], bool] | None = None,
+        *,
+        draws: bool = False,
     ) -> Grown:
         """`one_turn.advance` in this game.
 
@@ -115,6 +120,7 @@ class Setting:
             rng=rng,
             model=self.model,
             expansion_limit=expansion_limit,
+            draws=draws,
             stop=self.stop if stop is None else stop,
             at_once=self.lanes_at_once,
         )

@@ -12,6 +12,11 @@ from ggp.belief.paths import PathTree
 from ggp.machine.base import IntArray
 
 
+def never_past(share: float) -> bool:
+    """There is no end of the time there is."""
+    return False
+
+
 class Sampler(Protocol):
     """Which states a role may be in, with weights, for many incomplete paths at once.
 
@@ -91,12 +96,15 @@ class Sampler(Protocol):
 class Enumerates(Protocol):
     """A `Sampler` that enumerates information sets where that does not cost too much."""
 
-    def afford(self, completions: int | None, late: Callable[[], bool] | None = None) -> None:
+    def afford(
+        self, completions: int | None, is_past: Callable[[float], bool] = never_past
+    ) -> None:
         """Say what may be spent on an exact set in a turn, from now on.
 
         Args:
             completions: joint moves that may be tried, and in proportion to them entries, but not
                 fewer than the sampler was made for; None for what it was made for.
-            late: when true, the set is sampled instead.
+            is_past: whether more than a share of the time there is has passed: of some finders
+                each may take its share of it only.
         """
         ...

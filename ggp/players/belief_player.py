@@ -43,8 +43,9 @@ from ggp.search.estimates import TIE_TOLERANCE, candidates
 OBSERVE_SHARE = 0.5
 """Share of the time that a player may spend on finding particles."""
 
-GROW_SHARE = 0.1
-"""Share of what is left of it that is spent on more particles where there are some."""
+GROW_SHARE, SCARCE_SHARE = 0.1, 0.5
+"""Shares of what is left of it that are spent on more particles where there are some, and where
+these are so few that there may be none soon."""
 
 FEW_PARTICLES, FEW_ATTEMPTS = 16, 10_000
 """Resources of the belief of players that do not search."""
@@ -170,7 +171,8 @@ class BeliefPlayer(ABC):
             try:
                 self.tracker.observe(move, percepts, answer, _part(deadline, OBSERVE_SHARE))
                 if deadline is not None:
-                    self.tracker.grow(_part(deadline, GROW_SHARE), *self.simulated())
+                    share = SCARCE_SHARE if self.tracker.is_scarce else GROW_SHARE
+                    self.tracker.grow(_part(deadline, share), *self.simulated())
             finally:
                 self.tracker.prune(*self.simulated())
             self._fault = None

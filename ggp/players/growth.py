@@ -45,6 +45,11 @@ class Growth:
         self._scarce = 0  # turns in a row after which the bag was likely to die
 
     @property
+    def is_scarce(self) -> bool:
+        """Whether one more turn as bad as the worst one lately would leave next to nothing."""
+        return self._scarce > 0
+
+    @property
     def is_at_risk(self) -> bool:
         """Whether the bag is likely to die."""
         return self._scarce >= SCARCE_TURNS

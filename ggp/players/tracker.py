@@ -36,9 +36,8 @@ from ggp.search.moves import is_legal, random_moves
 MIN_NODES = 20_000
 """Paths that are not worth pruning."""
 
-EXACT_SHARE, LATE_SHARE = 0.5, 0.8
-"""A set is enumerated where that should take no more than the first share of the time there is, and
-sampled after all where it takes more than the second."""
+EXACT_SHARE = 0.5
+"""A set is enumerated where that should take no more than this share of the time there is."""
 
 SOLVING_SHARE = 0.5
 """Of the time for more particles, what is spent on solving where the bag is likely to die."""
@@ -154,6 +153,10 @@ class Tracker:
         """A bag for the path without any particle, of states only, if one can be found."""
         if self.bag.exact[0]:
             return None  # that there is none has been proved
+        if deadline is not None:
+            self._solve(deadline.part(SOLVING_SHARE))
+            if not self.bag.depleted[0]:
+                return self.bag
         self._begin(deadline)
         found = self._found_last()
         if found.depleted[0]:
@@ -214,10 +217,16 @@ class Tracker:
             fruitless = 0 if is_new else fruitless + 1
             self.prune(*others)
 
+    @property
+    def is_scarce(self) -> bool:
+        """Whether the bag has so few particles that it may have none soon."""
+        return self._growth.is_scarce
+
     def _solve(self, deadline: Deadline) -> None:
-        """Let the sampler solve for paths if there is more time than was too short lately."""
+        """Let the sampler solve for paths. Where it is not lost without, only if there is more time
+        than was too short lately."""
         there_was_s, belief = deadline.left_s(), self.belief
-        if there_was_s < self._too_short_s:
+        if there_was_s < self._too_short_s and not self.bag.depleted[0]:
             return
         before = self.bag
         self._begin(deadline, at_risk=True)
@@ -306,10 +315,7 @@ class Tracker:
         self.belief.room = 0 if deadline is None else self._growth.room
         self.belief.timed, self.belief.at_risk = deadline is not None, at_risk
         if isinstance(self.belief, Enumerates):
-            self.belief.afford(self._watch.affordable(EXACT_SHARE), self._is_late)
-
-    def _is_late(self) -> bool:
-        return self._watch.is_past(LATE_SHARE)
+            self.belief.afford(self._watch.affordable(EXACT_SHARE), self._watch.is_past)
 
 
 def _arrays(turn: list[int]) -> tuple[IntArray, IntArray, IntArray]:

@@ -30,6 +30,9 @@ NEAR = 4
 LONG_AGO = 6
 """Turns since the last exact set from which on a bag is rather drawn from earlier bags."""
 
+OWN_SHARE = 0.5
+"""Of the time there is, after which it leaves an empty bag to others."""
+
 RETRACED = 100
 """Lanes stepped for each entry that there is room for, to draw a bag again that is not yet empty:
 those of a few turns."""
@@ -83,11 +86,20 @@ class Earlier(Finder):
 
     Args:
         trail: where the bags of earlier turns are.
+        leaves_time: whether another finder comes after it, which time is left for.
     """
 
-    def __init__(self, setting: Setting, exact: ExactSets, forward: Forward, trail: Trail) -> None:
+    def __init__(
+        self,
+        setting: Setting,
+        exact: ExactSets,
+        forward: Forward,
+        trail: Trail,
+        *,
+        leaves_time: bool = False,
+    ) -> None:
         self._setting, self._exact, self._forward = setting, exact, forward
-        self._trail = trail
+        self._trail, self._share = trail, OWN_SHARE if leaves_time else 1.0
 
     def helps(self, bags: Bags) -> BoolArray:
         wanted = self._setting.wanting(bags.sets)
@@ -106,6 +118,8 @@ class Earlier(Finder):
 
     def fill(self, bags: Bags, rng: np.random.Generator) -> Segments:
         room, stop, sets = self._setting.most_entries, self._setting.stop, bags.sets
+        if not len(sets.states):
+            stop = self._is_late
         limit = RETRACED * room if len(sets.states) else self._setting.most_attempts
         # Ever more, but not so many that a turn takes longer than there may be time for.
         capacity, spent = room, 0
@@ -115,11 +129,16 @@ class Earlier(Finder):
             if spent >= limit or half_full or stop():
                 break
             capacity = min(2 * capacity, most)
-            drawn, stepped = self._forward.onward(bags.role, bags.paths, start, back, capacity, rng)
+            drawn, stepped = self._forward.onward(
+                bags.role, bags.paths, start, back, capacity, rng, stop
+            )
             spent += int(stepped[0])
             if len(drawn.states) > len(sets.states):
                 sets = drawn.thinned(room, rng)
         return sets
+
+    def _is_late(self) -> bool:
+        return self._setting.stop() or self._setting.is_past(self._share)
 
     def more(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
         starts = self._starts(bags.paths)

@@ -36,6 +36,9 @@ them: entries are looked at again, turn by turn. But no more in all: bounds memo
 EXPANSIONS_PER_ENTRY = 16
 """Enumerating a set of at most LIMIT entries may step this times LIMIT lanes."""
 
+LATE_SHARE = 0.8
+"""Of the time there is, after which sets that a sample could stand for are no longer enumerated."""
+
 ENTRIES_AT_ONCE = 1 << 14
 """Entries of sets that are advanced between two looks at the clock: bounds memory, too."""
 
@@ -54,10 +57,6 @@ class ExactSets:
         limit: largest set that is enumerated; 0 never enumerates.
         completions: lanes that may be stepped for a set in one turn; by default
             `EXPANSIONS_PER_ENTRY` for each entry that it may have.
-
-    Attributes:
-        late: when true, sets that a sample could stand for are no longer enumerated. May be
-            replaced between calls.
     """
 
     def __init__(self, setting: Setting, limit: int, completions: int | None = None) -> None:
@@ -65,7 +64,6 @@ class ExactSets:
         most = EXPANSIONS_PER_ENTRY * limit if completions is None else completions
         self._usual = limit, most
         self._limit, self._completions = self._usual
-        self.late: Callable[[], bool] | None = None
         self._table = SetTable(setting.machine, MAX_TABLE_ENTRIES)
         # By node: 0, or what its set must shrink from to be tried again.
         self._too_large = np.zeros(64)
@@ -271,7 +269,7 @@ class ExactSets:
         return self._setting.one_turn_on(role, sets, paths, limit, rng, expansions, stop)
 
     def _is_late(self) -> bool:
-        return self._setting.stop() or (self.late is not None and self.late())
+        return self._setting.stop() or self._setting.is_past(LATE_SHARE)
 
     def _untried(self, nodes: IntArray) -> IntArray:
         """The distinct ones of `[B]` paths whose sets are not known, nor known to be too large."""

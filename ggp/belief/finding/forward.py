@@ -10,7 +10,7 @@ none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -99,19 +99,28 @@ class Forward(Finder):
         back: int,
         capacity: int,
         rng: np.random.Generator,
+        stop: Callable[[], bool] | None = None,
     ) -> Grown:
         """Bags sampled from sets of so many turns before the ends of their paths.
 
         Where that is stopped they have no entries.
+
+        Args:
+            stop: in place of what stops everything.
         """
+        stop = self._setting.stop if stop is None else stop
+        # Without a clock bags stay what they were: counts, not time, limit them.
+        draws = self._setting.timed
         sets = sets.thinned(capacity, rng)
         stepped = np.zeros(len(paths), dtype=np.int64)
         for steps in self._tree.beginnings(paths, back) if back else ():
-            if self._setting.stop():
+            if stop():
                 return Grown(self._setting.nothing(len(paths)), stepped)
             if not len(sets.states):
                 break  # nothing comes of nothing
-            grown = self._setting.one_turn_on(role, sets, steps, capacity, rng)
+            grown = self._setting.one_turn_on(
+                role, sets, steps, capacity, rng, stop=stop, draws=draws
+            )
             sets, stepped = grown.sets, stepped + grown.stepped
         return Grown(sets, stepped)
 

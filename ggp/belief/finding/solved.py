@@ -63,6 +63,16 @@ class Solving(Finder):
         both = with_more(self._setting.machine, bags.sets, found)
         return both.thinned(self._setting.most_entries, rng)
 
+    def learn(self, path: int, sets: Segments) -> None:
+        self._solved.forget(self._setting.tree.depth(path))
+
+    @property
+    def views(self) -> IntArray:
+        return self._solved.views
+
+    def renumber(self, numbers: IntArray) -> None:
+        self._solved.renumber(numbers)
+
     def _find(
         self, bags: Bags, starts: list[Start], most: int, rng: np.random.Generator
     ) -> Segments | None:

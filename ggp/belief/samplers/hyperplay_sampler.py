@@ -23,6 +23,7 @@ from ggp.belief.finding.solved import Solving
 from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.paths import PathTree
 from ggp.belief.quality import Quality, quality_of
+from ggp.belief.sampler import never_past
 from ggp.belief.segments import Segments, join, replaced
 from ggp.belief.solving.windows import is_solvable
 from ggp.machine.arrays import first_seen
@@ -87,12 +88,11 @@ class HyperPlaySampler(Setting):
         self._forward = Forward(self, self._exact)
         self._rescues, trail = rescues, Trail()
         self._of_earlier: tuple[Finder, ...] = ()
+        may_solve = solves and rescues and is_solvable(machine)
         if follows and rescues:
-            earlier = Earlier(self, self._exact, self._forward, trail)
+            earlier = Earlier(self, self._exact, self._forward, trail, leaves_time=may_solve)
             self._of_earlier = Histories(self, trail), earlier
-        self._solved: Solving | None = None
-        if solves and rescues and is_solvable(machine):
-            self._solved = Solving(self, self._exact, trail)
+        self._solved = Solving(self, self._exact, trail) if may_solve else None
 
     @property
     def _finders(self) -> tuple[Finder, ...]:
@@ -107,10 +107,12 @@ class HyperPlaySampler(Setting):
         """Whether small information sets are enumerated."""
         return self._exact.enumerates
 
-    def afford(self, completions: int | None, late: Callable[[], bool] | None = None) -> None:
+    def afford(
+        self, completions: int | None, is_past: Callable[[float], bool] = never_past
+    ) -> None:
         """See `Enumerates`."""
         self._exact.afford(completions)
-        self._exact.late = late
+        self.is_past = is_past
 
     def start(self, role: int, count: int = 1) -> Bags:
         """`count` bags at the start of the game."""

@@ -12,7 +12,7 @@ contradicts the rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,6 +34,9 @@ STEPS_BACK = (5, 10, 20, 40, 80)
 WITNESSES, CHAIN_STEPS = 32, 30
 """Paths that are solved for, and steps of chains, without a clock."""
 
+MOST_MISSING = 10
+"""Turns that may be added at once to a window that was opened in an earlier one."""
+
 MOST_CONFLICTS = 200_000
 """Conflicts of the solver for one bag without a clock."""
 
@@ -51,8 +54,36 @@ class Start:
     bag: Segments
 
 
+@dataclass(frozen=True, eq=False)
+class _Opened:
+    """A window that is gone on with in later turns.
+
+    Attributes:
+        bag: of what it begins with.
+        past: `[B, 3]` the turns before it begins, see `PathTree.last_turns`.
+    """
+
+    window: Window
+    bag: Segments
+    past: IntArray
+
+    def belongs_to(self, role: int, turns: IntArray) -> bool:
+        """Whether it is of the path of a role, and but for few turns up to its end."""
+        known = np.concatenate([self.past, self.window.turns])
+        missing = len(turns) - len(known)
+        is_near = 0 <= missing <= MOST_MISSING and role == self.window.role
+        return is_near and np.array_equal(known, turns[: len(known)])
+
+    @property
+    def depths(self) -> range:
+        """Numbers of its turns."""
+        return range(len(self.past), len(self.past) + len(self.window.turns))
+
+
 class Solved:
     """Finds bags by solving.
+
+    The last window stays open: in the turns that follow, these are added to it.
 
     Args:
         machine: see `is_solvable`.
@@ -62,6 +93,7 @@ class Solved:
 
     def __init__(self, machine: Machine, tree: PathTree, model: MoveModel) -> None:
         self._machine, self._tree, self._model = machine, tree, model
+        self._opened: _Opened | None = None
 
     def find(
         self,
@@ -86,18 +118,13 @@ class Solved:
             a bag; one that is exact and empty where it is proved that there is no path.
         """
         budget = Spent(1 << 60 if timed else MOST_CONFLICTS, stop)
-        for start in _spread(starts):
+        nodes = np.array([node for (node,) in self._tree.beginnings(np.array([path]))[1:]])
+        turns = self._tree.last_turns(nodes.astype(np.int64))
+        for window, bag in self._windows(role, turns, starts, rng):
             if budget.is_over:
                 return None
-            bag = start.bag.thinned(MOST_STARTS, rng)
-            nodes = [int(n) for (n,) in self._tree.beginnings(np.array([path]), start.back + 1)]
-            turns = self._tree.last_turns(np.array(nodes[1:], dtype=np.int64))
-            window = Window(self._machine, role, bag.states, turns, self._model)
             before = budget.conflicts
-            try:
-                paths = self._paths(window, bag, capacity, turns, budget, rng)
-            finally:
-                window.close()
+            paths = self._paths(window, bag, turns, capacity, budget, rng)
             assert isinstance(self._machine, OnCircuit)
             # A conflict counts as a state visited.
             self._machine.states_visited += before - budget.conflicts
@@ -105,26 +132,71 @@ class Solved:
                 return self._bag(role, path, bag, paths)
             if window.is_empty and bag.exact[0]:
                 return self._nothing(bag.views is not None)
+            if window.is_too_large:
+                self._close()
             if not window.is_empty:
-                return None  # it takes longer than there is time for
+                return None  # it takes longer than there is time for: it is gone on with later
         return None
+
+    def forget(self, depth: int) -> None:
+        """Paths of so many turns have particles: close the window if it is of long ago."""
+        if self._opened is not None and depth > self._opened.depths.stop + MOST_MISSING:
+            self._close()
+
+    @property
+    def views(self) -> IntArray:
+        """Nodes that are referred to."""
+        views = None if self._opened is None else self._opened.bag.views
+        return np.zeros(0, dtype=np.int64) if views is None else views.ravel()
+
+    def renumber(self, numbers: IntArray) -> None:
+        """Follow `PathTree.prune`."""
+        if self._opened is not None:
+            bag = self._opened.bag.renumbered(numbers)
+            self._opened = replace(self._opened, bag=bag)
+
+    def _windows(
+        self, role: int, turns: IntArray, starts: Sequence[Start], rng: np.random.Generator
+    ) -> Iterator[tuple[Window, Segments]]:
+        """Windows of a path, and what they begin with: the one that is open, and then, as long as
+        there is nothing in them, others further and further back."""
+        opened = self._opened
+        if opened is not None and not opened.belongs_to(role, turns):
+            self._close()
+        elif opened is not None and opened.depths.start <= len(turns) - starts[0].back:
+            if not opened.window.is_empty:
+                yield opened.window, opened.bag
+            starts = [start for start in starts if len(turns) - start.back not in opened.depths]
+        for start in _spread(starts):
+            self._close()
+            bag = start.bag.thinned(MOST_STARTS, rng)
+            window = Window(self._machine, role, bag.states, self._model)
+            self._opened = _Opened(window, bag, turns[: len(turns) - start.back])
+            yield window, bag
+
+    def _close(self) -> None:
+        if self._opened is not None:
+            self._opened.window.close()
+            self._opened = None
 
     def _paths(
         self,
         window: Window,
         bag: Segments,
-        capacity: int,
         turns: IntArray,
+        capacity: int,
         budget: Spent,
         rng: np.random.Generator,
     ) -> Paths | None:
-        if not window.open(budget):
+        assert self._opened is not None
+        since = turns[self._opened.depths.start :]
+        if not window.open(since, budget):
             return None
         found = window.witnesses(WITNESSES, budget, rng)
         if found is None:
             return None
         return sampled(
-            *(self._machine, window.role, found, bag.states, bag.log_weights, turns),
+            *(self._machine, window.role, found, bag.states, bag.log_weights, since),
             *(capacity, CHAIN_STEPS, rng, budget.stop, self._model),
         )
 

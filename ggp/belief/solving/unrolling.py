@@ -26,6 +26,7 @@ from ggp.belief.solving.unrolling_kernels import (
     Propositions,
     fix,
     fold,
+    number,
     simulate,
     write,
 )
@@ -38,8 +39,9 @@ from ggp.machine.propnet.play.layout.cones import cone
 TRUE = 1
 """The sign that holds."""
 
-CLAUSES_AT_ONCE = 1 << 20
-"""Signs of clauses that are written before they are taken."""
+CLAUSES_AT_ONCE = 1 << 14
+"""Signs of clauses that are written before they are taken: with more, Python would look through all
+of them for garbage."""
 
 
 class Contradiction(Exception):
@@ -91,6 +93,11 @@ class Unrolling:
         self._units: list[int] = []
         self.first_start = self._num_props + 1
         self._state = self._begin()
+
+    @property
+    def num_turns(self) -> int:
+        """Turns that were added."""
+        return len(self.forced)
 
     @property
     def num_signs(self) -> int:
@@ -211,16 +218,20 @@ class Unrolling:
     # ---------------------------------------------------------------- clauses
 
     def clauses(self) -> Iterator[list[list[int]]]:
-        """The clauses of all turns that were added and are not written yet, in pieces."""
+        """The clauses of all turns that were added and are not written yet, in pieces.
+
+        What was taken is not written again, whether or not all of it was.
+        """
         props = self._props
-        self._stack = enlarged(self._stack, self._num_props + 2, 0)
+        # A gate may be there for both of its signs.
+        self._stack = enlarged(self._stack, 2 * self._num_props + 2, 0)
         if not props.written[TRUE]:
             self._sizes[1] = TRUE
             props.written[TRUE] = TRUE
-            yield [[TRUE]]
-            yield [[self._number(self.first_start + k) for k in range(len(self.starts))]]
-        yield [[self._number(sign)] for sign in self._units]
-        self._units.clear()
+            begun = self.first_start + np.arange(len(self.starts))
+            yield [[TRUE], self._numbers(begun).tolist()]
+        known, self._units = self._units, []
+        yield [[sign] for sign in self._numbers(np.array(known)).tolist()]
         largest = 16 * int(self._groups.size.max(initial=0)) + 4 * int(props.size.max()) + 64
         room = np.zeros(max(CLAUSES_AT_ONCE, largest + 3 * len(self.starts)), dtype=np.int32)
         while self._sizes[0]:
@@ -232,16 +243,11 @@ class Unrolling:
             flat = room[:full].tolist()
             yield [flat[a:b] for a, b in zip([0, *(e + 1 for e in ends)], ends, strict=False)]
 
-    def _number(self, sign: int) -> int:
-        """A sign as clauses have it."""
-        prop, props = abs(sign), self._props
-        if not props.written[prop]:
-            self._sizes[1] += 1
-            props.written[prop] = self._sizes[1]
-            self._stack[self._sizes[0]] = prop
-            self._sizes[0] += 1
-        found = int(props.written[prop])
-        return found if sign > 0 else -found
+    def _numbers(self, signs: IntArray) -> I32:
+        """Signs as clauses have them."""
+        found = signs.astype(np.int32)
+        number(self._props, found, self._stack, self._sizes)
+        return found
 
     # ---------------------------------------------------------------- models
 
@@ -335,4 +341,5 @@ def _no_propositions(rows: int) -> Propositions:
         np.zeros(1, dtype=np.int32),
         np.zeros(rows, dtype=np.int8),
         np.zeros(rows, dtype=np.int32),
+        np.zeros(rows, dtype=np.int8),
     )

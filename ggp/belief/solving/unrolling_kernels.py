@@ -21,6 +21,11 @@ GATE, CHOICE, START, HELPER = 0, 1, 2, 3
 """What a proposition is: an AND of signs; that a role makes a move; that a fluent holds where the
 window begins; something that only clauses of the others speak of."""
 
+IF, ONLY_IF, IF_SAID, ONLY_IF_SAID = 1, 2, 4, 8
+"""What clauses have to say, and have said, of a gate: what follows if it holds; that it holds if
+all of its inputs do. Each is wanted only where clauses have the gate with that sign (Plaisted and
+Greenbaum 1986)."""
+
 
 @by_reference
 class Propositions(NamedTuple):
@@ -34,6 +39,7 @@ class Propositions(NamedTuple):
         signs: the signs of all gates.
         fixed: `[V + 1]` 1 or -1 where it is known, 0 elsewhere.
         written: `[V + 1]` its number in the clauses, 0 where these do not speak of it.
+        wanted: `[V + 1]` what clauses must say of it, see `IF`.
     """
 
     kind: I8
@@ -42,6 +48,7 @@ class Propositions(NamedTuple):
     signs: I32
     fixed: I8
     written: I32
+    wanted: I8
 
 
 @by_reference
@@ -135,6 +142,7 @@ def fold(
             props.size[num_props] = count
             props.fixed[num_props] = 0
             props.written[num_props] = 0
+            props.wanted[num_props] = 0
             nets[net] = num_props
             num_signs += count
     return num_props, num_signs
@@ -205,7 +213,8 @@ def write(
     Args:
         starts: `[K, F]` fluents of the states in which the window may begin.
         first_start: proposition that it is the first of these; the others follow.
-        stack: propositions to be written, each once: `written` is set for them. With room for all.
+        stack: propositions that there is something to say of, see `number`. With room for each
+            twice.
         sizes: how many are on the stack, and the last number that was given.
         clauses: signs, each clause ended by 0.
 
@@ -222,18 +231,23 @@ def write(
             if full + 4 * count + 2 > len(clauses):
                 return full
             sizes[0] -= 1
-            me = props.written[prop]
-            for k in range(start, start + count):
-                clauses[full], clauses[full + 1] = -me, _number(props, props.signs[k], stack, sizes)
-                clauses[full + 2] = 0
-                full += 3
-            clauses[full] = me
-            full += 1
-            for k in range(start, start + count):
-                clauses[full] = -_number(props, props.signs[k], stack, sizes)
+            me, wanted = props.written[prop], props.wanted[prop]
+            if wanted & IF and not wanted & IF_SAID:
+                props.wanted[prop] |= IF_SAID
+                for k in range(start, start + count):
+                    clauses[full] = -me
+                    clauses[full + 1] = _number(props, props.signs[k], stack, sizes)
+                    clauses[full + 2] = 0
+                    full += 3
+            if wanted & ONLY_IF and not wanted & ONLY_IF_SAID:
+                props.wanted[prop] |= ONLY_IF_SAID
+                clauses[full] = me
                 full += 1
-            clauses[full] = 0
-            full += 1
+                for k in range(start, start + count):
+                    clauses[full] = _number(props, -props.signs[k], stack, sizes)
+                    full += 1
+                clauses[full] = 0
+                full += 1
         elif kind == CHOICE:
             group = props.about[prop]
             first, count = groups.first[group], groups.size[group]
@@ -250,7 +264,7 @@ def write(
             sizes[0] -= 1
             fluent, me = props.about[prop], props.written[prop]
             for k in range(num_starts):
-                clauses[full] = -_number(props, first_start + k, stack, sizes)
+                clauses[full] = _number(props, -(first_start + k), stack, sizes)
                 clauses[full + 1] = me if starts[k, fluent] else -me
                 clauses[full + 2] = 0
                 full += 3
@@ -261,15 +275,29 @@ def write(
 
 @inlined
 def _number(props: Propositions, sign: int, stack: I32, sizes: IntArray) -> int:
-    """A sign as clauses have it; what it is about is put on the stack the first time."""
+    """A sign as clauses have it; what there is to say of it is put on the stack the first time."""
     prop = abs(sign)
-    if props.written[prop] == 0:
-        sizes[1] += 1
-        props.written[prop] = sizes[1]
+    wanted = (IF if sign > 0 else ONLY_IF) if props.kind[prop] == GATE else IF
+    if not props.wanted[prop] & wanted:
+        props.wanted[prop] |= wanted
+        if props.written[prop] == 0:
+            sizes[1] += 1
+            props.written[prop] = sizes[1]
         stack[sizes[0]] = prop
         sizes[0] += 1
     found = int(props.written[prop])
     return found if sign > 0 else -found
+
+
+@kernel
+def number(props: Propositions, signs: I32, stack: I32, sizes: IntArray) -> None:
+    """Turn `[K]` signs into what clauses that are about to be added have for them.
+
+    Args:
+        stack, sizes: see `write`, which says the rest.
+    """
+    for k in range(len(signs)):
+        signs[k] = _number(props, signs[k], stack, sizes)
 
 
 @inlined

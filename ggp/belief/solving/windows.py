@@ -64,17 +64,18 @@ class Spent:
 
 
 class Window:
-    """The last turns of a path, from some states on.
+    """The turns of a path from some states on. More can be added later, as the match goes on.
 
     Attributes:
         role: the argument.
+        turns: `[T, 3]` those it was opened for.
         is_empty: whether it is proved that no path of the window agrees.
+        is_too_large: whether it takes more memory than it may.
 
     Args:
         machine: see `is_solvable`.
         role: whose path.
         states: K states, `MOST_STARTS` at most.
-        turns: `[T, 3]` see `PathTree.last_turns`.
         model: how the other roles are believed to move.
     """
 
@@ -83,30 +84,38 @@ class Window:
         machine: Machine,
         role: int,
         states: States,
-        turns: IntArray,
         model: MoveModel = UNIFORM,
     ) -> None:
         assert isinstance(machine, FluentBits)
         assert isinstance(machine, OnCircuit)
         self.role = role
+        self.turns: IntArray = np.zeros((0, 3), dtype=np.int64)
         self._model = model
-        self._machine, self._states, self._turns = machine, states, turns
+        self._machine, self._states = machine, states
         bits = machine.fluent_bits(states)[:, : len(machine.circuit.fluents)]
         self._unrolling = Unrolling(machine, role, bits)
         self._solver: ClauseSolver | None = None
-        self.is_empty = False
+        self.is_empty = self.is_too_large = False
 
-    def open(self, budget: Spent) -> bool:
-        """Unroll it and load the solver; false where that was stopped or takes too much memory."""
+    def open(self, turns: IntArray, budget: Spent) -> bool:
+        """Unroll some turns and load the solver; false where that was stopped, or takes too much
+        memory. It goes on where it was stopped.
+
+        Args:
+            turns: `[T, 3]` see `PathTree.last_turns`; begins with those it was opened for before.
+        """
+        self.turns = turns
         try:
-            for turn in self._turns.tolist():
+            for turn in turns[self._unrolling.num_turns :].tolist():
                 self._unrolling.add(*turn)
-                if budget.stop() or self._unrolling.num_signs > MOST_SIGNS:
+                self.is_too_large = self._unrolling.num_signs > MOST_SIGNS
+                if self.is_too_large or budget.stop():
                     return False
         except Contradiction:
             self.is_empty = True
             return True
-        self._solver = clause_solver()
+        if self._solver is None:
+            self._solver = clause_solver()
         for clauses in self._unrolling.clauses():
             self._solver.add(clauses)
             if budget.stop():
@@ -117,6 +126,7 @@ class Window:
         """Free the solver's memory."""
         if self._solver is not None:
             self._solver.close()
+            self._solver = None
 
     def witnesses(self, count: int, budget: Spent, rng: np.random.Generator) -> Paths | None:
         """Up to so many paths, which need not differ; None where there is none, or none was found.
@@ -145,7 +155,7 @@ class Window:
             self._states.take(np.array(starts)),
             np.array(starts),
             np.stack(moves),
-            self._turns,
+            self.turns,
             rng,
             self._model,
         )

@@ -43,6 +43,10 @@ those of a particle are drawn if there are more than `LISTED_PER_ENTRY`."""
 
 LISTED_PER_ENTRY = 32
 
+SPARED = 4
+"""Where completions are rather drawn, those of a set are still listed if they are no more than so
+many times its capacity."""
+
 DRAW_LIMIT = 4096
 """Completions drawn for one entry in one turn before giving up, in a set of moderate size."""
 
@@ -74,6 +78,7 @@ def advance(
     rng: np.random.Generator,
     model: MoveModel,
     expansion_limit: IntArray | int | None = None,
+    draws: bool = False,
     stop: Callable[[], bool],
     at_once: Callable[[], int] = lanes_at_once,
 ) -> Grown:
@@ -95,6 +100,8 @@ def advance(
         model: how the other roles move.
         expansion_limit: `[S]` if given, sets are only enumerated: those with more completions
             than this, or more children than `capacity`, come back empty and not exact.
+        draws: whether completions of sets with many more than `capacity` are drawn, although
+            they could be listed: that is cheaper where most of them match.
         stop: when true, what was not come to yet is left out: of a single set at random, of several
             the last ones.
         at_once: how many lanes to step between two looks at `stop`.
@@ -104,7 +111,7 @@ def advance(
     evidence = Learnt(*np.ascontiguousarray(tree.last_turns(paths).T[:, set_of]))
     options = open_moves(machine, role, sets.states, evidence, model, sets.views)
     if expansion_limit is None:
-        listed = _listed(options, set_of, capacity)
+        listed = _listed(options, set_of, capacity, draws=draws)
         exact = sets.exact & (np.bincount(set_of[~listed], minlength=len(sets)) == 0)
     else:
         num_open = np.bincount(set_of, weights=options.counts, minlength=len(sets))
@@ -128,6 +135,7 @@ def advance(
             rng,
             model,
             expansion_limit,
+            draws,
             stop,
             at_once,
         )
@@ -161,6 +169,7 @@ def _advance_parts(
     rng: np.random.Generator,
     model: MoveModel,
     expansion_limit: IntArray | int | None,
+    draws: bool,
     stop: Callable[[], bool],
     at_once: Callable[[], int],
 ) -> Grown:
@@ -186,6 +195,7 @@ def _advance_parts(
                 rng=rng,
                 model=model,
                 expansion_limit=limit,
+                draws=draws,
                 stop=stop,
                 at_once=at_once,
             )
@@ -196,8 +206,11 @@ def _advance_parts(
     )
 
 
-def _listed(options: OpenMoves, set_of: IntArray, capacity: IntArray) -> BoolArray:
+def _listed(options: OpenMoves, set_of: IntArray, capacity: IntArray, *, draws: bool) -> BoolArray:
     """`[N]` entries whose completions are all listed."""
+    if draws:
+        totals = np.bincount(set_of, options.counts, minlength=len(capacity))
+        return np.asarray((totals <= SPARED * capacity)[set_of] & (options.counts <= LIST_LIMIT))
     listed = options.counts <= LIST_LIMIT
     total = np.bincount(set_of[listed], options.counts[listed], minlength=len(capacity))
     many = total > np.maximum(LIST_TOTAL, LISTED_PER_ENTRY * capacity)

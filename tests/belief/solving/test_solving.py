@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 import ggp
 from ggp.belief import Bags, HyperPlaySampler, PathTree, never
+from ggp.belief.move_models import UNIFORM
 from ggp.belief.segments import initial_segments
-from ggp.belief.solving import sat, windows
+from ggp.belief.solving import finder, sat, windows
 from ggp.belief.solving.chains import sampled
 from ggp.belief.solving.finder import Solved, Start
 from ggp.belief.solving.sat import Clasp, ClauseSolver, PySat
@@ -49,8 +51,8 @@ def turns_of(machine: Machine, path: Path) -> IntArray:
 
 
 def window_of(machine: Machine, role: int, turns: IntArray) -> tuple[Window, Spent]:
-    window, budget = Window(machine, role, machine.initial(1), turns), Spent(100_000, never)
-    assert window.open(budget)
+    window, budget = Window(machine, role, machine.initial(1)), Spent(100_000, never)
+    assert window.open(turns, budget)
     return window, budget
 
 
@@ -69,8 +71,8 @@ def test_what_cannot_be_is_proved() -> None:
     machine = machine_of_rules(coins(60), "propnet")
     turns = turns_of(machine, heads(60))
     turns[3, 1] = turns[-1, 1]
-    window = Window(machine, 0, machine.initial(1), turns)
-    assert window.open(Spent(1000, never))
+    window = Window(machine, 0, machine.initial(1))
+    assert window.open(turns, Spent(1000, never))
     assert window.witnesses(1, Spent(1000, never), np.random.default_rng(0)) is None
     assert window.is_empty
 
@@ -132,6 +134,95 @@ def test_witnesses_replay_to_what_was_seen(
     assert not machine.terminal(states).any()
     assert len(set(machine.fluents(states))) > 1
     window.close()
+
+
+def match_of(machine: Machine, role: int, seed: int, length: int) -> IntArray:
+    """`[T, 3]` what a role knows of the turns of a random match."""
+    rng = np.random.default_rng(seed)
+    state, turns = machine.initial(1), []
+    for _ in range(length):
+        row = [random_moves(machine, state, each, rng)[0] for each in range(len(machine.roles))]
+        state, percepts = machine.step(state, np.array([row]))
+        turns.append([row[role], int(percepts[0, role]), UNKNOWN])
+    return np.array(turns)
+
+
+@pytest.mark.parametrize("make", [PySat, Clasp])
+def test_turns_are_added_to_a_window_that_was_solved(
+    make: Callable[[], ClauseSolver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(windows, "clause_solver", make)
+    machine = machine_of_game("krieg_tic_tac_toe", "propnet")
+    turns = match_of(machine, 0, 3, 6)
+    window, rng = Window(machine, 0, machine.initial(1)), np.random.default_rng(0)
+    for length in range(1, 7):
+        budget = Spent(100_000, never)
+        assert window.open(turns[:length], budget)
+        paths = window.witnesses(4, budget, rng)
+        assert paths is not None
+        assert paths.moves.shape[1] == length
+    # Our own marks are told to us: that none of them was taken cannot be.
+    wrong = np.concatenate([turns, turns[:1]])
+    assert window.open(wrong, Spent(100_000, never))
+    assert window.witnesses(1, Spent(100_000, never), rng) is None
+    assert window.is_empty
+
+
+def test_a_window_that_was_stopped_is_gone_on_with() -> None:
+    machine = machine_of_game("krieg_tic_tac_toe", "propnet")
+    turns = match_of(machine, 0, 3, 6)
+    looks = 0
+
+    def every_other() -> bool:
+        nonlocal looks
+        looks += 1
+        return looks % 2 == 0
+
+    window, opened = Window(machine, 0, machine.initial(1)), 0
+    while not window.open(turns, Spent(100_000, every_other)):
+        opened += 1
+    assert opened > 2
+    whole = window_of(machine, 0, turns)[0]
+    held: list[set[str]] = []
+    for each in (window, whole):
+        found = each.witnesses(60, Spent(100_000, never), np.random.default_rng(0))
+        assert found is not None
+        held.append({" ".join(fluents) for fluents in machine.fluents(found.ends)})
+    assert held[0] & held[1]
+
+
+def test_a_window_stays_open_from_turn_to_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = 0
+
+    class Counted(Window):
+        def __init__(self, *args: Any) -> None:
+            nonlocal made
+            made += 1
+            super().__init__(*args)
+
+    monkeypatch.setattr(finder, "Window", Counted)
+    machine = machine_of_game("krieg_tic_tac_toe", "propnet")
+    tree, node = PathTree(machine), np.zeros(1, dtype=np.int64)
+    solved, rng = Solved(machine, tree, UNIFORM), np.random.default_rng(0)
+    truth = HyperPlaySampler(machine, tree, capacity=1, exact=1_000_000)
+    turns = match_of(machine, 0, 3, 6)
+    begun = initial_segments(machine, 1, keep_views=False)
+    for length, turn in enumerate(turns, start=1):
+        node = tree.extend(node, *(np.array([x]) for x in turn))
+        starts = [Start(length, begun)]
+        found = solved.find(0, int(node[0]), starts, 8, rng, never, timed=False)
+        assert found is not None
+        exact = truth.at(node, 0, rng)
+        assert set(machine.fluents(found.states)) <= set(machine.fluents(exact.states_of(0)))
+    assert made == 1
+    # Another path of as many turns has a window of its own.
+    other = match_of(machine, 0, 4, 6)
+    node = np.zeros(1, dtype=np.int64)
+    for turn in other:
+        node = tree.extend(node, *(np.array([x]) for x in turn))
+    found = solved.find(0, int(node[0]), [Start(6, begun)], 8, rng, never, timed=False)
+    assert found is not None
+    assert made == 2
 
 
 def test_unknown_turns_and_refused_moves_are_accounted_for() -> None:
