@@ -14,7 +14,7 @@ FILES = (
     *(
         f"machine/{name}"
         for name in (
-            *("base", "row_kernels", "compiling/jit", "compiling/kernel_compiler"),
+            *("base", "mixing", "row_kernels", "compiling/jit", "compiling/kernel_compiler"),
             *("compiling/records", "propnet/circuit", "propnet/build/ground_rules/rule_lines"),
             "propnet/optimise/kernels",
         )

@@ -22,7 +22,7 @@ FOLDERS = (
 """Folders of `ggp` all of whose files count, with those of their rooms."""
 
 FILES = (
-    "machine/arrays",
+    *("machine/arrays", "machine/mixing"),
     *(
         f"machine/propnet/{name}"
         for name in (
