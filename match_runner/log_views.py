@@ -16,8 +16,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ggp.errors import ConfigError, MatchError
+from ggp.players.decision_json import decision_from_json
 from ggp.server.records.match_log import FORMAT, LOG_FULL, SUFFIX
-from match_runner.match.records import decision_from_json
 from match_runner.match.views import particles_text, plain, values_table
 
 MOST_TEXT = 160
@@ -129,7 +129,7 @@ def _values(event: LogLine, encoding: str) -> Iterator[RenderableType]:
     if not isinstance(event.get("particles"), int):
         return
     try:
-        decision = decision_from_json(dict(event), "decision")
+        decision = decision_from_json(dict(event), "decision", MatchError)
     except MatchError as error:
         raise ConfigError(f"this is no log of a match: {error}") from error
     if len(decision.values) > 1 and any(value.visits for value in decision.values):

@@ -16,6 +16,7 @@ MAY_IMPORT = {
     "ggp.libraries": {"ggp.errors"},
     "ggp.seeds": {"ggp.errors"},
     "ggp.whole_files": {"ggp.errors"},
+    "ggp.from_json": set(),
     "ggp.children": set(),
     "ggp.clocks": set(),
     "ggp.gdl": {"ggp.errors"},
@@ -35,6 +36,7 @@ MAY_IMPORT = {
     "ggp.players": {
         "ggp.errors",
         "ggp.clocks",
+        "ggp.from_json",
         "ggp.gdl",
         "ggp.openspiel",
         "ggp.solve",
@@ -53,6 +55,7 @@ MAY_IMPORT = {
         "ggp.console",
         "ggp.protocol",
         "ggp.children",
+        "ggp.from_json",
     },
 }
 """What each part of ggp may import of ggp. ggp.errors needs ggp.gdl for types only."""

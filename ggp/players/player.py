@@ -39,7 +39,7 @@ class MoveValue:
     visits: int
 
 
-Told = str | float | None
+Told = str | float | bool | None
 """What is told of a thing by name: a word, a number (or whether it is so), or nothing."""
 
 

@@ -9,6 +9,7 @@ from hashlib import blake2b
 
 from ggp.console import installed_version
 from ggp.gdl.source import printable
+from ggp.players.decision_json import decision_json
 from ggp.protocol.messages import WIRE_STYLES
 from ggp.protocol.questions import Ask
 from ggp.protocol.receipts import Opening
@@ -18,7 +19,6 @@ from ggp.server.latency import Latency, TurnTimes
 from ggp.server.records.match_log import MatchLog
 from ggp.server.records.restore import reading_of
 from ggp.server.settings import HostOptions
-from ggp.server.workers.lines import decision_json
 from ggp.server.workers.orders import Setup
 from ggp.server.workers.pair import Choice, WorkerPair
 from ggp.server.workers.pool import WorkerPool

@@ -20,8 +20,8 @@ from ggp.gdl.program import Program
 from ggp.gdl.telling import told_by
 from ggp.machine import Limits, Machine
 from ggp.players import Decision
+from ggp.players.decision_json import decision_json
 from ggp.search.anytime import Deadline
-from ggp.server.workers.lines import decision_json
 from match_runner.match.conditions import Conditions
 from match_runner.match.guests import NoAnswerError
 from match_runner.match.records import MatchRecord, TurnRecord

@@ -10,18 +10,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ggp.errors import ConfigError
+from ggp.errors import ConfigError, MatchError
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.gdl.telling import PLAIN, never_tells
 from ggp.players import Decision
+from ggp.players.decision_json import decision_from_json
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import Stop
 from ggp.protocol.turns import History, PathTurn, read_heard
 from ggp.server.records.restore import Retelling
 from ggp.server.workers.worker_match import tells_moves
 from match_runner.log_views import LogLine, read_log
-from match_runner.match.records import decision_from_json
 
 ALL_TOLD = f"(<= (sees ?r ({PLAIN} ?other ?move)) (role ?r) (does ?other ?move))"
 """What servers of plain GDL do, as a rule."""
@@ -131,7 +131,7 @@ def _match(events: Sequence[LogLine]) -> LoggedMatch:
 def _sent(event: LogLine) -> Sent:
     decision = None
     if isinstance(event["particles"], int):
-        decision = decision_from_json(dict(event), "decision")
+        decision = decision_from_json(dict(event), "decision", MatchError)
     return Sent(event["move"], str(event["source"]), decision)
 
 
