@@ -1,4 +1,4 @@
-"""The log that `ggp serve --log` keeps of a match (`ggp/server/records/match_log.py`), shown.
+"""The log that `ggp serve --log` keeps of a match (`ggp/protocol/retelling.py`), shown.
 
 Logs hold what strangers sent, so nothing of it is taken for markup, and they may end in the
 middle of a line.
@@ -17,7 +17,7 @@ from rich.text import Text
 
 from ggp.errors import ConfigError, MatchError
 from ggp.players.decision_json import decision_from_json
-from ggp.server.records.match_log import FORMAT, LOG_FULL, SUFFIX
+from ggp.protocol.retelling import FORMAT, LOG_FULL, SUFFIX
 from match_runner.match.views import particles_text, plain, values_table
 
 MOST_TEXT = 160

@@ -19,10 +19,9 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from ggp.errors import BackendUnavailableError
+from ggp.errors import NOTE, BackendUnavailableError
 from ggp.libraries import demand_library
 from ggp.machine.compiling.kernel_version import kernels_version
-from ggp.notes import NOTE
 
 SPARED_STEPS = 5000
 """Steps of Python that all small calls of a kernel together may take before it is loaded, which
@@ -129,6 +128,9 @@ class Kernel(Generic[_P, _R]):
             return self._compiled
 
 
+_kernel_kinds: list[type] = [Kernel]
+
+
 def kernel(function: Callable[_P, _R]) -> Kernel[_P, _R]:
     """Compile on first use for the types it is called with; releases the GIL.
 
@@ -217,6 +219,8 @@ def load_compiler() -> None:
             raise BackendUnavailableError(
                 "numba", f"it cannot be imported: {error}; `--backend prolog` plays without it"
             ) from error
+        while _kernel_kinds:
+            kernel_compiler.register_kernel(_kernel_kinds.pop())
         while _operations:
             import_module(_operations.pop())
         while _parts:

@@ -29,7 +29,6 @@ from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import NoPythonBackend
 from numba.extending import register_jitable, typeof_impl
 
-from ggp.machine.compiling.jit import Kernel
 from ggp.machine.compiling.records import ADDRESS, type_of_record
 
 _OPTIONS: dict[str, Any] = {
@@ -73,9 +72,13 @@ def register_record(kind: type) -> None:
     typeof_impl.register(kind)(type_of_record)
 
 
-@typeof_impl.register(Kernel)
-def _type_of_kernel(value: Kernel[..., Any], context: Any) -> Any:
-    return types.Dispatcher(value.dispatcher)
+def register_kernel(kind: type) -> None:
+    """Let kernels take kernels of a class, which have a `dispatcher`."""
+
+    def type_of(value: Any, context: Any) -> Any:
+        return types.Dispatcher(value.dispatcher)
+
+    typeof_impl.register(kind)(type_of)
 
 
 class _Library(JITCodeLibrary):
@@ -239,4 +242,4 @@ class _Entry(LoweringPass):
         return True
 
 
-__all__ = ["compiled", "register_part", "register_record"]
+__all__ = ["compiled", "register_kernel", "register_part", "register_record"]

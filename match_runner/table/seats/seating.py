@@ -24,13 +24,13 @@ from ggp.players.decision_json import decision_json
 from ggp.search.anytime import Deadline
 from match_runner.match.conditions import Conditions
 from match_runner.match.guests import NoAnswerError
+from match_runner.match.knowledge import Knowledge
 from match_runner.match.records import MatchRecord, TurnRecord
 from match_runner.match.referee import play_match
 from match_runner.match.seats import HUMAN as HUMAN
 from match_runner.match.seats import Seat, set_up
+from match_runner.pictures.frames import Artist, Json
 from match_runner.series.match_task import machines_of, order_of, rehearse
-from match_runner.table.seats.frames import Artist, Json
-from match_runner.table.seats.knowledge import Knowledge
 from match_runner.table.seats.link import LinkBrokenError, Message, WorkerLink
 
 REPORT_EVERY_S = 0.1

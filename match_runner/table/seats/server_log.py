@@ -1,4 +1,4 @@
-"""The log of a match that `ggp serve` played elsewhere (see `match_log`), to be replayed.
+"""The log of a match that `ggp serve` played elsewhere (`ggp.protocol.retelling`), to be replayed.
 
 The log has the messages that came, and what was decided. From the messages a lobby makes the role's
 incomplete path once more, just as the server did. `log_frames` draws what follows from it.
@@ -18,9 +18,8 @@ from ggp.players import Decision
 from ggp.players.decision_json import decision_from_json
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import Stop
+from ggp.protocol.retelling import Retelling
 from ggp.protocol.turns import History, PathTurn, read_heard
-from ggp.server.records.restore import Retelling
-from ggp.server.workers.worker_match import tells_moves
 from match_runner.log_views import LogLine, read_log
 
 ALL_TOLD = f"(<= (sees ?r ({PLAIN} ?other ?move)) (role ?r) (does ?other ?move))"
@@ -139,6 +138,6 @@ def _playable(rules: str, turns: History) -> str:
     """The rules as the server played them: repaired, and telling moves where those were told."""
     program = normalize(parse(rules, "the rules", lenient=True), lenient=True)
     text = "\n".join(map(str, program.rules)) if program.diagnostics else rules
-    if never_tells(program) and any(tells_moves(turn, program.roles) for turn in turns):
+    if never_tells(program) and any(turn.tells_moves(program.roles) for turn in turns):
         return f"{text}\n{ALL_TOLD}\n"
     return text
