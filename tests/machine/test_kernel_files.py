@@ -17,6 +17,7 @@ KERNEL_MAKERS = {"kernel", "inlined", "by_reference"}
 COMPILERS = {
     "ggp.machine.compiling.jit",
     "ggp.machine.compiling.kernel_compiler",
+    "ggp.machine.compiling.plain_compiler",
     "ggp.machine.compiling.records",
     "ggp.machine.propnet.play.kernels.vector_code",
 }

@@ -15,8 +15,8 @@ FILES = (
         f"machine/{name}"
         for name in (
             *("base", "mixing", "row_kernels", "compiling/jit", "compiling/kernel_compiler"),
-            *("compiling/records", "propnet/circuit", "propnet/build/ground_rules/rule_lines"),
-            "propnet/optimise/kernels",
+            *("compiling/plain_compiler", "compiling/records", "propnet/circuit"),
+            *("propnet/build/ground_rules/rule_lines", "propnet/optimise/kernels"),
         )
     ),
     *(
