@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, ParamSpec, TextIO, 
 
 import click
 
-from ggp.errors import ConfigError, GDLError, GGPError, PlayerError
+from ggp.errors import NOTE, ConfigError, GDLError, GGPError, PlayerError
 from ggp.gdl.nearest import unknown
 from ggp.gdl.source import Diagnostic, errors, printable
 from ggp.launch import EXIT_INTERRUPTED as EXIT_INTERRUPTED
 from ggp.launch import preload
-from ggp.notes import NOTE
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

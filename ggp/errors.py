@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ggp.gdl.source import Diagnostic
 
+NOTE = 25
+"""The level of log messages that everybody should see, though nothing is wrong: it is between
+`logging.INFO` and `logging.WARNING`."""
+
 
 class GGPError(Exception):
     """Base of all errors of ggp and match_runner; all of them can be pickled."""

@@ -1,4 +1,4 @@
-"""The log that `ggp serve --log` keeps of a match (`ggp/server/records/match_log.py`), shown.
+"""The log that `ggp serve --log` keeps of a match (`ggp/protocol/retelling.py`), shown.
 
 Logs hold what strangers sent, so nothing of it is taken for markup, and they may end in the
 middle of a line.
@@ -16,8 +16,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ggp.errors import ConfigError, MatchError
-from ggp.server.records.match_log import FORMAT, LOG_FULL, SUFFIX
-from match_runner.match.records import decision_from_json
+from ggp.players.decision_json import decision_from_json
+from ggp.protocol.retelling import FORMAT, LOG_FULL, SUFFIX
 from match_runner.match.views import particles_text, plain, values_table
 
 MOST_TEXT = 160
@@ -129,7 +129,7 @@ def _values(event: LogLine, encoding: str) -> Iterator[RenderableType]:
     if not isinstance(event.get("particles"), int):
         return
     try:
-        decision = decision_from_json(dict(event), "decision")
+        decision = decision_from_json(dict(event), "decision", MatchError)
     except MatchError as error:
         raise ConfigError(f"this is no log of a match: {error}") from error
     if len(decision.values) > 1 and any(value.visits for value in decision.values):

@@ -12,10 +12,10 @@ from tests.support.games import REPOSITORY
 MAY_IMPORT = {
     "ggp.errors": {"ggp.gdl"},
     "ggp.launch": set(),
-    "ggp.notes": set(),
     "ggp.libraries": {"ggp.errors"},
     "ggp.seeds": {"ggp.errors"},
     "ggp.whole_files": {"ggp.errors"},
+    "ggp.sockets": {"ggp.errors"},
     "ggp.children": set(),
     "ggp.clocks": set(),
     "ggp.gdl": {"ggp.errors"},
@@ -25,7 +25,6 @@ MAY_IMPORT = {
         "ggp.children",
         "ggp.clocks",
         "ggp.libraries",
-        "ggp.notes",
     },
     "ggp.belief": {"ggp.errors", "ggp.machine", "ggp.whole_files"},
     "ggp.search": {"ggp.errors", "ggp.belief", "ggp.clocks", "ggp.machine"},
@@ -42,7 +41,7 @@ MAY_IMPORT = {
         "ggp.belief",
         "ggp.machine",
     },
-    "ggp.console": {"ggp.errors", "ggp.gdl", "ggp.launch", "ggp.notes"},
+    "ggp.console": {"ggp.errors", "ggp.gdl", "ggp.launch"},
     "ggp.protocol": {"ggp.errors", "ggp.gdl"},
     "ggp.server": {
         "ggp.errors",
@@ -53,6 +52,7 @@ MAY_IMPORT = {
         "ggp.console",
         "ggp.protocol",
         "ggp.children",
+        "ggp.sockets",
     },
 }
 """What each part of ggp may import of ggp. ggp.errors needs ggp.gdl for types only."""
@@ -108,10 +108,21 @@ def test_module_imports_only_what_its_layer_may(path: Path) -> None:
     assert found <= allowed
 
 
+NOT_FOR = {"match_runner/terminal": ("match_runner.table",), "match_runner": ("ggp.server",)}
+"""What a folder does not import: seats in the terminal know nothing of browsers, and who holds
+matches nothing of the server that plays in those of others."""
+
+
+@pytest.mark.parametrize("folder", NOT_FOR)
+def test_rooms_side_by_side_do_not_import_each_other(folder: str) -> None:
+    for path in (REPOSITORY / folder).rglob("*.py"):
+        assert not [name for name in imported(path) if name.startswith(NOT_FOR[folder])], path
+
+
 PURE = sorted((REPOSITORY / "ggp" / "protocol").rglob("*.py"))
 """Modules that know no sockets, processes, threads or clocks."""
 
-PURE_LIBRARIES = {"__future__", "collections", "dataclasses", "enum", "itertools", "re"}
+PURE_LIBRARIES = {"__future__", "collections", "dataclasses", "enum", "itertools", "re", "typing"}
 
 
 @pytest.mark.parametrize("path", PURE, ids=module_name)

@@ -56,6 +56,7 @@ def test_numba_is_not_to_blame_for_what_tells_it_how_to_compile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "ggp.machine.compiling.kernel_compiler", None)
+    jit._compiler.cache_clear()
     with pytest.raises(InstallationError, match="kernel_compiler"):
         jit.load_compiler()
 

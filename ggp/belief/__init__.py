@@ -9,7 +9,7 @@ says what a bag is worth.
 """
 
 from ggp.belief.bags import Bags, require_particles
-from ggp.belief.finder import never
+from ggp.belief.finder import MAX_ATTEMPTS, never
 from ggp.belief.move_models import (
     UNIFORM,
     Known,
@@ -25,7 +25,6 @@ from ggp.belief.samplers.board_maker import BoardMaker, DrawnPieces
 from ggp.belief.samplers.by_name import Sampling, make_sampler
 from ggp.belief.samplers.hyperplay_sampler import (
     DEFAULT_EXACT,
-    MAX_ATTEMPTS,
     OWN_COMPLETIONS,
     HyperPlaySampler,
 )

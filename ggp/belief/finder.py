@@ -20,7 +20,7 @@ of a player, ask one `Finder` after the other, until one has found something:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import ClassVar, Protocol, Required, TypedDict, Unpack
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from ggp.belief.turns.completions import lanes_at_once
 from ggp.belief.turns.one_turn import Grown, advance
 from ggp.machine.base import BoolArray, IntArray, Machine
 
+MAX_ATTEMPTS = 400_000
+"""Lanes stepped in search of a particle for a player's own bag."""
+
 LARGER = 1.1
 """A set of so many times as many entries as a bag has more than these: its size is estimated."""
 
@@ -40,6 +43,21 @@ LARGER = 1.1
 def never() -> bool:
     """Nothing stops the search but its own bounds."""
     return False
+
+
+class Shared(TypedDict, total=False):
+    """What a `Setting` is made with, besides the game and the paths: see there.
+
+    Attributes:
+        max_attempts: lanes stepped in search of particles for one bag that has none; without it, so
+            many as samplers of a class usually take.
+    """
+
+    capacity: Required[int]
+    max_attempts: int
+    keep_views: bool
+    model: MoveModel
+    stop: Callable[[], bool]
 
 
 class Setting:
@@ -64,24 +82,18 @@ class Setting:
     The last six may be replaced between calls.
     """
 
-    def __init__(
-        self,
-        machine: Machine,
-        tree: PathTree,
-        capacity: int,
-        max_attempts: int,
-        keep_views: bool = False,
-        model: MoveModel = UNIFORM,
-        stop: Callable[[], bool] = never,
-    ) -> None:
-        self.machine, self.tree, self.model = machine, tree, model
-        self.keep_views = keep_views
-        self.capacity = self.room = capacity
-        self.stop = stop
+    usual_attempts: ClassVar[int] = MAX_ATTEMPTS
+
+    def __init__(self, machine: Machine, tree: PathTree, **shared: Unpack[Shared]) -> None:
+        self.machine, self.tree = machine, tree
+        self.model = shared.get("model", UNIFORM)
+        self.keep_views = shared.get("keep_views", False)
+        self.capacity = self.room = shared["capacity"]
+        self.stop = shared.get("stop", never)
         self.lanes_at_once: Callable[[], int] = lanes_at_once
         self.is_past: Callable[[float], bool] = never_past
         self.timed = self.at_risk = False
-        self._max_attempts = max_attempts
+        self._max_attempts = shared.get("max_attempts", self.usual_attempts)
 
     @property
     def most_attempts(self) -> float:

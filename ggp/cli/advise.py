@@ -89,11 +89,13 @@ def advise(
     """
     preload("ggp.players", "ggp.library")
     from ggp.library import Game, compare
-    from ggp.players import PLAYERS
-    from ggp.study.advice import KINDS, reasons_of
+    from ggp.players import PLAYERS, kinds_of
+    from ggp.study.advice import reasons_of
     from ggp.study.properties import measure_properties
 
-    asked = tuple(dict.fromkeys(players)) or tuple(n for n in PLAYERS if n in KINDS)
+    asked = tuple(dict.fromkeys(players)) or tuple(
+        name for name in PLAYERS if kinds_of(name) is not None
+    )
     if len(asked) < 2:
         raise ConfigError("give at least two players: --player SPEC --player SPEC")
     opened = open_game(game, backend, limits=limits)
@@ -122,14 +124,15 @@ def advise(
 def _advice(
     game: str, reasons: tuple[Reason, ...], matches: dict[str, Any], seconds: float
 ) -> dict[str, Any]:
-    from ggp.study.advice import KINDS, balance
+    from ggp.players import kinds_of
+    from ggp.study.advice import balance
 
     verdict = matches["verdict"]
     scores = {each["player"]: each["score"] for each in matches["players"]}
     order = sorted(scores, key=lambda player: -(scores[player]["value"] or 0.0))
     # Without a verdict no round was played to its end.
     as_good = [verdict["best"], *verdict["as_good"]] if verdict else order
-    kinds = {player: KINDS.get(player.partition(":")[0], frozenset()) for player in order}
+    kinds = {player: kinds_of(player) or frozenset() for player in order}
     # Among players that matches cannot tell apart the properties decide, then the score.
     chosen = max(as_good, key=lambda player: balance(reasons, kinds[player]))
     return {

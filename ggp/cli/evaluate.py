@@ -23,10 +23,9 @@ from ggp.cli.arguments import (
 )
 from ggp.cli.histories import Given, first_choice, history_options
 from ggp.console import print_json, print_rich, spinner, table_of
-from ggp.errors import ConfigError, GGPError
+from ggp.errors import NOTE, ConfigError, GGPError
 from ggp.gdl.source import printable
 from ggp.launch import preload
-from ggp.notes import NOTE
 
 if TYPE_CHECKING:
     from ggp.machine import Limits, Machine

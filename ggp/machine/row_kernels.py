@@ -10,16 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.compiling.jit import inlined, kernel
+from ggp.machine.mixing import START, ended, mixed_in
 
 
 @inlined
 def _hash(rows: NDArray[np.uint64], lane: int) -> np.uint64:
-    value = np.uint64(0x9E3779B97F4A7C15)
+    value = START
     for k in range(rows.shape[1]):
-        value = (value ^ rows[lane, k]) * np.uint64(0xBF58476D1CE4E5B9)
-        value ^= value >> np.uint64(29)
-    value *= np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(32))
+        value = mixed_in(value, rows[lane, k])
+    return ended(value)
 
 
 @kernel

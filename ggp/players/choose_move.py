@@ -27,6 +27,7 @@ from ggp.players.search_player import MOST_PARTICLES, SearchOptions, SearchPlaye
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.boards.board_search import BoardSearch
 from ggp.search.estimates import Ties, candidates
+from ggp.search.kinds import CLAIRVOYANT
 
 _SAMPLER = "what samples the states it may be in; only hyperplay enumerates"
 
@@ -81,6 +82,7 @@ class ChooseMove(SearchPlayer):
     """The move with the best mean over boards that are searched as if everybody saw them."""
 
     SOURCE = "Parker, Nau & Subrahmanian (IJCAI 2005)"
+    KINDS = frozenset({CLAIRVOYANT})
     options: ChooseMoveOptions
 
     def __init__(self, options: ChooseMoveOptions, context: Context) -> None:

@@ -40,6 +40,7 @@ class HyperPlay(SearchPlayer):
 
     Options = HyperPlayOptions
     SOURCE = "Schofield & Thielscher (AAAI 2015), Definitions 6 and 7"
+    KINDS = frozenset()
     options: HyperPlayOptions
 
     @property

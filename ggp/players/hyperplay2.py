@@ -12,6 +12,7 @@ from ggp.players.option_fields import whole
 from ggp.players.player import Context
 from ggp.players.search_player import SearchOptions, SearchPlayer
 from ggp.search.anytime import Deadline
+from ggp.search.kinds import INFORMED, SIMULATIONS
 from ggp.search.nested.combined import combine
 from ggp.search.nested.simulations import MAX_SIMULATIONS, SimulationSearch, Told
 from ggp.search.playouts import HyperPlayPolicy, PlayoutSearch
@@ -65,6 +66,7 @@ class HyperPlay2(SearchPlayer):
 
     Options = HyperPlay2Options
     SOURCE = "Schofield & Thielscher (AAAI 2015), Definitions 8 and 9"
+    KINDS = frozenset({INFORMED, SIMULATIONS})
     options: HyperPlay2Options
     keep_views = True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ggp.players.tree_player import TreeOptions, TreePlayer
+from ggp.search.kinds import INFORMED, TREES
 
 
 class ISMCTS(TreePlayer):
@@ -10,3 +11,4 @@ class ISMCTS(TreePlayer):
 
     Options = TreeOptions
     SOURCE = "Cowling, Powley & Whitehouse (2012), multiple-observer ISMCTS"
+    KINDS = frozenset({INFORMED, TREES})

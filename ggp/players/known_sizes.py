@@ -7,9 +7,8 @@ found is the same each time, so that to remember it changes no decision.
 from __future__ import annotations
 
 from functools import cache
-from hashlib import blake2b
-from pathlib import Path
 
+from ggp.machine.code_version import code_version
 from ggp.machine.propnet.build.cache import user_cache
 from ggp.machine.propnet.build.version import makers_version
 
@@ -32,8 +31,5 @@ def _key(digest: str, most_states: int) -> str:
 
 @cache
 def _lookers_version() -> str:
-    """Hex digest of the code that counts states."""
-    digest = blake2b(digest_size=8)
-    for path in sorted((Path(__file__).resolve().parents[1] / "solve").rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+    """Of the code that counts states."""
+    return code_version(["solve"])

@@ -8,6 +8,7 @@ from typing import Any
 from ggp.machine.base import is_open
 from ggp.players.player import Context
 from ggp.players.tree_player import TreeOptions, TreePlayer
+from ggp.search.kinds import INFORMED, TREES
 
 _log = logging.getLogger(__name__)
 
@@ -22,6 +23,7 @@ class MCTS(TreePlayer):
 
     Options = TreeOptions
     SOURCE = "Kocsis & Szepesvari (2006), UCT"
+    KINDS = frozenset({INFORMED, TREES})
 
     def __init__(self, options: Any, context: Context) -> None:
         self._open = is_open(context.machine)

@@ -15,6 +15,7 @@ from ggp.players.option_fields import whole
 from ggp.players.player import Context
 from ggp.players.tree_player import TreeOptions, TreePlayer
 from ggp.search.anytime import Deadline
+from ggp.search.kinds import INFORMED, TREES
 from ggp.search.trees.outcome_sampling import Matching, OutcomeSampling
 from ggp.search.trees.tree_loading import load_kernels
 from ggp.search.trees.tree_search import TreeSearch
@@ -41,6 +42,7 @@ class OOS(TreePlayer):
 
     Options = OOSOptions
     SOURCE = "Lisy, Lanctot & Bowling (AAMAS 2015), Online Outcome Sampling"
+    KINDS = frozenset({INFORMED, TREES})
     options: OOSOptions
 
     def __init__(self, options: Any, context: Context) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ggp.players.information_set_player import InformationSetOptions, InformationSetPlayer
+from ggp.search.kinds import INFORMED
 
 
 class Over(InformationSetPlayer):
@@ -10,4 +11,5 @@ class Over(InformationSetPlayer):
 
     Options = InformationSetOptions
     SOURCE = "Parker, Nau & Subrahmanian (AAAI 2006), overconfident play"
+    KINDS = frozenset({INFORMED})
     paranoid = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ggp.players.information_set_player import InformationSetOptions, InformationSetPlayer
+from ggp.search.kinds import INFORMED
 
 
 class Para(InformationSetPlayer):
@@ -10,4 +11,5 @@ class Para(InformationSetPlayer):
 
     Options = InformationSetOptions
     SOURCE = "Parker, Nau & Subrahmanian (AAAI 2006), paranoid play"
+    KINDS = frozenset({INFORMED})
     paranoid = True

@@ -26,6 +26,7 @@ from ggp.players.player import Context
 from ggp.players.search_player import SearchOptions, SearchPlayer
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates, Ties, equally_best
+from ggp.search.kinds import CLAIRVOYANT, TREES
 from ggp.search.playouts import PlayoutSearch
 from ggp.search.trees.tree_loading import load_kernels
 from ggp.search.worlds.layer_limits import PLAYOUTS, CostLimit, CountLimit, Limit
@@ -90,6 +91,7 @@ class Pimc(SearchPlayer):
 
     Options = PimcOptions
     SOURCE = "Long, Sturtevant, Buro & Furtak (AAAI 2010)"
+    KINDS = frozenset({CLAIRVOYANT, TREES})
     options: PimcOptions
 
     def __init__(self, options: PimcOptions, context: Context) -> None:

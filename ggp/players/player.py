@@ -39,7 +39,7 @@ class MoveValue:
     visits: int
 
 
-Told = str | float | None
+Told = str | float | bool | None
 """What is told of a thing by name: a word, a number (or whether it is so), or nothing."""
 
 
@@ -203,5 +203,6 @@ class Context:
 
 PlayerClass = Callable[[Any, Context], Player]
 """Makes a player of its options and a context. It may have the attributes `Options`, a dataclass
-as in `ggp.players.option_fields`, `SOURCE`, the paper it comes from, and `PLAYS`, specs of the
-players that may play in its place; the first line of its docstring says what it does."""
+as in `ggp.players.option_fields`, `SOURCE`, the paper it comes from, `KINDS`, what kinds of player
+it is (`ggp.search.kinds`), and `PLAYS`, specs of the players that may play in its place; the first
+line of its docstring says what it does."""

@@ -106,6 +106,8 @@ class SearchPlayer(BeliefPlayer):
     def capacity(self) -> int:
         """Particles of a sampled bag."""
 
+    KINDS: ClassVar[frozenset[str] | None] = None
+
     keep_views: ClassVar[bool] = False
     """Whether entries have every role's incomplete path: for searches that ask what others know."""
 

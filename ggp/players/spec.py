@@ -211,6 +211,16 @@ def takes_states(spec: PlayerSpec) -> bool:
     return any(info.name == "states" for info in describe_options(type(spec.options)))
 
 
+def kinds_of(text: str) -> frozenset[str] | None:
+    """Which kinds of player a spec is of, see `ggp.search.kinds`; None where it does not say.
+
+    Raises:
+        ConfigError: there is no such player.
+    """
+    kinds: frozenset[str] | None = getattr(parse_spec(text).player, "KINDS", None)
+    return kinds
+
+
 def known_players() -> tuple[str, ...]:
     """The names of all players that need no module: ours, peers, those of installed packages."""
     offered = plug_ins.offered_names()

@@ -3,7 +3,7 @@
 In come texts, out go replies and questions for workers. Begin with `messages`, then `lobby`, which
 has all matches (`sessions`, `places`); a `session` follows one of them, by the table in
 `transitions`, along its `path` of `turns`, with `hypotheses` of those that were lost. `receipts`
-say what is to be done, `questions` what a worker must answer, `oddities` what the log is told. The
-room `texts` reads and prints. Nothing here knows sockets, processes or clocks; `ggp.server` does.
-docs/protocol.md says what was decided.
+say what is to be done, `questions` what a worker must answer, `oddities` what the log is told,
+and `retelling` reads logs. The room `texts` reads and prints. Nothing here knows sockets, processes
+or clocks; `ggp.server` does. docs/protocol.md says what was decided.
 """

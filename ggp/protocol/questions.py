@@ -51,6 +51,11 @@ class Ask:
         """How many turns were played before the one that is asked for."""
         return len(self.history)
 
+    def reading(self, number: int | None) -> History | None:
+        """The history (0) or one of the doubts by its number from 1; None if unknown."""
+        readings = (self.history, *self.doubts)
+        return readings[number] if number is not None and 0 <= number < len(readings) else None
+
 
 @dataclass(slots=True)
 class Asked:

@@ -32,6 +32,13 @@ class PathTurn:
     assumed: bool = False
     joint: tuple[str, ...] | None = field(default=None, compare=False)
 
+    def tells_moves(self, roles: Sequence[str]) -> bool:
+        """Whether its percepts are a joint move, as in plain GDL."""
+        percepts = self.percepts or ()
+        return len(percepts) == len(roles) and all(
+            any(percept.startswith(f"(did {role} ") for percept in percepts) for role in roles
+        )
+
 
 History = tuple[PathTurn, ...]
 """An incomplete path, from the first turn on."""

@@ -10,11 +10,6 @@ from ggp.errors import ConfigError
 Network = IPv4Network | IPv6Network
 
 
-def address_of(peer: str) -> str:
-    """The address in `ADDRESS:PORT`; empty if there is none."""
-    return peer.rpartition(":")[0]
-
-
 def parse_network(text: str) -> Network:
     """The addresses that an IP address or a network in CIDR notation stands for.
 

@@ -19,13 +19,13 @@ from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import BUSY, Abort, Start
 from ggp.protocol.questions import Ask
 from ggp.protocol.receipts import Opening, Receipt
+from ggp.protocol.retelling import GAVE_WAY, address_of
 from ggp.protocol.texts.reading import Text
-from ggp.server.addresses import address_of
 from ggp.server.background import Background
 from ggp.server.hosted_match import HostedMatch
 from ggp.server.latency import Latencies
 from ggp.server.records.match_log import LogFolder, MatchLog
-from ggp.server.records.restore import GAVE_WAY, SERVER_ENDED, Restored, restore
+from ggp.server.records.restore import SERVER_ENDED, Restored, restore
 from ggp.server.settings import HostOptions, margin_of
 from ggp.server.text_reader import TextReader
 from ggp.server.workers.nursery import Connect, Nursery, template_for

@@ -9,6 +9,7 @@ from hashlib import blake2b
 
 from ggp.console import installed_version
 from ggp.gdl.source import printable
+from ggp.players.decision_json import decision_json
 from ggp.protocol.messages import WIRE_STYLES
 from ggp.protocol.questions import Ask
 from ggp.protocol.receipts import Opening
@@ -16,9 +17,7 @@ from ggp.protocol.texts.printing import print_message
 from ggp.protocol.turns import History
 from ggp.server.latency import Latency, TurnTimes
 from ggp.server.records.match_log import MatchLog
-from ggp.server.records.restore import reading_of
 from ggp.server.settings import HostOptions
-from ggp.server.workers.lines import decision_json
 from ggp.server.workers.orders import Setup
 from ggp.server.workers.pair import Choice, WorkerPair
 from ggp.server.workers.pool import WorkerPool
@@ -118,7 +117,7 @@ class HostedMatch:
                     ask = replace(ask, deadline_s=self.times.deadline_s(ask, clock_s))
                 choice = await self.pair.choose(ask, ask.asked_at_s + clock_s)
                 _log_choice(self.log, ask.turn, choice)
-                return choice.move, reading_of(ask, choice.reading)
+                return choice.move, ask.reading(choice.reading)
             await self.pair.get_ready(ask.number, ask.deadline_s)
         except Exception as error:  # a bug of ours must not cost the match
             _log.exception("match %s", self._name)

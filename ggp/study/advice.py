@@ -1,43 +1,15 @@
 """What a game's properties say for and against kinds of players (paper 003, and what we measured).
 
-Players are of kinds, by how they see what is hidden and how far they look. Properties speak for
-kinds or against them; matches decide.
+Properties speak for kinds of players or against them (`ggp.search.kinds`); matches decide.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ggp.search.kinds import CLAIRVOYANT, INFORMED, SIMULATIONS, TREES
 from ggp.study.properties import Properties, RoleProperties
-
-CLAIRVOYANT = "clairvoyant"
-"""Solves worlds as if everybody saw them."""
-
-INFORMED = "informed"
-"""Lets every role move by what that role would know."""
-
-SIMULATIONS = "simulations"
-"""Plays few, slow simulations instead of many quick playouts."""
-
-TREES = "trees"
-"""Searches more than one turn deep, and remembers what it found."""
-
-KINDS: Mapping[str, frozenset[str]] = {
-    "hyperplay": frozenset(),
-    "hyperplay2": frozenset({INFORMED, SIMULATIONS}),
-    "ismcts": frozenset({INFORMED, TREES}),
-    "mcts": frozenset({INFORMED, TREES}),
-    "oos": frozenset({INFORMED, TREES}),
-    "pimc": frozenset({CLAIRVOYANT, TREES}),
-    "over": frozenset({INFORMED}),
-    "para": frozenset({INFORMED}),
-    "los": frozenset({CLAIRVOYANT}),
-    "aos": frozenset({CLAIRVOYANT}),
-    "aosp": frozenset({CLAIRVOYANT}),
-    "hs": frozenset({CLAIRVOYANT}),
-}
-"""What players that think are; `auto` is not among them, which lets others play."""
 
 COSTLY_GAP = 5.0
 """Points that open cards would be worth: from here on what is not known costs more than noise."""

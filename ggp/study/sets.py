@@ -20,7 +20,7 @@ class KnownSets:
 
     def __init__(self, machine: Machine, tree: PathTree, most_states: int) -> None:
         self.machine, self.tree = machine, tree
-        self._exact = ExactSets(Setting(machine, tree, 0, 0), most_states)
+        self._exact = ExactSets(Setting(machine, tree, capacity=0, max_attempts=0), most_states)
 
     def find(self, role: int, paths: IntArray) -> tuple[IntArray, Bags | None]:
         """The sets of `[B]` paths of equal length.

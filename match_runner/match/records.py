@@ -6,14 +6,15 @@ be read by any process anywhere and checked against the rules again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from ggp.clocks import Clock
 from ggp.errors import MatchError
-from ggp.players import Decision, MoveValue
-from ggp.players.player import Told
+from ggp.players import Decision
+from ggp.players.decision_json import LATER_FIELDS
+from ggp.players.from_json import read
 
 FORMAT = 3
 """Number of the format that is written. Format 1 lacks `remote` and `times_s`, formats 1 and 2
@@ -32,7 +33,9 @@ FAULTS: Mapping[str, str] = {
 """Every kind of fault. All but the last cost a player its move, unless they are about what it
 was only told: `raised` in `observe`, `late` and `unreachable` at the start."""
 
-_T = TypeVar("_T")
+_LATER = {*LATER_FIELDS, "clock"}
+_MAY_LACK = {1: {*_LATER, "remote", "times_s", "rules"}, 2: {*_LATER, "rules"}, 3: _LATER}
+"""Fields that a record of a format may be without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +156,13 @@ class MatchRecord:
         return {"format": FORMAT, **asdict(self)}
 
 
+@dataclass(frozen=True, slots=True)
+class _Format:
+    """What is read of a record first."""
+
+    format: int
+
+
 def as_number(value: float) -> int | float:
     """An int where that is exact: GDL's goal values are whole numbers."""
     return int(value) if value == int(value) else float(value)
@@ -164,29 +174,11 @@ def record_from_json(data: object) -> MatchRecord:
     Raises:
         MatchError: a field is missing or is not what it must be; says which.
     """
-    fields = _Fields(data, "")
-    version = fields.get("format", _whole)
+    version = read(_Format, data, "", MatchError).format
     if version not in READABLE_FORMATS:
         known = " and ".join(map(str, READABLE_FORMATS))
         raise MatchError(f"format {version} is not known; this version reads {known}")
-    record = MatchRecord(
-        game=fields.get("game", _text),
-        digest=fields.get("digest", _text),
-        backend=fields.get("backend", _text),
-        seed=fields.get("seed", _whole),
-        play_clock_s=fields.get("play_clock_s", _optional(_number)),
-        roles=fields.get("roles", _list_of(_text)),
-        players=fields.get("players", _map_of(_text)),
-        turns=fields.get("turns", _list_of(turn_from_json)),
-        goals=fields.get("goals", _map_of(_optional(_number))),
-        states_visited=fields.get("states_visited", _map_of(_whole)),
-        error=fields.get("error", _optional(_text)),
-        remote=fields.get("remote", _optional(_remote)) if version > 1 else None,
-        times_s=fields.get("times_s", _list_of(_number)) if version > 1 else (),
-        rules=fields.get("rules", _text) if version > 2 else "",
-        # Records made before there was a choice are without it.
-        clock=fields.get_if_there("clock", _clock) or Clock.WALL,
-    )
+    record = read(MatchRecord, data, "", MatchError, _MAY_LACK[version])
     _check_roles(record)
     return record
 
@@ -210,150 +202,10 @@ def _check_roles(record: MatchRecord) -> None:
         raise MatchError(f"field players has roles that are not in {', '.join(record.roles)}")
 
 
-# A reader turns a JSON value and its place into one of ours, or raises MatchError.
-_Reader = Callable[[object, str], _T]
-
-
-class _Fields:
-    """A JSON object whose fields are read one by one."""
-
-    def __init__(self, data: object, where: str) -> None:
-        if not isinstance(data, dict):
-            raise MatchError(f"{where or 'the file'} must be an object")
-        self._data, self._where = data, where
-
-    def get(self, name: str, read: _Reader[_T]) -> _T:
-        where = f"{self._where}.{name}" if self._where else name
-        if name not in self._data:
-            raise MatchError(f"field {where} is missing")
-        return read(self._data[name], where)
-
-    def get_if_there(self, name: str, read: _Reader[_T]) -> _T | None:
-        return self.get(name, read) if name in self._data else None
-
-
-def _text(data: object, where: str) -> str:
-    if not isinstance(data, str):
-        raise MatchError(f"field {where} must be a string")
-    return data
-
-
-def _flag(data: object, where: str) -> bool:
-    if not isinstance(data, bool):
-        raise MatchError(f"field {where} must be true or false")
-    return data
-
-
-def _clock(data: object, where: str) -> Clock:
-    name = _text(data, where)
-    if name not in tuple(Clock):
-        raise MatchError(f"field {where} must be one of {', '.join(Clock)}")
-    return Clock(name)
-
-
-def _whole(data: object, where: str) -> int:
-    if not isinstance(data, int) or isinstance(data, bool):
-        raise MatchError(f"field {where} must be a whole number")
-    return data
-
-
-def _number(data: object, where: str) -> float:
-    if not isinstance(data, int | float) or isinstance(data, bool):
-        raise MatchError(f"field {where} must be a number")
-    return data
-
-
-def _optional(read: _Reader[_T]) -> _Reader[_T | None]:
-    return lambda data, where: None if data is None else read(data, where)
-
-
-def _list_of(read: _Reader[_T]) -> _Reader[tuple[_T, ...]]:
-    def read_list(data: object, where: str) -> tuple[_T, ...]:
-        if not isinstance(data, list | tuple):
-            raise MatchError(f"field {where} must be a list")
-        return tuple(read(item, f"{where}[{i}]") for i, item in enumerate(data))
-
-    return read_list
-
-
-def _map_of(read: _Reader[_T]) -> _Reader[Mapping[str, _T]]:
-    def read_map(data: object, where: str) -> Mapping[str, _T]:
-        if not isinstance(data, dict):
-            raise MatchError(f"field {where} must be an object")
-        return {key: read(item, f"{where}.{key}") for key, item in data.items()}
-
-    return read_map
-
-
-def _remote(data: object, where: str) -> RemoteSide:
-    fields = _Fields(data, where)
-    return RemoteSide(
-        match_id=fields.get("match_id", _text),
-        dialect=fields.get("dialect", _text),
-        start_clock_s=fields.get("start_clock_s", _number),
-        scrambled=fields.get("scrambled", _flag),
-    )
-
-
 def turn_from_json(data: object, where: str) -> TurnRecord:
     """A turn from JSON values.
 
     Raises:
         MatchError: a field is missing or is not what it must be; says which, after `where`.
     """
-    fields = _Fields(data, where)
-    return TurnRecord(
-        joint_move=fields.get("joint_move", _map_of(_text)),
-        submitted=fields.get("submitted", _map_of(_optional(_text))),
-        percepts=fields.get("percepts", _map_of(_list_of(_text))),
-        decisions=fields.get("decisions", _map_of(decision_from_json)),
-        faults=fields.get("faults", _list_of(_fault)),
-    )
-
-
-def _fault(data: object, where: str) -> Fault:
-    fields = _Fields(data, where)
-    return Fault(
-        turn=fields.get("turn", _whole),
-        role=fields.get("role", _text),
-        kind=fields.get("kind", _text),
-        text=fields.get("text", _text),
-    )
-
-
-def decision_from_json(data: object, where: str) -> Decision:
-    """A decision from JSON values.
-
-    Raises:
-        MatchError: a field is missing or is not what it must be; says which, after `where`.
-    """
-    fields = _Fields(data, where)
-    return Decision(
-        move=fields.get("move", _text),
-        values=fields.get("values", _list_of(_move_value)),
-        particles=fields.get("particles", _whole),
-        exact=fields.get("exact", _flag),
-        states_visited=fields.get("states_visited", _whole),
-        seconds=fields.get("seconds", _number),
-        fault=fields.get("fault", _optional(_text)),
-        # Records made before players could tell are without these.
-        probabilities=fields.get_if_there("probabilities", _optional(_map_of(_number))),
-        guessed=fields.get_if_there("guessed", _whole) or 0,
-        quality=fields.get_if_there("quality", _optional(_map_of(_told))),
-    )
-
-
-def _told(data: object, where: str) -> Told:
-    if data is None or isinstance(data, (str, int, float)):
-        return data
-    raise MatchError(f"{where} must be a text, a number, true, false or null")
-
-
-def _move_value(data: object, where: str) -> MoveValue:
-    fields = _Fields(data, where)
-    return MoveValue(
-        move=fields.get("move", _text),
-        value=fields.get("value", _optional(_number)),
-        stderr=fields.get("stderr", _optional(_number)),
-        visits=fields.get("visits", _whole),
-    )
+    return read(TurnRecord, data, where, MatchError, LATER_FIELDS)

@@ -26,12 +26,12 @@ from match_runner.log_views import is_log
 from match_runner.match.conditions import Conditions
 from match_runner.match.record_files import read_record
 from match_runner.match.records import MatchRecord, record_from_json
+from match_runner.pictures.frames import Json, frames_of
 from match_runner.series.commands.play import series_of_roles
 from match_runner.series.holding import Held
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import PLAY, PlannedMatch, Series, SeriesGame, check_series
 from match_runner.series.store import FILE
-from match_runner.table.seats.frames import Json, frames_of
 from match_runner.table.seats.log_frames import frames_of_log
 from match_runner.table.seats.seating import HUMAN
 from match_runner.table.seats.server_log import read_logged_match

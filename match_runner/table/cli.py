@@ -111,7 +111,7 @@ def table(
     preload("ggp.players", "uvicorn", "starlette.applications", "match_runner.table.web.server")
     from ggp.gdl.games import find_game
     from ggp.machine.spiel.games import is_spiel
-    from ggp.server.http.listening import listen
+    from ggp.sockets import listen
     from match_runner.table.hall import Hall
     from match_runner.table.match_folder import usual_folder
     from match_runner.table.offers import Offers, read_offers

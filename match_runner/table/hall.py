@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 from ggp.errors import ConfigError, GGPError, MatchError
 from match_runner.match.conditions import Conditions
 from match_runner.match.records import MatchRecord
+from match_runner.pictures.frames import Json
 from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import RemoteConditions
 from match_runner.table.clerk import Shown, check_match, read_rules, replay, replay_file, standings
@@ -31,7 +32,6 @@ from match_runner.table.held_match import ALL, HeldMatch
 from match_runner.table.match_folder import MatchFolder, Setup
 from match_runner.table.options import TableOptions
 from match_runner.table.requests import MatchRequest
-from match_runner.table.seats.frames import Json
 from match_runner.table.seats.link import Exchange, Message
 from match_runner.table.seats.mind import MindTask, look_into
 from match_runner.table.seats.seating import HUMAN, TableTask, play_at_table

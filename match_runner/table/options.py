@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ggp.server.settings import ServerLimits
 from match_runner.table.offers import Offers
-from match_runner.table.web.guard import Names
+from match_runner.table.web.guard import Names, RequestLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,5 +30,5 @@ class TableOptions:
     names: Names = field(default_factory=Names)
     jobs: int = 1
     open_minds: bool = False
-    limits: ServerLimits = field(default_factory=ServerLimits)
+    limits: RequestLimits = field(default_factory=RequestLimits)
     logs: Path | None = None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ggp.errors import ConfigError
-from ggp.server.records.match_log import SUFFIX
+from ggp.protocol.retelling import SUFFIX
 from match_runner.series.store import FILE
 
 MOST_FILES = 200

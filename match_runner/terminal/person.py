@@ -21,9 +21,9 @@ from ggp.gdl.source import printable
 from ggp.players import Decision
 from ggp.search.anytime import Deadline
 from match_runner.match.guests import LeftError, NoAnswerError
+from match_runner.match.knowledge import Knowledge
 from match_runner.match.views import percepts_text, plain
-from match_runner.table.seats.frames import Artist
-from match_runner.table.seats.knowledge import Knowledge
+from match_runner.pictures.frames import Artist
 from match_runner.terminal.drawing import draw
 from match_runner.terminal.screen import Screen, TimeIsUpError
 

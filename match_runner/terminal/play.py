@@ -20,19 +20,19 @@ from ggp.gdl.program import Program
 from ggp.machine import Machine
 from ggp.machine.spiel.games import SpielProgram
 from match_runner.match.guests import LeftError
+from match_runner.match.knowledge import Knowledge
 from match_runner.match.record_files import make_folder, write_record
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match
 from match_runner.match.seats import HUMAN, Arena, Seat, set_up
 from match_runner.match.views import plain, show_record
 from match_runner.options import Place
+from match_runner.pictures.frames import Artist
 from match_runner.pictures.side_file import side_file_of
 from match_runner.series.holding import Held
 from match_runner.series.match_task import machines_of, order_of, rehearse
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import Series, plan_all
-from match_runner.table.seats.frames import Artist
-from match_runner.table.seats.knowledge import Knowledge
 from match_runner.terminal.person import Person
 from match_runner.terminal.screen import Screen
 

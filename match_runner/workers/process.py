@@ -14,8 +14,7 @@ from typing import Any, BinaryIO
 
 from ggp import children
 from ggp.console import EXIT_INTERRUPTED, setup_logging
-from ggp.errors import GGPError
-from ggp.notes import NOTE
+from ggp.errors import NOTE, GGPError
 
 _answers: BinaryIO | None = None
 _lock = threading.Lock()

@@ -77,7 +77,7 @@ def makers() -> dict[str, Callable[[Setting, Trail], Finder]]:
 def after_coins(told: int) -> tuple[Setting, Trail, Bags]:
     """A bag of 64 that was followed until so many coins were told."""
     machine = machine_of_rules(COINS, "propnet")
-    setting, trail = Setting(machine, PathTree(machine), 64, 100_000), Trail()
+    setting, trail = Setting(machine, PathTree(machine), capacity=64, max_attempts=100_000), Trail()
     rng = np.random.default_rng(0)
     path, sets = np.zeros(1, dtype=np.int64), setting.beginning(1)
     for depth, (move, percepts) in enumerate(ALL_HEADS[: THROWN + told], start=1):
@@ -129,7 +129,7 @@ def test_whole_histories_are_never_fewer_and_stop_when_asked() -> None:
     turns, _ = walked(fresh("skat"), 2, 34)
     machine = fresh("skat")
     tree, rng = PathTree(machine), np.random.default_rng(0)
-    setting = Setting(machine, tree, 4, 1000)
+    setting = Setting(machine, tree, capacity=4, max_attempts=1000)
     histories = Histories(setting, Trail())
     bags = Bags(ROLE, path_of(machine, tree, turns), np.arange(1), setting.nothing(1))
     assert histories.helps(bags)[0]

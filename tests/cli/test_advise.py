@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ggp.cli.advise import _advice
-from ggp.study.advice import CLAIRVOYANT, INFORMED, Reason
+from ggp.search.kinds import CLAIRVOYANT, INFORMED
+from ggp.study.advice import Reason
 from tests.support.commands import error_line, json_of, run
 
 QUICK = ("--rounds", "3", "--seconds", "0.05")

@@ -17,6 +17,7 @@ KERNEL_MAKERS = {"kernel", "inlined", "by_reference"}
 COMPILERS = {
     "ggp.machine.compiling.jit",
     "ggp.machine.compiling.kernel_compiler",
+    "ggp.machine.compiling.plain_compiler",
     "ggp.machine.compiling.records",
     "ggp.machine.propnet.play.kernels.vector_code",
 }
@@ -27,7 +28,7 @@ ONLY_LIMITS = {"ggp.errors", "ggp.machine.base", "ggp.machine.propnet.build.chil
 
 ONLY_COMPILE = COMPILERS | {
     "ggp.libraries",
-    "ggp.notes",
+    "ggp.machine.code_version",
     "ggp.machine.compiling.kernel_version",
 }
 """These have the kernels of makers of circuits compiled: what they compute is said elsewhere."""

@@ -20,8 +20,8 @@ from ggp import children
 from ggp.errors import ConfigError
 from ggp.server.http import listening, service
 from ggp.server.http.connection import waited_s
-from ggp.server.http.listening import BACKLOG
 from ggp.server.settings import ServerLimits
+from ggp.sockets import BACKLOG
 from tests.server.live import read_reply, request, start
 from tests.support import commands
 

@@ -13,8 +13,9 @@ import pytest
 from ggp.errors import ConfigError
 from ggp.protocol import places
 from ggp.protocol.lobby import Lobby
+from ggp.protocol.retelling import address_of
 from ggp.server import host
-from ggp.server.addresses import address_of, is_heard, parse_network
+from ggp.server.addresses import is_heard, parse_network
 from ggp.server.records.match_log import LogFolder
 from ggp.server.records.restore import restore
 from ggp.server.settings import HostOptions

@@ -25,11 +25,12 @@ from ggp.gdl.games import find_game
 from ggp.gdl.program import Program
 from ggp.machine import Limits, Machine
 from ggp.players import Decision, MoveValue, Player, PlayerSpec, make_player
+from ggp.players.decision_json import MAX_SHOWN_VALUES
 from ggp.players.hyperplay import HyperPlay
 from ggp.protocol.turns import PathTurn
 from ggp.search.anytime import Deadline
 from ggp.server.workers import lines, worker_match
-from ggp.server.workers.lines import MAX_SHOWN_VALUES, read_answer, read_order, to_line
+from ggp.server.workers.lines import read_answer, read_order, to_line
 from ggp.server.workers.orders import (
     Answer,
     AreYouThere,

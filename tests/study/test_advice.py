@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from ggp.players import PLAYERS
-from ggp.study.advice import (
-    CLAIRVOYANT,
-    INFORMED,
-    KINDS,
-    SIMULATIONS,
-    TREES,
-    Reason,
-    balance,
-    reasons_of,
-)
+from ggp.players import PLAYERS, kinds_of
+from ggp.search.kinds import CLAIRVOYANT, INFORMED, SIMULATIONS, TREES
+from ggp.study.advice import Reason, balance, reasons_of
 from ggp.study.properties import Properties, RoleProperties, SetSizes, measure_properties
 from tests.support.games import machine_of_game
 
@@ -74,8 +66,12 @@ def test_where_nothing_is_hidden_simulations_only_cost_time() -> None:
 def test_the_bomb_is_no_game_for_clairvoyants() -> None:
     properties = measure_properties(machine_of_game("exploding_bomb", "propnet"), 200, seed=0)
     found = reasons_of(properties)
-    assert balance(found, KINDS["hyperplay2"]) > 0 > balance(found, KINDS["pimc"])
+    simulations, worlds = kinds_of("hyperplay2"), kinds_of("pimc")
+    assert simulations is not None
+    assert worlds is not None
+    assert balance(found, simulations) > 0 > balance(found, worlds)
 
 
 def test_every_player_that_thinks_has_a_kind() -> None:
-    assert set(PLAYERS) - {"legal", "random", "policy", "auto"} == set(KINDS)
+    thinking = {name for name in PLAYERS if kinds_of(name) is not None}
+    assert set(PLAYERS) - {"legal", "random", "policy", "auto"} == thinking

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ggp.server.http.listening import listen
-from ggp.server.settings import ServerLimits
+from ggp.sockets import listen
 from match_runner.table.hall import Hall
 from match_runner.table.options import TableOptions
+from match_runner.table.web.guard import RequestLimits
 from match_runner.table.web.server import table_server
 
 PATIENCE_S = 60.0
@@ -193,7 +193,7 @@ def _events(answer: http.client.HTTPResponse) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def live_table(
-    folder: Path, limits: ServerLimits | None = None, *, port: int = 0, **options: Any
+    folder: Path, limits: RequestLimits | None = None, *, port: int = 0, **options: Any
 ) -> Iterator[LiveTable]:
     """A table in a folder, until the block ends.
 
@@ -201,7 +201,7 @@ def live_table(
         options: of `TableOptions`.
     """
     with listen("127.0.0.1", port) as listening:
-        hall = Hall(TableOptions(folder=folder, limits=limits or ServerLimits(), **options))
+        hall = Hall(TableOptions(folder=folder, limits=limits or RequestLimits(), **options))
         server = table_server(hall)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ggp.players import Decision, MoveValue
+from ggp.players.decision_json import decision_json
 from ggp.protocol.messages import WIRE_STYLES, Play, Start, Stop
 from ggp.protocol.texts.printing import print_message
 from ggp.server.records.match_log import MatchLog
-from ggp.server.workers.lines import decision_json
 
 Turn = tuple[str, str, tuple[str, ...] | None]
 """What we answered in a turn; what was executed for us; what the server told of the turn."""

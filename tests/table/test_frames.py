@@ -8,7 +8,7 @@ import ggp
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from match_runner.match.records import TurnRecord
-from match_runner.table.seats.frames import Artist, frames_of
+from match_runner.pictures.frames import Artist, frames_of
 
 FLEETS = """(role alice) (role bob) (number 1) (number 2) (number 3) (init ready)
 (<= (legal ?r (place ?x ?y)) (role ?r) (number ?x) (number ?y))

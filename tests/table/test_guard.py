@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from ggp.server.settings import ServerLimits
 from match_runner.table.web.door import Door
-from match_runner.table.web.guard import Guard, Names
+from match_runner.table.web.guard import Guard, Names, RequestLimits
 from tests.support.commands import start
 from tests.table.live import LiveTable, live_table
 
@@ -126,7 +125,7 @@ def test_what_is_wrong_with_a_request_is_said(
 
 
 def test_a_body_that_is_too_long_or_too_slow_is_refused(tmp_path: Path) -> None:
-    with live_table(tmp_path, ServerLimits(body_bytes=1000, request_s=0.3)) as table:
+    with live_table(tmp_path, RequestLimits(body_bytes=1000, request_s=0.3)) as table:
         status, _, _ = table.request("POST", "/api/rules", b" " * 1001, JSON)
         assert status == 413
         headers = {**JSON, "content-length": "500"}
@@ -160,7 +159,7 @@ def test_who_waits_for_an_answer_is_told_that_the_table_was_ended() -> None:
             await asyncio.Event().wait()
 
         door = Door(None, lambda seat: None, is_secure=False)
-        guard = Guard(wait, door, Names(), ServerLimits())
+        guard = Guard(wait, door, Names(), RequestLimits())
         scope: Any = {"type": "http", "method": "GET", "path": "/", "query_string": b""}
         scope |= {"headers": [(b"host", b"localhost:80")], "server": ("127.0.0.1", 80)}
         waiting = asyncio.ensure_future(guard(scope, wait, send))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, Unpack
 
-from ggp.belief.move_models import UNIFORM, MoveModel
+from ggp.belief.finder import Shared
 from ggp.belief.paths import PathTree
 from ggp.belief.sampler import Sampler
 from ggp.belief.samplers.board_maker import BoardMaker
@@ -40,42 +40,34 @@ def make_sampler(
     machine: Machine,
     tree: PathTree,
     *,
-    capacity: int,
     exact: int,
-    keep_views: bool,
     pool: int = POOL_LIMIT,
     maker: BoardMaker | None = None,
-    model: MoveModel = UNIFORM,
     rescues: bool = True,
+    **shared: Unpack[Shared],
 ) -> Sampler:
     """A sampler of a player's own bag.
 
     Args:
-        capacity: particles of a sampled bag.
         exact: largest information set that is enumerated, by HyperPlay's sampler only.
-        keep_views: see `Segments`.
         pool: boards of a pool at most, where there is one.
         maker: draws boards for samplers by the last observation where there are no histories.
-        model: how the other roles move.
         rescues: see `HyperPlaySampler`.
+        shared: see `Setting`.
     """
     if kind is Sampling.HYPERPLAY:
         return HyperPlaySampler(
             machine,
             tree,
-            capacity=capacity,
             exact=exact,
-            keep_views=keep_views,
-            model=model,
             follows=True,
             completions=OWN_COMPLETIONS,
             solves=True,
             rescues=rescues,
+            **shared,
         )
     limits: dict[str, Any] = {"pool": pool} if kind in (Sampling.AOSP, Sampling.HS) else {}
     if kind in (Sampling.LOS, Sampling.HS):
         limits["maker"] = maker
-    made: Sampler = _OTHERS[kind](
-        machine, tree, capacity=capacity, keep_views=keep_views, model=model, **limits
-    )
+    made: Sampler = _OTHERS[kind](machine, tree, **limits, **shared)
     return made

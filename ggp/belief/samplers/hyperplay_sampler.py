@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Unpack
 
 import numpy as np
 
 from ggp.belief.bags import Bags
-from ggp.belief.finder import Finder, Setting, never
+from ggp.belief.finder import Finder, Setting, Shared
 from ggp.belief.finding.earlier import Earlier, Trail
 from ggp.belief.finding.exact import ExactSets
 from ggp.belief.finding.forward import Forward
 from ggp.belief.finding.histories import Histories
 from ggp.belief.finding.solved import Solving
-from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.paths import PathTree
 from ggp.belief.quality import Quality, quality_of
 from ggp.belief.sampler import never_past
@@ -36,9 +36,6 @@ OWN_COMPLETIONS = 1 << 22
 """Joint moves that may be tried in a turn to enumerate a set of a player's own bag; those of
 simulated roles are far more, and have `EXPANSIONS_PER_ENTRY` for each entry."""
 
-MAX_ATTEMPTS = 400_000
-"""Lanes stepped in search of a particle for a player's own bag; see `HyperPlaySampler`."""
-
 
 class HyperPlaySampler(Setting):
     """The `Sampler` of HyperPlay: makes and advances bags of every role of a machine.
@@ -46,14 +43,7 @@ class HyperPlaySampler(Setting):
     Args:
         machine: the game.
         tree: names the incomplete paths.
-        capacity: particles of a sampled bag.
         exact: largest information set that is enumerated; 0 never enumerates.
-        keep_views: keep every role's incomplete path along each entry, as incomplete
-            information simulations need; entries then are one only if these agree too.
-        max_attempts: lanes stepped in search of particles for one bag that has none.
-        model: how the other roles are believed to move.
-        stop: asked between attempts; when true, searching for particles is given up. May be
-            replaced between calls.
         follows: whether one bag is followed through a match: those of earlier turns are then
             remembered.
         completions: joint moves that may be tried in a turn to enumerate a set; by default so many
@@ -62,6 +52,8 @@ class HyperPlaySampler(Setting):
             unrolled.
         rescues: whether bags that lost particles are drawn again; else each is what comes of the
             one before, and one without particles stays so.
+        shared: see `Setting`. Where every role's incomplete path is kept, entries are one only if
+            these agree too.
 
     Attributes: see `Setting`.
     """
@@ -71,18 +63,14 @@ class HyperPlaySampler(Setting):
         machine: Machine,
         tree: PathTree,
         *,
-        capacity: int,
         exact: int = DEFAULT_EXACT,
-        keep_views: bool = False,
-        max_attempts: int = MAX_ATTEMPTS,
-        model: MoveModel = UNIFORM,
-        stop: Callable[[], bool] = never,
         follows: bool = False,
         completions: int | None = None,
         solves: bool = False,
         rescues: bool = True,
+        **shared: Unpack[Shared],
     ) -> None:
-        super().__init__(machine, tree, capacity, max_attempts, keep_views, model, stop)
+        super().__init__(machine, tree, **shared)
         self._exact = ExactSets(self, exact, completions)
         self._exact_at = 0  # turns at which one bag that is followed was exact
         self._forward = Forward(self, self._exact)

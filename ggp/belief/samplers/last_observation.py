@@ -14,11 +14,12 @@ the role's own pieces as well as the particles do, and stand for them when these
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from ggp.belief.bags import Bags
+from ggp.belief.finder import Shared
 from ggp.belief.paths import PathTree
 from ggp.belief.samplers.board_maker import BoardMaker
 from ggp.belief.samplers.hyperplay_sampler import HyperPlaySampler
@@ -63,9 +64,9 @@ class LastObservation(HistorySampler):
         *,
         maker: BoardMaker | None = None,
         walk: bool = True,
-        **options: Any,
+        **shared: Unpack[Shared],
     ) -> None:
-        super().__init__(machine, tree, **options)
+        super().__init__(machine, tree, **shared)
         # What the role knows of its own moves.
         self._own = HyperPlaySampler(
             machine, tree, capacity=OWN_PARTICLES, exact=0, max_attempts=OWN_ATTEMPTS

@@ -7,44 +7,24 @@ What such samplers have in common, and AOS: boards that agree with all observati
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 
 import numpy as np
 
 from ggp.belief.bags import Bags
-from ggp.belief.finder import Setting, never
-from ggp.belief.move_models import UNIFORM, MoveModel
-from ggp.belief.paths import PathTree
+from ggp.belief.finder import Setting
 from ggp.belief.segments import Segments, join
 from ggp.belief.turns.walks import united, walks
-from ggp.machine.base import IntArray, Machine
+from ggp.machine.base import IntArray
 
 MOST_STEPPED = 100_000
 """Lanes stepped in search of boards for one bag."""
 
 
 class ObservationSampler(Setting, ABC):
-    """What these samplers have in common; see `Sampler`. No bag of theirs is exact.
+    """What these samplers have in common; see `Sampler`. No bag of theirs is exact."""
 
-    Args:
-        capacity: boards that are looked for.
-        max_attempts: lanes stepped in search of boards for one bag.
-    """
-
+    usual_attempts = MOST_STEPPED
     enumerates = False
-
-    def __init__(
-        self,
-        machine: Machine,
-        tree: PathTree,
-        *,
-        capacity: int,
-        keep_views: bool = False,
-        max_attempts: int = MOST_STEPPED,
-        model: MoveModel = UNIFORM,
-        stop: Callable[[], bool] = never,
-    ) -> None:
-        super().__init__(machine, tree, capacity, max_attempts, keep_views, model, stop)
 
     @property
     def sound(self) -> bool:

@@ -7,11 +7,12 @@ HS     the same, filled up with boards that agree with the last observation only
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from ggp.belief.bags import Bags
+from ggp.belief.finder import Shared
 from ggp.belief.paths import PathTree
 from ggp.belief.samplers.board_maker import BoardMaker
 from ggp.belief.samplers.depth_first import depth_first
@@ -36,9 +37,9 @@ class Pool(ObservationSampler):
     """
 
     def __init__(
-        self, machine: Machine, tree: PathTree, *, pool: int = POOL_LIMIT, **options: Any
+        self, machine: Machine, tree: PathTree, *, pool: int = POOL_LIMIT, **shared: Unpack[Shared]
     ) -> None:
-        super().__init__(machine, tree, **options)
+        super().__init__(machine, tree, **shared)
         self._limit = pool
         self._pools: dict[int, Segments] = {}
 
@@ -136,10 +137,10 @@ class Hybrid(Pool):
         *,
         pool: int = POOL_LIMIT,
         maker: BoardMaker | None = None,
-        **options: Any,
+        **shared: Unpack[Shared],
     ) -> None:
-        super().__init__(machine, tree, pool=pool, **options)
-        self._last = LastObservation(machine, tree, maker=maker, **options)
+        super().__init__(machine, tree, pool=pool, **shared)
+        self._last = LastObservation(machine, tree, maker=maker, **shared)
         self.num_last = 0
 
     @property

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.base import FloatArray, IntArray
+from ggp.machine.mixing import GOLDEN, finalised
 
 MAX_SIZE = 2.0**53
 """Ranges may be this large: sizes are exact as floats up to here."""
@@ -59,8 +60,6 @@ def _network(numbers: UInts, bits: UInts, keys: UInts) -> UInts:
 
 
 def _mix(numbers: UInts, keys: UInts, step: int) -> UInts:
-    """Random-looking numbers (the finaliser of SplitMix64)."""
-    mixed = (numbers + np.uint64(step + 1)) * np.uint64(0x9E3779B97F4A7C15) ^ keys
-    mixed = (mixed ^ mixed >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ mixed >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ mixed >> np.uint64(31)
+    """Random-looking numbers."""
+    mixed: UInts = finalised((numbers + np.uint64(step + 1)) * GOLDEN ^ keys)
+    return mixed

@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial, update_wrapper
+from functools import cache, partial, update_wrapper
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from ggp.errors import BackendUnavailableError
+from ggp.errors import NOTE, BackendUnavailableError
 from ggp.libraries import demand_library
 from ggp.machine.compiling.kernel_version import kernels_version
-from ggp.notes import NOTE
+
+NUMBA_BELOW = (0, 69)
+"""Versions of numba whose inside `kernel_compiler` was tried with; pyproject.toml asks for one."""
 
 SPARED_STEPS = 5000
 """Steps of Python that all small calls of a kernel together may take before it is loaded, which
@@ -129,6 +132,9 @@ class Kernel(Generic[_P, _R]):
             return self._compiled
 
 
+_kernel_kinds: list[type] = [Kernel]
+
+
 def kernel(function: Callable[_P, _R]) -> Kernel[_P, _R]:
     """Compile on first use for the types it is called with; releases the GIL.
 
@@ -197,8 +203,8 @@ def demand_compiler() -> None:
 def locks() -> tuple[Any, ...]:
     """What is held while kernels are loaded or compiled; numba's own is taken before ours."""
     module = sys.modules.get("numba.core.compiler_lock")
-    compiling = getattr(module, "global_compiler_lock", None)
-    return (_lock,) if compiling is None else (compiling._lock, _lock)
+    compiling = getattr(getattr(module, "global_compiler_lock", None), "_lock", None)
+    return (_lock,) if compiling is None else (compiling, _lock)
 
 
 def load_compiler() -> None:
@@ -210,19 +216,15 @@ def load_compiler() -> None:
     """
     with _lock:
         demand_compiler()
-        try:
-            kernel_compiler = import_module("ggp.machine.compiling.kernel_compiler")
-        except ImportError as error:
-            demand_library(error, "numba", "llvmlite")
-            raise BackendUnavailableError(
-                "numba", f"it cannot be imported: {error}; `--backend prolog` plays without it"
-            ) from error
+        compiler = _compiler()
+        while _kernel_kinds:
+            compiler.register_kernel(_kernel_kinds.pop())
         while _operations:
             import_module(_operations.pop())
         while _parts:
-            kernel_compiler.register_part(_parts.pop())
+            compiler.register_part(_parts.pop())
         while _records:
-            kernel_compiler.register_record(_records.pop())
+            compiler.register_record(_records.pop())
 
 
 def prepare() -> None:
@@ -251,9 +253,38 @@ def load_cached() -> None:
             _log.info("cached machine code is not loaded: %r", error)
 
 
-def _dispatcher(function: Callable[..., Any]) -> Any:
-    from ggp.machine.compiling.kernel_compiler import compiled
+@cache
+def _compiler() -> Any:
+    """The module that has kernels compiled: `kernel_compiler`, or `plain_compiler`, which needs
+    nothing of numba's inside.
 
+    Raises:
+        BackendUnavailableError: numba cannot be imported.
+        InstallationError: what tells it how to compile is missing.
+    """
+    try:
+        from numba import __version__ as found
+
+        if tuple(map(int, re.findall(r"\d+", found)[:2])) < NUMBA_BELOW:
+            return import_module("ggp.machine.compiling.kernel_compiler")
+        unknown = f"numba {found} is newer than what is known here"
+    except (ImportError, AttributeError) as error:
+        if isinstance(error, ImportError):
+            demand_library(error, "numba", "llvmlite")
+        unknown = f"numba is not as it is known here ({error})"
+    try:
+        plain = import_module("ggp.machine.compiling.plain_compiler")
+    except ImportError as error:
+        raise BackendUnavailableError(
+            "numba", f"it cannot be imported: {error}; `--backend prolog` plays without it"
+        ) from error
+    _log.warning("%s: machine code is compiled in its own way, which takes longer", unknown)
+    return plain
+
+
+def _dispatcher(function: Callable[..., Any]) -> Any:
+    compiler = _compiler()
+    compiled = compiler.compiled
     try:
         try:
             made = compiled(function, cache=True)
@@ -264,15 +295,20 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
         _log.info("machine code is not cached: %s", error)
         _say_that_it_compiles()
         return compiled(function, cache=False)
-    disk = made._cache
+    disk: Any = getattr(made, "_cache", None)
+    file: Any = getattr(disk, "_cache_file", None)
+    if not all(hasattr(file, name) for name in ("_index_path", "_source_stamp", "_version")):
+        return compiled(function, cache=False)  # what is cached might be of other code
+    is_ours = compiler.__name__.endswith("kernel_compiler")
+    made_by = kernels_version() if is_ours else f"{kernels_version()} plain"
+    _files.append(Path(file._index_path))
     # numba looks at the file of the kernel only, but parts of others are compiled into it.
-    if hasattr(disk, "_cache_file"):
-        _files.append(Path(disk._cache_file._index_path))
-        disk._cache_file._source_stamp = kernels_version()
-        # Of another version numba reads no more: what is kept there may name classes that are gone,
-        # and would neither be read nor replaced.
-        disk._cache_file._version += f" {kernels_version()}"
-    disk.load_overload = partial(_found_or_said, _or_none(partial(_loaded, disk)))
+    file._source_stamp = made_by
+    # Of another version numba reads no more: what is kept there may name classes that are gone,
+    # and would neither be read nor replaced.
+    file._version += f" {made_by}"
+    load = partial(_loaded, disk) if is_ours else disk.load_overload
+    disk.load_overload = partial(_found_or_said, _or_none(load))
     disk.save_overload = _or_none(disk.save_overload)
     return made
 

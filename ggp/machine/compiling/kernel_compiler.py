@@ -21,7 +21,7 @@ from typing import Any
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
 import numba
 from numba import _dynfunc  # type: ignore[attr-defined]
-from numba.core import compiler, types
+from numba.core import compiler
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.environment import lookup_environment
@@ -29,15 +29,10 @@ from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import NoPythonBackend
 from numba.extending import register_jitable, typeof_impl
 
-from ggp.machine.compiling.jit import Kernel
+from ggp.machine.compiling.plain_compiler import OPTIONS, register_kernel
 from ggp.machine.compiling.records import ADDRESS, type_of_record
 
-_OPTIONS: dict[str, Any] = {
-    "nogil": True,
-    "error_model": "numpy",
-    "no_cfunc_wrapper": True,
-    "_nrt": False,
-}
+_OPTIONS: dict[str, Any] = {**OPTIONS, "no_cfunc_wrapper": True, "_nrt": False}
 
 _LEVEL = 2
 """LLVM's level of optimisation. At 3, which numba uses, compiling takes a sixteenth longer, and the
@@ -71,11 +66,6 @@ def register_part(function: Callable[..., Any]) -> None:
 def register_record(kind: type) -> None:
     """Hand a class of named tuples to kernels as one pointer."""
     typeof_impl.register(kind)(type_of_record)
-
-
-@typeof_impl.register(Kernel)
-def _type_of_kernel(value: Kernel[..., Any], context: Any) -> Any:
-    return types.Dispatcher(value.dispatcher)
 
 
 class _Library(JITCodeLibrary):
@@ -239,4 +229,4 @@ class _Entry(LoweringPass):
         return True
 
 
-__all__ = ["compiled", "register_part", "register_record"]
+__all__ = ["compiled", "register_kernel", "register_part", "register_record"]

@@ -1,22 +1,21 @@
 """Which version of the code kernels are made of: a digest of its files, without numba.
 
-The cache of machine code is right for the code it was compiled from. Nobody has to remember to
-raise a number.
+The cache of machine code is right for the code it was compiled from.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from hashlib import blake2b
-from pathlib import Path
+
+from ggp.machine.code_version import code_version
 
 FILES = (
     *(
         f"machine/{name}"
         for name in (
-            *("base", "row_kernels", "compiling/jit", "compiling/kernel_compiler"),
-            *("compiling/records", "propnet/circuit", "propnet/build/ground_rules/rule_lines"),
-            "propnet/optimise/kernels",
+            *("base", "mixing", "row_kernels", "compiling/jit", "compiling/kernel_compiler"),
+            *("compiling/plain_compiler", "compiling/records", "propnet/circuit"),
+            *("propnet/build/ground_rules/rule_lines", "propnet/optimise/kernels"),
         )
     ),
     *(
@@ -57,8 +56,4 @@ that a kernel reads, and fails where one of these is missing."""
 @cache
 def kernels_version() -> str:
     """Changes whenever a file changes that kernels are made of."""
-    digest = blake2b(digest_size=16)
-    package = Path(__file__).resolve().parents[2]
-    for name in FILES:
-        digest.update((package / f"{name}.py").read_bytes())
-    return digest.hexdigest()
+    return code_version(FILES)

@@ -18,23 +18,10 @@ all but the learner.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ggp.machine.base import BoolArray, FloatArray, IntArray
 from ggp.machine.compiling.jit import inlined, kernel
+from ggp.machine.mixing import uniform
 from ggp.search.trees.tree_tables import I32, RECORDS, Nodes, Wave
-
-
-@inlined
-def uniform(random: NDArray[np.uint64]) -> float:
-    """A random number of 0 to 1, below 1 (splitmix64)."""
-    random[0] += np.uint64(0x9E3779B97F4A7C15)
-    value = random[0]
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    value ^= value >> np.uint64(31)
-    return np.float64(value >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 @inlined

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from ggp.machine.base import BoolArray, FloatArray
 from ggp.machine.compiling.jit import inlined, kernel
-from ggp.search.trees.regret_kernels import match_regrets, uniform
+from ggp.machine.mixing import START, ended, mixed_in, uniform
+from ggp.search.trees.regret_kernels import match_regrets
 from ggp.search.trees.tree_tables import (
     CHANCE,
     LEAF,
@@ -148,12 +149,10 @@ def _choose(
 @inlined
 def _hash(worlds: Worlds, world: int) -> np.uint64:
     """Of the parent and code of a world."""
-    value = np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(worlds.parent[world])
+    value = START ^ np.uint64(worlds.parent[world])
     for role in range(worlds.code.shape[1]):
-        value = (value ^ np.uint64(worlds.code[world, role])) * np.uint64(0xBF58476D1CE4E5B9)
-        value ^= value >> np.uint64(29)
-    value *= np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(32))
+        value = mixed_in(value, np.uint64(worlds.code[world, role]))
+    return ended(value)
 
 
 @inlined

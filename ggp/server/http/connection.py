@@ -23,15 +23,12 @@ import time
 from collections.abc import Callable
 from email.utils import formatdate
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ggp.server.host import AT_ONCE_S, Host
-from ggp.server.http.custody import Kept
+from ggp.server.http.custody import Custody, Kept
 from ggp.server.http.incoming import Incoming, RefusedError
 from ggp.server.settings import ServerLimits
-
-if TYPE_CHECKING:
-    from ggp.server.http.http_server import HttpServer
 
 _METHODS = "POST, GET, OPTIONS"
 _HEADERS = {
@@ -57,6 +54,22 @@ _LOOK_S = 0.005
 _log = logging.getLogger(__name__)
 
 
+class Supervisor(Protocol):
+    """A server, as its connections know it.
+
+    Attributes:
+        custody: keeps those that wait for an answer.
+    """
+
+    custody: Custody
+
+    def received(self, connection: Connection) -> None:
+        """More of a request has come."""
+
+    def finished(self, connection: Connection) -> None:
+        """A request is complete, or will never be."""
+
+
 class Connection:
     """A connection; `serve` is its life.
 
@@ -75,7 +88,7 @@ class Connection:
     def __init__(
         self,
         host: Host,
-        server: HttpServer,
+        server: Supervisor,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         kept: Kept | None = None,

@@ -17,7 +17,7 @@ from ggp.server.addresses import is_heard
 from ggp.server.host import Host
 from ggp.server.http.connection import Connection
 from ggp.server.http.custody import Custody, Kept
-from ggp.server.http.listening import BACKLOG
+from ggp.sockets import BACKLOG
 
 AT_ONCE = 16
 """Connections that are accepted before any is read: many may have waited for a server, and one that

@@ -9,41 +9,20 @@ gives the socket if the guess was right, and else a new one.
 
 from __future__ import annotations
 
-import errno
-import os
 import socket
 import time
 from collections.abc import Sequence
 
 from ggp.server.http import service
-
-TYPE_CHECKING = False  # without the import of `typing`, which takes longer than this module
-if TYPE_CHECKING:
-    from ggp.errors import ConfigError
+from ggp.sockets import listen
 
 COMMAND = "serve"
 DEFAULT_PORT = 9147
 DEFAULT_ADDRESS = "127.0.0.1"
-BACKLOG = 2048
-"""Connections that may wait; the system may allow fewer."""
-
 ALWAYS_S = 0.0
 """When the system started, on `time.monotonic`: a socket that was handed over may be as old."""
 
 _early: dict[tuple[str, int], tuple[socket.socket, float]] = {}
-
-
-def listen(address: str, port: int) -> socket.socket:
-    """A socket bound to an address; port 0 for any that is free.
-
-    Raises:
-        ConfigError: the address cannot be used, or the port is taken.
-    """
-    try:
-        family = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((address, port), family=family, backlog=BACKLOG)
-    except (OSError, OverflowError, UnicodeError) as error:  # the last of names no host can have
-        raise _refused(address, port, error) from error
 
 
 def listen_early(arguments: Sequence[str]) -> None:
@@ -97,15 +76,3 @@ def _address(arguments: Sequence[str]) -> tuple[str, int] | None:
     except ValueError:
         return None
     return given["--host"], port
-
-
-def _refused(address: str, port: int, error: Exception) -> ConfigError:
-    from ggp.errors import ConfigError
-
-    said = getattr(error, "strerror", None) or str(error)
-    number = getattr(error, "errno", None)
-    if isinstance(number, int) and number in errno.errorcode:
-        said = os.strerror(number)  # what the socket module says repeats the address
-    return ConfigError(
-        f"cannot listen on {address} port {port}: {said}; choose another with --port or --host"
-    )

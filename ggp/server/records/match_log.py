@@ -1,35 +1,8 @@
 """What happened in a match, one JSON object a line.
 
-Every line has `t`, seconds since the log began, and `event`:
-
-| event | fields |
-|---|---|
-| `begin` | `format`, `match` (its id), `time` (UTC, ISO 8601), `role`, `player` (its spec), |
-| | `seed`, `start_clock_s`, `play_clock_s`, `version` (of ggp) |
-| `received` | `text`: a message as it came, the rules in it too; `peer`: from where |
-| `sent` | `text`: the reply; `seconds` since the message came; `turn` if it is a move |
-| `decision` | one for each move sent, just before it, see below |
-| `worker` | `worker`: `thinker` or `understudy`; `what`: `started`, `runs`, `built`,    |
-| | `died`, `failed`, `gave up`; `pid`; `text`: how or why |
-| `foreseen` | `text`: how many ground rules a `worker` expects, and whether they are too many |
-| `backend` | `backend`: the one on which the `worker` that thinks plays this match |
-| `said` | a line of a worker's own log: `worker`, `level`, `text` |
-| `undelivered` | nobody waits for an answer, or has taken it: `turn` if it is a move |
-| `note` | `text`: something odd about a message, or an error of the server |
-| `end` | `why`: `stop`, `abort`, `silent`, `gave way` (to another match, and may go on), |
-| | `replaced`, `server ended`, `log full` |
-| `resumed` | the match goes on: the server was started again, or there is room again; |
-| | `listens_at`: since when, as `t`, messages come to it; null if always |
-
-A `decision` has `turn` (turns played before it), `move` (canonical KIF), `source` (`thinker`,
-`understudy`, `last resort`), `final` (false if it is the best so far, because time was up),
-`reading` (0, or which other reading of the messages it fits: see `Ask.doubts`; null where it is
-not known to fit any) and the fields of `ggp.players.Decision`: `values` (a list of `move`, `value`,
-`stderr`, `visits`), `particles`, `exact`, `states_visited`, `seconds`, `fault`, `probabilities` (by
-move, or null); null where nobody decided.
-
-The last line may be torn, if the server was killed. Match ids come from strangers: the name of
-a file is made of letters, digits, `-` and `_` only.
+`ggp.protocol.retelling` says what is in a line. The last line may be torn, if the server was
+killed. Match ids come from strangers: the name of a file is made of letters, digits, `-` and `_`
+only.
 """
 
 from __future__ import annotations
@@ -46,20 +19,14 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ggp.errors import ConfigError
+from ggp.protocol.retelling import FORMAT, LOG_FULL, SUFFIX
 from ggp.server.settings import DEFAULT_LOG_BYTES
-
-FORMAT = 1
 
 MAX_BYTES = 256 << 20
 """A file that would grow beyond this length ends instead, and its match is not resumed."""
 
-LOG_FULL = "log full"
-"""Why a log ends whose match goes on."""
-
 FILE_BYTES = 4 << 10
 """What a file counts for besides its length: on a disk even a short one takes a block."""
-
-SUFFIX = ".jsonl"
 
 _LONGEST_NAME = 80
 _log = logging.getLogger(__name__)

@@ -19,13 +19,11 @@ from typing import Any
 from ggp.errors import GGPError
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.questions import Ask
-from ggp.protocol.receipts import Opening, Receipt
-from ggp.protocol.turns import History
-from ggp.server.addresses import address_of
-from ggp.server.records.match_log import FORMAT, SUFFIX
+from ggp.protocol.receipts import Opening
+from ggp.protocol.retelling import FORMAT, GAVE_WAY, SUFFIX, Retelling
 
-SERVER_ENDED, GAVE_WAY = "server ended", "gave way"
-"""Why a log ends whose match may go on: with a place at once, or once there is room."""
+SERVER_ENDED = "server ended"
+"""Why a log ends whose match goes on with a place at once. One that `GAVE_WAY` may find room."""
 
 MAX_AGE_S = 24 * 60 * 60.0
 """Older files are not looked at."""
@@ -89,73 +87,6 @@ def _with_its_place(found: Iterable[Restored], lobby: Lobby) -> Iterator[Restore
             yield each
         elif session is not None and lobby.is_waiting(session.start.match_id):
             yield replace(each, has_place=False)
-
-
-class Retelling:
-    """Tells a lobby what is in the log of a match, so that it understands it as it did then.
-
-    Args:
-        lobby: that knows nothing of the match.
-
-    Attributes:
-        opening: how the match began; None before that is told.
-        ask: the latest question; None before the first.
-        backend: on which the match is played; None before that is known.
-    """
-
-    def __init__(self, lobby: Lobby) -> None:
-        self._lobby = lobby
-        self.opening: Opening | None = None
-        self.ask: Ask | None = None
-        self.backend: str | None = None
-        self._move: str | None = None
-        self._believed: History | None = None
-
-    def tell(self, event: Mapping[str, Any], at_s: float) -> Receipt | None:
-        """Tell a line; what the lobby makes of it, if it is a message that came.
-
-        Args:
-            at_s: when it happened, on the clock of the lobby.
-
-        Raises:
-            LookupError, TypeError, ValueError: it is not as `match_log` says.
-        """
-        ask = self.ask
-        match event["event"]:
-            case "received":
-                sender = address_of(str(event.get("peer", "")))
-                receipt = self._lobby.receive(str(event["text"]), at_s, sender)
-                self.opening = receipt.began or self.opening
-                self.ask, self._move, self._believed = receipt.ask or ask, None, None
-                return receipt
-            case "decision" if ask is not None:
-                self._move = str(event["move"])
-                self._believed = reading_of(ask, event["reading"])
-            case "sent" if ask is not None and event.get("turn") in (None, ask.turn):
-                self._lobby.answer(ask, self._move, at_s, self._believed)
-            case "backend":
-                self.backend = str(event["backend"])
-            case "resumed" if self.opening is not None:
-                session = self._lobby.session(self.opening.match)
-                listens_at_s = event.get("listens_at")
-                if session is not None and listens_at_s is not None:
-                    session.resume(at_s, at_s - float(event["t"]) + float(listens_at_s))
-            case "undelivered" if ask is not None and event.get("turn") == _turn_of(ask):
-                self._lobby.undelivered(ask)
-            case "end" if event["why"] == GAVE_WAY and self.opening is not None:
-                self._lobby.take_place(self.opening.match)
-        return None
-
-
-def _turn_of(ask: Ask) -> int | None:
-    """What a line says of a question: its turn, or nothing if it was to get ready."""
-    return ask.turn if ask.wants_move else None
-
-
-def reading_of(ask: Ask, reading: int | None) -> History | None:
-    """The history of a question (0) or one of its doubts by its number from 1; None if unknown."""
-    readings = (ask.history, *ask.doubts)
-    return readings[reading] if reading is not None and 0 <= reading < len(readings) else None
 
 
 def _unfinished(folder: Path) -> Iterator[tuple[str, Path]]:

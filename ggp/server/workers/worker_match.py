@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from ggp.errors import BackendUnavailableError, GGPError, MachineError, PlayerEr
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.gdl.program import Program
-from ggp.gdl.telling import PLAIN, never_tells, told_by
+from ggp.gdl.telling import never_tells, told_by
 from ggp.machine import Limits, Machine, build_machine, role_index
 from ggp.machine.abilities import Prover
 from ggp.machine.build import build_by_the_first_clock, tell_moves
@@ -178,7 +178,7 @@ class WorkerMatch:
         program, machine = self._program, self._machine
         if program is None or machine is None or not never_tells(program) or told_by(program):
             return
-        is_told = any(tells_moves(turn, program.roles) for turn in self._turns)
+        is_told = any(turn.tells_moves(program.roles) for turn in self._turns)
         if is_told == self._is_told_moves:
             return
         if self._other_machine is None:
@@ -359,14 +359,6 @@ def _failure(error: Exception) -> str:
 
 def _named(error: Exception) -> str:
     return one_line(f"{type(error).__name__}: {error}")
-
-
-def tells_moves(turn: PathTurn, roles: Sequence[str]) -> bool:
-    """Whether the percepts of a turn are a joint move, as in plain GDL."""
-    percepts = turn.percepts or ()
-    return len(percepts) == len(roles) and all(
-        any(percept.startswith(f"({PLAIN} {role} ") for percept in percepts) for role in roles
-    )
 
 
 def one_line(text: str) -> str:

@@ -21,7 +21,7 @@ from ggp.players import BeliefPlayer
 from ggp.players.hyperplay2 import HyperPlay2
 from ggp.search.anytime import Deadline, OutOfTime, check
 from ggp.search.moves import is_legal
-from match_runner.table.seats.frames import Json
+from match_runner.pictures.frames import Json
 
 LINES = 4
 """That are shown of a move at a time."""

@@ -16,13 +16,13 @@ from ggp.gdl.program import Program
 from ggp.gdl.telling import told_by
 from ggp.machine import Limits, Machine
 from ggp.machine.base import UNKNOWN, IntArray
+from ggp.players.decision_json import decision_json
 from ggp.protocol.turns import History, PathTurn
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal
-from ggp.server.workers.lines import decision_json
+from match_runner.match.knowledge import Knowledge
+from match_runner.pictures.frames import Artist, Json
 from match_runner.series.match_task import machines_of
-from match_runner.table.seats.frames import Artist, Json
-from match_runner.table.seats.knowledge import Knowledge
 from match_runner.table.seats.server_log import LoggedMatch, Sent
 
 FOLLOWING_S = 20.0

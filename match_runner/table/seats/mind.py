@@ -19,11 +19,11 @@ from ggp.belief import Bags, Quality
 from ggp.gdl.program import Program
 from ggp.machine import Limits, Machine
 from ggp.players import BeliefPlayer, Decision, make_player, parse_spec
+from ggp.players.decision_json import decision_json
 from ggp.players.player import KnownTurn
 from ggp.search.anytime import Deadline
-from ggp.server.workers.lines import decision_json
+from match_runner.pictures.frames import Artist, Json
 from match_runner.series.match_task import machines_of
-from match_runner.table.seats.frames import Artist, Json
 from match_runner.table.seats.lines import LINES, lines_of_play
 from match_runner.table.seats.link import WorkerLink
 

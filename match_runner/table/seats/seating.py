@@ -20,17 +20,17 @@ from ggp.gdl.program import Program
 from ggp.gdl.telling import told_by
 from ggp.machine import Limits, Machine
 from ggp.players import Decision
+from ggp.players.decision_json import decision_json
 from ggp.search.anytime import Deadline
-from ggp.server.workers.lines import decision_json
 from match_runner.match.conditions import Conditions
 from match_runner.match.guests import NoAnswerError
+from match_runner.match.knowledge import Knowledge
 from match_runner.match.records import MatchRecord, TurnRecord
 from match_runner.match.referee import play_match
 from match_runner.match.seats import HUMAN as HUMAN
 from match_runner.match.seats import Seat, set_up
+from match_runner.pictures.frames import Artist, Json
 from match_runner.series.match_task import machines_of, order_of, rehearse
-from match_runner.table.seats.frames import Artist, Json
-from match_runner.table.seats.knowledge import Knowledge
 from match_runner.table.seats.link import LinkBrokenError, Message, WorkerLink
 
 REPORT_EVERY_S = 0.1

@@ -1,4 +1,4 @@
-"""The log of a match that `ggp serve` played elsewhere (see `match_log`), to be replayed.
+"""The log of a match that `ggp serve` played elsewhere (`ggp.protocol.retelling`), to be replayed.
 
 The log has the messages that came, and what was decided. From the messages a lobby makes the role's
 incomplete path once more, just as the server did. `log_frames` draws what follows from it.
@@ -10,18 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ggp.errors import ConfigError
+from ggp.errors import ConfigError, MatchError
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.gdl.telling import PLAIN, never_tells
 from ggp.players import Decision
+from ggp.players.decision_json import decision_from_json
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import Stop
+from ggp.protocol.retelling import Retelling
 from ggp.protocol.turns import History, PathTurn, read_heard
-from ggp.server.records.restore import Retelling
-from ggp.server.workers.worker_match import tells_moves
 from match_runner.log_views import LogLine, read_log
-from match_runner.match.records import decision_from_json
 
 ALL_TOLD = f"(<= (sees ?r ({PLAIN} ?other ?move)) (role ?r) (does ?other ?move))"
 """What servers of plain GDL do, as a rule."""
@@ -131,7 +130,7 @@ def _match(events: Sequence[LogLine]) -> LoggedMatch:
 def _sent(event: LogLine) -> Sent:
     decision = None
     if isinstance(event["particles"], int):
-        decision = decision_from_json(dict(event), "decision")
+        decision = decision_from_json(dict(event), "decision", MatchError)
     return Sent(event["move"], str(event["source"]), decision)
 
 
@@ -139,6 +138,6 @@ def _playable(rules: str, turns: History) -> str:
     """The rules as the server played them: repaired, and telling moves where those were told."""
     program = normalize(parse(rules, "the rules", lenient=True), lenient=True)
     text = "\n".join(map(str, program.rules)) if program.diagnostics else rules
-    if never_tells(program) and any(tells_moves(turn, program.roles) for turn in turns):
+    if never_tells(program) and any(turn.tells_moves(program.roles) for turn in turns):
         return f"{text}\n{ALL_TOLD}\n"
     return text

@@ -18,7 +18,6 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 
 from ggp.gdl.source import printable
-from ggp.server.settings import ServerLimits
 from match_runner.table.web.door import Door, Refusal, Scope, refusal
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -70,6 +69,23 @@ class Names:
         return host in names or (self.origin != "" and host == self.origin.partition("://")[2])
 
 
+@dataclass(frozen=True, slots=True)
+class RequestLimits:
+    """Bounds on what browsers may ask.
+
+    Attributes:
+        body_bytes: of one request.
+        header_bytes: of one request, its first line included.
+        request_s: from the connection to the last byte of the body.
+        connections: at once.
+    """
+
+    body_bytes: int = 4 << 20
+    header_bytes: int = 16 << 10
+    request_s: float = 20.0
+    connections: int = 128
+
+
 class Guard:
     """Wraps an application.
 
@@ -80,7 +96,7 @@ class Guard:
         limits: of one request.
     """
 
-    def __init__(self, app: App, door: Door, names: Names, limits: ServerLimits) -> None:
+    def __init__(self, app: App, door: Door, names: Names, limits: RequestLimits) -> None:
         self._app, self._door, self._names, self._limits = app, door, names, limits
         self._answering: set[asyncio.Task[Any]] = set()
         self._is_stopped = False

@@ -1,19 +1,18 @@
 """Which version of the code makes circuits: a digest of its files.
 
-A circuit in the cache is right for the code that made it. Nobody has to remember to raise a
-number: whoever changes one of these files, or installs another clingo or numpy, gets new
-circuits.
+A circuit in the cache is right for the code that made it: whoever changes one of these files, or
+installs another clingo or numpy, gets new circuits.
 """
 
 from __future__ import annotations
 
 import sys
 from functools import cache
-from hashlib import blake2b
 from importlib import metadata
-from pathlib import Path
 
 import numpy as np
+
+from ggp.machine.code_version import code_version
 
 FOLDERS = (
     "gdl",
@@ -22,7 +21,7 @@ FOLDERS = (
 """Folders of `ggp` all of whose files count, with those of their rooms."""
 
 FILES = (
-    "machine/arrays",
+    *("machine/arrays", "machine/mixing"),
     *(
         f"machine/propnet/{name}"
         for name in (
@@ -38,16 +37,9 @@ follows every name that is read on the way to a circuit, and fails where a modul
 @cache
 def makers_version() -> str:
     """Hex digest of the code that makes circuits, and of the libraries it makes them with."""
-    package = Path(__file__).resolve().parents[3]
-    paths = [package / f"{name}.py" for name in FILES]
-    for folder in FOLDERS:
-        paths += sorted((package / folder).rglob("*.py"))
-    digest = blake2b(digest_size=8)
-    for path in paths:
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    versions = (*sys.version_info[:2], np.__version__, _clingo_version())
-    digest.update(repr(versions).encode())
-    return digest.hexdigest()
+    return code_version(
+        (*FILES, *FOLDERS), *sys.version_info[:2], np.__version__, _clingo_version()
+    )
 
 
 def _clingo_version() -> str:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.compiling.jit import inlined, kernel
+from ggp.machine.mixing import GOLDEN, mixed_by
 from ggp.machine.propnet.circuit import FALSE, TRUE, Literals
 
 UNMADE = -1
@@ -152,8 +153,7 @@ def _folded(gate: Literals, size: int) -> tuple[int, int]:
 def _digest(gate: Literals, size: int) -> int:
     digest = np.uint64(size)
     for place in range(size):
-        digest = (digest ^ np.uint64(gate[place])) * np.uint64(0x9E3779B97F4A7C15)
-        digest ^= digest >> np.uint64(29)
+        digest = mixed_by(GOLDEN, digest, np.uint64(gate[place]))
     return int(np.int64(digest >> np.uint64(1)))
 
 

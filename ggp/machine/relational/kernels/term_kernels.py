@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.machine.compiling.jit import inlined, kernel
+from ggp.machine.mixing import GOLDEN, mixed_by, mixed_in
 from ggp.machine.relational.kernels.records import (
     ARGUMENTS,
     BASE,
@@ -22,8 +23,7 @@ from ggp.machine.relational.kernels.records import (
 @inlined
 def mix(value: np.uint64, number: int) -> np.uint64:
     """A hash with one more number in it."""
-    mixed = (value ^ np.uint64(number)) * np.uint64(0x9E3779B97F4A7C15)
-    return mixed ^ (mixed >> np.uint64(29))
+    return mixed_by(GOLDEN, value, np.uint64(number))
 
 
 @inlined
@@ -34,8 +34,7 @@ def term_of(terms: Terms, function: int, source: I32, at: int, num: int, most_si
     """
     key = mix(np.uint64(7), function)
     for i in range(num):
-        key = (key ^ terms.keys[source[at + i]]) * np.uint64(0xBF58476D1CE4E5B9)
-        key ^= key >> np.uint64(29)
+        key = mixed_in(key, terms.keys[source[at + i]])
     mask = np.uint64(len(terms.slots) - 1)
     slot = key & mask
     while True:

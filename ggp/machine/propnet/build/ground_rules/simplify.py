@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ggp.machine.arrays import distinct, take_segments
 from ggp.machine.base import IntArray
+from ggp.machine.mixing import GOLDEN, finalised
 from ggp.machine.propnet.build.ground_rules.ground_program import ALWAYS
 
 Atoms = NDArray[np.int32]
@@ -19,7 +20,7 @@ NEVER = -1
 _BITS = 33
 """Of a number that stands for a condition: atoms have 31, and may be negated."""
 
-_MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
+_MIX = (GOLDEN, np.uint64(0xC2B2AE3D27D4EB4F))
 
 
 @dataclass(frozen=True)
@@ -226,12 +227,10 @@ def _first_of_equals(rules: GroundRules) -> NDArray[np.bool_]:
     return first
 
 
-def _mixed(numbers: Atoms, seed: int) -> NDArray[np.uint64]:
-    """Pseudo-random 64-bit words (the finalizer of splitmix64)."""
-    x = numbers.astype(np.int64).astype(np.uint64) * np.uint64(seed)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+def _mixed(numbers: Atoms, seed: np.uint64) -> NDArray[np.uint64]:
+    """Pseudo-random 64-bit words."""
+    words: NDArray[np.uint64] = finalised(numbers.astype(np.int64).astype(np.uint64) * seed)
+    return words
 
 
 def _renumbered(

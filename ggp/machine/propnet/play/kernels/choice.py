@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.compiling.jit import inlined
+from ggp.machine.mixing import GOLDEN, finalised
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Wires
 from ggp.machine.propnet.play.kernels.vectors import (
     band,
@@ -70,11 +71,8 @@ def seed_words(key: np.uint64, rng: U64) -> None:
     """Fill a generator's state from a 64-bit key (splitmix64)."""
     state = key
     for i in range(len(rng)):
-        state += np.uint64(0x9E3779B97F4A7C15)
-        z = state
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        rng[i] = z ^ (z >> np.uint64(31))
+        state += GOLDEN
+        rng[i] = finalised(state)
 
 
 @inlined

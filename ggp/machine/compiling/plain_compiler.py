@@ -1,0 +1,43 @@
+"""Kernels by numba's own `njit`: for versions of numba that `kernel_compiler` does not know.
+
+It gives the same results. To compile takes longer, because every part is compiled by itself, and
+again into all that call it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba import types
+from numba.extending import register_jitable, typeof_impl
+
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+
+
+def compiled(function: Callable[..., Any], *, cache: bool) -> Any:
+    """A kernel that is compiled when it is called.
+
+    Raises:
+        RuntimeError: there is no place for the cache.
+    """
+    return numba.njit(cache=cache, **OPTIONS)(function)
+
+
+def register_part(function: Callable[..., Any]) -> None:
+    """Let kernels call a function."""
+    register_jitable(**OPTIONS)(function)
+
+
+def register_record(kind: type) -> None:
+    """Let kernels take a class of named tuples, which numba hands over field by field."""
+
+
+def register_kernel(kind: type) -> None:
+    """Let kernels take kernels of a class, which have a `dispatcher`."""
+
+    def type_of(value: Any, context: Any) -> Any:
+        return types.Dispatcher(value.dispatcher)
+
+    typeof_impl.register(kind)(type_of)

@@ -1,0 +1,120 @@
+"""Logs of matches, understood: a lobby is told what is in one.
+
+A log is one JSON object a line (`ggp.server.records.match_log` writes it). Every line has
+`t`, seconds since the log began, and `event`:
+
+| event | fields |
+|---|---|
+| `begin` | `format`, `match` (its id), `time` (UTC, ISO 8601), `role`, `player` (its spec), |
+| | `seed`, `start_clock_s`, `play_clock_s`, `version` (of ggp) |
+| `received` | `text`: a message as it came, the rules in it too; `peer`: from where |
+| `sent` | `text`: the reply; `seconds` since the message came; `turn` if it is a move |
+| `decision` | one for each move sent, just before it, see below |
+| `worker` | `worker`: `thinker` or `understudy`; `what`: `started`, `runs`, `built`,    |
+| | `died`, `failed`, `gave up`; `pid`; `text`: how or why |
+| `foreseen` | `text`: how many ground rules a `worker` expects, and whether they are too many |
+| `backend` | `backend`: the one on which the `worker` that thinks plays this match |
+| `said` | a line of a worker's own log: `worker`, `level`, `text` |
+| `undelivered` | nobody waits for an answer, or has taken it: `turn` if it is a move |
+| `note` | `text`: something odd about a message, or an error of the server |
+| `end` | `why`: `stop`, `abort`, `silent`, `gave way` (to another match, and may go on), |
+| | `replaced`, `server ended`, `log full` |
+| `resumed` | the match goes on: the server was started again, or there is room again; |
+| | `listens_at`: since when, as `t`, messages come to it; null if always |
+
+A `decision` has `turn` (turns played before it), `move` (canonical KIF), `source` (`thinker`,
+`understudy`, `last resort`), `final` (false if it is the best so far, because time was up),
+`reading` (0, or which other reading of the messages it fits: see `Ask.doubts`; null where it is
+not known to fit any) and the fields of `ggp.players.Decision`: `values` (a list of `move`, `value`,
+`stderr`, `visits`), `particles`, `exact`, `states_visited`, `seconds`, `fault`, `probabilities` (by
+move, or null); null where nobody decided.
+
+The lobby is a function of the messages and answers it was given, with their times; the log has
+them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ggp.protocol.lobby import Lobby
+from ggp.protocol.questions import Ask
+from ggp.protocol.receipts import Opening, Receipt
+from ggp.protocol.turns import History
+
+FORMAT = 1
+
+SUFFIX = ".jsonl"
+
+GAVE_WAY = "gave way"
+"""Why a log ends whose match may go on once there is room."""
+
+LOG_FULL = "log full"
+"""Why a log ends whose match goes on."""
+
+
+def address_of(peer: str) -> str:
+    """The address in `ADDRESS:PORT`; empty if there is none."""
+    return peer.rpartition(":")[0]
+
+
+class Retelling:
+    """Tells a lobby what is in the log of a match, so that it understands it as it did then.
+
+    Args:
+        lobby: that knows nothing of the match.
+
+    Attributes:
+        opening: how the match began; None before that is told.
+        ask: the latest question; None before the first.
+        backend: on which the match is played; None before that is known.
+    """
+
+    def __init__(self, lobby: Lobby) -> None:
+        self._lobby = lobby
+        self.opening: Opening | None = None
+        self.ask: Ask | None = None
+        self.backend: str | None = None
+        self._move: str | None = None
+        self._believed: History | None = None
+
+    def tell(self, event: Mapping[str, Any], at_s: float) -> Receipt | None:
+        """Tell a line; what the lobby makes of it, if it is a message that came.
+
+        Args:
+            at_s: when it happened, on the clock of the lobby.
+
+        Raises:
+            LookupError, TypeError, ValueError: it is not as said above.
+        """
+        ask = self.ask
+        match event["event"]:
+            case "received":
+                sender = address_of(str(event.get("peer", "")))
+                receipt = self._lobby.receive(str(event["text"]), at_s, sender)
+                self.opening = receipt.began or self.opening
+                self.ask, self._move, self._believed = receipt.ask or ask, None, None
+                return receipt
+            case "decision" if ask is not None:
+                self._move = str(event["move"])
+                self._believed = ask.reading(event["reading"])
+            case "sent" if ask is not None and event.get("turn") in (None, ask.turn):
+                self._lobby.answer(ask, self._move, at_s, self._believed)
+            case "backend":
+                self.backend = str(event["backend"])
+            case "resumed" if self.opening is not None:
+                session = self._lobby.session(self.opening.match)
+                listens_at_s = event.get("listens_at")
+                if session is not None and listens_at_s is not None:
+                    session.resume(at_s, at_s - float(event["t"]) + float(listens_at_s))
+            case "undelivered" if ask is not None and event.get("turn") == _turn_of(ask):
+                self._lobby.undelivered(ask)
+            case "end" if event["why"] == GAVE_WAY and self.opening is not None:
+                self._lobby.take_place(self.opening.match)
+        return None
+
+
+def _turn_of(ask: Ask) -> int | None:
+    """What a line says of a question: its turn, or nothing if it was to get ready."""
+    return ask.turn if ask.wants_move else None

@@ -1,0 +1,39 @@
+"""Sockets to listen on, for every server of ours; nothing slow is imported for them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+
+TYPE_CHECKING = False  # without the import of `typing`, which takes longer than this module
+if TYPE_CHECKING:
+    from ggp.errors import ConfigError
+
+BACKLOG = 2048
+"""Connections that may wait; the system may allow fewer."""
+
+
+def listen(address: str, port: int) -> socket.socket:
+    """A socket bound to an address; port 0 for any that is free.
+
+    Raises:
+        ConfigError: the address cannot be used, or the port is taken.
+    """
+    try:
+        family = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((address, port), family=family, backlog=BACKLOG)
+    except (OSError, OverflowError, UnicodeError) as error:  # the last of names no host can have
+        raise _refused(address, port, error) from error
+
+
+def _refused(address: str, port: int, error: Exception) -> ConfigError:
+    from ggp.errors import ConfigError
+
+    said = getattr(error, "strerror", None) or str(error)
+    number = getattr(error, "errno", None)
+    if isinstance(number, int) and number in errno.errorcode:
+        said = os.strerror(number)  # what the socket module says repeats the address
+    return ConfigError(
+        f"cannot listen on {address} port {port}: {said}; choose another with --port or --host"
+    )

@@ -1,0 +1,62 @@
+"""Dataclasses are read out of JSON as they are annotated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from ggp.clocks import Clock
+from ggp.players.from_json import read
+
+
+@dataclass(frozen=True)
+class Point:
+    x: int
+    name: str = "here"
+
+
+@dataclass(frozen=True)
+class Path:
+    points: tuple[Point, ...]
+    told: Mapping[str, str | float | bool | None]
+    length: float | None
+    clock: Clock = Clock.WALL
+
+
+GIVEN: dict[str, Any] = {
+    "points": [{"x": 1, "name": "a"}, {"x": 2}],
+    "told": {"a": "b", "c": True, "d": None, "e": 0.5},
+    "length": 3,
+    "other": [],
+}
+
+
+def test_values_are_read_as_they_are_annotated() -> None:
+    found = read(Path, GIVEN, "", ValueError, {"name", "clock"})
+    assert found == Path((Point(1, "a"), Point(2)), GIVEN["told"], 3)
+    assert isinstance(found.length, int)  # nothing is converted
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"length": True}, "field way.length must be a number"),
+        ({"length": 10**400}, "field way.length must be a number"),
+        ({"points": [{"x": False}]}, r"field way.points\[0\].x must be a whole number"),
+        ({"points": [3]}, r"way.points\[0\] must be an object"),
+        ({"points": {}}, "field way.points must be a list"),
+        ({"told": {"a": []}}, "field way.told.a must be a string, a number, true or false or null"),
+        ({"clock": "sand"}, "field way.clock must be one of wall, cpu"),
+    ],
+)
+def test_what_is_wrong_is_named(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read(Path, GIVEN | changed, "way", ValueError, {"name", "clock"})
+
+
+def test_only_fields_that_may_lack_are_left_out() -> None:
+    with pytest.raises(ValueError, match=r"field points\[1\].name is missing"):
+        read(Path, GIVEN, "", ValueError, {"clock"})
