@@ -1,0 +1,20 @@
+"""An environment for learning: many lanes of a game, arrays of fixed shapes, no strings.
+
+    >>> from ggp.env import make
+    >>> env = make("kuhn_poker", lanes=4096)
+    >>> turn = env.reset(seed=1)
+    >>> turn = env.step(env.sample_legal())
+    >>> turn.observations.shape, turn.masks.shape, turn.state_tensor.shape
+    ((4096, 2, 12), (4096, 2, 5), (4096, 16))
+
+In comes a game, out come arrays of L lanes and Q roles. Begin with `environment`, then `turn`, what it
+says, and `names`, what indices stand for. `lanes` are the slice of one thread, `engine` what they need
+of a machine, `circuit_engine` the fast one, `kernels` what is done lane by lane, and `lengths` proves
+how long a match may be. `docs/environment.md` shows how they are used.
+"""
+
+from ggp.env.environment import Environment, make
+from ggp.env.names import Names, names_of
+from ggp.env.turn import Turn
+
+__all__ = ["Environment", "Names", "Turn", "make", "names_of"]
