@@ -1,8 +1,8 @@
-"""The fast `Engine`: two tapes of the circuit, one for what comes of a turn, one for what may be done.
+"""The fast `Engine`: two tapes of the circuit, for what comes of a turn, and what may be done.
 
-The literals of legal moves and of percepts are laid out in the order of `Names`, with *false* where a
-role has no such move, so that what kernels store are the masks and percepts themselves. States are
-rows of words, and no percept is numbered.
+The literals of legal moves and of percepts are laid out in the order of `Names`, with *false* where
+a role has no such move, so that what kernels store are the masks and percepts themselves. States
+are rows of words, and no percept is numbered.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.env.engine import layout_of
+from ggp.env.engine import Engine, MachineEngine, layout_of
 from ggp.env.kernels import U64
 from ggp.env.names import Names
 from ggp.machine.base import FloatArray, IntArray, Machine, States, player_roles
@@ -30,6 +30,11 @@ from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 def suits(machine: Machine) -> TypeGuard[PropnetMachine]:
     """Whether all moves of a machine are inputs of its circuit."""
     return isinstance(machine, PropnetMachine) and not parts_of(machine.circuit).apart
+
+
+def engine_of(machine: Machine, names: Names) -> Engine:
+    """The fastest engine there is for a machine."""
+    return CircuitEngine(machine, names) if suits(machine) else MachineEngine(machine, names)
 
 
 class CircuitEngine:
@@ -114,7 +119,8 @@ class CircuitEngine:
     def _move_rows(self, lists: Sequence[Sequence[str]]) -> NDArray[np.int32]:
         """`[M, ...]` row in `_step` of each action of each mover.
 
-        What a mover never has as a move has the row of some other of its moves: it is only asked for
+        What a mover never has as a move has the row of some other of its moves: it is only asked
+            for
         in lanes that are over, of which nothing is kept.
         """
         circuit = self._machine.circuit
@@ -136,5 +142,5 @@ def _packed(states: States) -> U64:
 
 def _in_order(outputs: Outputs, names: Sequence[str]) -> Literals:
     """The literals of a role in the order of names, false where it has no such."""
-    place = {name: literal for name, literal in zip(outputs.names, outputs.literals, strict=True)}
+    place = dict(zip(outputs.names, outputs.literals, strict=True))
     return np.array([place.get(name, FALSE) for name in names], dtype=np.int32)

@@ -24,7 +24,8 @@ class Engine(Protocol):
     """A game in indices and bits, for L lanes.
 
     M *movers* are the players, and then `random`, if its moves are listed. A *look* is `[L, ...]`
-    words: whether the game is over (the lowest bit of the first), then the legal moves of each mover,
+    words: whether the game is over (the lowest bit of the first), then the legal moves of each
+        mover,
     from `starts` on.
 
     Attributes:
@@ -186,10 +187,3 @@ class MachineEngine:
                 )
             found.append(place)
         return np.array(found, dtype=np.int64)
-
-
-def engine_of(machine: Machine, names: Names) -> Engine:
-    """The fastest engine there is for a machine."""
-    from ggp.env.circuit_engine import CircuitEngine, suits
-
-    return CircuitEngine(machine, names) if suits(machine) else MachineEngine(machine, names)

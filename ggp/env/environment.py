@@ -7,12 +7,12 @@ it is made in any: if an action is not legal, nothing has changed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor, wait
+from itertools import pairwise
 
 import numpy as np
 
-from ggp.env.engine import engine_of
+from ggp.env.circuit_engine import engine_of
 from ggp.env.kernels import I64, U64, sample
 from ggp.env.lanes import Arrays, Lanes, Plan
 from ggp.env.lengths import longest
@@ -55,8 +55,8 @@ def make(
             prove (`ggp.env.lengths`): then nothing ever is cut off.
         max_percepts: of a role in one turn; if nothing is said as many as there are.
         paths: whether to keep paths, see `Turn.paths`.
-        restarts: whether lanes that end begin anew by themselves, in the same turn; else they wait for
-            `restart`.
+        restarts: whether lanes that end begin anew by themselves, in the same turn; else they wait
+            for `restart`.
         threads: processors to use; results do not depend on it.
         backend: see `ggp.machine.build_machine`.
 
@@ -117,7 +117,7 @@ class Environment:
         self.num_lanes = lanes
         self.roles = tuple(self.names.roles if roles is None else roles)
         self._played = _numbers(self.roles, self.names.roles)
-        proved = longest(machine)
+        proved, self._most_percepts = longest(machine)
         self.is_proved = proved is not None and (max_turns is None or max_turns >= proved)
         self.max_turns = _turns(program, max_turns, proved, paths)
         self.seed = 0
@@ -126,7 +126,7 @@ class Environment:
         self._engine = engine_of(machine, self.names)
         plan = Plan(self._engine, self._played, self.max_turns, restarts, self._paths)
         bounds = np.linspace(0, lanes, min(threads, lanes) + 1).astype(int).tolist()
-        self._slices = [Lanes(plan, *pair) for pair in zip(bounds, bounds[1:], strict=False)]
+        self._slices = [Lanes(plan, *pair) for pair in pairwise(bounds)]
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
         self._told = self._arrays()
 
@@ -186,15 +186,17 @@ class Environment:
         given = np.full((self.num_lanes, len(self.names.roles)), -1, dtype=np.int64)
         given[:, self._played] = actions
         before, after = self._told, self._told.next()
-        self._each("choose", before, given, self.seed)
-        self._each("play", before, after)
+        for each in self._slices:
+            each.choose(before, given, self.seed)
+        self._play(before, after)
         self._told = after
         return self._turn()
 
     def sample_legal(self, draw: int = 0) -> I64:
         """`[L, Q]` legal actions, uniformly; -1 in lanes that are over.
 
-        They depend on the seed, the lane, the episode and the turn only; another `draw` gives others.
+        They depend on the seed, the lane, the episode and the turn only; another `draw` gives
+        others.
         """
         told = self._told
         actions = np.zeros(told.moves.shape, dtype=np.int64)
@@ -204,18 +206,20 @@ class Environment:
         )
         return actions
 
-    def _each(self, method: str, *args: Any) -> None:
-        """Call a method of all slices, side by side."""
-        calls = [getattr(each, method) for each in self._slices]
-        others = [] if self._pool is None else [self._pool.submit(c, *args) for c in calls[1:]]
+    def _play(self, before: Arrays, after: Arrays) -> None:
+        """Make the moves that were chosen, in all slices side by side."""
+        first, *others = self._slices
+        if self._pool is None:
+            first.play(before, after)
+            return
+        waiting = [self._pool.submit(each.play, before, after) for each in others]
         try:
-            for call in calls if self._pool is None else calls[:1]:
-                call(*args)
+            first.play(before, after)
         finally:
-            for other in others:
-                other.exception()
-        for other in others:
-            other.result()
+            # Nobody may write on arrays after this call.
+            wait(waiting)
+        for each in waiting:
+            each.result()
 
     def _arrays(self) -> Arrays:
         moves, percepts = words_for(len(self.names.moves)), words_for(len(self.names.percepts))
@@ -239,7 +243,8 @@ class Environment:
         names = self.names
         # In plain GDL everybody is told the move of each role.
         most = len(names.roles) if names.is_plain else len(names.percepts)
-        width = 1 + (most if max_percepts is None else min(most, max_percepts))
+        most = most if self._most_percepts is None else min(most, self._most_percepts)
+        width = 1 + (most if max_percepts is None else max_percepts)
         shape = (self.num_lanes, len(self.roles), self.max_turns, width)
         size = int(np.prod(shape)) * np.dtype(np.int32).itemsize
         if size > MOST_PATH_BYTES:
@@ -263,7 +268,7 @@ def _turns(program: Program, given: int | None, proved: int | None, paths: bool)
     if given is not None:
         if given < 1:
             raise ConfigError(f"max_turns must be at least 1, not {given}")
-        return given if proved is None else min(given, proved)
+        return given
     if proved is not None:
         return proved
     if not paths:

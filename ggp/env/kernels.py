@@ -5,8 +5,8 @@ Bits are packed as everywhere: bit b of word w of a row is item `64 * w + b`. A 
 *mover*, the players first and then `random`, if its moves are listed. M movers, of which R players
 are told what they see.
 
-Random numbers are a function of the seed, the lane, the episode in it, the turn, and who draws. So a
-lane plays the same however many there are beside it, and whoever computes it.
+Random numbers are a function of the seed, the lane, the episode in it, the turn, and who draws. So
+a lane plays the same however many there are beside it, and whoever computes it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 def _mixed(key: np.uint64, word: U64) -> np.uint64:
     """64 bits that depend on all bits of a key; `word` is scratch."""
     seed_words(key, word)
-    return word[0]
+    mixed: np.uint64 = word[0]
+    return mixed
 
 
 @inlined
@@ -59,7 +60,7 @@ def _drawn(rows: U64, lane: int, start: int, end: int, key: np.uint64, word: U64
         last = _ALL - (_ALL % count + np.uint64(1)) % count
         while key > last:
             key = _mixed(key, word)
-        left = np.int64(key % count)
+        left = int(key % count)
     else:
         left = 0
     w = start
@@ -72,6 +73,15 @@ def _drawn(rows: U64, lane: int, start: int, end: int, key: np.uint64, word: U64
     for _ in range(left):
         bits &= bits - np.uint64(1)
     return 64 * (w - start) + lowest_one(bits)
+
+
+@inlined
+def _holds(rows: U64, lane: int, start: int, end: int, place: int) -> bool:
+    """Whether there is such a bit, and it is set."""
+    if place < 0 or place >= 64 * (end - start):
+        return False
+    word = rows[lane, start + (place >> 6)]
+    return bool((word >> np.uint64(place & 63)) & np.uint64(1))
 
 
 @kernel
@@ -109,22 +119,20 @@ def choose(
             for mover in range(movers):
                 actions[lane, mover] = 0
             continue
-        key = _moment(seed, first + lane, episodes[lane], np.int64(turns[lane]), word)
+        key = _moment(seed, first + lane, episodes[lane], turns[lane], word)
         keys[lane] = _mixed(key ^ np.uint64(movers), word)
         for mover in range(movers):
-            start, end = starts[1 + mover], starts[2 + mover]
-            action = np.int64(-1)
+            start, end = int(starts[1 + mover]), int(starts[2 + mover])
+            action = -1
             if mover < given.shape[1]:
-                action = given[lane, mover]
+                action = int(given[lane, mover])
             if action == -1:
                 drawing = _mixed(key ^ np.uint64(mover), word)
-                action = np.int64(_drawn(look, lane, start, end, drawing, word))
+                action = _drawn(look, lane, start, end, drawing, word)
                 if action < 0:
-                    return lane * movers + mover
-            elif action < 0 or action >= 64 * (end - start):
-                return lane * movers + mover
-            elif not (look[lane, start + (action >> 6)] >> np.uint64(action & 63)) & np.uint64(1):
-                return lane * movers + mover
+                    return int(lane * movers + mover)
+            elif not _holds(look, lane, start, end, action):
+                return int(lane * movers + mover)
             actions[lane, mover] = action
     return FINE
 
@@ -150,7 +158,7 @@ def sample(
     roles = actions.shape[1]
     num_words = masks.shape[1] // roles
     for lane in range(len(masks)):
-        key = _moment(seed, first + lane, episodes[lane], np.int64(turns[lane]), word)
+        key = _moment(seed, first + lane, episodes[lane], turns[lane], word)
         key = _mixed(key ^ np.uint64(1 << 32 | draw), word)
         for role in range(roles):
             drawing = _mixed(key ^ np.uint64(role), word)

@@ -45,11 +45,13 @@ class Arrays(NamedTuple):
 
     def next(self) -> Arrays:
         """Those of the next turn, in which nothing happened yet."""
-        return Arrays(np.zeros_like(self.rewards), *(array.copy() for array in self[1:]))
+        return Arrays._make(array.copy() for array in self)._replace(
+            rewards=np.zeros_like(self.rewards)
+        )
 
     def part(self, first: int, end: int) -> Arrays:
         """Those of some lanes."""
-        return Arrays(*(array[first:end] for array in self))
+        return Arrays._make(array[first:end] for array in self)
 
 
 class Plan(NamedTuple):
@@ -109,9 +111,17 @@ class Lanes:
         """
         before = before.part(self._first, self._end)
         wrong = choose(
-            *(self._look, self._plan.engine.starts, self._live(before)),
-            *(given[self._first : self._end], np.uint64(seed), self._first),
-            *(before.episodes, before.turns, self._word, self._actions, self._keys),
+            self._look,
+            self._plan.engine.starts,
+            self._live(before),
+            given[self._first : self._end],
+            np.uint64(seed),
+            self._first,
+            before.episodes,
+            before.turns,
+            self._word,
+            self._actions,
+            self._keys,
         )
         if wrong != FINE:
             lane, mover = divmod(wrong, self._actions.shape[1])
@@ -135,14 +145,26 @@ class Lanes:
             states = engine.merged(states, self.states, over)
             look[over] = self._look[over]
         wrong = note(
-            *(look, engine.starts, live, self._actions, percepts, plan.played),
-            *(len(engine.names.moves), plan.max_turns, told.turns, told.terminated),
-            *(told.truncated, told.moves, told.percept_bits, told.mask_bits, self._paths),
+            look,
+            engine.starts,
+            live,
+            self._actions,
+            percepts,
+            plan.played,
+            len(engine.names.moves),
+            plan.max_turns,
+            told.turns,
+            told.terminated,
+            told.truncated,
+            told.moves,
+            told.percept_bits,
+            told.mask_bits,
+            self._paths,
         )
         if wrong != FINE:
             raise MachineError(
-                f"lane {self._first + wrong}: a role got more than {self._paths.shape[3] - 1} percepts "
-                "in one turn, which is what max_percepts says; give more, and reset the environment"
+                f"lane {self._first + wrong}: a role got more than {self._paths.shape[3] - 1} "
+                "percepts in one turn, which is what max_percepts says; give more, and reset"
             )
         self.states, self._look = states, look
         self._reward(told, np.flatnonzero(told.terminated & live))
@@ -160,8 +182,15 @@ class Lanes:
 
     def _told_anew(self, told: Arrays, lanes: IntArray) -> None:
         restart(
-            *(lanes, self._start, self._plan.engine.starts, self._plan.played),
-            *(told.turns, told.episodes, told.moves, told.percept_bits, told.mask_bits),
+            lanes,
+            self._start,
+            self._plan.engine.starts,
+            self._plan.played,
+            told.turns,
+            told.episodes,
+            told.moves,
+            told.percept_bits,
+            told.mask_bits,
             self._paths,
         )
 

@@ -1,6 +1,7 @@
 """What the numbers of an environment stand for: moves, percepts and fluents, by their texts.
 
-Every list is sorted, or comes in the order of the circuit, which is sorted too: so an index means the
+Every list is sorted, or comes in the order of the circuit, which is sorted too: so an index means
+    the
 same in every process. All roles share the indices of moves and of percepts. A number stands for a
 text of *these* names: whoever stores what was learnt stores `digest` beside it, and compares.
 """
@@ -97,9 +98,7 @@ class Names:
     def told_of_moves(self) -> IntArray:
         """`[R, A]` the percept of plain GDL that tells everybody of a role's move, -1 for none."""
         place = self._places["percept"]
-        rows = [
-            [place.get(_told(role, move), -1) for move in self.moves] for role in self.roles
-        ]
+        rows = [[place.get(_told(role, move), -1) for move in self.moves] for role in self.roles]
         return np.array(rows, dtype=np.int64).reshape(len(self.roles), len(self.moves))
 
 
@@ -126,10 +125,11 @@ def names_of(program: Program, machine: Machine) -> Names:
         legal = dict(zip(circuit.roles, circuit.legal, strict=True))
         moves = _together(legal[role].names for role in roles)
         chance = legal[RANDOM].names if RANDOM in legal and not isinstance(machine, InParts) else ()
-        sees = [o.names for r, o in zip(circuit.roles, circuit.sees, strict=True) if r in roles]
-        percepts = _together(sees)
+        sees = dict(zip(circuit.roles, circuit.sees, strict=True))
         if is_plain:
-            percepts = tuple(sorted(_told(role, move) for role in roles for move in legal[role].names))
+            percepts = _together([_told(role, m) for m in legal[role].names] for role in roles)
+        else:
+            percepts = _together(sees[role].names for role in roles)
         return Names(program.digest, roles, moves, chance, percepts, circuit.fluents, is_plain)
     domains = Domains(program.rules)
     # Arguments are not told apart by roles.

@@ -1,4 +1,4 @@
-"""What an environment says after a turn: arrays of L lanes, for Q roles that are asked for moves."""
+"""What an environment says after a turn: arrays of L lanes, for the Q roles that are asked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from ggp.machine.propnet.play.kernels.block_kernels import count_bits, list_bits
 class Turn:
     """Where all lanes stand after a turn, or a new beginning.
 
-    Rewards and ends belong to the turn that was just made, all else to the state that is there now: in
+    Rewards and ends belong to the turn that was just made, all else to the state that is there now:
+        in
     a lane that began anew by itself that is the initial one. What is not a field is made when it is
     first asked for. A turn never changes, but for `paths`.
 
@@ -32,10 +33,10 @@ class Turn:
         moves: `[L, Q]` int32, the action last done by each role, -1 at the beginning.
         mask_bits: `[L, Q, ceil(A / 64)]` uint64, legal actions: bit a % 64 of word a // 64.
         percept_bits: `[L, Q, ceil(P / 64)]` uint64, what each role saw last.
-        paths: `[L, Q, T, K]` int32, everything each role did and saw: for each turn the token of its
-            move, then those of its percepts, ascending; 0 is padding. A token is 1 + the index of a
-            move, or 1 + A + that of a percept. **It belongs to the environment, and changes with the
-            next turn**: copy what you keep. `[L, Q, 0, 0]` in environments without paths.
+        paths: `[L, Q, T, K]` int32, everything each role did and saw: for each turn the token of
+            its move, then those of its percepts, ascending; 0 is padding. A token is 1 + the index
+            of a move, or 1 + A + that of a percept. **It belongs to the environment, and changes
+            with the next turn**: copy what you keep. `[L, Q, 0, 0]` in environments without paths.
         num_moves, num_percepts, num_fluents: A, P, F.
         fluent_words: gives the bits of the fluents.
     """
@@ -76,7 +77,7 @@ class Turn:
 
     @cached_property
     def observations(self) -> U8:
-        """`[L, Q, A + P]` uint8, what each role did and saw last, as ones; zeros at the beginning."""
+        """`[L, Q, A + P]` uint8, what each role did and saw last, as ones; none at the start."""
         out = np.zeros((*self.moves.shape, self.num_moves + self.num_percepts), dtype=np.uint8)
         rows = out.reshape(-1, out.shape[-1])
         spread(self.percept_bits.reshape(len(rows), -1), self.num_moves, rows)

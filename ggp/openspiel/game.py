@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from ggp.env.survey import MOST_STATES
 from ggp.machine.spiel import games as spiel_games
 from ggp.openspiel.positions import Position, start
 from ggp.openspiel.sheet import Sheet
-from ggp.openspiel.survey import MOST_STATES
 from ggp.openspiel.turns import playing
 from ggp.openspiel.worlds import resampled
 
@@ -39,7 +39,7 @@ class GdlGame(_Game):  # type: ignore[misc]
 
     Args:
         params: `rules`, the name of a game that comes with ggp or the path of a rulesheet, and
-            `verify_states`, see `ggp.openspiel.survey`; 0 claims nothing.
+            `verify_states`, see `ggp.env.survey`; 0 claims nothing.
 
     Raises:
         ConfigError: there is no such game, or only chance plays it.

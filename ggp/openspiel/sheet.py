@@ -10,13 +10,13 @@ import os
 from collections.abc import Sequence
 from functools import cached_property
 
+from ggp.env.survey import Survey, survey
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_game, list_games
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
 from ggp.machine.base import DEFAULT_MAX_STEPS, FloatArray, IntArray, Limits, is_open, player_roles
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
-from ggp.openspiel.survey import Survey, survey
 
 _LIMITS = Limits(grounding_seconds=120.0)
 """No match waits for its start, and there is no other backend."""
