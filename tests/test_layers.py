@@ -35,6 +35,7 @@ MAY_IMPORT = {
         "ggp.errors",
         "ggp.gdl",
         "ggp.belief",
+        "ggp.libraries",
         "ggp.machine",
         "ggp.players",  # whoever a learner plays against, in a function
         "ggp.seeds",

@@ -18,7 +18,7 @@ from ggp.env.lanes import Arrays, Lanes, Plan
 from ggp.env.lengths import longest
 from ggp.env.names import Names, names_of
 from ggp.env.turn import Turn
-from ggp.errors import ConfigError
+from ggp.errors import ConfigError, IllegalMoveError
 from ggp.gdl.nearest import unknown
 from ggp.gdl.program import Program
 from ggp.machine.base import DEFAULT_MAX_STEPS, IntArray, Limits, Machine, States
@@ -88,6 +88,7 @@ class Environment:
     """L lanes of a game, of which Q roles are asked for moves; see `make` for the arguments.
 
     Attributes:
+        program, machine: the game.
         names: what indices of moves, percepts and fluents stand for.
         roles: `[Q]` names of the roles.
         num_lanes: L.
@@ -113,6 +114,7 @@ class Environment:
         for what, number in (("lanes", lanes), ("threads", threads)):
             if number < 1:
                 raise ConfigError(f"{what} must be at least 1, not {number}")
+        self.program, self.machine = program, machine
         self.names = names or names_of(program, machine)
         self.num_lanes = lanes
         self.roles = tuple(self.names.roles if roles is None else roles)
@@ -121,7 +123,7 @@ class Environment:
         self.is_proved = proved is not None and (max_turns is None or max_turns >= proved)
         self.max_turns = _turns(program, max_turns, proved, paths)
         self.seed = 0
-        kept = self._path_shape(max_percepts) if paths else (lanes, len(self.roles), 0, 0)
+        kept = self._shape_of_paths(max_percepts) if paths else (lanes, len(self.roles), 0, 0)
         self._paths = np.zeros(kept, dtype=np.int32)
         self._engine = engine_of(machine, self.names)
         plan = Plan(self._engine, self._played, self.max_turns, restarts, self._paths)
@@ -192,6 +194,27 @@ class Environment:
         self._told = after
         return self._turn()
 
+    def check_action(self, lane: int, role: int, action: int) -> None:
+        """See that an action is legal now.
+
+        Args:
+            role: its place among `roles`.
+
+        Raises:
+            IllegalMoveError: it is not.
+        """
+        legal = self._turn().legal[lane * len(self.roles) + role].tolist()
+        if action not in legal:
+            moves = self.names.moves
+            shown = moves[action] if 0 <= action < len(moves) else f"action {action}"
+            raise IllegalMoveError(self.roles[role], shown, [moves[each] for each in legal])
+
+    @property
+    def path_shape(self) -> tuple[int, int, int, int]:
+        """L, Q, T and K of `Turn.paths`."""
+        lanes, roles, turns, width = self._paths.shape
+        return lanes, roles, turns, width
+
     def sample_legal(self, draw: int = 0) -> I64:
         """`[L, Q]` legal actions, uniformly; -1 in lanes that are over.
 
@@ -239,7 +262,7 @@ class Environment:
     def _fluents(self, parts: Sequence[States]) -> U64:
         return np.concatenate([self._engine.fluent_words(states) for states in parts])
 
-    def _path_shape(self, max_percepts: int | None) -> tuple[int, int, int, int]:
+    def _shape_of_paths(self, max_percepts: int | None) -> tuple[int, int, int, int]:
         names = self.names
         # In plain GDL everybody is told the move of each role.
         most = len(names.roles) if names.is_plain else len(names.percepts)
