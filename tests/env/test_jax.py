@@ -1,9 +1,10 @@
-"""Modules of JAX play as the circuit does, lane by lane. The module needs JAX; its text does not."""
+"""Modules of JAX play as the circuit does, lane by lane."""
 
 from __future__ import annotations
 
 import ast
 import importlib.util
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -56,6 +57,11 @@ def unpacked(words: np.ndarray, count: int) -> np.ndarray:
     return np.unpackbits(as_bytes, axis=1, count=count, bitorder="little").astype(bool)
 
 
+def restarted(over: np.ndarray, new: Any, old: Any) -> np.ndarray:
+    """The new values, but the old ones in lanes that are over."""
+    return np.asarray(np.where(over.reshape((-1,) + (1,) * (new.ndim - 1)), old, new))
+
+
 @pytest.mark.parametrize("game", CASES)
 def test_module_agrees_with_the_circuit(game: str, tmp_path: Path) -> None:
     module: Any = written(game, tmp_path)
@@ -102,11 +108,7 @@ def test_module_agrees_with_the_circuit(game: str, tmp_path: Path) -> None:
             np.testing.assert_array_equal(np.asarray(old)[over], np.asarray(new)[over])
         following, seen = engine.play(mine, actions, np.zeros(lanes, dtype=np.uint64))
         mine = engine.merged(following, engine.initial(lanes), ended)
-        states = jax.tree.map(
-            lambda new, old: np.where(over.reshape((-1,) + (1,) * (new.ndim - 1)), old, new),
-            after,
-            start,
-        )
+        states = after._make(map(partial(restarted, over), after, start))
         held = unpacked(engine.fluent_words(mine), len(names.fluents))
         np.testing.assert_array_equal(states.fluents, held)
         shown = np.asarray(many["observe"](states))
@@ -158,7 +160,7 @@ def test_command_prints_the_module() -> None:
 
 
 def test_names_of_a_stranger_are_strings_and_nothing_else() -> None:
-    rules = """(role a) (init (b 'x)) (legal a "quote\\) (legal a \'\'\'+f()+\'\'\')
+    rules = """(role a) (init (b 'x)) (legal a "quote\\) (legal a \'\'\'+f+\'\'\')
     (<= (next (b c)) (true (b ?x))) (<= terminal (true (b c))) (goal a 100)"""
     program = read_program(rules, '"""\nimport os\n"""')
     machine = build_here(program, "propnet")
