@@ -17,6 +17,7 @@ import click
 from benchmarks.circuits import measure_circuits, show_circuits
 from benchmarks.decisions import GAMES as DECISIONS
 from benchmarks.decisions import measure_decision
+from benchmarks.environments import measure_environments
 from benchmarks.evaluation import measure_evaluation
 from benchmarks.fallback import measure_fallbacks
 from benchmarks.loading import measure_loading, show_loading
@@ -31,7 +32,7 @@ from ggp.console import print_rich, spinner, table_of
 
 PARTS = (
     *("speed", "profile", "decisions", "operations", "evaluation", "start", "scale", "circuits"),
-    *("loading", "fallback"),
+    *("loading", "fallback", "env"),
 )
 
 
@@ -107,6 +108,10 @@ def main(
         with spinner("rulesheets that do not ground"):
             results["fallback"] = measure_fallbacks(rulesheets, seconds, rounds)
         show("states a CPU second without a circuit", results["fallback"])
+    if "env" in wanted:
+        with spinner("environments"):
+            results["env"] = measure_environments(seconds, rounds)
+        show("steps a second of environments", results["env"])
     if out is not None:
         out.write_text(json.dumps(results, indent=1) + "\n")
 

@@ -30,7 +30,16 @@ MAY_IMPORT = {
     "ggp.search": {"ggp.errors", "ggp.belief", "ggp.clocks", "ggp.machine"},
     "ggp.solve": {"ggp.errors", "ggp.belief", "ggp.machine"},
     "ggp.study": {"ggp.errors", "ggp.gdl", "ggp.search", "ggp.belief", "ggp.machine"},
-    "ggp.openspiel": {"ggp.errors", "ggp.gdl", "ggp.belief", "ggp.machine"},
+    "ggp.env": {
+        "ggp.errors",
+        "ggp.gdl",
+        "ggp.belief",
+        "ggp.libraries",
+        "ggp.machine",
+        "ggp.players",  # whoever a learner plays against, in a function
+        "ggp.seeds",
+    },
+    "ggp.openspiel": {"ggp.env", "ggp.errors", "ggp.gdl", "ggp.belief", "ggp.machine"},
     "ggp.players": {
         "ggp.errors",
         "ggp.clocks",

@@ -206,15 +206,19 @@ def _shown(value: object) -> str:
 @click.option(
     "--to",
     "form",
-    type=click.Choice(["kif", "infix", "efg"]),
+    type=click.Choice(["kif", "infix", "efg", "jax"]),
     required=True,
-    help="A syntax of rules, or efg: the tree of a small game, for Gambit and OpenSpiel.",
+    help="A syntax of rules; efg: the tree of a small game, for Gambit and OpenSpiel; jax: a "
+    "module of pure functions that play the game, which imports only jax and numpy.",
 )
 @verbose_option
 def convert(game: str, form: str) -> None:
-    """Print a rulesheet in the other syntax, or the tree of its game; comments are lost."""
+    """Print a rulesheet in another form; comments are lost."""
     if form == "efg":
         _print_tree(game)
+        return
+    if form == "jax":
+        _print_module(game)
         return
     from ggp.gdl import print_infix, print_kif, read_rulesheet
 
@@ -222,6 +226,14 @@ def convert(game: str, form: str) -> None:
     hint_at_warnings(game, sheet.diagnostics)
     text = (print_kif if form == "kif" else print_infix)(sheet.rules)
     click.echo(text.encode(), nl=False)
+
+
+def _print_module(game: str) -> None:
+    preload("ggp.env.export")
+    from ggp.env.export import jax_module
+
+    opened = open_game(game, "propnet")
+    click.echo(jax_module(opened.program, opened.machine).encode(), nl=False)
 
 
 def _print_tree(game: str) -> None:

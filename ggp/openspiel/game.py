@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ggp.env.survey import MOST_STATES
 from ggp.machine.spiel import games as spiel_games
+from ggp.openspiel.observers import Coder, PathObserver, observer_of
 from ggp.openspiel.positions import Position, start
 from ggp.openspiel.sheet import Sheet
-from ggp.openspiel.survey import MOST_STATES
 from ggp.openspiel.turns import playing
 from ggp.openspiel.worlds import resampled
 
@@ -25,7 +26,7 @@ _State: Any = pyspiel.State
 
 NAME = "gdl"
 
-PARAMETERS = {"rules": "kuhn_poker", "verify_states": MOST_STATES}
+PARAMETERS = {"rules": "kuhn_poker", "verify_states": MOST_STATES, "max_turns": 0}
 """Parameters of the game `gdl` and what they are if they are not given."""
 
 MOST_PLAYERS = 64
@@ -39,7 +40,8 @@ class GdlGame(_Game):  # type: ignore[misc]
 
     Args:
         params: `rules`, the name of a game that comes with ggp or the path of a rulesheet, and
-            `verify_states`, see `ggp.openspiel.survey`; 0 claims nothing.
+            `verify_states`, see `ggp.env.survey`; 0 claims nothing; and `max_turns`, for how many
+            turns tensors have room, 0 for as many as are proved.
 
     Raises:
         ConfigError: there is no such game, or only chance plays it.
@@ -49,11 +51,13 @@ class GdlGame(_Game):  # type: ignore[misc]
 
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         given = {**PARAMETERS, **(params or {})}
-        playing_ = playing(str(given["rules"]), int(given["verify_states"]))
+        numbers = [int(given[name]) for name in ("verify_states", "max_turns")]
+        playing_ = playing(str(given["rules"]), *numbers)
         sheet = playing_.sheet
+        coder = Coder(sheet)
         # Names are the same wherever the game is loaded again.
-        super().__init__(_type(sheet), _info(sheet), {**given, "rules": sheet.rules})
-        self._playing = playing_
+        super().__init__(_type(sheet, coder), _info(sheet), {**given, "rules": sheet.rules})
+        self._playing, self._coder = playing_, coder
 
     @property
     def sheet(self) -> Sheet:
@@ -65,8 +69,10 @@ class GdlGame(_Game):  # type: ignore[misc]
         return GdlState(self, start(self._playing))
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> PathObserver:
-        """What tells incomplete paths, whatever kind of observation is asked for."""
-        return PathObserver()
+        """What tells incomplete paths, or observations, see `ggp.openspiel.observers`."""
+        return observer_of(
+            self._coder, len(self.sheet.players), iig_obs_type, pyspiel.PrivateInfoType
+        )
 
     def max_chance_nodes_in_history(self) -> int:
         """Choices of `random` in a match, at most."""
@@ -139,23 +145,7 @@ class GdlState(_State):  # type: ignore[misc]
         return self._position.text()
 
 
-class PathObserver:
-    """Tells a player's incomplete path as text; there is no tensor."""
-
-    tensor = None
-
-    def __init__(self) -> None:
-        self.dict: dict[str, Any] = {}
-
-    def set_from(self, state: GdlState, player: int) -> None:
-        """There is nothing to set."""
-
-    def string_from(self, state: GdlState, player: int) -> str:
-        """The player's name, and a line for each turn: its move, and its percepts."""
-        return state.position.path(player)
-
-
-def _type(sheet: Sheet | None = None) -> Any:
+def _type(sheet: Sheet | None = None, coder: Coder | None = None) -> Any:
     """What OpenSpiel calls the type of a game; without a sheet, of rulesheets in general."""
     kinds = pyspiel.GameType
     utility = kinds.Utility.GENERAL_SUM
@@ -180,9 +170,9 @@ def _type(sheet: Sheet | None = None) -> Any:
         max_num_players=MOST_PLAYERS if sheet is None else len(sheet.players),
         min_num_players=1 if sheet is None else len(sheet.players),
         provides_information_state_string=True,
-        provides_information_state_tensor=False,
-        provides_observation_string=False,
-        provides_observation_tensor=False,
+        provides_information_state_tensor=coder is None or coder.has_information_states,
+        provides_observation_string=True,
+        provides_observation_tensor=True,
         parameter_specification=PARAMETERS,
     )
 

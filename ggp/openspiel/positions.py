@@ -39,7 +39,12 @@ class Position:
 
     def __reduce__(self) -> tuple[Any, ...]:
         sheet = self.turn.game.sheet
-        return _restored, (sheet.rules, sheet.verify_states, tuple(self.history()))
+        return _restored, (
+            sheet.rules,
+            sheet.verify_states,
+            sheet.max_turns,
+            tuple(self.history()),
+        )
 
     @property
     def player(self) -> int | None:
@@ -74,10 +79,17 @@ class Position:
     def path(self, player: int) -> str:
         """What a player knows: two positions are the same to it if this is the same."""
         known = self.turn.paths[player]
+        action = self.choice(player)
+        if action is None:
+            return known
+        return f"{known}\n{self.turn.game.sheet.actions.texts[action]} / ?"
+
+    def choice(self, player: int) -> int | None:
+        """What a player chose in this turn; None if it did not."""
         for (chooser, _), action in zip(self.turn.choosers, self.chosen, strict=False):
             if chooser == player:
-                return f"{known}\n{self.turn.game.sheet.actions.texts[action]} / ?"
-        return known
+                return action
+        return None
 
     def text(self) -> str:
         """The fluents, and what was chosen in this turn."""
@@ -108,9 +120,9 @@ def start(game: Playing) -> Position:
     return Position(game.first, ())
 
 
-def _restored(rules: str, verify_states: int, history: tuple[int, ...]) -> Position:
+def _restored(rules: str, verify_states: int, max_turns: int, history: tuple[int, ...]) -> Position:
     """A position that was pickled."""
-    position = start(playing(rules, verify_states))
+    position = start(playing(rules, verify_states, max_turns))
     for action in history:
         position = position.after(action)
     return position

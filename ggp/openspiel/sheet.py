@@ -10,13 +10,15 @@ import os
 from collections.abc import Sequence
 from functools import cached_property
 
+from ggp.env.lengths import longest
+from ggp.env.names import names_of
+from ggp.env.survey import Survey, survey
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_game, list_games
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
 from ggp.machine.base import DEFAULT_MAX_STEPS, FloatArray, IntArray, Limits, is_open, player_roles
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
-from ggp.openspiel.survey import Survey, survey
 
 _LIMITS = Limits(grounding_seconds=120.0)
 """No match waits for its start, and there is no other backend."""
@@ -61,6 +63,8 @@ class Sheet:
     Attributes:
         rules: name of the game, or path of its rulesheet.
         verify_states: states that were visited at most for the survey.
+        max_turns: for how many turns tensors have room; 0 if that was not given.
+        names_of_indices: what tensors are made of, as in environments.
         machine: plays it.
         players: `[P]` roles that are not `random`, in the order of the rulesheet.
         actions: of the players.
@@ -68,8 +72,11 @@ class Sheet:
         survey: what holds in all matches; None if there are too many states to know.
     """
 
-    def __init__(self, rules: str, verify_states: int) -> None:
+    def __init__(self, rules: str, verify_states: int, max_turns: int = 0) -> None:
         """The game of a rulesheet; without a survey if `verify_states` is 0.
+
+        Args:
+            max_turns: for how many turns tensors have room; 0 for as many as are proved.
 
         Raises:
             ConfigError: there is no such game, or only chance plays it.
@@ -77,9 +84,12 @@ class Sheet:
             MachineError: the rules are too much for the fast backend, which alone knows all moves
                 beforehand.
         """
-        machine = build_machine(load(rules), "propnet", _LIMITS)
+        program = load(rules)
+        machine = build_machine(program, "propnet", _LIMITS)
         assert isinstance(machine, PropnetMachine)
         self.rules, self.verify_states, self.machine = rules, verify_states, machine
+        self.max_turns = max_turns
+        self.names_of_indices = names_of(program, machine)
         self.players = player_roles(machine)
         if not self.players:
             raise ConfigError(f"nobody plays {rules} but chance")
@@ -92,6 +102,15 @@ class Sheet:
     def names(self) -> list[str]:
         """`[P]` names of the players."""
         return [self.machine.roles[role] for role in self.players]
+
+    @cached_property
+    def most_turns(self) -> int | None:
+        """Turns for which tensors have room; None if no bound is given or known."""
+        if self.max_turns:
+            return self.max_turns
+        if self.survey is not None:
+            return self.survey.most_turns
+        return longest(self.machine).turns if self.verify_states else None
 
     @cached_property
     def share(self) -> float:

@@ -209,16 +209,16 @@ class Playing:
         return Turn(self, self._made, lane, past)
 
 
-def playing(rules: str, verify_states: int) -> Playing:
+def playing(rules: str, verify_states: int, max_turns: int = 0) -> Playing:
     """The turns of a game; the same object while the file of the rules is the same.
 
     Raises:
         GGPError: see `Sheet` and `canonical_name`.
     """
-    return _kept(*canonical_name(rules), verify_states)
+    return _kept(*canonical_name(rules), verify_states, max_turns)
 
 
 @lru_cache(maxsize=KEPT_GAMES)
-def _kept(name: str, changed: int, verify_states: int) -> Playing:
+def _kept(name: str, changed: int, verify_states: int, max_turns: int) -> Playing:
     """A game whose file was `changed` then."""
-    return Playing(Sheet(name, verify_states))
+    return Playing(Sheet(name, verify_states, max_turns))

@@ -13,10 +13,11 @@ import numpy as np
 import pyspiel
 import pytest
 
+import ggp.openspiel  # noqa: F401
+from ggp.env.survey import survey
 from ggp.errors import ConfigError, IllegalMoveError
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
-from ggp.openspiel.survey import survey
 from ggp.solve import build_tree
 from tests.openspiel.trees import decisions, states_below
 from tests.support.games import REPOSITORY

@@ -8,6 +8,8 @@ of their own (see `plans`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ggp.machine.propnet.circuit import FALSE, Circuit, Literals
@@ -74,27 +76,35 @@ class Queries:
         return np.array([self.circuit.terminal], dtype=np.int32)
 
     def _query(self, groups: list[Literals], *, moves: bool = False) -> Query:
-        circuit = self.circuit
-        inputs = range(1, 1 + (circuit.num_inputs if moves else self._num_fluents))
-        padded = []
-        for group in groups:
-            # Groups begin with a word, so that `part` is a slice.
-            literals = np.full(64 * words_for(len(group)), FALSE, dtype=np.int32)
-            literals[: len(group)] = group
-            padded.append(literals)
-        starts = np.cumsum([0, *(len(literals) // 64 for literals in padded)])
-        row_of = np.arange(1, 1 + self._num_fluents, dtype=np.int32)
-        laid = lay_out(circuit, inputs, [Stage(np.concatenate(padded))])
-        return Query(
-            row_of,
-            1 + len(inputs),
-            laid.tapes[0],
-            laid.wires[0],
-            laid.num_rows,
-            starts.astype(np.int64),
-        )
+        return query_of(self.circuit, groups, moves=moves)
 
     @made_once
     def playout(self) -> PlayoutPlan:
         """What random playouts need."""
         return playout_plan(self.circuit)
+
+
+def query_of(circuit: Circuit, groups: Sequence[Literals], *, moves: bool = False) -> Query:
+    """Groups of literals, laid out to be asked together.
+
+    Args:
+        moves: whether they may depend on moves: these have rows after those of the fluents, in the
+            order of the circuit.
+    """
+    inputs = range(1, 1 + (circuit.num_inputs if moves else len(circuit.fluents)))
+    padded = []
+    for group in groups:
+        # Groups begin with a word, so that `part` is a slice.
+        literals = np.full(64 * words_for(len(group)), FALSE, dtype=np.int32)
+        literals[: len(group)] = group
+        padded.append(literals)
+    starts = np.cumsum([0, *(len(literals) // 64 for literals in padded)])
+    laid = lay_out(circuit, inputs, [Stage(np.concatenate(padded))])
+    return Query(
+        np.arange(1, 1 + len(circuit.fluents), dtype=np.int32),
+        1 + len(inputs),
+        laid.tapes[0],
+        laid.wires[0],
+        laid.num_rows,
+        starts.astype(np.int64),
+    )

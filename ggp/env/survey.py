@@ -1,9 +1,10 @@
 """What is the same wherever a game goes, found by visiting all its states.
 
-OpenSpiel asks a game for facts that a rulesheet does not say: whether what players win sums up to a
-constant, how long a match may be, whether two roles ever choose in the same turn. Where the game
-has few enough states, all of them are visited, layer by layer; equal states of a layer are one. So
-what is found is certain. Of larger games nothing is claimed.
+Arrays of fixed shapes, and OpenSpiel, ask a game for facts that a rulesheet does not say: how long
+    a
+match may be, whether what players win sums up to a constant, whether two roles ever choose in the
+same turn. Where the game has few enough states, all of them are visited, layer by layer; equal
+states of a layer are one. So what is found is certain. Of larger games nothing is claimed.
 """
 
 from __future__ import annotations
@@ -46,12 +47,16 @@ class Survey:
         most_decisions: choices of all players together in the longest match, forced moves not
             counted.
         most_chances: likewise of `random`.
+        most_turns: joint moves of the longest match.
+        most_percepts: that a player gets in one turn.
     """
 
     goals: FloatArray
     simultaneous: bool
     most_decisions: int
     most_chances: int
+    most_turns: int
+    most_percepts: int
 
     @property
     def sum_of_goals(self) -> float | None:
@@ -77,7 +82,8 @@ def survey(machine: Machine, most_states: int = MOST_STATES) -> Survey | None:
     found = _Found()
     layer = _Layer.first(machine)
     visited = 0
-    for _ in range(DEFAULT_MAX_STEPS):
+    for turn in range(DEFAULT_MAX_STEPS):
+        found.most_turns = turn
         visited += len(layer)
         if visited > most_states:
             return None
@@ -85,14 +91,14 @@ def survey(machine: Machine, most_states: int = MOST_STATES) -> Survey | None:
         found.note(layer.take(np.flatnonzero(over)), machine, players)
         layer = layer.take(np.flatnonzero(~over))
         if not len(layer):
-            return found.survey()
+            return found.survey(machine)
         options = _all_moves(machine, layer.states)
         if options.counts.sum() > JOINT_MOVES_PER_STATE * most_states:
             return None
         chosen = np.sum([options.moves[role].counts > 1 for role in players], axis=0)
         found.simultaneous |= bool((chosen > 1).any())
         layer = layer.after_choices(chosen, _chance(machine, options, len(layer)))
-        parts = list(_next(machine, layer, options, most_states))
+        parts = list(_next(machine, layer, options, most_states, found))
         if sum(map(len, parts)) > most_states:
             return None
         layer = _merged(machine, parts)
@@ -129,6 +135,8 @@ class _Found:
     simultaneous: bool = False
     most_decisions: int = 0
     most_chances: int = 0
+    most_turns: int = 0
+    percepts: set[int] = field(default_factory=set)
     goals: list[FloatArray] = field(default_factory=list)
 
     def note(self, ends: _Layer, machine: Machine, players: list[int]) -> None:
@@ -138,9 +146,15 @@ class _Found:
             self.most_decisions = max(self.most_decisions, int(ends.decisions.max()))
             self.most_chances = max(self.most_chances, int(ends.chances.max()))
 
-    def survey(self) -> Survey:
-        goals = np.unique(np.concatenate(self.goals), axis=0)
-        return Survey(goals, self.simultaneous, self.most_decisions, self.most_chances)
+    def survey(self, machine: Machine) -> Survey:
+        return Survey(
+            np.unique(np.concatenate(self.goals), axis=0),
+            self.simultaneous,
+            self.most_decisions,
+            self.most_chances,
+            self.most_turns,
+            max((len(machine.percept_texts(each)) for each in self.percepts), default=0),
+        )
 
 
 def _all_moves(machine: Machine, states: States) -> OpenMoves:
@@ -157,9 +171,10 @@ def _chance(machine: Machine, options: OpenMoves, num_lanes: int) -> IntArray:
 
 
 def _next(
-    machine: Machine, layer: _Layer, options: OpenMoves, most_states: int
+    machine: Machine, layer: _Layer, options: OpenMoves, most_states: int, found: _Found
 ) -> Iterator[_Layer]:
     """What comes of all joint moves, in parts; ends early where there are too many states."""
+    players = player_roles(machine)
     counts = options.counts.astype(np.int64)
     total = 0
     for start, end in chunks(counts, LANES_AT_ONCE):
@@ -167,8 +182,11 @@ def _next(
         rows = np.repeat(np.arange(start, end), sizes)
         numbers = np.arange(len(rows)) - np.repeat(offsets_of(sizes)[:-1], sizes)
         joint_moves, _ = options.joint(rows, numbers)
-        states = machine.step(layer.states.take(rows), joint_moves).states
-        after = _merged(machine, [_Layer(states, layer.decisions[rows], layer.chances[rows])])
+        stepped = machine.step(layer.states.take(rows), joint_moves)
+        found.percepts.update(np.unique(stepped.percepts[:, players]).tolist())
+        after = _merged(
+            machine, [_Layer(stepped.states, layer.decisions[rows], layer.chances[rows])]
+        )
         total += len(after)
         yield after
         if total > JOINT_MOVES_PER_STATE * most_states:

@@ -1,0 +1,123 @@
+"""Steps a second of environments: ours, and beside them those of other libraries, in one run.
+
+A step is one turn in one lane: a uniformly random legal action of every role, and then masks,
+observations and, of ours, the whole state. Others are driven as their documentation shows, one
+match
+at a time: a step is one action, by a player or by chance.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import random
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from ggp.env import make
+
+LANES = 4096
+
+GAMES = (
+    *("kuhn_poker", "krieg_tic_tac_toe", "phantom_connect_four", "connect_four", "leduc_poker"),
+    *("battleships_in_fog", "othello"),
+)
+
+MOST_TURNS = {"othello": 130}
+"""Where nothing proves how long a match may be."""
+
+
+class Speed(NamedTuple):
+    """Steps, and how long they took."""
+
+    steps: int
+    seconds: float
+    cpu_seconds: float
+
+
+def measure_environments(seconds: float, rounds: int) -> list[dict[str, Any]]:
+    """Rows of games, each the best of several rounds by processor time."""
+    rows = []
+    processors = len(os.sched_getaffinity(0))
+    for game in GAMES:
+        for threads in sorted({1, processors}):
+            row = {"environment": f"ggp.env {game}", "lanes": LANES, "threads": threads}
+            rows.append(row | _best(partial(_ours, game, threads), seconds, rounds))
+    others: dict[str, tuple[str, Callable[[], Iterator[int]]]] = {
+        "OpenSpiel kuhn_poker": ("pyspiel", _openspiel),
+        "PettingZoo connect_four": ("pettingzoo.classic.connect_four_v3", _pettingzoo),
+    }
+    for name, (module, play) in others.items():
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            print(f"{name} is left out: {error}")
+            continue
+        row = {"environment": name, "lanes": 1, "threads": 1}
+        rows.append(row | _best(play, seconds, rounds))
+    return rows
+
+
+def _best(play: Callable[[], Iterator[int]], seconds: float, rounds: int) -> dict[str, Any]:
+    found = [_timed(play(), seconds) for _ in range(rounds)]
+    return {
+        "steps/s": round(max(each.steps / each.seconds for each in found)),
+        "steps/CPU s": round(max(each.steps / each.cpu_seconds for each in found)),
+    }
+
+
+def _timed(steps: Iterator[int], seconds: float) -> Speed:
+    for _ in range(20):  # what is compiled or laid out first
+        next(steps)
+    started_s, cpu_s, made = time.perf_counter(), time.process_time(), 0
+    while time.perf_counter() - started_s < seconds:
+        made += next(steps)
+    return Speed(made, time.perf_counter() - started_s, time.process_time() - cpu_s)
+
+
+def _ours(game: str, threads: int) -> Iterator[int]:
+    env = make(game, LANES, threads=threads, max_turns=MOST_TURNS.get(game))
+    env.reset(seed=1)
+    while True:
+        turn = env.step(env.sample_legal())
+        _ = turn.masks, turn.observations, turn.state_tensor
+        yield LANES
+
+
+def _openspiel() -> Iterator[int]:
+    import pyspiel  # type: ignore[import-not-found,unused-ignore]
+
+    game: Any = pyspiel.load_game("kuhn_poker")
+    rng = random.Random(1)
+    while True:
+        state = game.new_initial_state()
+        while not state.is_terminal():
+            if state.is_chance_node():
+                actions, chances = zip(*state.chance_outcomes(), strict=True)
+                state.apply_action(rng.choices(actions, chances)[0])
+            else:
+                player = state.current_player()
+                _ = state.information_state_tensor(player), state.legal_actions_mask(player)
+                state.apply_action(rng.choice(state.legal_actions()))
+            yield 1
+        _ = state.returns()
+
+
+def _pettingzoo() -> Iterator[int]:
+    classic: Any = importlib.import_module("pettingzoo.classic.connect_four_v3")
+    env = classic.env()
+    seed = 0
+    while True:
+        seed += 1
+        env.reset(seed=seed)
+        for agent in env.agent_iter():
+            observation, _, ended, cut, _ = env.last()
+            over = ended or cut
+            action = None
+            if not over:
+                action = env.action_space(agent).sample(observation["action_mask"])
+            env.step(action)
+            if not over:
+                yield 1

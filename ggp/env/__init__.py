@@ -1,0 +1,24 @@
+"""An environment for learning: many lanes of a game, arrays of fixed shapes, no strings.
+
+    >>> from ggp.env import make
+    >>> env = make("kuhn_poker", lanes=4096)
+    >>> turn = env.reset(seed=1)
+    >>> turn = env.step(env.sample_legal())
+    >>> turn.observations.shape, turn.masks.shape, turn.state_tensor.shape
+    ((4096, 2, 12), (4096, 2, 5), (4096, 16))
+
+In comes a game, out come arrays of L lanes and Q roles. Begin with `environment`, then `turn`, what
+it says, and `names`, what indices stand for. `lanes` are the slice of one thread, `engine` what
+they need of a machine, `circuit_engine` the fast one, `kernels` what is done lane by lane.
+
+`export` writes a game as a module of JAX. `pettingzoo_env` and `gymnasium_env` are what these
+libraries call an environment, in `spaces`; both are extras, and imported by nobody else. How long a
+match may be is proved in `lengths`, by visiting all states (`survey`) or by showing that every turn
+makes progress (`progress`). `docs/environment.md` shows how all of it is used.
+"""
+
+from ggp.env.environment import Environment, make
+from ggp.env.names import Names, names_of
+from ggp.env.turn import Turn
+
+__all__ = ["Environment", "Names", "Turn", "make", "names_of"]

@@ -1,0 +1,301 @@
+"""A game as an environment of many lanes: `make`, `reset`, `step`.
+
+Lanes are cut into a slice for each thread (`ggp.env.lanes`). A turn is settled in all slices before
+it is made in any: if an action is not legal, nothing has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from itertools import pairwise
+
+import numpy as np
+
+from ggp.env.circuit_engine import engine_of
+from ggp.env.kernels import I64, U64, sample
+from ggp.env.lanes import Arrays, Lanes, Plan
+from ggp.env.lengths import longest
+from ggp.env.names import Names, names_of
+from ggp.env.turn import Turn
+from ggp.errors import ConfigError, IllegalMoveError
+from ggp.gdl.nearest import unknown
+from ggp.gdl.program import Program
+from ggp.machine.base import DEFAULT_MAX_STEPS, IntArray, Limits, Machine, States
+from ggp.machine.build import build_machine
+from ggp.machine.games import load_program
+from ggp.machine.propnet.play.kernels.packed import words_for
+from ggp.machine.spiel.games import SpielProgram
+from ggp.seeds import check_seed
+
+MOST_PATH_BYTES = 4 << 30
+"""Memory that the paths of all lanes may take."""
+
+
+def make(
+    game: str | Program,
+    lanes: int = 1,
+    *,
+    roles: Sequence[str] | None = None,
+    max_turns: int | None = None,
+    max_percepts: int | None = None,
+    paths: bool = True,
+    restarts: bool = True,
+    threads: int = 1,
+    backend: str = "auto",
+) -> Environment:
+    """An environment of so many lanes; `reset` begins.
+
+    Args:
+        game: name of a game that comes with ggp, path of a rulesheet, or a program.
+        lanes: L, matches side by side.
+        roles: Q roles that are asked for their moves, all players if nothing is said; the others
+            move uniformly at random, as `random` does.
+        max_turns: T, after which an episode is cut off. If nothing is said it is what the rules
+            prove (`ggp.env.lengths`): then nothing ever is cut off.
+        max_percepts: of a role in one turn; if nothing is said as many as there are.
+        paths: whether to keep paths, see `Turn.paths`.
+        restarts: whether lanes that end begin anew by themselves, in the same turn; else they wait
+            for `restart`.
+        threads: processors to use; results do not depend on it.
+        backend: see `ggp.machine.build_machine`.
+
+    Raises:
+        ConfigError: there is no such game or role; nothing proves how long a match may be, and
+            `max_turns` is not given; its names cannot be listed; paths would take too much memory.
+        GDLError, MachineError: the rules cannot be used.
+    """
+    program = load_program(game) if isinstance(game, str) else game
+    if isinstance(program, SpielProgram):
+        raise ConfigError(
+            f"{program.source.name} has no rules to read; OpenSpiel has tensors of its own for it"
+        )
+    machine = build_machine(program, backend, Limits(grounding_seconds=120.0))
+    return Environment(
+        program,
+        machine,
+        lanes,
+        roles=roles,
+        max_turns=max_turns,
+        max_percepts=max_percepts,
+        paths=paths,
+        restarts=restarts,
+        threads=threads,
+    )
+
+
+class Environment:
+    """L lanes of a game, of which Q roles are asked for moves; see `make` for the arguments.
+
+    Attributes:
+        program, machine: the game.
+        names: what indices of moves, percepts and fluents stand for.
+        roles: `[Q]` names of the roles.
+        num_lanes: L.
+        max_turns: T.
+        is_proved: whether no episode can be longer.
+        seed: of the last `reset`.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        machine: Machine,
+        lanes: int,
+        *,
+        roles: Sequence[str] | None = None,
+        max_turns: int | None = None,
+        max_percepts: int | None = None,
+        paths: bool = True,
+        restarts: bool = True,
+        threads: int = 1,
+        names: Names | None = None,
+    ) -> None:
+        for what, number in (("lanes", lanes), ("threads", threads)):
+            if number < 1:
+                raise ConfigError(f"{what} must be at least 1, not {number}")
+        self.program, self.machine = program, machine
+        self.names = names or names_of(program, machine)
+        self.num_lanes = lanes
+        self.roles = tuple(self.names.roles if roles is None else roles)
+        self._played = _numbers(self.roles, self.names.roles)
+        proved, self._most_percepts = longest(machine)
+        self.is_proved = proved is not None and (max_turns is None or max_turns >= proved)
+        self.max_turns = _turns(program, max_turns, proved, paths)
+        self.seed = 0
+        kept = self._shape_of_paths(max_percepts) if paths else (lanes, len(self.roles), 0, 0)
+        self._paths = np.zeros(kept, dtype=np.int32)
+        self._engine = engine_of(machine, self.names)
+        plan = Plan(self._engine, self._played, self.max_turns, restarts, self._paths)
+        bounds = np.linspace(0, lanes, min(threads, lanes) + 1).astype(int).tolist()
+        self._slices = [Lanes(plan, *pair) for pair in pairwise(bounds)]
+        self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+        self._told = self._arrays()
+
+    def reset(self, seed: int = 0) -> Turn:
+        """Begin the first episode in all lanes.
+
+        The same seed gives the same draws in each lane, however many there are.
+
+        Raises:
+            ConfigError: the seed is negative or too large.
+        """
+        check_seed(seed)
+        self.seed = seed
+        self._told = self._arrays()
+        self._told.episodes[:] = -1
+        # Of what was played before, all turns of a path may be left.
+        self._paths[:] = 0
+        return self.restart(np.arange(self.num_lanes))
+
+    def restart(self, lanes: IntArray | None = None) -> Turn:
+        """Begin the next episode in some lanes, in those that are over if nothing is said."""
+        told = self._told.next()
+        if lanes is None:
+            lanes = np.flatnonzero(told.terminated | told.truncated)
+        chosen = np.zeros(self.num_lanes, dtype=np.bool_)
+        chosen[lanes] = True
+        first = 0
+        for each in self._slices:
+            end = first + len(each.states)
+            some = np.flatnonzero(chosen[first:end])
+            if len(some):
+                each.begin(told, some)
+            first = end
+        told.terminated[chosen] = False
+        told.truncated[chosen] = False
+        self._told = told
+        return self._turn()
+
+    def step(self, actions: IntArray) -> Turn:
+        """Make a turn in all lanes that are not over.
+
+        Args:
+            actions: `[L, Q]` an index of `names.moves` for each role; -1 draws a legal one.
+
+        Raises:
+            ConfigError: they have another shape.
+            IllegalMoveError: one is not legal; nothing has changed.
+            NoLegalMoveError: a role has no legal move, which is a mistake of the rulesheet.
+        """
+        actions = np.asarray(actions)
+        wanted = (self.num_lanes, len(self.roles))
+        if actions.shape != wanted or actions.dtype.kind not in "iu":
+            raise ConfigError(
+                f"actions must be whole numbers of shape {wanted}, lanes and roles; these are "
+                f"{actions.dtype} of shape {actions.shape}"
+            )
+        given = np.full((self.num_lanes, len(self.names.roles)), -1, dtype=np.int64)
+        given[:, self._played] = actions
+        before, after = self._told, self._told.next()
+        for each in self._slices:
+            each.choose(before, given, self.seed)
+        self._play(before, after)
+        self._told = after
+        return self._turn()
+
+    def check_action(self, lane: int, role: int, action: int) -> None:
+        """See that an action is legal now.
+
+        Args:
+            role: its place among `roles`.
+
+        Raises:
+            IllegalMoveError: it is not.
+        """
+        legal = self._turn().legal[lane * len(self.roles) + role].tolist()
+        if action not in legal:
+            moves = self.names.moves
+            shown = moves[action] if 0 <= action < len(moves) else f"action {action}"
+            raise IllegalMoveError(self.roles[role], shown, [moves[each] for each in legal])
+
+    @property
+    def path_shape(self) -> tuple[int, int, int, int]:
+        """L, Q, T and K of `Turn.paths`."""
+        lanes, roles, turns, width = self._paths.shape
+        return lanes, roles, turns, width
+
+    def sample_legal(self, draw: int = 0) -> I64:
+        """`[L, Q]` legal actions, uniformly; -1 in lanes that are over.
+
+        They depend on the seed, the lane, the episode and the turn only; another `draw` gives
+        others.
+        """
+        told = self._told
+        actions = np.zeros(told.moves.shape, dtype=np.int64)
+        sample(
+            *(told.mask_bits.reshape(self.num_lanes, -1), draw, np.uint64(self.seed), 0),
+            *(told.episodes, told.turns, np.zeros(1, dtype=np.uint64), actions),
+        )
+        return actions
+
+    def _play(self, before: Arrays, after: Arrays) -> None:
+        """Make the moves that were chosen, in all slices side by side."""
+        first, *others = self._slices
+        if self._pool is None:
+            first.play(before, after)
+            return
+        waiting = [self._pool.submit(each.play, before, after) for each in others]
+        try:
+            first.play(before, after)
+        finally:
+            # Nobody may write on arrays after this call.
+            wait(waiting)
+        for each in waiting:
+            each.result()
+
+    def _arrays(self) -> Arrays:
+        moves, percepts = words_for(len(self.names.moves)), words_for(len(self.names.percepts))
+        return Arrays.empty(self.num_lanes, len(self.roles), moves, percepts)
+
+    def _turn(self) -> Turn:
+        names, parts = self.names, [each.states for each in self._slices]
+        return Turn(
+            *self._told,
+            paths=self._paths,
+            num_moves=len(names.moves),
+            num_percepts=len(names.percepts),
+            num_fluents=len(names.fluents),
+            fluent_words=lambda: self._fluents(parts),
+        )
+
+    def _fluents(self, parts: Sequence[States]) -> U64:
+        return np.concatenate([self._engine.fluent_words(states) for states in parts])
+
+    def _shape_of_paths(self, max_percepts: int | None) -> tuple[int, int, int, int]:
+        names = self.names
+        # In plain GDL everybody is told the move of each role.
+        most = len(names.roles) if names.is_plain else len(names.percepts)
+        most = most if self._most_percepts is None else min(most, self._most_percepts)
+        width = 1 + (most if max_percepts is None else max_percepts)
+        shape = (self.num_lanes, len(self.roles), self.max_turns, width)
+        size = int(np.prod(shape)) * np.dtype(np.int32).itemsize
+        if size > MOST_PATH_BYTES:
+            raise ConfigError(
+                f"paths of {shape} would take {size >> 20:,} MB; give fewer lanes, max_turns, "
+                "max_percepts, or paths=False"
+            )
+        return shape
+
+
+def _numbers(roles: Sequence[str], players: Sequence[str]) -> IntArray:
+    for role in roles:
+        if role not in players:
+            raise ConfigError(unknown("role", role, players, f"players: {', '.join(players)}"))
+    if not roles or len(set(roles)) < len(roles):
+        raise ConfigError("roles must be some of the players, each once")
+    return np.array([players.index(role) for role in roles], dtype=np.int64)
+
+
+def _turns(program: Program, given: int | None, proved: int | None, paths: bool) -> int:
+    if given is not None:
+        if given < 1:
+            raise ConfigError(f"max_turns must be at least 1, not {given}")
+        return given
+    if proved is not None:
+        return proved
+    if not paths:
+        return DEFAULT_MAX_STEPS
+    raise ConfigError(
+        f"nothing proves how many turns a match of {program.source.name} may have; give max_turns"
+    )

@@ -1,0 +1,141 @@
+"""Writing a module of JAX: the docstring and tables of a game, then the functions of `template`.
+
+Names of a rulesheet get into it as Python's own literals of strings, and nothing else of what a
+stranger wrote: what is written is data, whatever the rules say.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.env.export.layers import Layered, layered
+from ggp.env.names import Names, names_of
+from ggp.errors import MachineError
+from ggp.gdl.program import Program
+from ggp.machine.base import Machine, player_roles
+from ggp.machine.goal_values import number_or_nan
+from ggp.machine.propnet.circuit import FALSE, Literals, Outputs
+from ggp.machine.propnet.parts import parts_of
+from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+
+_TEMPLATE = Path(__file__).with_name("template.py")
+
+_GAME, _FUNCTIONS = "# --- the game ---\n", "# --- its functions ---\n"
+"""Lines between which the template has the tables of a game."""
+
+
+def jax_module(program: Program, machine: Machine) -> str:
+    """The text of a module that plays a game in JAX; it imports only jax and numpy.
+
+    Raises:
+        MachineError: the game has no circuit, or one whose gates have no order, or chance makes
+            moves that are not listed.
+    """
+    if not isinstance(machine, PropnetMachine):
+        raise MachineError(f"{program.source.name} has no circuit, of which modules are made")
+    if machine.circuit.loops or parts_of(machine.circuit).apart:
+        what = "gates that depend on each other" if machine.circuit.loops else "unlisted moves"
+        raise MachineError(f"{program.source.name} has {what}, of which no module of JAX is made")
+    head, _, rest = _TEMPLATE.read_text(encoding="utf-8").partition(_GAME)
+    functions = rest.partition(_FUNCTIONS)[2]
+    name = Path(program.source.name).name
+    words = {"GAME": _plain(name), "RULES": _plain(name), "DIGEST": program.digest}
+    head = re.sub(r"\b(GAME|RULES|DIGEST)\b", lambda found: words[found[0]], head)
+    return head + "\n".join(_tables(machine, names_of(program, machine))) + "\n" + functions
+
+
+def _tables(machine: PropnetMachine, names: Names) -> Iterable[str]:
+    """The lines between the docstring and the functions."""
+    circuit = machine.circuit
+    players = player_roles(machine)
+    legal = [_in_order(circuit.legal[role], names.moves) for role in players]
+    by_chance = np.zeros(0, dtype=np.int32)
+    if machine.random_role is not None:
+        by_chance = _in_order(circuit.legal[machine.random_role], names.chance)
+    terminal = np.array([circuit.terminal], dtype=np.int32)
+    goals = [circuit.goals[role].literals for role in players]
+    look = layered(circuit, [terminal, by_chance, *legal, *goals])
+    sees = [_in_order(circuit.sees[role], names.percepts) for role in players]
+    step = layered(circuit, [circuit.next, *sees])
+    for title, texts in (
+        *(("ROLES", names.roles), ("MOVES", names.moves), ("CHANCE", names.chance)),
+        *(("PERCEPTS", names.percepts), ("FLUENTS", names.fluents)),
+    ):
+        yield f"{title}: tuple[str, ...] = {_strings(texts)}"
+    yield f"INITIAL = np.array({_numbers(circuit.initial.astype(int))}, dtype=bool)"
+    places = [_move_places(machine, role, names.moves) for role in players]
+    yield f"MOVE_PLACES = {_array(np.array(places))}"
+    chance_places = np.zeros(0, dtype=np.int64)
+    if machine.random_role is not None:
+        chance_places = _move_places(machine, machine.random_role, names.chance)
+    yield f"CHANCE_PLACES = {_array(chance_places)}"
+    told = names.told_of_moves() if names.is_plain else np.full((len(players), 1), -1)
+    yield f"TOLD = {_array(told)}"
+    for title, part in (("LOOK", look), ("STEP", step)):
+        yield f"{title}_PLACES = {part.num_places}"
+        yield f"{title}: tuple[tuple[int, np.ndarray], ...] = ("
+        yield from _groups(part)
+        yield ")"
+    outputs = look.outputs
+    yield f"TERMINAL = {_array(outputs[0])}"
+    yield f"LEGAL_CHANCE = {_array(outputs[1])}"
+    yield _arrays("LEGAL", outputs[2 : 2 + len(players)])
+    yield _arrays("GOALS", outputs[2 + len(players) :])
+    values = [
+        np.nan_to_num(np.array([number_or_nan(text) for text in circuit.goals[role].names]))
+        for role in players
+    ]
+    yield _arrays("GOAL_VALUES", values)
+    yield f"NEXT = {_array(step.outputs[0])}"
+    yield _arrays("SEES", step.outputs[1:])
+
+
+def _move_places(machine: PropnetMachine, role: int, texts: tuple[str, ...]) -> NDArray[np.int64]:
+    """The net of each move of a role, -1 for one that it never has."""
+    circuit = machine.circuit
+    first = 1 + len(circuit.fluents) + sum(len(each.names) for each in circuit.legal[:role])
+    place = {text: first + k for k, text in enumerate(circuit.legal[role].names)}
+    return np.array([place.get(text, -1) for text in texts], dtype=np.int64)
+
+
+def _groups(part: Layered) -> Iterable[str]:
+    for group in part.groups:
+        yield f"    ({group.start}, {_array(group.literals)}),"
+
+
+def _in_order(outputs: Outputs, texts: tuple[str, ...]) -> Literals:
+    place = dict(zip(outputs.names, outputs.literals.tolist(), strict=True))
+    return np.array([place.get(text, FALSE) for text in texts], dtype=np.int32)
+
+
+def _arrays(title: str, arrays: Iterable[NDArray[np.generic]]) -> str:
+    inner = "".join(f"\n    {_array(each)}," for each in arrays)
+    return f"{title}: tuple[np.ndarray, ...] = ({inner}\n)"
+
+
+def _array(numbers: NDArray[np.generic]) -> str:
+    """An array as a call of numpy's."""
+    kind = "float32" if numbers.dtype.kind == "f" else "int32"
+    shape = "" if numbers.ndim == 1 else f".reshape{numbers.shape}"
+    return f"np.array({_numbers(numbers.ravel())}, dtype=np.{kind}){shape}"
+
+
+def _numbers(numbers: NDArray[np.generic]) -> str:
+    text = ", ".join(map(str, numbers.tolist()))
+    return "[" + "\n".join(textwrap.wrap(text, 96, break_long_words=False)) + "]"
+
+
+def _strings(texts: Iterable[str]) -> str:
+    inner = "".join(f"\n    {text!r}," for text in texts)
+    return f"({inner}\n)" if inner else "()"
+
+
+def _plain(text: str) -> str:
+    """A text that can be in a docstring, whatever somebody called a file."""
+    return "".join(c if c.isalnum() or c in " ._-+" else "_" for c in text)

@@ -1,0 +1,165 @@
+"""GAME as pure functions of JAX.
+
+Made from RULES
+with the digest DIGEST.
+
+    init()                       the initial state
+    legal(state)                 [R, A] bool, what each role may do; nothing when the game is over
+    step(state, actions, key)    the state after actions [R]; chance draws from a key of JAX
+    observe(state)               [R, A + P] uint8, what each role did and saw last, as ones
+    rewards(state)               [R] float32, the goal values when the game is over, else 0
+    ended(state)                 bool
+
+All of them are for one state: `jax.vmap` makes them functions of many, `jax.jit` makes them fast.
+A state that is over stays as it is. Actions must be legal. `chance(state)` and `play(state,
+actions, chance_action)` make moves of chance by hand. `state.fluents` is all that holds, which no
+role is told.
+
+Indices are those of `ROLES`, `MOVES`, `CHANCE`, `PERCEPTS` and `FLUENTS`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+# --- the game ---
+ROLES: tuple[str, ...] = ("alone",)
+MOVES: tuple[str, ...] = ("wait",)
+CHANCE: tuple[str, ...] = ()
+PERCEPTS: tuple[str, ...] = ()
+FLUENTS: tuple[str, ...] = ("over",)
+INITIAL = np.array([False])
+# Where the inputs of the moves of each role, and of chance, are; -1 for what it never has.
+MOVE_PLACES = np.array([[2]])
+CHANCE_PLACES = np.array([], dtype=np.int32)
+# The percept that tells everybody of each move, in plain GDL; -1 where moves are not told.
+TOLD = np.full((1, 1), -1)
+# Gates of what may be done, and of what comes of it: place of the first, and literals of each.
+LOOK_PLACES = 3
+LOOK: tuple[tuple[int, np.ndarray], ...] = ()
+STEP_PLACES = 3
+STEP: tuple[tuple[int, np.ndarray], ...] = ()
+TERMINAL = np.array([2])
+LEGAL: tuple[np.ndarray, ...] = (np.array([1]),)
+LEGAL_CHANCE = np.array([], dtype=np.int32)
+GOALS: tuple[np.ndarray, ...] = (np.array([2]),)
+GOAL_VALUES: tuple[np.ndarray, ...] = (np.array([100.0]),)
+NEXT = np.array([1])
+SEES: tuple[np.ndarray, ...] = (np.array([], dtype=np.int32),)
+# --- its functions ---
+
+
+class State(NamedTuple):
+    """Where a match stands.
+
+    Attributes:
+        fluents: `[F]` bool.
+        moves: `[R]` int32, what each role did last, -1 at the beginning.
+        percepts: `[R, P]` bool, what each role saw last.
+    """
+
+    fluents: Any
+    moves: Any
+    percepts: Any
+
+
+def _hold(nets: Any, literals: np.ndarray) -> Any:
+    """Whether literals hold: twice a place, plus one if it is inverted."""
+    return nets[literals >> 1] ^ (literals & 1).astype(bool)
+
+
+def _evaluated(inputs: Any, groups: tuple[tuple[int, np.ndarray], ...], places: int) -> Any:
+    """The values of all places: those of gates from those of inputs."""
+    nets = jnp.zeros(places, dtype=bool).at[1 : 1 + inputs.shape[0]].set(inputs)
+    for start, literals in groups:
+        found = jnp.all(_hold(nets, literals), axis=1)
+        nets = nets.at[start : start + literals.shape[0]].set(found)
+    return nets
+
+
+def _look(state: State) -> Any:
+    """What depends on the state only."""
+    moves = np.zeros(_NUM_MOVE_INPUTS, dtype=bool)
+    return _evaluated(jnp.concatenate([state.fluents, moves]), LOOK, LOOK_PLACES)
+
+
+_NUM_MOVE_INPUTS = int(np.count_nonzero(MOVE_PLACES >= 0) + np.count_nonzero(CHANCE_PLACES >= 0))
+
+
+def init() -> State:
+    """The initial state."""
+    return State(
+        jnp.asarray(INITIAL),
+        jnp.full(len(ROLES), -1, dtype=jnp.int32),
+        jnp.zeros((len(ROLES), len(PERCEPTS)), dtype=bool),
+    )
+
+
+def ended(state: State) -> Any:
+    """Whether the game is over."""
+    return _hold(_look(state), TERMINAL)[0]
+
+
+def legal(state: State) -> Any:
+    """`[R, A]` bool, the legal actions of each role; none when the game is over."""
+    nets = _look(state)
+    found = jnp.stack([_hold(nets, literals) for literals in LEGAL])
+    return found & ~_hold(nets, TERMINAL)[0]
+
+
+def chance(state: State) -> Any:
+    """`[C]` bool, the moves of chance, which are equally likely."""
+    nets = _look(state)
+    return _hold(nets, LEGAL_CHANCE) & ~_hold(nets, TERMINAL)[0]
+
+
+def rewards(state: State) -> Any:
+    """`[R]` float32, goal values when the game is over, else 0."""
+    nets = _look(state)
+    goals = []
+    for literals, values in zip(GOALS, GOAL_VALUES, strict=True):
+        held = jnp.concatenate([_hold(nets, literals), np.array([True])])
+        # Of several values the first counts; of none, 0.
+        goals.append(jnp.append(jnp.asarray(values, dtype=jnp.float32), 0.0)[jnp.argmax(held)])
+    return jnp.where(_hold(nets, TERMINAL)[0], jnp.stack(goals), 0.0).astype(jnp.float32)
+
+
+def play(state: State, actions: Any, chance_action: Any = -1) -> State:
+    """The state after actions `[R]` and a move of chance, if it makes any."""
+    moves = jnp.zeros(_NUM_MOVE_INPUTS, dtype=bool)
+    first = 1 + len(FLUENTS)
+    for role in range(len(ROLES)):
+        moves = moves.at[jnp.asarray(MOVE_PLACES)[role, actions[role]] - first].set(True)
+    if len(CHANCE):
+        moves = moves.at[jnp.asarray(CHANCE_PLACES)[chance_action] - first].set(True)
+    nets = _evaluated(jnp.concatenate([state.fluents, moves]), STEP, STEP_PLACES)
+    if (TOLD >= 0).any():
+        told = jnp.zeros(len(PERCEPTS), dtype=bool)
+        for role in range(len(ROLES)):
+            told = told.at[jnp.asarray(TOLD)[role, actions[role]]].set(True)
+        percepts = jnp.tile(told, (len(ROLES), 1))
+    else:
+        percepts = jnp.stack([_hold(nets, literals) for literals in SEES])
+    after = State(_hold(nets, NEXT), jnp.asarray(actions, dtype=jnp.int32), percepts)
+    over = ended(state)
+    return State(*(jnp.where(over, old, new) for old, new in zip(state, after, strict=True)))
+
+
+def step(state: State, actions: Any, key: Any = None) -> State:
+    """The state after actions `[R]`; chance moves uniformly, by a key of JAX."""
+    if not len(CHANCE):
+        return play(state, actions)
+    weights = jnp.where(chance(state), 0.0, -jnp.inf)
+    # Of a game that is over chance has no moves, and none is made.
+    weights = jnp.where(ended(state), jnp.zeros_like(weights), weights)
+    return play(state, actions, jax.random.categorical(key, weights))
+
+
+def observe(state: State) -> Any:
+    """`[R, A + P]` uint8, what each role did and saw last, as ones."""
+    did = jax.nn.one_hot(state.moves, len(MOVES), dtype=jnp.uint8)
+    return jnp.concatenate([did, state.percepts.astype(jnp.uint8)], axis=1)

@@ -1,0 +1,71 @@
+"""How many turns a match can have, where the rules prove it.
+
+Three ways, the most precise one first: to visit all states, where they are few (`survey`); to count
+turns, where a game does so itself; and to show that every turn makes some progress (`progress`). No
+proof depends on the clock.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ggp.env.progress import most_turns
+from ggp.env.survey import survey
+from ggp.errors import GGPError
+from ggp.machine.abilities import OnCircuit
+from ggp.machine.base import DEFAULT_MAX_STEPS, Machine
+from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.parts import parts_of
+from ggp.machine.propnet.play.layout.reach import following
+
+FEW_STATES = 20_000
+"""That are visited to know exactly: tenths of a second."""
+
+
+class Longest(NamedTuple):
+    """What no match exceeds.
+
+    Attributes:
+        turns: None if nothing was proved.
+        percepts: of a player in one turn; None if nothing was proved.
+    """
+
+    turns: int | None
+    percepts: int | None
+
+
+def longest(machine: Machine) -> Longest:
+    """What no match of a game exceeds; without a circuit nothing is proved."""
+    if not isinstance(machine, OnCircuit) or parts_of(machine.circuit).apart:
+        return Longest(None, None)
+    try:
+        found = survey(machine, FEW_STATES)
+    except GGPError:  # a role without a move, or a goal that is none, in some state
+        found = None
+    if found is not None:
+        return Longest(found.most_turns, found.most_percepts)
+    bounds = [_by_counting(machine.circuit), most_turns(machine.circuit)]
+    return Longest(min((each for each in bounds if each is not None), default=None), None)
+
+
+def _by_counting(circuit: Circuit) -> int | None:
+    """By three-valued evaluation from the initial state: a fluent holds, does not, or may hold.
+
+    When `terminal` surely holds, the match is over.
+    """
+    if circuit.loops:
+        return None
+    held = np.stack([~circuit.initial, circuit.initial]).astype(np.bool_)
+    seen = set()
+    for turn in range(DEFAULT_MAX_STEPS):
+        key = held.tobytes()
+        if key in seen:
+            return None
+        seen.add(key)
+        after = following(circuit, held)
+        if after is None:
+            return turn
+        held = after
+    return None

@@ -1,0 +1,163 @@
+"""What the numbers of an environment stand for: moves, percepts and fluents, by their texts.
+
+Every list is sorted, or comes in the order of the circuit, which is sorted too: so an index means
+    the
+same in every process. All roles share the indices of moves and of percepts. A number stands for a
+text of *these* names: whoever stores what was learnt stores `digest` beside it, and compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from itertools import product
+
+import numpy as np
+
+from ggp.errors import ConfigError
+from ggp.gdl import canonical_term
+from ggp.gdl.domains import Domains, position
+from ggp.gdl.nearest import unknown
+from ggp.gdl.program import LEGAL, RANDOM, SEES, TRUE, Program
+from ggp.gdl.telling import PLAIN
+from ggp.gdl.what_grows import what_grows
+from ggp.machine.abilities import InParts, OnCircuit
+from ggp.machine.base import IntArray, Machine
+
+MOST_NAMES = 1 << 16
+"""Names of a kind that a game without a circuit may have: their number is estimated from above."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names of one game.
+
+    Attributes:
+        rules: digest of the rules.
+        roles: `[R]` the players, in the order of the rulesheet, without `random`.
+        moves: `[A]` of all players together, sorted, as canonical KIF.
+        chance: `[C]` moves of `random`, sorted; none where they are drawn part by part.
+        percepts: `[P]` of all players together, sorted.
+        fluents: `[F]` those that may change.
+        is_plain: whether everybody is told the joint move, as in plain GDL.
+    """
+
+    rules: str
+    roles: tuple[str, ...]
+    moves: tuple[str, ...]
+    chance: tuple[str, ...]
+    percepts: tuple[str, ...]
+    fluents: tuple[str, ...]
+    is_plain: bool
+
+    @cached_property
+    def digest(self) -> str:
+        """128-bit hex digest of the rules and of all names: where it is equal, indices are."""
+        lists = (self.roles, self.moves, self.chance, self.percepts, self.fluents)
+        text = "\n".join([self.rules, *("\t".join(names) for names in lists)])
+        return blake2b(text.encode(), digest_size=16).hexdigest()
+
+    def move(self, text: str) -> int:
+        """The index of a move given as KIF.
+
+        Raises:
+            ConfigError: no player ever has this move.
+        """
+        return _found(self._places["move"], text, "move")
+
+    def percept(self, text: str) -> int:
+        """The index of a percept given as KIF.
+
+        Raises:
+            ConfigError: no player ever gets this percept.
+        """
+        return _found(self._places["percept"], text, "percept")
+
+    def fluent(self, text: str) -> int:
+        """The index of a fluent given as KIF, without `true`.
+
+        Raises:
+            ConfigError: no such fluent may change.
+        """
+        return _found(self._places["fluent"], text, "fluent")
+
+    def token_text(self, token: int) -> str:
+        """What a token of a path stands for: a move, a percept, or nothing for 0."""
+        if token == 0:
+            return ""
+        names = (*self.moves, *self.percepts)
+        return names[token - 1]
+
+    @cached_property
+    def _places(self) -> dict[str, dict[str, int]]:
+        kinds = {"move": self.moves, "percept": self.percepts, "fluent": self.fluents}
+        return {kind: {text: k for k, text in enumerate(names)} for kind, names in kinds.items()}
+
+    def told_of_moves(self) -> IntArray:
+        """`[R, A]` the percept of plain GDL that tells everybody of a role's move, -1 for none."""
+        place = self._places["percept"]
+        rows = [[place.get(_told(role, move), -1) for move in self.moves] for role in self.roles]
+        return np.array(rows, dtype=np.int64).reshape(len(self.roles), len(self.moves))
+
+
+def _found(places: dict[str, int], text: str, kind: str) -> int:
+    found = places.get(canonical_term(text))
+    if found is None:
+        raise ConfigError(unknown(kind, text, list(places), f"{len(places)} are known"))
+    return found
+
+
+def names_of(program: Program, machine: Machine) -> Names:
+    """The names of a game.
+
+    Of a machine with a circuit they are those of the circuit, else all that the rules could make by
+    what their arguments can be, which may be more.
+
+    Raises:
+        ConfigError: they would be too many, or cannot be listed.
+    """
+    roles = tuple(role for role in machine.roles if role != RANDOM)
+    is_plain = not program.is_gdl2
+    if isinstance(machine, OnCircuit):
+        circuit = machine.circuit
+        legal = dict(zip(circuit.roles, circuit.legal, strict=True))
+        moves = _together(legal[role].names for role in roles)
+        chance = legal[RANDOM].names if RANDOM in legal and not isinstance(machine, InParts) else ()
+        sees = dict(zip(circuit.roles, circuit.sees, strict=True))
+        if is_plain:
+            percepts = _together([_told(role, m) for m in legal[role].names] for role in roles)
+        else:
+            percepts = _together(sees[role].names for role in roles)
+        return Names(program.digest, roles, moves, chance, percepts, circuit.fluents, is_plain)
+    domains = Domains(program.rules)
+    # Arguments are not told apart by roles.
+    moves = _listed(domains, program, LEGAL, 1, "moves")
+    percepts = _listed(domains, program, SEES, 1, "percepts")
+    if is_plain:
+        percepts = tuple(sorted(_told(*pair) for pair in product(roles, moves)))
+    chance = moves if RANDOM in machine.roles else ()
+    fluents = _listed(domains, program, TRUE, 0, "fluents")
+    return Names(program.digest, roles, moves, chance, percepts, fluents, is_plain)
+
+
+def _together(lists: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    return tuple(sorted({name for names in lists for name in names}))
+
+
+def _told(role: str, move: str) -> str:
+    """What everybody sees of a role's move in plain GDL."""
+    return f"({PLAIN} {role} {move})"
+
+
+def _listed(
+    domains: Domains, program: Program, relation: tuple[str, int], argument: int, kind: str
+) -> tuple[str, ...]:
+    terms = domains.values(position(relation, argument), MOST_NAMES)
+    if terms is None or what_grows(program.rules) is not None:
+        raise ConfigError(
+            f"{program.source.name} has no circuit, and its {kind} are too many to be numbered "
+            f"(more than {MOST_NAMES:,} by what the rules say); there is no environment for it"
+        )
+    return tuple(sorted(map(str, terms)))

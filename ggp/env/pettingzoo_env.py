@@ -1,0 +1,220 @@
+"""A game as an environment of PettingZoo, of both of its kinds.
+
+`parallel_env` asks all players in every turn, as the game does: who is not on turn has one legal
+action. `aec_env` asks one player after the other, and only those that have a choice: forced moves
+are made without asking, and who chooses later in a turn does not see what was chosen before. What a
+player sees since it was last asked comes in one observation.
+
+Rewards are the goal values at the end, 0 before. `state()` is `Turn.state_tensor`, for critics.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ggp.env.environment import Environment, make
+from ggp.env.spaces import Observed, action_space, gymnasium, observation_space, observed
+from ggp.env.turn import Turn
+from ggp.errors import BackendUnavailableError
+from ggp.gdl.program import Program
+from ggp.libraries import demand_library, extra_advice
+
+try:
+    import pettingzoo
+except ImportError as error:
+    demand_library(error, "pettingzoo", "gymnasium")
+    raise BackendUnavailableError("pettingzoo", extra_advice("pettingzoo")) from error
+
+_Parallel: Any = pettingzoo.ParallelEnv
+_AEC: Any = pettingzoo.AECEnv
+
+
+def parallel_env(game: str | Program, **options: Any) -> ParallelGame:
+    """A game in which all players act in every turn.
+
+    Args:
+        game, options: see `ggp.env.make`; there is one lane.
+    """
+    return ParallelGame(make(game, restarts=False, **options))
+
+
+def aec_env(game: str | Program, **options: Any) -> AECGame:
+    """A game in which players act one after the other.
+
+    Args:
+        game, options: see `ggp.env.make`; there is one lane.
+    """
+    return AECGame(make(game, restarts=False, **options))
+
+
+class _Seated:
+    """What both kinds have in common: one lane, and a place for each agent.
+
+    Attributes:
+        env: the game.
+    """
+
+    render_mode = None
+
+    def __init__(self, env: Environment) -> None:
+        self.env = env
+        self.possible_agents = list(env.roles)
+        self.agents = list(self.possible_agents)
+        self._places = {role: k for k, role in enumerate(self.possible_agents)}
+        self._spaces = {role: observation_space(env) for role in self.possible_agents}
+        self._actions = {role: action_space(env) for role in self.possible_agents}
+        self.state_space = _state_space(env)
+        self._turn: Turn | None = None
+
+    def observation_space(self, agent: str) -> Any:
+        """The same object whenever it is asked for."""
+        return self._spaces[agent]
+
+    def action_space(self, agent: str) -> Any:
+        """The same object whenever it is asked for."""
+        return self._actions[agent]
+
+    def state(self) -> np.ndarray:
+        """`[F]` the fluents that hold, which no player is told."""
+        held: np.ndarray = self._now().state_tensor[0]
+        return held.copy()
+
+    def render(self) -> None:
+        """There are no pictures."""
+
+    def close(self) -> None:
+        """There is nothing to give back."""
+
+    def _now(self) -> Turn:
+        return self.env.reset() if self._turn is None else self._turn
+
+    def _begin(self, seed: int | None) -> Turn:
+        """The first episode of a seed, or without one the next episode."""
+        if seed is not None or self._turn is None:
+            return self.env.reset(seed or 0)
+        return self.env.restart(np.zeros(1, dtype=np.int64))
+
+    def _goals(self, turn: Turn) -> dict[str, float]:
+        return dict(zip(self.possible_agents, turn.rewards[0].tolist(), strict=True))
+
+
+class ParallelGame(_Seated, _Parallel):  # type: ignore[misc]
+    """See `parallel_env`."""
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env)
+        self.metadata = {"name": "ggp_parallel", "render_modes": []}
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Observed], dict[str, dict[str, Any]]]:
+        """Begin an episode."""
+        self.agents = list(self.possible_agents)
+        self._turn = self._begin(seed)
+        return self._seen(), {agent: {} for agent in self.agents}
+
+    def step(self, actions: dict[str, int]) -> tuple[dict[str, Any], ...]:
+        """Make a turn.
+
+        Raises:
+            IllegalMoveError: an action is not legal.
+        """
+        given = [[int(actions[agent]) for agent in self.possible_agents]]
+        turn = self._turn = self.env.step(np.array(given, dtype=np.int64))
+        agents = self.agents
+        found: tuple[dict[str, Any], ...] = (
+            dict(self._seen()),
+            self._goals(turn),
+            dict.fromkeys(agents, bool(turn.terminated[0])),
+            dict.fromkeys(agents, bool(turn.truncated[0])),
+            {agent: {} for agent in agents},
+        )
+        if turn.ended[0]:
+            self.agents = []
+        return found
+
+    def _seen(self) -> dict[str, Observed]:
+        turn = self._now()
+        return {agent: observed(turn, place, 0) for agent, place in self._places.items()}
+
+
+class AECGame(_Seated, _AEC):  # type: ignore[misc]
+    """See `aec_env`."""
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env)
+        self.metadata = {"name": "ggp_aec", "render_modes": [], "is_parallelizable": False}
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begin an episode."""
+        self.agents = list(self.possible_agents)
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
+        self._turn = self._begin(seed)
+        self._since = self._turn.observations[0].copy()
+        self._chosen: dict[str, int] = {}
+        self._ask()
+
+    def observe(self, agent: str) -> Observed:
+        """What an agent did and saw since it was last asked, its path, and its legal actions.
+
+        While others choose, nothing is legal for it.
+        """
+        found = observed(self._now(), self._places[agent], 0)
+        found["observation"] = self._since[self._places[agent]].copy()
+        if agent != self.agent_selection:
+            found["action_mask"][:] = 0
+        return found
+
+    def step(self, action: int | None) -> None:
+        """Make the move of the agent that is selected.
+
+        Raises:
+            IllegalMoveError: it is not legal.
+        """
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        assert action is not None
+        place = self._places[agent]
+        self.env.check_action(0, place, int(action))
+        self._cumulative_rewards[agent] = 0.0
+        self._clear_rewards()
+        self._since[place] = 0
+        self._chosen[agent] = int(action)
+        self._ask()
+        self._accumulate_rewards()
+
+    def _ask(self) -> None:
+        """Select who chooses next, after making turns in which nobody has to be waited for."""
+        while not self._now().ended[0]:
+            choosers = [
+                agent
+                for agent, place in self._places.items()
+                if agent not in self._chosen and self._now().masks[0, place].sum() > 1
+            ]
+            if choosers:
+                self.agent_selection = choosers[0]
+                return
+            self._make_turn()
+        self.agent_selection = self.agents[0]
+
+    def _make_turn(self) -> None:
+        given = [[self._chosen.get(agent, -1) for agent in self.possible_agents]]
+        turn = self._turn = self.env.step(np.array(given, dtype=np.int64))
+        self._chosen = {}
+        self._since |= turn.observations[0]
+        if turn.ended[0]:
+            self.rewards = self._goals(turn)
+            self.terminations = dict.fromkeys(self.agents, bool(turn.terminated[0]))
+            self.truncations = dict.fromkeys(self.agents, bool(turn.truncated[0]))
+
+
+def _state_space(env: Environment) -> Any:
+    return gymnasium().spaces.Box(0, 1, (len(env.names.fluents),), np.uint8)

@@ -1,0 +1,179 @@
+"""Proofs that matches end: every turn makes progress of which there is only so much.
+
+Some fluents only ever appear, or only ever vanish. If each turn changes one of these, a match has
+at most as many turns as there are of them. In phantom connect four discs stay, and a refused drop
+leaves
+its mark: each turn does one or the other.
+
+Elsewhere a turn may change none. Then fluents are looked for that go one way *while none of the
+first kind changes*, and so on: measures that decrease in lexicographic order. With n1, n2, ...
+fluents of each rank, a match has at most (n1 + 1) (n2 + 1) ... - 1 turns.
+
+What goes one way, and that nothing stands still, is what the solver in clingo says of all states in
+which some invariants hold; these are proved by induction first (`induction`). How many fluents of a
+rank can change is bounded by a linear program: those that exclude each other do so only once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit
+from ggp.machine.propnet.optimise.proofs.guesses import (
+    Guess,
+    exclusive_fluents,
+    never_together,
+    strongest,
+)
+from ggp.machine.propnet.optimise.proofs.induction import assume_legal_moves, prove
+from ggp.machine.propnet.optimise.proofs.sampling import sample
+from ggp.machine.propnet.optimise.proofs.solver import Limit, Solver
+from ggp.machine.propnet.optimise.work import Work
+
+MOST_GATES = 2_000
+"""Of circuits that proofs are tried for."""
+
+WORK = 40_000_000
+"""Steps that a proof may take, see `Work`."""
+
+CONFLICTS = 20_000
+"""How hard to try one question."""
+
+MOST_RANKS = 4
+
+_WORDS, _STEPS = 8, 60
+"""Random matches that guesses are made of: 64 lanes a word."""
+
+
+def most_turns(circuit: Circuit) -> int | None:
+    """A bound on the turns of a match; None if none was found.
+
+    It depends on no clock.
+    """
+    if circuit.num_gates > MOST_GATES or circuit.loops:
+        return None
+    return _Proof(circuit, Work(WORK)).bound()
+
+
+class _Proof:
+    """A circuit, what always holds in it, and the solver that is asked."""
+
+    def __init__(self, circuit: Circuit, work: Work) -> None:
+        self._circuit, self._work = circuit, work
+        self._known = _invariants(circuit, work)
+        num = len(circuit.fluents)
+        legal = [literal for outputs in circuit.legal for literal in outputs.literals.tolist()]
+        roots = [circuit.terminal, *legal, *circuit.next.tolist()]
+        solver = self._solver = Solver(circuit, roots, work)
+        with solver.add() as add:
+            assume_legal_moves(circuit, solver, add)
+            for guess in self._known:
+                signs = [solver.sign(literal) for literal in guess.literals]
+                if guess.least == 0:
+                    add.forbid([-sign for sign in signs])
+                elif guess.least == len(signs):
+                    add.forbid(signs)
+                else:
+                    add.forbid([add.two_of(signs)])
+            self._now = [solver.sign(2 * (1 + f)) for f in range(num)]
+            self._next = [solver.sign(int(literal)) for literal in circuit.next]
+            pairs = list(zip(self._now, self._next, strict=True))
+            self._appears = [add.all_of([-now, later]) for now, later in pairs]
+            self._vanishes = [add.all_of([now, -later]) for now, later in pairs]
+
+    def bound(self) -> int | None:
+        """The turns of a match at most."""
+        still: list[int] = []  # assumed: none of the fluents of the ranks so far changes
+        left = list(range(len(self._now)))
+        product = 1
+        for rank in range(MOST_RANKS):
+            one_way = self._one_way(left, still)
+            if not one_way:
+                return None
+            signs = [sign for fluent, _ in one_way for sign in self._unchanged(fluent)]
+            ends = self._never([*still, *signs])
+            if ends:
+                one_way = self._needed(one_way, still)
+            product *= 1 + self._changes(one_way, from_start=rank == 0)
+            if ends:
+                return product - 1
+            still += signs
+            gone = {fluent for fluent, _ in one_way}
+            left = [fluent for fluent in left if fluent not in gone]
+        return None
+
+    def _unchanged(self, fluent: int) -> list[int]:
+        return [-self._appears[fluent], -self._vanishes[fluent]]
+
+    def _one_way(self, fluents: Sequence[int], still: Sequence[int]) -> list[tuple[int, bool]]:
+        """Fluents that may change, one way only, and whether that is to appear."""
+        found = []
+        for fluent in fluents:
+            appears = not self._never([*still, self._appears[fluent]])
+            vanishes = not self._never([*still, self._vanishes[fluent]])
+            if appears != vanishes:
+                found.append((fluent, appears))
+        return found
+
+    def _needed(
+        self, one_way: list[tuple[int, bool]], still: Sequence[int]
+    ) -> list[tuple[int, bool]]:
+        """Those without which some turn would change nothing; others change along with them."""
+        kept = list(one_way)
+        for each in reversed(one_way):
+            fewer = [other for other in kept if other != each]
+            signs = [sign for fluent, _ in fewer for sign in self._unchanged(fluent)]
+            if fewer and self._never([*still, *signs]):
+                kept = fewer
+        return kept
+
+    def _never(self, signs: Sequence[int]) -> bool:
+        """Whether signs certainly never hold together."""
+        limit = Limit(CONFLICTS, self._work.most)
+        return self._solver.find(signs, lambda example: None, limit) is False
+
+    def _changes(self, one_way: Sequence[tuple[int, bool]], *, from_start: bool) -> int:
+        """How many of some fluents can have changed in the end, or while nothing before does."""
+        from scipy.optimize import linprog
+
+        num = len(self._now)
+        weights = np.zeros(num)
+        unchanged = 0.0
+        for fluent, appears in one_way:
+            weights[fluent] = 1 if appears else -1
+            held = bool(self._circuit.initial[fluent]) if from_start else not appears
+            unchanged += weights[fluent] * held
+        rows, most = [], []
+        for guess in self._known:
+            row, bound = np.zeros(num), 1.0
+            for literal in guess.literals:
+                row[(literal >> 1) - 1] += -1 if literal & 1 else 1
+                bound -= literal & 1
+            # Two of them never hold; or, if `least` is 0 or 1, one always or never does.
+            if guess.least == 0:
+                row, bound = -row, bound - 2
+            elif guess.least == 1:
+                bound -= 1
+            rows.append(row)
+            most.append(bound)
+        found = linprog(
+            -weights,
+            A_ub=np.array(rows).reshape(len(rows), num),
+            b_ub=np.array(most),
+            bounds=(0, 1),
+        )
+        if not found.success:
+            return len(one_way)
+        return min(len(one_way), int(np.floor(-found.fun - unchanged + 1e-6)))
+
+
+def _invariants(circuit: Circuit, work: Work) -> list[Guess]:
+    """What never holds together in any state that can be reached, proved."""
+    nets = range(1, 1 + len(circuit.fluents))
+    values = sample(circuit, nets, num_words=_WORDS, num_steps=_STEPS, seed=1).values
+    guesses = exclusive_fluents(circuit, values) + never_together(circuit, values)
+    guesses = [guess for guess in strongest(guesses) if len(guess.literals) > 1]
+    usable = [g for g in guesses if not {x >> 1 for x in g.literals} & {FALSE >> 1, TRUE >> 1}]
+    return prove(circuit, usable, [], work, work.until(0.5))

@@ -1,0 +1,71 @@
+"""What an environment is in the words of gymnasium: spaces, and observations that lie in them.
+
+An observation has three parts, whoever gets it:
+
+    observation   [A + P] uint8       what the role did and saw last, as ones
+    path          [T, K] int32        everything it did and saw, see `Turn.paths`
+    action_mask   [A] int8            the actions that are legal
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.env.environment import Environment
+from ggp.env.turn import Turn
+from ggp.errors import BackendUnavailableError
+from ggp.libraries import demand_library, extra_advice
+
+
+class Observed(TypedDict):
+    """The parts of an observation."""
+
+    observation: NDArray[np.uint8]
+    path: NDArray[np.int32]
+    action_mask: NDArray[np.int8]
+
+
+def gymnasium() -> Any:
+    """The library.
+
+    Raises:
+        BackendUnavailableError: it is not installed; the message says how to.
+    """
+    try:
+        import gymnasium as found
+    except ImportError as error:
+        demand_library(error, "gymnasium")
+        raise BackendUnavailableError("gymnasium", extra_advice("gymnasium")) from error
+    return found
+
+
+def observation_space(env: Environment) -> Any:
+    """The space of what one role of one lane observes."""
+    spaces = gymnasium().spaces
+    names = env.names
+    actions, percepts = len(names.moves), len(names.percepts)
+    _, _, turns, width = env.path_shape
+    return spaces.Dict(
+        {
+            "observation": spaces.Box(0, 1, (actions + percepts,), np.uint8),
+            "path": spaces.Box(0, actions + percepts, (turns, width), np.int32),
+            "action_mask": spaces.Box(0, 1, (actions,), np.int8),
+        }
+    )
+
+
+def action_space(env: Environment) -> Any:
+    """The space of the actions of one role of one lane."""
+    return gymnasium().spaces.Discrete(len(env.names.moves))
+
+
+def observed(turn: Turn, role: int, lane: int | slice) -> Observed:
+    """What a role observes, in one lane or in several; copies."""
+    return {
+        "observation": turn.observations[lane, role].copy(),
+        "path": turn.paths[lane, role].copy(),
+        "action_mask": turn.masks[lane, role].astype(np.int8),
+    }
