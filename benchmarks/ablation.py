@@ -3,24 +3,30 @@
 python -m benchmarks.ablation --rulesheets FOLDER --out ablation.json
 python -m benchmarks.ablation --rulesheets FOLDER --without reach --without phases+reach
 
-One part at a time is left out, on every sheet that becomes a circuit, our games included; with and
-without it take turns. A part pays if playouts or loading cost more without it: by 3 % in the
-geometric mean, or by 15 % on some sheet. A run that is broken off goes on where it stopped.
+One part at a time is left out (`ablation_parts` lists them), on every sheet that becomes a circuit,
+our games included; with and without it take turns. A part pays if playouts or loading cost more
+without it: by 3 % in the geometric mean, or by 15 % on some sheet. A run that is broken off goes on
+where it stopped.
 """
 
 from __future__ import annotations
 
 import json
+import math
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import geometric_mean
-from typing import Any
+from statistics import geometric_mean, median
+from tempfile import gettempdir
+from typing import Any, NamedTuple
 
 import click
 
-from benchmarks.ablation_child import ALL, PARTS
+from benchmarks.ablation_child import ALL
+from benchmarks.ablation_parts import APART, KERNELS, PARTS
 from benchmarks.loading import sheets_of
 from benchmarks.system import describe_system
 from ggp.console import print_json, print_rich, spinner, table_of
@@ -29,25 +35,88 @@ from ggp.gdl import find_game, list_games
 MEAN, SOME = 1.03, 1.15
 """A part pays if something costs so many times as much without it: in the mean, on some sheet."""
 
+AGAINST = "against "
+"""Before the name of what is left out apart: what it is compared with."""
+
+APART_S = 120
+"""Wall seconds that a process may take in which something is left out apart; beyond, it counts as
+never ending."""
+
 Row = dict[str, dict[str, float]]
 
 
-def measure_sheet(path: Path, variants: Sequence[str], seconds: float, rounds: int) -> Row | None:
-    """The row of a sheet, see `ablation_child.measure`; None if it cannot be measured."""
-    numbers = (",".join(variants), str(seconds), str(rounds))
+class Effort(NamedTuple):
+    """How long to measure, see `ablation_child.measure`."""
+
+    seconds: float
+    rounds: int
+    builds: int
+
+
+def measure_sheet(path: Path, variants: Sequence[str], effort: Effort) -> Row | None:
+    """The row of a sheet: of each variant `{build_s, literals, states_per_s}`; None if there is no
+    circuit."""
+    here = [each for each in variants if APART.keys().isdisjoint(each.split("+"))]
+    row = _child(path, here, "", effort)
+    if row is None:
+        return None
+    for each in variants:
+        if each not in here:
+            row |= _measured_apart(path, each, effort)
+    return row
+
+
+def _measured_apart(path: Path, variant: str, effort: Effort) -> Row:
+    """Rows with and without something, from processes in turns."""
+    found: dict[str, list[dict[str, float]]] = {AGAINST + variant: [], variant: []}
+    for _ in range(effort.rounds):
+        for name, apart in ((AGAINST + variant, ""), (variant, variant)):
+            row = _child(path, [], apart, effort._replace(rounds=1))
+            found[name].append(_NEVER if row is None else row[ALL])
+    return {
+        name: {
+            "build_s": min(each["build_s"] for each in rows),
+            "literals": rows[0]["literals"],
+            "states_per_s": median(each["states_per_s"] for each in rows),
+        }
+        for name, rows in found.items()
+    }
+
+
+_NEVER = {"build_s": math.inf, "literals": math.inf, "states_per_s": math.nan}
+
+
+def _child(path: Path, variants: Sequence[str], apart: str, effort: Effort) -> Row | None:
+    """What the child says, None if it fails or does not end."""
+    numbers = (",".join(variants), apart, *map(str, effort))
     command = [sys.executable, "-m", "benchmarks.ablation_child", str(path.resolve()), *numbers]
-    done = subprocess.run(command, capture_output=True, text=True)
+    environment = dict(os.environ)
+    if not KERNELS.keys().isdisjoint(apart.split("+")):
+        folder = "-".join(re.findall(r"\w+", apart))
+        environment["NUMBA_CACHE_DIR"] = f"{gettempdir()}/ggp-ablation/{folder}"
+    limit_s = APART_S if apart else None
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=environment, timeout=limit_s
+        )
+    except subprocess.TimeoutExpired:
+        return None
     found: Row | None = None if done.returncode else json.loads(done.stdout)
     return found
 
 
 def costs(rows: Mapping[str, Row], variant: str) -> dict[str, dict[str, float]]:
     """`{"playouts" | "loading": {sheet: how many times as much it costs without}}`."""
-    both = {sheet: (row[ALL], row[variant]) for sheet, row in rows.items() if variant in row}
+    both = {
+        sheet: (row.get(AGAINST + variant, row[ALL]), row[variant])
+        for sheet, row in rows.items()
+        if variant in row
+    }
     return {
         "playouts": {
             sheet: all_["states_per_s"] / without["states_per_s"]
             for sheet, (all_, without) in both.items()
+            if without["states_per_s"] > 0  # not of what never ended
         },
         "loading": {
             sheet: without["build_s"] / all_["build_s"] for sheet, (all_, without) in both.items()
@@ -60,6 +129,7 @@ def pays(found: Mapping[str, Mapping[str, float]]) -> bool:
     return any(
         geometric_mean(ratios.values()) >= MEAN or max(ratios.values()) >= SOME
         for ratios in found.values()
+        if ratios
     )
 
 
@@ -68,6 +138,7 @@ def summary(rows: Mapping[str, Row], variant: str) -> dict[str, Any]:
     found = costs(rows, variant)
     told: dict[str, Any] = {"without": variant, "sheets": len(found["playouts"])}
     for what, ratios in found.items():
+        ratios = ratios or {"": 1.0}
         worst = max(ratios, key=lambda sheet: ratios[sheet])
         told[what] = geometric_mean(ratios.values())
         told[f"{what}_most"], told[f"{what}_where"] = ratios[worst], worst
@@ -81,15 +152,19 @@ def summary(rows: Mapping[str, Row], variant: str) -> dict[str, Any]:
     help="Folder with rulesheets, folders inside it included.",
 )
 @click.option("--without", multiple=True, help="Leave this out; parts joined with + together.")
+@click.option("--only", multiple=True, help="Only this sheet, by its name.")
 @click.option("--seconds", default=0.3, show_default=True, help="Of playouts in a round.")
 @click.option("--rounds", default=3, show_default=True, help="Of playouts; the median counts.")
+@click.option("--builds", default=2, show_default=True, help="Of a circuit; the quickest counts.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="JSON file to write.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def main(
     rulesheets: Path | None,
     without: tuple[str, ...],
+    only: tuple[str, ...],
     seconds: float,
     rounds: int,
+    builds: int,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -101,10 +176,12 @@ def main(
     rows: dict[str, Row] = known.get("rows", {})
     for path in [*sheets_of(rulesheets), *map(find_game, list_games())]:
         name = f"{path.parent.name}/{path.stem}"
+        if only and path.stem not in only:
+            continue
         if {*variants} <= {*rows.get(name, {})}:
             continue
-        with spinner(f"{name} without {', '.join(variants)}"):
-            row = measure_sheet(path, variants, seconds, rounds)
+        with spinner(f"{name}, {len(variants)} variants"):
+            row = measure_sheet(path, variants, Effort(seconds, rounds, builds))
         if row is not None:
             rows[name] = row
         if out is not None:

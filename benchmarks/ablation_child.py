@@ -7,22 +7,21 @@ from __future__ import annotations
 
 import gc
 import json
-import math
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.ablation_parts import changes_circuit, left_out
 from ggp.gdl.normalize import load
-from ggp.machine.propnet import optimise
 from ggp.machine.propnet.build.gates import build_circuit
 from ggp.machine.propnet.build.ground_rules.ground_program import GroundProgram
 from ggp.machine.propnet.build.ground_rules.grounding import ground
-from ggp.machine.propnet.play.layout import fusing, phases
+from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.optimise import optimise
 from ggp.machine.propnet.play.parted_machine import machine_of
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 
@@ -31,72 +30,91 @@ ALL = "all"
 
 LANES, MAX_STEPS = 4096, 100
 
-TRICKS: dict[str, tuple[Any, str, Any]] = {
-    "phases": (phases, "MIN_LITERALS", math.inf),
-    "reach": (phases, "reachable", lambda circuit: np.zeros((0, 2, len(circuit.fluents)), bool)),
-    "openings": (phases, "openings", lambda circuit: []),
-    "fusing": (fusing, "INSIDE", -1),
-}
-"""What is left out by changing a name of a module; all others are passes."""
 
-PARTS = (*dict.fromkeys(name for name, _ in optimise.PASSES), *TRICKS)
-"""What can be left out."""
-
-
-def measure(path: str, variants: list[str], seconds: float, rounds: int) -> dict[str, Any]:
+def measure(
+    path: str, variants: list[str], apart: str, seconds: float, rounds: int, builds: int
+) -> dict[str, Any]:
     """`{variant: {build_s, literals, states_per_s}}` of a rulesheet.
 
     Args:
         path: of the rulesheet.
         variants: what is left out, several parts joined with `+`.
+        apart: what is left out of all of these, see `ablation_parts.APART`.
         seconds: of playouts in a round.
         rounds: of playouts; their median counts.
+        builds: how often each is built at least; the quickest counts. Those from which nothing is
+            left out are built before and after the others.
     """
-    program = load(path)
-    rules = ground(program)
-    made: dict[str, dict[str, float]] = {}
-    built: dict[str, PropnetMachine] = {}
-    for name in (ALL, *variants, *reversed(variants), ALL):
-        built[name], build_s = _built(rules, name.split("+"), program.is_gdl2)
-        if name in made:  # whoever was first had to warm up
-            build_s = min(build_s, made[name]["build_s"])
-        made[name] = {"build_s": build_s, "literals": built[name].circuit.num_literals}
-    speeds: dict[str, list[float]] = {name: [] for name in built}
-    for number in range(rounds):
-        for name, machine in built.items():
-            rng = np.random.default_rng(number)
-            speeds[name].append(_states_per_s(machine, seconds, rng))
-    for name, found in speeds.items():
-        made[name]["states_per_s"] = median(found)
-    return made
+    with left_out(apart.split("+")):
+        program = load(path)
+        start_s = time.process_time()
+        rules = ground(program)
+        ground_s = time.process_time() - start_s
+        machines: dict[str, PropnetMachine] = {}
+        spent: dict[str, list[_Spent]] = {}
+        for name in (ALL, *[*variants, ALL] * builds):
+            parts = name.split("+")
+            same = None if name == ALL or changes_circuit(parts) else machines[ALL].circuit
+            machines[name], took = _built(rules, parts, program.is_gdl2, same)
+            spent.setdefault(name, []).append(took)
+        # Who plays alike is played once.
+        alike = {name: _first_alike(machines, name) for name in machines}
+        speeds: dict[str, list[float]] = {name: [] for name in machines if alike[name] == name}
+        for number in range(rounds):
+            for name in speeds:
+                rng = np.random.default_rng(number)
+                speeds[name].append(_states_per_s(machines[name], seconds, rng))
+    # The least of several times: whoever was first had to warm up.
+    whole_s = min(each.circuit_s for each in spent[ALL])
+    return {
+        name: {
+            "build_s": ground_s
+            + min(each.circuit_s or whole_s for each in spent[name])
+            + min(each.layout_s for each in spent[name]),
+            "literals": machine.circuit.num_literals,
+            "states_per_s": median(speeds[alike[name]]),
+        }
+        for name, machine in machines.items()
+    }
 
 
-def _built(rules: GroundProgram, parts: list[str], is_gdl2: bool) -> tuple[PropnetMachine, float]:
-    """A machine made without some parts, and CPU seconds from gates until it can be played."""
-    with _without(parts):
+class _Spent(NamedTuple):
+    """CPU seconds for a circuit, 0 if there was one, and from there until it could be played."""
+
+    circuit_s: float
+    layout_s: float
+
+
+def _built(
+    rules: GroundProgram, parts: list[str], is_gdl2: bool, circuit: Circuit | None
+) -> tuple[PropnetMachine, _Spent]:
+    """A machine made without some parts. `circuit`: of which it is made, if there is one."""
+    with left_out(parts):
         gc.collect()
         start_s = time.process_time()
-        circuit = optimise.optimise(build_circuit(rules)).circuit
+        if circuit is None:
+            circuit = optimise(build_circuit(rules)).circuit
+            circuit_s = time.process_time() - start_s
+        else:
+            circuit_s = 0.0
+        start_s = time.process_time()
         machine = machine_of(circuit, is_gdl2=is_gdl2)
         machine.lay_out()
-        took_s = time.process_time() - start_s
+        layout_s = time.process_time() - start_s
         machine.warm_up()
-    return machine, took_s
+    return machine, _Spent(circuit_s, layout_s)
 
 
-@contextmanager
-def _without(parts: list[str]) -> Iterator[None]:
-    changes: list[tuple[Any, str, Any]] = [TRICKS[part] for part in parts if part in TRICKS]
-    left = tuple((name, run) for name, run in optimise.PASSES if name not in parts)
-    changes.append((optimise, "PASSES", left))
-    before = [getattr(module, name) for module, name, _ in changes]
-    for module, name, value in changes:
-        setattr(module, name, value)
-    try:
-        yield
-    finally:
-        for (module, name, _), value in zip(changes, before, strict=True):
-            setattr(module, name, value)
+def _first_alike(machines: Mapping[str, PropnetMachine], name: str) -> str:
+    """The first machine that evaluates exactly the same in playouts."""
+    plan = machines[name].playout_plan
+    return next(each for each in machines if _are_equal(machines[each].playout_plan, plan))
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    if isinstance(one, tuple):
+        return all(map(_are_equal, one, other))
+    return one is other or np.array_equal(one, other)
 
 
 def _states_per_s(machine: PropnetMachine, seconds: float, rng: np.random.Generator) -> float:
@@ -109,9 +127,10 @@ def _states_per_s(machine: PropnetMachine, seconds: float, rng: np.random.Genera
     return steps / spent
 
 
-def main(path: str, variants: str, seconds: str, rounds: str) -> None:
+def main(path: str, variants: str, apart: str, seconds: str, rounds: str, builds: str) -> None:
     """Print the row of a rulesheet as JSON."""
-    print(json.dumps(measure(path, variants.split(","), float(seconds), int(rounds))))
+    names = [name for name in variants.split(",") if name]
+    print(json.dumps(measure(path, names, apart, float(seconds), int(rounds), int(builds))))
 
 
 if __name__ == "__main__":

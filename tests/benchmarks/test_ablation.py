@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from benchmarks import ablation
-from benchmarks.ablation import Row, costs, pays, summary
-from benchmarks.ablation_child import ALL, PARTS, TRICKS, measure
+from benchmarks.ablation import AGAINST, Effort, Row, costs, measure_sheet, pays, summary
+from benchmarks.ablation_child import ALL, measure
+from benchmarks.ablation_parts import APART, PARTS, TRICKS, left_out
 from ggp.gdl import find_game
 from ggp.machine.propnet import optimise
+from ggp.machine.propnet.build.rewriting import splits
 
 
 def row(states_per_s: float, build_s: float) -> Row:
@@ -41,14 +44,57 @@ def test_a_part_pays_in_the_mean_or_on_some_sheet() -> None:
     assert pays(costs({"one": row(100.0, 1.2), "other": row(100.0, 0.5)}, "extract"))
 
 
+def test_what_never_ends_costs_loading_only() -> None:
+    never = {"states_per_s": math.nan, "build_s": math.inf, "literals": math.inf}
+    compared = row(50.0, 1.0) | {f"{AGAINST}demand": row(50.0, 1.0)[ALL], "demand": never}
+    found = costs({"one": compared}, "demand")
+    assert found == {"playouts": {}, "loading": {"one": math.inf}}
+    assert pays(found)
+    assert summary({"one": compared}, "demand")["playouts"] == 1.0
+
+
 def test_variants_are_circuits_of_the_same_game() -> None:
     before = optimise.PASSES
-    found = measure(str(find_game("breakthrough")), ["invariants", "fusing+phases"], 0.001, 1)
+    variants = ["invariants", "fusing+phases", "reach"]
+    found = measure(str(find_game("breakthrough")), variants, "", 0.001, 1, 1)
     assert found["invariants"]["literals"] > found[ALL]["literals"]
     assert found["fusing+phases"]["literals"] == found[ALL]["literals"]
     assert all(each["states_per_s"] > 0 and each["build_s"] > 0 for each in found.values())
+    # Nothing that is evaluated changes: it is not played twice.
+    assert found["reach"]["states_per_s"] == found[ALL]["states_per_s"]
     assert optimise.PASSES is before
     assert {*TRICKS} < {*PARTS}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_is_left_out_and_back(part: str) -> None:
+    before = optimise.PASSES, splits.LARGE, splits.__dict__["decompose"]
+    with left_out([part]):
+        if part.endswith(" 2"):
+            assert len(optimise.PASSES) == len(before[0]) - 1
+        if part == "split rules":
+            assert splits.__dict__["decompose"] is not before[2]
+    assert before == (optimise.PASSES, splits.LARGE, splits.__dict__["decompose"])
+
+
+def test_what_needs_a_process_of_its_own_is_compared_in_turns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[tuple[list[str], str]] = []
+    speeds = iter([90.0, 100.0, 50.0, 120.0, 60.0, 80.0, 40.0])
+
+    def note(_: Path, variants: list[str], apart: str, __: Effort) -> Row:
+        asked.append((variants, apart))
+        made = {"states_per_s": next(speeds), "build_s": 1.0, "literals": 10}
+        return dict.fromkeys((ALL, *variants), made)
+
+    monkeypatch.setattr(ablation, "_child", note)
+    found = measure_sheet(Path(), ["extract", "demand"], Effort(0.1, 3, 2))
+    assert asked == [(["extract"], ""), *[([], ""), ([], "demand")] * 3]
+    assert found is not None
+    assert costs({"one": found}, "demand")["playouts"] == {"one": 2.0}
+    assert costs({"one": found}, "extract")["playouts"] == {"one": 1.0}
+    assert "demand" in APART
 
 
 def test_a_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

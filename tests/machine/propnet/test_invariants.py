@@ -18,7 +18,7 @@ from ggp.machine.propnet.optimise.passes.complements import complement
 from ggp.machine.propnet.optimise.passes.constants import fold_constants
 from ggp.machine.propnet.optimise.passes.implications import drop_implied
 from ggp.machine.propnet.optimise.passes.invariants import use_invariants
-from ggp.machine.propnet.optimise.passes.sweeping import sweep
+from ggp.machine.propnet.optimise.passes.resubstitution import resubstitute
 from ggp.machine.propnet.optimise.proofs.evidence import Evidence
 from ggp.machine.propnet.optimise.proofs.guesses import Guess, equal_fluents, equality, strongest
 from ggp.machine.propnet.optimise.proofs.induction import prove
@@ -193,7 +193,7 @@ def test_sampled_states_are_reachable() -> None:
 def test_nets_that_agree_wherever_a_game_can_get_are_merged() -> None:
     known = knowledge()
     circuit = use_invariants(walker(), known)
-    assert sweep(circuit, known).num_literals < circuit.num_literals
+    assert resubstitute(circuit, known).num_literals < circuit.num_literals
 
 
 def test_gates_are_made_of_what_there_is() -> None:

@@ -25,7 +25,6 @@ from ggp.machine.propnet.optimise.passes.flattening import flatten
 from ggp.machine.propnet.optimise.passes.implications import drop_implied
 from ggp.machine.propnet.optimise.passes.invariants import use_invariants
 from ggp.machine.propnet.optimise.passes.resubstitution import resubstitute
-from ggp.machine.propnet.optimise.passes.sweeping import sweep
 from ggp.machine.propnet.optimise.patience import NEVER, TookTooLong, Until, patience
 from ggp.machine.propnet.optimise.work import Work
 from ggp.machine.propnet.reports import PassReport
@@ -68,7 +67,6 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("extract", extract),
     ("flatten", flatten),
     ("factor", factor),
-    ("sweep", sweep),
     ("resubstitute", resubstitute),
     ("extract", extract),
     ("flatten", flatten),

@@ -10,7 +10,8 @@ them are taken to rule out all other lanes.
     not net 7       1 1 0 1 0     so does this, and rules out lane 3
     4 and not 7     1 1 0 0 0     is 9 in all lanes: now the solver must prove it (`Evidence`)
 
-That pays where gates that only 9 needed are needed no more.
+That pays where gates that only 9 needed are needed no more, or where fewer literals do. A single
+literal will do where two nets agree.
 """
 
 from __future__ import annotations
@@ -33,9 +34,6 @@ NUM_FIRST = 6
 
 FIRST_WORDS = 16
 """Words that tell most literals apart."""
-
-MAX_WORDS = 96
-"""Words of random matches to look at."""
 
 SHARE = 0.4
 MAX_STEPS = 2_000_000
@@ -63,15 +61,15 @@ Ints = NDArray[np.int64]
 def resubstitute(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     """Make gates of other nets if that does away with more than it costs.
 
-    Like `sweep` it looks at what nets were in random matches, and proves that what it makes of
-    them is right in every reachable state.
+    It looks at what nets were in random matches, and proves that what it makes of them is right in
+    every reachable state.
     """
     if circuit.num_literals > MOST_LITERALS:
         return circuit
     draft = Draft(circuit)
     work = knowledge.work
     until = work.until(SHARE, MAX_STEPS)
-    search = _Search(draft, Evidence(draft, knowledge, until, MAX_WORDS), work)
+    search = _Search(draft, Evidence(draft, knowledge, until), work)
     gained_at = work.spent
     for net in sorted(draft.free_gates(), key=lambda net: -search.ranks[net]):
         if work.spent > min(until, gained_at + PATIENCE):
@@ -102,7 +100,7 @@ class _Search:
             return False
         freed = self._release(net)
         price = sum(len(self._gates[each]) + GATE_COST for each in freed)
-        made = self._find(net, price) if len(freed) > 1 else None
+        made = self._find(net, price)
         if made is not None:
             literals, inverted = made
             self._gates[net] = literals

@@ -16,9 +16,8 @@ MOST_LITERALS = 2_000
 passes, and their playouts become 4 % faster at most; with smaller ones, up to 18 %."""
 
 NUM_WORDS = 8
-MAX_WORDS = 960
-SAMPLED_WORDS = 4_000_000
-"""Random matches: lanes at a time, 64 a word, and words of all nets together."""
+NUM_STEPS = 12
+"""Random matches: lanes at a time, 64 a word, and steps."""
 
 WORDS_A_STEP = 20
 STEPS_TO_LOOK = 20
@@ -45,13 +44,10 @@ class Evidence:
         used: `[W]` lanes that say anything: those of examples are filled one by one.
     """
 
-    def __init__(
-        self, draft: Draft, knowledge: Knowledge, until: int, max_words: int = MAX_WORDS
-    ) -> None:
+    def __init__(self, draft: Draft, knowledge: Knowledge, until: int) -> None:
         circuit = draft.circuit
         num_nets = draft.first_net + circuit.num_gates
-        steps = max(1, min(max_words, SAMPLED_WORDS // num_nets) // NUM_WORDS)
-        samples = sample(circuit, range(num_nets), num_words=NUM_WORDS, num_steps=steps, seed=1)
+        samples = sample(circuit, range(num_nets), num_words=NUM_WORDS, num_steps=NUM_STEPS, seed=1)
         self.values: Words = samples.values.reshape(num_nets, -1)
         self.running: Words = samples.running.reshape(-1)
         self.used: Words = np.full_like(self.running, _ONES)

@@ -1,0 +1,215 @@
+"""What `benchmarks.ablation` can leave out, and how: names of modules take another value meanwhile.
+
+A *pass* is left out of the list of passes, everywhere or (`flatten 2`) where it runs for the second
+time. A *step* of a pass does nothing. A *trick* is one of laying a circuit out, so the circuit is
+the same. What is left out *apart* needs a process of its own: kernels, which are compiled anew, and
+rules that are rewritten before they are ground.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ggp.machine.compiling.jit import inlined
+from ggp.machine.propnet import optimise
+from ggp.machine.propnet.build.ground_rules import grounding
+from ggp.machine.propnet.build.rewriting import splits
+from ggp.machine.propnet.optimise import assembling
+from ggp.machine.propnet.optimise.passes import extraction, implications, invariants
+from ggp.machine.propnet.play.kernels import block_kernels, blocks
+from ggp.machine.propnet.play.kernels.tapes import U64, Tape
+from ggp.machine.propnet.play.layout import cones, fusing, order, phases, plans, queries, updates
+
+_NO_LIMIT = 1 << 60
+
+
+class Change(NamedTuple):
+    """A value that a name of a module or class has meanwhile."""
+
+    owner: Any
+    name: str
+    value: Any
+
+
+def _gives(position: int) -> Callable[..., Any]:
+    """A function that gives back what it is given, instead of something better."""
+    return lambda *given, **_: given[position]
+
+
+def _nothing(*_: object) -> None:
+    return None
+
+
+def _without_where(self: Any, draft: Any, knowledge: Any) -> None:
+    _IMPLIED(self, draft, knowledge)
+    self._where = _Forgetful()
+
+
+class _Forgetful(dict[int, Any]):
+    def __setitem__(self, key: int, value: Any) -> None:
+        pass
+
+
+_IMPLIED = implications._Implied.__init__
+
+
+def _by_needs(self: Any, first: int, end: int) -> None:
+    """`_Sorter.put_depth_first` that does not look at who reads old values."""
+    if end - first > self._piece:
+        self._search(first, end, self._needs, self._wanted)
+
+
+def _any_reached(circuit: Any, *_: object, **__: object) -> Any:
+    return np.ones(1 + circuit.num_inputs + circuit.num_gates, dtype=np.bool_)
+
+
+def _no_plan_in_turns(circuit: Any) -> Any:
+    return _PLAN(circuit)._replace(turns=1)
+
+
+_PLAN = plans.playout_plan
+
+
+@inlined
+def _any_singles(
+    tape: Tape,
+    s: int,
+    start: int,
+    rows: U64,
+    playing: U64,
+    singles: tuple[int, ...],
+    width: tuple[int, ...],
+) -> int:
+    return block_kernels._run_any(tape, s, start, rows, playing, width)
+
+
+@inlined
+def _any_pairs(
+    tape: Tape,
+    s: int,
+    start: int,
+    rows: U64,
+    playing: U64,
+    singles: tuple[int, ...],
+    pairs: tuple[int, ...],
+    width: tuple[int, ...],
+) -> int:
+    return block_kernels._run_any(tape, s, start, rows, playing, width)
+
+
+@inlined
+def _never_alike(packed: U64, state: int, first: int, end: int) -> bool:
+    return False
+
+
+STEPS: dict[str, tuple[Change, ...]] = {
+    "extract: reuse": (Change(extraction._Shared, "reuse_gates", _nothing),),
+    "extract: twins": (Change(extraction._Shared, "group_twins", _nothing),),
+    "extract: common": (Change(extraction._Shared, "group_common", _nothing),),
+    "implied: where used": (Change(implications._Implied, "__init__", _without_where),),
+    "implied: inverted": (Change(implications._Implied, "_reduced", _gives(1)),),
+    "implied: weaker": (Change(implications, "_without_weaker", _gives(1)),),
+    "invariants: equal": (Change(invariants, "equal_fluents", lambda *_: {}),),
+    "invariants: groups": (Change(invariants, "exclusive_fluents", lambda *_: []),),
+    "invariants: pairs": (Change(invariants, "never_together", lambda *_: []),),
+    "invariants: the rest": (Change(invariants, "MAX_REST_WORK", 0),),
+    "kernels of passes": (Change(assembling, "FOR_KERNELS", math.inf),),
+}
+"""Steps of passes: by what they are left out."""
+
+TRICKS: dict[str, tuple[Change, ...]] = {
+    "phases": (Change(phases, "MIN_LITERALS", math.inf),),
+    "clocks": (Change(phases, "_clock", lambda _: (np.zeros(0, int), np.zeros((0, 0), bool))),),
+    "reach": (Change(phases, "reachable", lambda each: np.zeros((0, 2, len(each.fluents)), bool)),),
+    "openings": (Change(phases, "openings", lambda _: []),),
+    "late refill": (
+        Change(plans, "_refill", lambda _, variants: np.full(len(variants), plans.REFILL)),
+    ),
+    "refill": (Change(plans, "REFILL", 0),),
+    "turns": (Change(queries, "playout_plan", _no_plan_in_turns),),
+    "what matters": (Change(plans, "cone", _any_reached),),
+    "groups of moves": (Change(plans, "SPARSE", _NO_LIMIT),),
+    "fusing": (Change(fusing, "INSIDE", -1),),
+    "straight": (
+        Change(order, "written_straight", lambda *given: np.zeros(len(given[3]), np.bool_)),
+    ),
+    "early updates": (Change(updates, "TOGETHER", _NO_LIMIT),),
+    "readers first": (Change(order._Sorter, "put_depth_first", _by_needs),),
+    "pieces": (Change(order, "PIECE", _NO_LIMIT), Change(order, "SMALL_PIECE", _NO_LIMIT)),
+    "kernels of layout": (Change(cones, "LARGE", math.inf),),
+}
+"""Tricks of layout: by what they are left out."""
+
+KERNELS: dict[str, tuple[Change, ...]] = {
+    "loops of singles": (Change(block_kernels, "_run_singles", _any_singles),),
+    "loops of pairs": (Change(block_kernels, "_run_pairs", _any_pairs),),
+    "words alike": (Change(blocks, "_alike", _never_alike),),
+}
+"""Parts of kernels, which are compiled anew without them."""
+
+RULES: dict[str, tuple[Change, ...]] = {
+    "split rules": (Change(splits, "decompose", lambda rules, *_, **__: rules),),
+    "only what is asked": (Change(splits, "LARGE", math.inf),),
+    "differences": (Change(splits, "with_differences", _gives(0)),),
+    "alternatives": (Change(splits, "with_alternatives", _gives(0)),),
+    "narrowing": (Change(splits, "narrowed", _gives(0)),),
+    "demand": (Change(splits, "restricted", _gives(1)),),
+    "unchanging": (Change(splits, "unchanging", lambda _: []),),
+    "facts once": (Change(grounding._Fixed, "with_rest", _nothing),),
+}
+"""What is done with rules before they are ground, and while they are."""
+
+APART = KERNELS | RULES
+"""What is left out in a process of its own."""
+
+
+def _passes() -> Iterator[str]:
+    """Each pass, and each of those that run several times."""
+    times = Counter(name for name, _ in optimise.PASSES)
+    for name, count in times.items():
+        yield name
+        if count > 1:
+            yield from (f"{name} {number}" for number in range(1, 1 + count))
+
+
+PARTS = (*_passes(), *STEPS, *TRICKS, *APART)
+"""What can be left out."""
+
+
+def changes_circuit(parts: Iterable[str]) -> bool:
+    """Whether a circuit is another one without some parts."""
+    return not {*parts} <= {*TRICKS}
+
+
+@contextmanager
+def left_out(parts: Iterable[str]) -> Iterator[None]:
+    """Within, some parts are left out of what is made; those of `APART` for good in this process,
+    since kernels are compiled when they are first called."""
+    out = {*parts}
+    every = STEPS | TRICKS | APART
+    changes = [change for part in every.keys() & out for change in every[part]]
+    changes.append(Change(optimise, "PASSES", _passes_without(out)))
+    before = [each.owner.__dict__[each.name] for each in changes]
+    for each in changes:
+        setattr(each.owner, each.name, each.value)
+    try:
+        yield
+    finally:
+        for each, value in zip(changes, before, strict=True):
+            setattr(each.owner, each.name, value)
+
+
+def _passes_without(out: set[str]) -> tuple[Any, ...]:
+    times: Counter[str] = Counter()
+    left = []
+    for name, run in optimise.PASSES:
+        times[name] += 1
+        if not {name, f"{name} {times[name]}"} & out:
+            left.append((name, run))
+    return tuple(left)
