@@ -34,7 +34,6 @@ TOO_LONG = {
 IN_CIRCLES = {
     ("ggp.library", "ggp.library_belief"),
     ("ggp.machine.compiling.jit", "ggp.machine.compiling.kernel_compiler"),
-    ("ggp.openspiel.positions", "ggp.openspiel.turns", "ggp.openspiel.worlds"),
     ("ggp.server.http.connection", "ggp.server.http.http_server"),
 }
 """All of them are circles for types, or are closed by an import in a function."""

@@ -9,8 +9,8 @@
 Importing this package tells OpenSpiel of the game `gdl`. `rules` is the name of a game that comes
 with ggp, or the path of a rulesheet. `docs/openspiel.md` says what becomes of a rulesheet.
 
-`survey` finds what OpenSpiel wants to know of a game, `sheet` numbers its moves, `turns` and
-`positions` make single choices of joint moves, `worlds` draws histories, and `game` has OpenSpiel's
+`survey` finds what OpenSpiel wants to know of a game, `sheet` numbers its moves, `worlds` draws
+histories, `turns` and `positions` make single choices of joint moves, and `game` has OpenSpiel's
 classes. `twin_bots` are its bots on games that both have.
 """
 

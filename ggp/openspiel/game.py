@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from ggp.machine.spiel import games as spiel_games
-from ggp.openspiel.positions import Position, start
+from ggp.openspiel.positions import Position, resampled, start
 from ggp.openspiel.sheet import Sheet
 from ggp.openspiel.survey import MOST_STATES
 from ggp.openspiel.turns import playing
-from ggp.openspiel.worlds import resampled
 
 pyspiel: Any = spiel_games.pyspiel()
 
