@@ -61,11 +61,7 @@ MAY_IMPORT["ggp.given"] = {"ggp.clocks", "ggp.errors", "ggp.gdl", "ggp.seeds"}
 MAY_IMPORT["ggp.pickled"] = {"ggp.errors", "ggp.gdl", "ggp.machine"}
 EVERYTHING_OF_GGP = {*MAY_IMPORT, "ggp.cli"}
 MAY_IMPORT["ggp.__init__"] = {"ggp", "ggp.library"}
-MAY_IMPORT["ggp.library_belief"] = EVERYTHING_OF_GGP | {"ggp.library"}  # for its types
-MAY_IMPORT["ggp.library"] = EVERYTHING_OF_GGP | {
-    "ggp.library_belief",
-    "match_runner",
-}  # for `ggp.play_match`
+MAY_IMPORT["ggp.library"] = EVERYTHING_OF_GGP | {"match_runner"}  # for `ggp.play_match`
 MAY_IMPORT["ggp.cli"] = EVERYTHING_OF_GGP | {"ggp.library"}  # `ggp advise` plays matches
 MODULES = sorted(
     path for package in ("ggp", "match_runner") for path in (REPOSITORY / package).rglob("*.py")

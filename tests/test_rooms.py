@@ -27,12 +27,10 @@ WITHOUT_A_MAP = {"ggp"}
 """What it is made of is said in docs/architecture.md: its docstring is `help(ggp)`."""
 
 TOO_LONG = {
-    "ggp/library.py",
     "ggp/machine/propnet/play/propnet_machine.py",
 }
 
 IN_CIRCLES = {
-    ("ggp.library", "ggp.library_belief"),
     ("ggp.machine.compiling.jit", "ggp.machine.compiling.kernel_compiler"),
     ("ggp.server.http.connection", "ggp.server.http.http_server"),
 }

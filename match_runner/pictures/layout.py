@@ -6,9 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ggp.errors import ConfigError
-from ggp.gdl.normalize import normalize
 from ggp.gdl.program import RANDOM, Program
-from ggp.gdl.source import Rulesheet
 from ggp.gdl.terms import Compound, Signature, Term, signature
 from match_runner.pictures.grids import MOST_CELLS, MOST_LAYERS, Grid, Place, recognise, words_of
 from match_runner.pictures.moves import Moves, Spot, moves_of
@@ -47,17 +45,15 @@ class Layout:
         self._moves, self._headers = moves, headers
 
     @classmethod
-    def of(cls, rules: Program | Rulesheet, side_file: Path | None = None) -> Layout:
+    def of(cls, program: Program, side_file: Path | None = None) -> Layout:
         """The layout that a game's rules suggest.
 
         Args:
             side_file: a file that says better what the game looks like (`side_file.py`).
 
         Raises:
-            GDLValidationError: a rulesheet that cannot be played.
             ConfigError: the side file cannot be used.
         """
-        program = rules if isinstance(rules, Program) else normalize(rules)
         roles = tuple(role for role in program.roles if role != RANDOM)
         side = NO_SIDE_FILE if side_file is None else read_side_file(side_file, roles)
         values = Values(program)

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from ggp.gdl import Term, parse_term
-from ggp.gdl.program import Program
 from ggp.machine import build_machine
 from ggp.machine.abilities import Wordy
-from ggp.machine.spiel.games import SpielProgram
+from ggp.machine.definition import GameDefinition
 from ggp.server.workers.lines import decision_json
 from match_runner.match.records import MatchRecord, TurnRecord
 from match_runner.match.replay import check_record, rules_of
@@ -43,9 +42,10 @@ class Artist:
         side_file: says how to draw it; None for what the rules alone tell.
     """
 
-    def __init__(self, program: Program, side_file: Path | None = None) -> None:
-        self.layout = Layout.of(program, side_file)
-        self._words = StateWords(program) if isinstance(program, SpielProgram) else None
+    def __init__(self, program: GameDefinition, side_file: Path | None = None) -> None:
+        rules = program.as_program()
+        self.layout = Layout.of(rules, side_file)
+        self._words = None if rules.rules else StateWords(program)
 
     def picture(self, texts: Iterable[str]) -> Any:
         """What these terms, canonical KIF, look like."""
@@ -127,7 +127,7 @@ class StateWords:
         program: of the match; it is followed on a machine of its own.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: GameDefinition) -> None:
         self._machine = build_machine(program)
         self._state = self._machine.initial()
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from ggp.belief import Bags, Quality
-from ggp.gdl.program import Program
 from ggp.machine import Limits, Machine
+from ggp.machine.definition import GameDefinition
 from ggp.players import BeliefPlayer, Decision, make_player, parse_spec
 from ggp.players.player import KnownTurn
 from ggp.search.anytime import Deadline
@@ -144,7 +144,7 @@ class _Report:
 def _player(
     task: MindTask,
     spec: str,
-    program: Program,
+    program: GameDefinition,
     machine: Machine,
     role: int,
     report: Callable[[Decision], None] | None = None,

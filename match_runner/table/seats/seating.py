@@ -16,9 +16,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ggp.gdl.program import Program
 from ggp.gdl.telling import told_by
 from ggp.machine import Limits, Machine
+from ggp.machine.definition import GameDefinition
 from ggp.players import Decision
 from ggp.search.anytime import Deadline
 from ggp.server.workers.lines import decision_json
@@ -133,7 +133,7 @@ class _Teller:
     def __init__(
         self,
         task: TableTask,
-        program: Program,
+        program: GameDefinition,
         machines: Sequence[Machine],
         link: WorkerLink,
         mail: _Mail,
@@ -141,7 +141,7 @@ class _Teller:
         self._task, self._link, self._mail = task, link, mail
         self._artist = Artist(program, task.side_file)
         self._turn = 0
-        self._is_told = told_by(program) is not None
+        self._is_told = told_by(program.as_program()) is not None
         self._knowledge: dict[str, Knowledge] = {}
         self._reported_s: dict[str, float] = {}
         for number, role in enumerate(program.roles):
