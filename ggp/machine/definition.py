@@ -85,12 +85,8 @@ class Frontend(Protocol):
         """The file that holds a game; None where it is made of its name."""
         ...
 
-    def load(self, name: str, *, files: bool) -> GameDefinition:
-        """A game by its name or path; see `load_program`."""
-        ...
-
-    def read(self, text: str, name: str, *, files: bool) -> GameDefinition:
-        """A game from its text; see `read_program`."""
+    def read(self, text: str | bytes, name: str, *, files: bool) -> GameDefinition:
+        """A game from its text, or from what its file holds; see `read_program`."""
         ...
 
     def check(self, text: str, name: str) -> tuple[Diagnostic, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ggp.errors import ConfigError
+from ggp.gdl.games import read_file
 from ggp.gdl.source import Diagnostic
 from ggp.machine import rulesheets
 from ggp.machine.base import Limits, Machine
@@ -58,7 +59,10 @@ def load_program(name_or_path: str, *, files: bool = True) -> GameDefinition:
         BackendUnavailableError: OpenSpiel has it, which is not installed.
         GDLError: the rules cannot be used.
     """
-    return _frontend(name_or_path).load(name_or_path, files=files)
+    path = find_file(name_or_path)
+    if path is None:
+        return read_program(name_or_path, name_or_path.strip(), files=files)
+    return _frontend(name_or_path).read(read_file(path), str(path), files=files)
 
 
 def read_program(text: str, name: str = "<text>", *, files: bool = False) -> GameDefinition:

@@ -11,7 +11,7 @@ from ggp.gdl.program import Program
 from ggp.gdl.source import Diagnostic
 from ggp.machine.build import BACKENDS
 
-__all__ = ["BACKENDS", "check", "find", "load", "read"]
+__all__ = ["BACKENDS", "check", "find", "read"]
 
 
 def find(name: str) -> Path | None:
@@ -19,13 +19,8 @@ def find(name: str) -> Path | None:
     return find_game(name)
 
 
-def load(name: str, *, files: bool) -> Program:
-    """A rulesheet's rules, by name or path."""
-    return normalize.load(name)
-
-
-def read(text: str, name: str, *, files: bool) -> Program:
-    """The rules that a text holds; it cannot name files."""
+def read(text: str | bytes, name: str, *, files: bool) -> Program:
+    """The rules that a text holds; they cannot name files."""
     return normalize.normalize(parser.parse(text, name))
 
 

@@ -13,13 +13,9 @@ def find(name: str) -> None:
     """A name is all there is of the game."""
 
 
-def load(name: str, *, files: bool) -> SpielGame:
-    """The game of that name."""
-    return read(name, name.strip(), files=files)
-
-
-def read(text: str, name: str, *, files: bool) -> SpielGame:
+def read(text: str | bytes, name: str, *, files: bool) -> SpielGame:
     """The game that a text names; see `spiel_game`."""
+    text = str(text)
     if not files:
         refuse_files(text)
     return spiel_game(text, name)
