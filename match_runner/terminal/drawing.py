@@ -1,4 +1,4 @@
-"""Pictures of states as rich draws them: grids, tables, and facts on one line."""
+"""Pictures of states as rich draws them: grids, tables, and what is of other kinds in words."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ggp.console import table_of
 from match_runner.match.views import plain
+from match_runner.pictures.kinds import KINDS
 from match_runner.pictures.picture import Json
 
 _STYLES = ("bold cyan", "bold magenta", "bold yellow", "bold green", "bold red", "bold blue")
@@ -28,16 +29,12 @@ def draw(
         colours: whether it shows them; else pieces are marked with the first letter of their role.
     """
     pen = _Pen(picture["owners"], encoding, colours)
-    for board in picture["boards"]:
-        if len(picture["boards"]) > 1:
-            yield plain(board["title"], "dim")
-        yield pen.grid(board)
-    if pen.legend:
-        yield Text("  ").join(plain(owner, pen.style(owner)) for owner in pen.legend)
-    for table in picture["tables"]:
-        yield _table(table)
-    if picture["facts"]:
-        yield plain("  ".join(fact["text"] for fact in picture["facts"]))
+    drawers = {"boards": pen.boards, "tables": _tables}
+    for name, kind in KINDS.items():
+        if name in drawers:
+            yield from drawers[name](picture[name])
+        elif picture[name]:
+            yield plain("  ".join(map(kind.words, picture[name])))
 
 
 class _Pen:
@@ -55,7 +52,16 @@ class _Pen:
         """The colour of a role."""
         return _STYLES[self._owners.index(owner) % len(_STYLES)]
 
-    def grid(self, board: Json) -> Table:
+    def boards(self, boards: Sequence[Json]) -> Iterator[RenderableType]:
+        """All boards, and whose colours are on them."""
+        for board in boards:
+            if len(boards) > 1:
+                yield plain(board["title"], "dim")
+            yield self._grid(board)
+        if self.legend:
+            yield Text("  ").join(plain(owner, self.style(owner)) for owner in self.legend)
+
+    def _grid(self, board: Json) -> Table:
         """A board with its coordinates."""
         lines = box.SQUARE if self._encoding.lower().startswith("utf") else box.ASCII2
         has_rows = len(board["rows"]) > 1 or board["rows"][0] != ""
@@ -86,6 +92,10 @@ class _Pen:
             if mark:
                 text.append_text(plain(f" {mark}" if len(text) else mark, style))
         return text
+
+
+def _tables(tables: Sequence[Json]) -> Iterator[RenderableType]:
+    return map(_table, tables)
 
 
 def _table(table: Json) -> RenderableType:
