@@ -11,16 +11,16 @@ Whatever a game is defined in, the rest of the project asks it the same few thin
                that is `Wordy` says what states look like
 
 A `GameDefinition` is not called a game: `ggp.Game` is one, a definition with the machine that
-plays it. A rulesheet's definition is a `Program`. What reads definitions and builds machines of
-them is a `Frontend`, a module of one kind of games; `ggp.machine.games` has the table of them, and
-nothing else asks which one it is.
+plays it. A rulesheet's definition is a `Program`. What reads definitions of one kind and builds
+machines of them is a `Frontend`; `ggp.machine.games` has the table of them, and nothing else asks
+which one it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ggp.gdl.descriptions import Description
 from ggp.gdl.program import Program
@@ -73,22 +73,19 @@ Builder = Callable[[Any, Limits, bool], Machine]
 """A machine of a definition of one frontend, within limits; ready at once if asked for."""
 
 
-class Frontend(Protocol):
-    """A module that reads one kind of games. Errors are as in `ggp.machine.games`."""
+class Frontend(NamedTuple):
+    """What reads one kind of games, and builds machines of them.
 
-    @property
-    def BACKENDS(self) -> Mapping[str, Builder]:
-        """How to build machines, by the names that `--backend` takes; `auto` is one of them."""
-        ...
+    Attributes:
+        read: a game from its text, or from what its file holds; the name that messages call it by;
+            and whether it may have other files read (see `ggp.machine.games.read_program`).
+        backends: how to build machines, by the names that `--backend` takes; `auto` is one of them.
+        find: the file that holds a game, by name or path; None where it is made of its name.
+        check: everything that is wrong with a text, and the name as above, where it is more than
+            what reading it raises.
+    """
 
-    def find(self, name: str) -> Path | None:
-        """The file that holds a game; None where it is made of its name."""
-        ...
-
-    def read(self, text: str | bytes, name: str, *, files: bool) -> GameDefinition:
-        """A game from its text, or from what its file holds; see `read_program`."""
-        ...
-
-    def check(self, text: str, name: str) -> tuple[Diagnostic, ...]:
-        """What is wrong with a text that can be taken apart; see `check_text`."""
-        ...
+    read: Callable[[str | bytes, str, bool], GameDefinition]
+    backends: Mapping[str, Builder]
+    find: Callable[[str], Path | None] = lambda name: None
+    check: Callable[[str, str], tuple[Diagnostic, ...]] = lambda text, name: ()

@@ -18,11 +18,11 @@ from ggp.machine.base import Limits, Machine
 from ggp.machine.definition import Frontend, GameDefinition
 from ggp.machine.spiel import frontend as openspiel
 
-FRONTENDS: Mapping[str, Frontend] = {"": rulesheets, "openspiel:": openspiel}
+FRONTENDS: Mapping[str, Frontend] = {"": rulesheets.FRONTEND, "openspiel:": openspiel.FRONTEND}
 """What reads games, by the prefix of their names and texts; rulesheets have none."""
 
 
-BACKENDS = tuple(dict.fromkeys(name for each in FRONTENDS.values() for name in each.BACKENDS))
+BACKENDS = tuple(dict.fromkeys(name for each in FRONTENDS.values() for name in each.backends))
 """The names of all backends, as `--backend` takes them."""
 
 
@@ -35,17 +35,13 @@ def prefix_of(text: str) -> str:
     return next((each for each in FRONTENDS if each and begins.startswith(each)), "")
 
 
-def _frontend(text: str) -> Frontend:
-    return FRONTENDS[prefix_of(text)]
-
-
 def find_file(name_or_path: str) -> Path | None:
     """The file that holds a game; None where its name is all there is of it.
 
     Raises:
         ConfigError: there is no such file, nor a game of that name.
     """
-    return _frontend(name_or_path).find(name_or_path)
+    return FRONTENDS[prefix_of(name_or_path)].find(name_or_path)
 
 
 def load_program(name_or_path: str, *, files: bool = True) -> GameDefinition:
@@ -62,7 +58,7 @@ def load_program(name_or_path: str, *, files: bool = True) -> GameDefinition:
     path = find_file(name_or_path)
     if path is None:
         return read_program(name_or_path, name_or_path.strip(), files=files)
-    return _frontend(name_or_path).read(read_file(path), str(path), files=files)
+    return FRONTENDS[prefix_of(name_or_path)].read(read_file(path), str(path), files)
 
 
 def read_program(text: str, name: str = "<text>", *, files: bool = False) -> GameDefinition:
@@ -78,12 +74,12 @@ def read_program(text: str, name: str = "<text>", *, files: bool = False) -> Gam
         BackendUnavailableError: OpenSpiel has it, which is not installed.
         GDLError: the rules cannot be used.
     """
-    return _frontend(text).read(text, name, files=files)
+    return FRONTENDS[prefix_of(text)].read(text, name, files)
 
 
 def check_text(text: str, name: str) -> tuple[Diagnostic, ...]:
     """What is wrong with rules that somebody wrote, in text order; with names, nothing."""
-    return _frontend(text).check(text, name)
+    return FRONTENDS[prefix_of(text)].check(text, name)
 
 
 def build_machine(
@@ -109,7 +105,7 @@ def build_machine(
         InstallationError: a module of ours is missing.
         ReasonerLimitError: the rules cannot be compiled within the limits.
     """
-    build = FRONTENDS[program.prefix].BACKENDS.get(backend)
+    build = FRONTENDS[program.prefix].backends.get(backend)
     if build is None:
         raise ConfigError(_why_not(program, backend))
     return build(program, limits or Limits(), ready)
@@ -118,7 +114,7 @@ def build_machine(
 def _why_not(program: GameDefinition, backend: str) -> str:
     """Why a backend does not play a game."""
     name = program.source.name
-    owner = next((each for each in FRONTENDS if backend in FRONTENDS[each].BACKENDS), None)
+    owner = next((each for each in FRONTENDS if backend in FRONTENDS[each].backends), None)
     if owner is None:
         return f"unknown backend {backend!r}; backends: {', '.join(BACKENDS)}"
     if owner:

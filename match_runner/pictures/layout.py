@@ -11,9 +11,9 @@ from ggp.gdl.terms import Term
 from match_runner.pictures.grids import recognise
 from match_runner.pictures.kinds import KINDS
 from match_runner.pictures.kinds.boards import cell_id
-from match_runner.pictures.kinds.facts import Fact
+from match_runner.pictures.kinds.facts import fact
 from match_runner.pictures.moves import Moves, moves_of
-from match_runner.pictures.picture import MOST_FACTS, Json, Part, Picture, Rules, Told, short
+from match_runner.pictures.picture import MOST_FACTS, Json, Picture, Rules, Told, short
 from match_runner.pictures.shapes import shapes_of
 from match_runner.pictures.side_file import NO_SIDE_FILE, read_side_file
 from match_runner.pictures.values import Values, chains_of
@@ -72,12 +72,12 @@ class Layout:
         return tuple(cell_id(self._rules.grids[number], *spot) for spot in spots)
 
     def _draw(self, facts: Iterable[tuple[Term, float]]) -> Picture:
-        told = sorted((Told(str(fact), fact, share) for fact, share in facts), key=lambda f: f.text)
-        parts: dict[str, list[Part]] = {}
+        told = sorted((Told(str(term), term, share) for term, share in facts), key=lambda f: f.text)
+        parts: dict[str, list[Json]] = {}
         left: Sequence[Told] = told[:MOST_FACTS]
         for name, take in self._takers.items():
             taken, left = take(left)
             parts[name] = list(taken)
         if len(told) > MOST_FACTS:
-            parts["facts"].append(Fact(f"and {len(told) - MOST_FACTS:,} more", 1.0))
+            parts["facts"].append(fact(f"and {len(told) - MOST_FACTS:,} more"))
         return Picture(parts, [short(role) for role in self._rules.roles])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ggp.gdl.program import Program
 from ggp.gdl.terms import Term
@@ -57,36 +57,25 @@ class Rules(NamedTuple):
     places: Mapping[Skeleton, Place]
 
 
-class Part(Protocol):
-    """One board, one table, or the like."""
-
-    def to_json(self) -> Json:
-        """As the page reads it."""
-        ...
-
-
-Taker = Callable[[Sequence[Told]], tuple[Sequence[Part], Sequence[Told]]]
+Taker = Callable[[Sequence[Told]], tuple[Sequence[Json], Sequence[Told]]]
 """Makes parts of facts, and leaves those that it has no use for."""
 
 
-class Kind(Protocol):
-    """A module that makes parts of one kind."""
+class Kind(NamedTuple):
+    """One kind of parts; a part is what the page reads.
 
-    def taker(self, rules: Rules) -> Taker:
-        """What makes them in one game."""
-        ...
+    Attributes:
+        taker: what makes them in one game.
+        certain: what is left of a part for somebody who is told only what is certain, if anything
+            is; it may change the part.
+        is_view: whether it is worth a picture of its own where it stands for percepts.
+        words: the part in plain text, where the terminal does not draw it.
+    """
 
-    def certain(self, part: Json) -> Json | None:
-        """What is left of a part for somebody who is told only what is certain, if anything is."""
-        ...
-
-    def is_view(self, part: Json) -> bool:
-        """Whether it is worth a picture of its own where it stands for percepts."""
-        ...
-
-    def words(self, part: Json) -> str:
-        """The part in plain text."""
-        ...
+    taker: Callable[[Rules], Taker]
+    certain: Callable[[Json], Json | None]
+    is_view: Callable[[Json], bool] = lambda part: False
+    words: Callable[[Json], str] = str
 
 
 @dataclass(slots=True)
@@ -98,13 +87,12 @@ class Picture:
         owners: the roles in their order, for colours.
     """
 
-    parts: Mapping[str, Sequence[Part]]
+    parts: Mapping[str, Sequence[Json]]
     owners: Sequence[str] = ()
 
     def to_json(self) -> Json:
         """What the page draws: made of dicts, lists, strings and numbers."""
-        parts = {kind: [part.to_json() for part in found] for kind, found in self.parts.items()}
-        return {**parts, "owners": list(self.owners)}
+        return {**self.parts, "owners": list(self.owners)}
 
 
 def short(text: str, longest: int = LONGEST) -> str:

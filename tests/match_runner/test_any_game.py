@@ -10,16 +10,14 @@ from click.testing import CliRunner
 
 import ggp
 from ggp.errors import ConfigError
-from ggp.machine.definition import Frontend
 from ggp.machine.games import FRONTENDS, build_machine, load_program
 from match_runner.cli import main
 from match_runner.match.replay import check_record, rules_of
 from match_runner.table.clerk import read_rules, replay
 from match_runner.table.offers import Offers
-from tests.support import toy_frontend
+from tests.support.toy_frontend import FRONTEND
 
 GAME = "toy:7"
-FRONTEND: Frontend = toy_frontend
 SEARCHES = ("hyperplay:n=2", "pimc:worlds=4", "mcts:trials=50", "ismcts:trials=50", "oos:trials=50")
 
 

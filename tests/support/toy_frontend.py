@@ -15,6 +15,7 @@ from ggp.gdl.program import Program, without_rules
 from ggp.gdl.source import Diagnostic, Source
 from ggp.machine import base
 from ggp.machine.arrays import first_seen, ragged
+from ggp.machine.definition import Frontend
 from tests.support.by_steps import play_by_steps
 
 ROLES, PERCEPTS = ("random", "seeker"), [(), ("high",), ("low",)]
@@ -98,20 +99,12 @@ class ToyMachine:
         return None
 
 
-def find(name: str) -> None:
-    return None
-
-
-def read(text: str | bytes, name: str, *, files: bool) -> ToyGame:
+def read(text: str | bytes, name: str, files: bool) -> ToyGame:
     return ToyGame(Source(name, str(text)), str(text))
-
-
-def check(text: str, name: str) -> tuple[Diagnostic, ...]:
-    return ()
 
 
 def build(game: ToyGame, limits: base.Limits, ready: bool) -> ToyMachine:
     return ToyMachine(int(game.source.text.partition(":")[2]))
 
 
-BACKENDS = {"auto": build, "toy": build}
+FRONTEND = Frontend(read, {"auto": build, "toy": build})

@@ -9,5 +9,9 @@ from collections.abc import Mapping
 from match_runner.pictures.kinds import boards, facts, tables
 from match_runner.pictures.picture import Kind
 
-KINDS: Mapping[str, Kind] = {"boards": boards, "tables": tables, "facts": facts}
+KINDS: Mapping[str, Kind] = {
+    "boards": Kind(boards.taker, boards.certain, is_view=boards.is_view),
+    "tables": Kind(tables.taker, tables.certain),
+    "facts": Kind(facts.taker, facts.certain, words=lambda fact: str(fact["text"])),
+}
 """By their names in JSON. They take facts in this order, and so they are drawn."""

@@ -1,9 +1,16 @@
-"""Grids with something in their cells."""
+"""Grids with something in their cells.
+
+board  id, title; columns, from left to right, and rows, from top to bottom: the names at its
+       edge; cells, row by row: a board need not be a full rectangle
+cell   id; column and row, indices from the top left; items, the likeliest first
+item   text: it in words, such as `black rook`; symbol: what to draw, a character where the
+       piece is well known, else the text, empty if the item says that the cell is empty; owner:
+       the role whose it is, or empty; share: its probability; title: the fluent as KIF
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from ggp.gdl.program import RANDOM
 from match_runner.pictures.grids import MOST_CELLS, MOST_LAYERS, Grid, Place, words_of
@@ -23,87 +30,11 @@ UNKNOWN = {"text": "unknown", "symbol": "?", "owner": None, "share": 1.0, "title
 """Stands in a cell of which a role does not know all."""
 
 
-@dataclass(slots=True)
-class Item:
-    """Something in a cell.
-
-    Attributes:
-        text: it in words, such as `black rook`.
-        symbol: what to draw: a character where the piece is well known, else the text; empty if the
-            item says that the cell is empty.
-        owner: the role whose it is, or empty.
-        share: probability, from 0 to 1.
-        title: the fluent as KIF.
-    """
-
-    text: str
-    symbol: str
-    owner: str
-    share: float
-    title: str
-
-    def to_json(self) -> Json:
-        """As the page reads it."""
-        return {
-            "text": self.text,
-            "symbol": self.symbol,
-            "owner": self.owner,
-            "share": self.share,
-            "title": self.title,
-        }
-
-
-@dataclass(slots=True)
-class Cell:
-    """A place on a board; `column` and `row` are indices from the top left."""
-
-    id: str
-    column: int
-    row: int
-    items: list[Item] = field(default_factory=list)
-
-    def to_json(self) -> Json:
-        """As the page reads it; the likeliest item comes first."""
-        items = sorted(self.items, key=lambda item: -item.share)
-        return {
-            "id": self.id,
-            "column": self.column,
-            "row": self.row,
-            "items": [item.to_json() for item in items],
-        }
-
-
-@dataclass(slots=True)
-class Board:
-    """A grid.
-
-    Attributes:
-        columns: names at its edge, from left to right; those of `rows` from top to bottom.
-        cells: those that exist, row by row; a board need not be a full rectangle.
-    """
-
-    id: str
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[str]
-    cells: Sequence[Cell]
-
-    def to_json(self) -> Json:
-        """As the page reads it."""
-        return {
-            "id": self.id,
-            "title": self.title,
-            "columns": list(self.columns),
-            "rows": list(self.rows),
-            "cells": [cell.to_json() for cell in self.cells],
-        }
-
-
 def taker(rules: Rules) -> Taker:
     """Puts fluents on the grids of a game. Every board is there, also where nothing is on it."""
 
-    def take(told: Sequence[Told]) -> tuple[list[Board], list[Told]]:
-        on_grids: list[dict[Spot, list[Item]]] = [{} for _ in rules.grids]
+    def take(told: Sequence[Told]) -> tuple[list[Json], list[Told]]:
+        on_grids: list[dict[Spot, list[Json]]] = [{} for _ in rules.grids]
         extents = [Extent(grid) for grid in rules.grids]
         rest = []
         for each in told:
@@ -135,19 +66,20 @@ def is_view(part: Json) -> bool:
     return any(cell["items"] for cell in part["cells"])
 
 
-def words(part: Json) -> str:
-    """What is on it."""
-    return "  ".join(item["title"] for cell in part["cells"] for item in cell["items"])
-
-
-def _item(grid: Grid, place: Place, names: Sequence[str], told: Told) -> Item:
+def _item(grid: Grid, place: Place, names: Sequence[str], told: Told) -> Json:
     words = [names[i] for i in place.content]
     head = flatten(told.fact)[0][0]
     if place.named and head is not None:
         words = [*words_of(head[0], has_content=bool(words)), *words]
     look = grid.symbols.look(words)
     title = short(told.text, LONGEST_FACT)
-    return Item(short(look.text), short(look.symbol, 24), look.owner, told.share, title)
+    return {
+        "text": short(look.text),
+        "symbol": short(look.symbol, 24),
+        "owner": look.owner,
+        "share": told.share,
+        "title": title,
+    }
 
 
 class Extent:
@@ -200,18 +132,27 @@ def _where(grid: Grid, place: Place, names: Sequence[str]) -> Spot | None:
     return layer, column, row
 
 
-def _of_layers(extent: Extent, items: Mapping[Spot, list[Item]]) -> Iterator[Board]:
+def _of_layers(extent: Extent, items: Mapping[Spot, list[Json]]) -> Iterator[Json]:
     grid, columns, rows = extent.grid, extent.columns, extent.rows
     for layer in extent.layers:
         cells = [
-            Cell(cell_id(grid, layer, column, row), x, y, items.get((layer, column, row), []))
+            {
+                "id": cell_id(grid, layer, column, row),
+                "column": x,
+                "row": y,
+                "items": sorted(items.get((layer, column, row), []), key=lambda i: -i["share"]),
+            }
             for y, row in enumerate(rows)
             for x, column in enumerate(columns)
             if grid.cells is None or (column, row) in grid.cells or (layer, column, row) in items
         ]
-        title = short(" ".join((grid.title, *layer)))
-        names = [short(column) for column in columns], [short(row) for row in rows]
-        yield Board(_board_id(grid, layer), title, *names, cells)
+        yield {
+            "id": _board_id(grid, layer),
+            "title": short(" ".join((grid.title, *layer))),
+            "columns": [short(column) for column in columns],
+            "rows": [short(row) for row in rows],
+            "cells": cells,
+        }
 
 
 def _board_id(grid: Grid, layer: Sequence[str]) -> str:

@@ -1,9 +1,8 @@
-"""Facts of one name, a line each."""
+"""Facts of one name, a line each: title, headers, rows, and shares of the rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from ggp.gdl.program import RANDOM
 from ggp.gdl.terms import Compound, Signature, signature
@@ -12,30 +11,11 @@ from match_runner.pictures.picture import Json, Rules, Taker, Told, short
 from match_runner.pictures.shapes import Leaf, Shape
 
 
-@dataclass(slots=True)
-class Table:
-    """Facts of one name, a line each."""
-
-    title: str
-    headers: Sequence[str]
-    rows: list[tuple[str, ...]] = field(default_factory=list)
-    shares: list[float] = field(default_factory=list)
-
-    def to_json(self) -> Json:
-        """As the page reads it."""
-        return {
-            "title": self.title,
-            "headers": list(self.headers),
-            "rows": [list(row) for row in self.rows],
-            "shares": list(self.shares),
-        }
-
-
 def taker(rules: Rules) -> Taker:
     """Makes tables of facts that have their name in common with others."""
     headers = _headers(rules.shapes, rules.roles)
 
-    def take(told: Sequence[Told]) -> tuple[list[Table], list[Told]]:
+    def take(told: Sequence[Told]) -> tuple[list[Json], list[Told]]:
         groups: dict[Signature, list[Told]] = {}
         for each in told:
             groups.setdefault(signature(each.fact), []).append(each)
@@ -44,17 +24,19 @@ def taker(rules: Rules) -> Taker:
             if arity == 0 or len(members) == 1:
                 single += members
                 continue
-            table = Table(
-                short(name), headers.get((name, arity)) or [str(i + 1) for i in range(arity)]
-            )
             rows = []
             for each in members:
                 assert isinstance(each.fact, Compound)
                 rows.append((tuple(str(arg) for arg in each.fact.args), each.share))
-            for row, share in sorted(rows, key=lambda r: [natural(text) for text in r[0]]):
-                table.rows.append(tuple(short(text) for text in row))
-                table.shares.append(share)
-            tables.append(table)
+            rows.sort(key=lambda r: [natural(text) for text in r[0]])
+            tables.append(
+                {
+                    "title": short(name),
+                    "headers": headers.get((name, arity)) or [str(i + 1) for i in range(arity)],
+                    "rows": [[short(text) for text in row] for row, _ in rows],
+                    "shares": [share for _, share in rows],
+                }
+            )
         return tables, single
 
     return take
@@ -65,16 +47,6 @@ def certain(part: Json) -> Json | None:
     kept = [row for row in zip(part["rows"], part["shares"], strict=True) if row[1] >= 1]
     part["rows"], part["shares"] = [row for row, _ in kept], [share for _, share in kept]
     return part if kept else None
-
-
-def is_view(part: Json) -> bool:
-    """Percepts are listed anyway."""
-    return False
-
-
-def words(part: Json) -> str:
-    """Its lines, one after the other."""
-    return "  ".join(f"{part['title']} {' '.join(row)}" for row in part["rows"])
 
 
 def _headers(shapes: Sequence[Shape], roles: Sequence[str]) -> dict[Signature, list[str]]:

@@ -25,6 +25,7 @@ from match_runner.match.records import MatchRecord, TurnRecord
 from match_runner.match.replay import check_record, rules_of
 from match_runner.pictures import Layout
 from match_runner.pictures.kinds import KINDS
+from match_runner.pictures.kinds.facts import fact
 
 Json = dict[str, Any]
 
@@ -79,7 +80,7 @@ class Artist:
         state = self.picture(fluents)
         if self._words is not None:
             lines = self._words.after(turn)
-            state["facts"] = [{"text": line, "share": 1.0} for line in lines] + state["facts"]
+            state["facts"] = [*map(fact, lines), *state["facts"]]
         frame: Json = {
             "turn": number,
             "over": over,

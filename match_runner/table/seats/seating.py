@@ -28,6 +28,7 @@ from match_runner.match.records import MatchRecord, TurnRecord
 from match_runner.match.referee import play_match
 from match_runner.match.seats import HUMAN as HUMAN
 from match_runner.match.seats import Seat, set_up
+from match_runner.pictures.kinds.facts import fact
 from match_runner.series.match_task import machines_of, order_of, rehearse
 from match_runner.table.seats.frames import Artist, Json
 from match_runner.table.seats.knowledge import Knowledge
@@ -241,7 +242,7 @@ class _Teller:
         known = knowledge.known()
         about = {"states": known.states, "exact": known.exact}
         state = self._artist.certain(known.shares)
-        state["facts"] += [{"text": line, "share": 1.0} for line in known.lines()]
+        state["facts"] += map(fact, known.lines())
         return {**own, "state": state, "known": about}
 
 
