@@ -2,11 +2,11 @@
 
 In comes a `GameDefinition`, out goes a `Machine`. Begin with `base`, the one central abstraction,
 then `abilities`, what some machines can do beyond it. `definition` says what a game is, whoever
-defined it; `games` finds games and builds machines of them by the table of frontends: `rulesheets`,
-for which `build` picks a backend, and that of `spiel`, for games of OpenSpiel. The backends:
-`prolog` is the reference, `propnet` is fast, `relational` is for rules that do not ground. They
-have in common `arrays`, `rows` and their `row_kernels`, `goal_values`, `boards`, the rooms
-`percepts` and `compiling` (of kernels), and how work is shared (`threads`, `forks`) and memory kept
+defined it; `games` finds games and builds machines of them, by the table in the room `frontends`.
+The backends, one of which `build` picks for a rulesheet: `prolog` is the reference, `propnet` is
+fast, `relational` is for rules that do not ground, `spiel` for games of OpenSpiel. They have in
+common `arrays`, `rows` and their `row_kernels`, `goal_values`, `boards`, the rooms `percepts` and
+`compiling` (of kernels), and how work is shared (`threads`, `forks`) and memory kept
 (`freed_memory`).
 """
 

@@ -12,8 +12,8 @@ Whatever a game is defined in, the rest of the project asks it the same few thin
 
 A `GameDefinition` is not called a game: `ggp.Game` is one, a definition with the machine that
 plays it. A rulesheet's definition is a `Program`. What reads definitions of one kind and builds
-machines of them is a `Frontend`; `ggp.machine.games` has the table of them, and nothing else asks
-which one it is.
+machines of them is a `Frontend`. `ggp.machine.frontends` has the table of all, and nothing else
+asks which one it is.
 """
 
 from __future__ import annotations

@@ -1,26 +1,19 @@
 """Games by their names, and machines of them, whatever they are defined in.
 
-`FRONTENDS` is the table of all kinds. Another rule language is a package with a `Frontend`, and a
-line in that table. What comes of a text is a `GameDefinition`. Its `source.text` is all that is
-needed to have it again: records keep it, and workers are sent it.
+What comes of a text is a `GameDefinition`. Its `source.text` is all that is needed to have it
+again: records keep it, and workers are sent it. `ggp.machine.frontends` says who reads which.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from ggp.errors import ConfigError
 from ggp.gdl.games import read_file
 from ggp.gdl.source import Diagnostic
-from ggp.machine import rulesheets
 from ggp.machine.base import Limits, Machine
-from ggp.machine.definition import Frontend, GameDefinition
-from ggp.machine.spiel import frontend as openspiel
-
-FRONTENDS: Mapping[str, Frontend] = {"": rulesheets.FRONTEND, "openspiel:": openspiel.FRONTEND}
-"""What reads games, by the prefix of their names and texts; rulesheets have none."""
-
+from ggp.machine.definition import GameDefinition
+from ggp.machine.frontends import FRONTENDS
 
 BACKENDS = tuple(dict.fromkeys(name for each in FRONTENDS.values() for name in each.backends))
 """The names of all backends, as `--backend` takes them."""

@@ -10,7 +10,8 @@ from click.testing import CliRunner
 
 import ggp
 from ggp.errors import ConfigError
-from ggp.machine.games import FRONTENDS, build_machine, load_program
+from ggp.machine.frontends import FRONTENDS
+from ggp.machine.games import build_machine, load_program
 from match_runner.cli import main
 from match_runner.match.replay import check_record, rules_of
 from match_runner.table.clerk import read_rules, replay
