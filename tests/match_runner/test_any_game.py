@@ -12,6 +12,7 @@ import ggp
 from ggp.errors import ConfigError
 from ggp.machine.frontends import FRONTENDS
 from ggp.machine.games import build_machine, load_program
+from ggp.solve import solve
 from match_runner.cli import main
 from match_runner.match.replay import check_record, rules_of
 from match_runner.table.clerk import read_rules, replay
@@ -47,6 +48,12 @@ def test_it_is_searched() -> None:
     player.observe("noop", ())
     player.observe("(pick 4)", ("high",))
     assert player.choose().move == "(pick 2)"
+
+
+def test_it_is_solved() -> None:
+    """The middle first, then the middle of what is left: 1, 2 and 4 of seven in so many picks."""
+    solution = solve(build_machine(load_program(GAME)))
+    assert solution.profile.values["seeker"] == pytest.approx((75 + 2 * 50 + 4 * 25) / 7)
 
 
 def test_it_is_shown_at_the_table() -> None:
