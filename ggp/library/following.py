@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -58,9 +57,7 @@ def followed(
     tracker = Tracker(sampler, machine, role, rng)
     before = machine.states_visited
     for move, percepts in history:
-        deadline = None
-        if limits.seconds is not None:
-            deadline = Deadline(time.monotonic() + limits.seconds, time.monotonic)
+        deadline = None if limits.seconds is None else Deadline.after(limits.seconds)
         try:
             tracker.observe(move, percepts, Submission(), deadline)
         except BeliefDepletedError as error:

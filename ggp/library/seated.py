@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from ggp.players import Decision, Player
@@ -37,7 +36,5 @@ class Seated:
             seconds: to think; without them its own counts decide.
             value_forced: think also where there is only one move.
         """
-        deadline = None
-        if seconds is not None:
-            deadline = Deadline(time.monotonic() + seconds, time.monotonic)
+        deadline = None if seconds is None else Deadline.after(seconds)
         return self._player.choose(deadline, value_forced=value_forced)

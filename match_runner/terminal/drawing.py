@@ -95,18 +95,12 @@ class _Pen:
 
 
 def _tables(tables: Sequence[Json]) -> Iterator[RenderableType]:
-    return map(_table, tables)
-
-
-def _table(table: Json) -> RenderableType:
-    headers = [str(header) or " " for header in table["headers"]]
-    width = max((len(row) for row in table["rows"]), default=0)
-    headers += [" "] * (width - len(headers))
-    rows = [(*row, *[""] * (len(headers) - len(row))) for row in table["rows"]]
-    drawn = table_of(headers, rows)
-    assert isinstance(drawn, Table)
-    drawn.title, drawn.title_style, drawn.title_justify = plain(table["title"], "dim"), "", "left"
-    return drawn
+    for table in tables:
+        drawn = table_of([str(header) or " " for header in table["headers"]], table["rows"])
+        assert isinstance(drawn, Table)
+        drawn.title, drawn.title_style = plain(table["title"], "dim"), ""
+        drawn.title_justify = "left"
+        yield drawn
 
 
 def _fits(symbol: str, encoding: str) -> bool:

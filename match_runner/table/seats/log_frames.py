@@ -6,7 +6,6 @@ not, what the role knew is drawn, as at a seat.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -146,7 +145,7 @@ def _draw_known(
     """Put what the role knew into the frames; what it got, if it knows."""
     role = program.roles.index(match.role)
     knowledge = Knowledge(machines[1 + role], role, match.seed)
-    deadline = Deadline(time.monotonic() + FOLLOWING_S, time.monotonic)
+    deadline = Deadline.after(FOLLOWING_S)
     goal = None
     for number, frame in enumerate(frames):
         turn = match.turns[number - 1] if number else None
