@@ -138,3 +138,21 @@ def test_only_the_engine_imports_pyswip() -> None:
         )
     }
     assert users == {"ggp.machine.prolog.engine"}
+
+
+def _asks_for_the_kind(node: ast.AST) -> bool:
+    """Whether code finds out what a game is defined in: see `ggp.machine.definition`."""
+    if isinstance(node, ast.ImportFrom):
+        names = {alias.name for alias in node.names}
+        return "SpielGame" in names or (node.module or "").startswith("ggp.machine.frontends")
+    is_test = isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "type")
+    return is_test and any(isinstance(n, ast.Name) and n.id == "Program" for n in ast.walk(node))
+
+
+def test_nothing_above_machines_asks_what_a_game_is_defined_in() -> None:
+    askers = {
+        module_name(path)
+        for path in MODULES
+        if any(map(_asks_for_the_kind, ast.walk(ast.parse(path.read_text()))))
+    }
+    assert {each for each in askers if not each.startswith("ggp.machine.")} == set()
