@@ -12,21 +12,21 @@ from threading import RLock
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from ggp.errors import ConfigError, MachineError
-from ggp.gdl.program import Program
 from ggp.machine import build_machine
 from ggp.machine.abilities import StateWriter
 from ggp.machine.base import Machine, States
+from ggp.machine.definition import GameDefinition
 from ggp.machine.games import read_program
 
 Rules = tuple[str, str, str, str]
 """Digest, backend, name of the text in messages, and the text."""
 
 _machines: WeakValueDictionary[tuple[str, str], Machine] = WeakValueDictionary()
-_programs: WeakKeyDictionary[Machine, Program] = WeakKeyDictionary()
+_programs: WeakKeyDictionary[Machine, GameDefinition] = WeakKeyDictionary()
 _finding = RLock()
 
 
-def rules_of(program: Program, machine: Machine) -> Rules:
+def rules_of(program: GameDefinition, machine: Machine) -> Rules:
     """What is pickled of a game; while its machine lives, it is found again here."""
     with _finding:
         kept = _machines.setdefault((program.digest, machine.backend), machine)
@@ -34,7 +34,7 @@ def rules_of(program: Program, machine: Machine) -> Rules:
     return program.digest, machine.backend, program.source.name, program.source.text
 
 
-def found_again(rules: Rules) -> tuple[Program, Machine]:
+def found_again(rules: Rules) -> tuple[GameDefinition, Machine]:
     """The game that was pickled.
 
     Raises:

@@ -20,7 +20,7 @@ from rich.text import Text
 
 from ggp.console import console_on, guarded
 from ggp.gdl.normalize import load
-from ggp.gdl.program import Program
+from ggp.machine.definition import GameDefinition
 from ggp.players import Decision
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match
@@ -109,7 +109,7 @@ def _values(decision: Decision, encoding: str) -> RenderableType:
     return Group(values_table(decision, encoding))
 
 
-def _play_series(program: Program, spec: str) -> PlaySummary:
+def _play_series(program: GameDefinition, spec: str) -> PlaySummary:
     screen = console_on(sys.stderr)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     series = series_of_roles(GAME, program, {ROLE: spec}, NUM_MATCHES, seed=SEED)

@@ -93,7 +93,7 @@ def shot(name: str, seed: int) -> Shot:
     """A game in the middle of a random match."""
     game = load(name)
     side_file = find_game(name).with_suffix(SUFFIX)
-    layout = Layout.of(game.program, side_file if side_file.is_file() else None)
+    layout = Layout.of(game.program.as_program(), side_file if side_file.is_file() else None)
     return Shot(Path(name).stem, layout.picture(state_in_the_middle(game, seed)).to_json())
 
 

@@ -70,11 +70,7 @@ MAY_IMPORT["ggp.given"] = {"ggp.clocks", "ggp.errors", "ggp.gdl", "ggp.seeds"}
 MAY_IMPORT["ggp.pickled"] = {"ggp.errors", "ggp.gdl", "ggp.machine"}
 EVERYTHING_OF_GGP = {*MAY_IMPORT, "ggp.cli"}
 MAY_IMPORT["ggp.__init__"] = {"ggp", "ggp.library"}
-MAY_IMPORT["ggp.library_belief"] = EVERYTHING_OF_GGP | {"ggp.library"}  # for its types
-MAY_IMPORT["ggp.library"] = EVERYTHING_OF_GGP | {
-    "ggp.library_belief",
-    "match_runner",
-}  # for `ggp.play_match`
+MAY_IMPORT["ggp.library"] = EVERYTHING_OF_GGP | {"match_runner"}  # for `ggp.play_match`
 MAY_IMPORT["ggp.cli"] = EVERYTHING_OF_GGP | {"ggp.library"}  # `ggp advise` plays matches
 MODULES = sorted(
     path for package in ("ggp", "match_runner") for path in (REPOSITORY / package).rglob("*.py")
@@ -162,3 +158,21 @@ def test_only_the_engine_imports_pyswip() -> None:
         )
     }
     assert users == {"ggp.machine.prolog.engine"}
+
+
+def _asks_for_the_kind(node: ast.AST) -> bool:
+    """Whether code finds out what a game is defined in: see `ggp.machine.definition`."""
+    if isinstance(node, ast.ImportFrom):
+        names = {alias.name for alias in node.names}
+        return "SpielGame" in names or (node.module or "").startswith("ggp.machine.frontends")
+    is_test = isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "type")
+    return is_test and any(isinstance(n, ast.Name) and n.id == "Program" for n in ast.walk(node))
+
+
+def test_nothing_above_machines_asks_what_a_game_is_defined_in() -> None:
+    askers = {
+        module_name(path)
+        for path in MODULES
+        if any(map(_asks_for_the_kind, ast.walk(ast.parse(path.read_text()))))
+    }
+    assert {each for each in askers if not each.startswith("ggp.machine.")} == set()

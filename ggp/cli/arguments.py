@@ -21,9 +21,9 @@ from ggp.launch import preload
 from ggp.seeds import MOST_SEED
 
 if TYPE_CHECKING:
-    from ggp.gdl.program import Program
     from ggp.gdl.source import Diagnostic
     from ggp.machine import Limits, Machine
+    from ggp.machine.definition import GameDefinition
 
     _ParamType = click.ParamType[str]
     _PathType = click.Path[Path]
@@ -53,12 +53,12 @@ class Opened(NamedTuple):
     """A game ready to be played.
 
     Attributes:
-        program: its normalised rules.
+        program: its rules, or what defines it.
         machine: what plays them.
         build_s: seconds it took to build the machine.
     """
 
-    program: Program
+    program: GameDefinition
     machine: Machine
     build_s: float
 
@@ -94,7 +94,7 @@ def open_game(
     program = load_program(game)
     if hints:
         hint_at_warnings(game, program.diagnostics)
-    preload(*_SLOW[backend])
+    preload(*_SLOW.get(backend, ()))
     if plays and backend != "prolog":
         preload("numba")
     from ggp.machine import build_machine

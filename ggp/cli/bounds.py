@@ -12,7 +12,7 @@ from ggp.cli.arguments import FiniteRange
 from ggp.errors import SolvingError
 
 if TYPE_CHECKING:
-    from ggp.gdl.program import Program
+    from ggp.machine.definition import GameDefinition
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -50,15 +50,15 @@ def time_option(text: str) -> Callable[[_F], _F]:
     )
 
 
-def with_growth(text: str, program: Program) -> str:
+def with_growth(text: str, program: GameDefinition) -> str:
     """A message that something does not end, and what grows in the game, if anything does."""
     from ggp.gdl.what_grows import told_growth
 
-    return "; ".join(filter(None, (text, told_growth(program))))
+    return "; ".join(filter(None, (text, told_growth(program.as_program()))))
 
 
 @contextmanager
-def growth_told(program: Program) -> Iterator[None]:
+def growth_told(program: GameDefinition) -> Iterator[None]:
     """Says of a game that cannot be solved what grows in it."""
     try:
         yield

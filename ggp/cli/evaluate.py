@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from ggp.machine import Limits, Machine
     from ggp.players import Decision, Player
     from ggp.players.player import KnownTurn
-    from ggp.search.anytime import Deadline
 
 
 @click.command()
@@ -78,6 +76,7 @@ def evaluate(
     from ggp.gdl.program import RANDOM
     from ggp.machine import build_machine, role_index
     from ggp.players import make_player, parse_spec
+    from ggp.search.anytime import Deadline
 
     spec = parse_spec(player)
     given = Given.by(history, record, turn)
@@ -98,7 +97,8 @@ def evaluate(
         rng = np.random.default_rng(seed)
         thinker = make_player(spec, machine, number, rng, program=opened.program)
         _follow(machine, thinker, turns, where)
-        decision = thinker.choose(_deadline(play_clock), value_forced=True)
+        deadline = None if play_clock is None else Deadline.after(play_clock)
+        decision = thinker.choose(deadline, value_forced=True)
     if decision.fault is not None:
         raise GGPError(decision.fault)
     result = _describe(decision, name, player)
@@ -131,14 +131,6 @@ def _follow(machine: Machine, player: Player, history: Sequence[KnownTurn], wher
             )
         if not len(candidates(machine, bag).values):
             raise ConfigError(f"{where}turn {number}: the game is over after it")
-
-
-def _deadline(play_clock: float | None) -> Deadline | None:
-    from ggp.search.anytime import Deadline
-
-    if play_clock is None:
-        return None
-    return Deadline(time.monotonic() + play_clock, time.monotonic)
 
 
 @contextmanager

@@ -10,9 +10,9 @@ from ggp.errors import GDLError, MachineError
 from ggp.gdl.source import Diagnostic, diagnose
 
 if TYPE_CHECKING:
-    from ggp.gdl.program import Program
     from ggp.gdl.source import Rulesheet
     from ggp.machine import Limits
+    from ggp.machine.definition import GameDefinition
 
 _log = logging.getLogger(__name__)
 
@@ -22,16 +22,16 @@ TOO_MANY = "too-many-ground-rules"
 _FIELDS = ("ground_rules", "expected_to_ground", "ground_rules_by_relation", "costly_rules")
 
 
-def expected_json(program: Program, limits: Limits) -> dict[str, Any]:
+def expected_json(program: GameDefinition, limits: Limits) -> dict[str, Any]:
     """Ground rules that are expected, in all, by relation, and of the most expensive rules; nulls
-    where that is not known, and for games that are no rulesheets."""
+    where that is not known, and for games without rules."""
     from ggp.machine.propnet.build.circuits import foresee
-    from ggp.machine.spiel.games import SpielProgram
 
-    if isinstance(program, SpielProgram):
+    rules = program.as_program()
+    if not rules.rules:
         return dict.fromkeys(_FIELDS)
     try:
-        found = foresee(program, limits)
+        found = foresee(rules, limits)
     except MachineError as error:
         _log.info("it is not known how many ground rules there are: %s", error)
         return dict.fromkeys(_FIELDS)
@@ -45,7 +45,7 @@ def expected_json(program: Program, limits: Limits) -> dict[str, Any]:
     return dict(zip(_FIELDS, values, strict=True))
 
 
-def print_costly(program: Program, costly: list[dict[str, Any]]) -> None:
+def print_costly(program: GameDefinition, costly: list[dict[str, Any]]) -> None:
     """A table of the most expensive rules."""
     rows = [
         (

@@ -43,12 +43,11 @@ def games(game: str | None, as_json: bool) -> None:
 
 def _told(game: str) -> dict[str, Any]:
     """A game in words, as JSON values."""
-    from ggp.gdl.descriptions import describe
     from ggp.gdl.games import find_game
     from ggp.gdl.normalize import load
 
     program = load(game)
-    description = describe(program.source.text)
+    description = program.describe()
     return {
         "name": game,
         "title": description.title,

@@ -15,8 +15,8 @@ from ggp.console import print_rich, table_of
 from ggp.gdl.source import printable
 
 if TYPE_CHECKING:
-    from ggp.gdl.program import Program
     from ggp.machine import Limits
+    from ggp.machine.definition import GameDefinition
     from ggp.study.findings import History, Rehearsal, Trouble
 
 MOST_PLAYED = 100_000
@@ -57,7 +57,7 @@ def rehearsed(
     )
 
 
-def _with_cause(trouble: Trouble, program: Program) -> Trouble:
+def _with_cause(trouble: Trouble, program: GameDefinition) -> Trouble:
     """Of matches that do not end, what grows in them, if anything does."""
     if trouble.kind != "endless":
         return trouble

@@ -38,8 +38,8 @@ from ggp.gdl.source import Diagnostic, errors, printable
 from ggp.launch import preload
 
 if TYPE_CHECKING:
-    from ggp.gdl.program import Program
     from ggp.machine import Limits, Machine
+    from ggp.machine.definition import GameDefinition
 
 _SHOWN_FIELDS = ("severity", "rule", "message", "line", "column", "context")
 
@@ -173,19 +173,19 @@ def info(ctx: click.Context, game: str, backend: str, limits: Limits, as_json: b
         print_circuit(circuit)
 
 
-def _describe(program: Program, machine: Machine) -> dict[str, Any]:
+def _describe(program: GameDefinition, machine: Machine) -> dict[str, Any]:
     from ggp.search.moves import MoveLists
 
-    start = machine.initial()
+    start, rules = machine.initial(), program.as_program()
     return {
         "game": program.source.name,
         "roles": list(program.roles),
-        "language": "GDL-II" if program.is_gdl2 else "GDL",
-        "rules": sum(bool(rule.body) for rule in program.rules),
-        "facts": sum(not rule.body for rule in program.rules),
-        "relations": len(program.by_head),
-        "static_relations": len(program.static),
-        "recursive_relations": len(program.recursive),
+        "language": "GDL-II" if rules.is_gdl2 else "GDL",
+        "rules": sum(bool(rule.body) for rule in rules.rules),
+        "facts": sum(not rule.body for rule in rules.rules),
+        "relations": len(rules.by_head),
+        "static_relations": len(rules.static),
+        "recursive_relations": len(rules.recursive),
         "warnings": len(program.diagnostics),
         "initial_fluents": len(machine.fluents(start)[0]),
         "legal_moves": {

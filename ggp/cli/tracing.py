@@ -32,8 +32,8 @@ from ggp.gdl.source import printable
 if TYPE_CHECKING:
     import numpy as np
 
-    from ggp.gdl.program import Program
     from ggp.machine import Limits, Machine, States
+    from ggp.machine.definition import GameDefinition
 
 _log = logging.getLogger(__name__)
 
@@ -167,7 +167,7 @@ def given_trace(machine: Machine, joint_moves: Sequence[object], name: str) -> d
     return _finish(machine, state, steps, _not_told)
 
 
-def _warn_of_the_end(program: Program, turns: int, max_turns: int) -> None:
+def _warn_of_the_end(program: GameDefinition, turns: int, max_turns: int) -> None:
     """Say why random play was cut off, where the reason is not that it was asked for."""
     in_time = turns == max_turns
     text = f"{program.source.name}: the match is not over after {turns:,} turns"

@@ -20,12 +20,10 @@ from ggp.env.names import Names, names_of
 from ggp.env.turn import Turn
 from ggp.errors import ConfigError, IllegalMoveError
 from ggp.gdl.nearest import unknown
-from ggp.gdl.program import Program
 from ggp.machine.base import DEFAULT_MAX_STEPS, IntArray, Limits, Machine, States
-from ggp.machine.build import build_machine
-from ggp.machine.games import load_program
+from ggp.machine.definition import GameDefinition
+from ggp.machine.games import build_machine, load_program
 from ggp.machine.propnet.play.kernels.packed import words_for
-from ggp.machine.spiel.games import SpielProgram
 from ggp.seeds import check_seed
 
 MOST_PATH_BYTES = 4 << 30
@@ -33,7 +31,7 @@ MOST_PATH_BYTES = 4 << 30
 
 
 def make(
-    game: str | Program,
+    game: str | GameDefinition,
     lanes: int = 1,
     *,
     roles: Sequence[str] | None = None,
@@ -47,7 +45,7 @@ def make(
     """An environment of so many lanes; `reset` begins.
 
     Args:
-        game: name of a game that comes with ggp, path of a rulesheet, or a program.
+        game: name of a game that comes with ggp, path of a rulesheet, or a game that is loaded.
         lanes: L, matches side by side.
         roles: Q roles that are asked for their moves, all players if nothing is said; the others
             move uniformly at random, as `random` does.
@@ -66,9 +64,9 @@ def make(
         GDLError, MachineError: the rules cannot be used.
     """
     program = load_program(game) if isinstance(game, str) else game
-    if isinstance(program, SpielProgram):
+    if not program.as_program().rules:
         raise ConfigError(
-            f"{program.source.name} has no rules to read; OpenSpiel has tensors of its own for it"
+            f"{program.source.name} has no rules to read; use what it is defined in for learning"
         )
     machine = build_machine(program, backend, Limits(grounding_seconds=120.0))
     return Environment(
@@ -99,7 +97,7 @@ class Environment:
 
     def __init__(
         self,
-        program: Program,
+        program: GameDefinition,
         machine: Machine,
         lanes: int,
         *,
@@ -287,7 +285,7 @@ def _numbers(roles: Sequence[str], players: Sequence[str]) -> IntArray:
     return np.array([players.index(role) for role in roles], dtype=np.int64)
 
 
-def _turns(program: Program, given: int | None, proved: int | None, paths: bool) -> int:
+def _turns(program: GameDefinition, given: int | None, proved: int | None, paths: bool) -> int:
     if given is not None:
         if given < 1:
             raise ConfigError(f"max_turns must be at least 1, not {given}")

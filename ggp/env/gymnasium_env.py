@@ -16,7 +16,7 @@ from ggp.env.environment import Environment, make
 from ggp.env.spaces import Observed, action_space, gymnasium, observation_space, observed
 from ggp.env.turn import Turn
 from ggp.errors import ConfigError
-from ggp.gdl.program import Program
+from ggp.machine.definition import GameDefinition
 
 if TYPE_CHECKING:
     from ggp.players import Player, PlayerSpec
@@ -44,7 +44,7 @@ class VectorGame(_Vector):  # type: ignore[misc]
 
     def __init__(
         self,
-        game: str | Program,
+        game: str | GameDefinition,
         role: str,
         num_envs: int = 1,
         *,

@@ -25,6 +25,7 @@ from ggp.gdl.telling import PLAIN
 from ggp.gdl.what_grows import what_grows
 from ggp.machine.abilities import InParts, OnCircuit
 from ggp.machine.base import IntArray, Machine
+from ggp.machine.definition import GameDefinition
 
 MOST_NAMES = 1 << 16
 """Names of a kind that a game without a circuit may have: their number is estimated from above."""
@@ -109,7 +110,7 @@ def _found(places: dict[str, int], text: str, kind: str) -> int:
     return found
 
 
-def names_of(program: Program, machine: Machine) -> Names:
+def names_of(game: GameDefinition, machine: Machine) -> Names:
     """The names of a game.
 
     Of a machine with a circuit they are those of the circuit, else all that the rules could make by
@@ -118,6 +119,7 @@ def names_of(program: Program, machine: Machine) -> Names:
     Raises:
         ConfigError: they would be too many, or cannot be listed.
     """
+    program = game.as_program()
     roles = tuple(role for role in machine.roles if role != RANDOM)
     is_plain = not program.is_gdl2
     if isinstance(machine, OnCircuit):
@@ -130,7 +132,7 @@ def names_of(program: Program, machine: Machine) -> Names:
             percepts = _together([_told(role, m) for m in legal[role].names] for role in roles)
         else:
             percepts = _together(sees[role].names for role in roles)
-        return Names(program.digest, roles, moves, chance, percepts, circuit.fluents, is_plain)
+        return Names(game.digest, roles, moves, chance, percepts, circuit.fluents, is_plain)
     domains = Domains(program.rules)
     # Arguments are not told apart by roles.
     moves = _listed(domains, program, LEGAL, 1, "moves")
@@ -139,7 +141,7 @@ def names_of(program: Program, machine: Machine) -> Names:
         percepts = tuple(sorted(_told(*pair) for pair in product(roles, moves)))
     chance = moves if RANDOM in machine.roles else ()
     fluents = _listed(domains, program, TRUE, 0, "fluents")
-    return Names(program.digest, roles, moves, chance, percepts, fluents, is_plain)
+    return Names(game.digest, roles, moves, chance, percepts, fluents, is_plain)
 
 
 def _together(lists: Iterable[Sequence[str]]) -> tuple[str, ...]:

@@ -18,8 +18,8 @@ from ggp.env.environment import Environment, make
 from ggp.env.spaces import Observed, action_space, gymnasium, observation_space, observed
 from ggp.env.turn import Turn
 from ggp.errors import BackendUnavailableError
-from ggp.gdl.program import Program
 from ggp.libraries import demand_library, extra_advice
+from ggp.machine.definition import GameDefinition
 
 try:
     import pettingzoo
@@ -31,7 +31,7 @@ _Parallel: Any = pettingzoo.ParallelEnv
 _AEC: Any = pettingzoo.AECEnv
 
 
-def parallel_env(game: str | Program, **options: Any) -> ParallelGame:
+def parallel_env(game: str | GameDefinition, **options: Any) -> ParallelGame:
     """A game in which all players act in every turn.
 
     Args:
@@ -40,7 +40,7 @@ def parallel_env(game: str | Program, **options: Any) -> ParallelGame:
     return ParallelGame(make(game, restarts=False, **options))
 
 
-def aec_env(game: str | Program, **options: Any) -> AECGame:
+def aec_env(game: str | GameDefinition, **options: Any) -> AECGame:
     """A game in which players act one after the other.
 
     Args:

@@ -81,6 +81,15 @@ def read_rulesheet(name_or_path: str) -> Rulesheet:
         GDLSyntaxError: it is not GDL.
     """
     path = find_game(name_or_path)
+    return parse(read_file(path), str(path))
+
+
+def read_file(path: Path) -> bytes:
+    """The bytes of a game's file.
+
+    Raises:
+        ConfigError: it cannot be read or is larger than 10 MB.
+    """
     if path.is_dir():
         raise ConfigError(f"{path} is a folder; give the path of a rulesheet in it")
     limit = _MAX_MB * 1024 * 1024
@@ -91,7 +100,7 @@ def read_rulesheet(name_or_path: str) -> Rulesheet:
         raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
     if len(data) > limit:
         raise ConfigError(f"{path} is larger than {_MAX_MB} MB, so it is no rulesheet")
-    return parse(data, str(path))
+    return data
 
 
 def _beside(path: str) -> Iterator[str]:

@@ -9,11 +9,13 @@ relation that is used is defined; and negation is stratified.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
+from typing import ClassVar
 
+from ggp.gdl.descriptions import Description, describe
 from ggp.gdl.source import Diagnostic, Source
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
 
@@ -105,6 +107,9 @@ class Program:
         diagnostics: every repair, in text order.
     """
 
+    prefix: ClassVar[str] = ""
+    """Begins the names of games that are no rulesheets."""
+
     roles: tuple[str, ...]
     rules: tuple[NormalRule, ...]
     is_gdl2: bool
@@ -141,6 +146,20 @@ class Program:
         if len(set(self.goal_ranks)) < len(self.goal_ranks):
             lines.append(f"ranks of goals: {self.goal_ranks}")
         return blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
+
+    def describe(self) -> Description:
+        """What the rulesheet says of itself."""
+        return describe(self.source.text)
+
+    def as_program(self) -> Program:
+        """It is one; other games have these rules to look into (`ggp.machine.definition`)."""
+        return self
+
+
+def without_rules(roles: Sequence[str], name: str) -> Program:
+    """What stands for the rules of a game that is defined in another way."""
+    no_relations: frozenset[Signature] = frozenset()
+    return Program(tuple(roles), (), True, no_relations, no_relations, {}, Source(name, ""), ())
 
 
 def atom_of(term: Term) -> Atom:

@@ -1,4 +1,4 @@
-"""Picking a backend for a game."""
+"""Picking a backend for a rulesheet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from ggp.errors import (
     BackendUnavailableError,
-    ConfigError,
     InstallationError,
     MachineError,
     ReasonerLimitError,
@@ -21,7 +20,6 @@ from ggp.gdl.telling import told_by
 from ggp.gdl.what_grows import told_growth
 from ggp.machine.base import PATIENCE, WAITING, Limits, Machine
 from ggp.machine.compiling.jit import demand_compiler
-from ggp.machine.spiel.games import PREFIX, SpielProgram
 
 if TYPE_CHECKING:
     from ggp.machine.prolog.prolog_machine import PrologMachine
@@ -98,20 +96,7 @@ def _propnet(
         return laid_out(built(anew=True))
 
 
-def _openspiel(program: Program, limits: Limits, ready: bool) -> Machine:
-    if not isinstance(program, SpielProgram):
-        raise ConfigError(
-            f"{program.source.name} is a rulesheet; the backend openspiel plays games that are "
-            f"named {PREFIX}NAME"
-        )
-    from ggp.machine.spiel.spiel_machine import SpielMachine
-
-    return SpielMachine(program, threads=limits.threads)
-
-
 def _auto(program: Program, limits: Limits, ready: bool) -> Machine:
-    if isinstance(program, SpielProgram):
-        return _openspiel(program, limits, ready)
     try:
         return _propnet(program, limits, ready)
     except MachineError as error:
@@ -161,42 +146,9 @@ BACKENDS: Mapping[str, Callable[[Program, Limits, bool], Machine]] = {
     "propnet": _propnet,
     "relational": _relational,
     "prolog": _prolog,
-    "openspiel": _openspiel,
 }
-"""How to build a machine, by the name `--backend` takes. For rulesheets `auto` takes the first of
-propnet, relational and prolog that can be built. Games of OpenSpiel have one backend only."""
-
-_READS_RULES = ("propnet", "relational", "prolog")
-
-
-def build_machine(
-    program: Program,
-    backend: str = "auto",
-    limits: Limits | None = None,
-    *,
-    ready: bool = False,
-) -> Machine:
-    """A machine for a game.
-
-    Args:
-        program: normalised rules, or a game of OpenSpiel.
-        backend: one of `BACKENDS`.
-        limits: bounds on the reasoners, on the time and memory for making a circuit, and on the
-            processors used, where the backend can use several; results are the same.
-        ready: also load or compile all machine code, so that no call waits for that; else it is
-            done when it is needed.
-
-    Raises:
-        ConfigError: there is no such backend, or it cannot play this kind of game.
-        BackendUnavailableError: what the backend needs is not installed.
-        InstallationError: a module of ours is missing.
-        ReasonerLimitError: the rules cannot be compiled within the limits.
-    """
-    if backend not in BACKENDS:
-        raise ConfigError(f"unknown backend {backend!r}; backends: {', '.join(BACKENDS)}")
-    if backend in _READS_RULES and isinstance(program, SpielProgram):
-        raise ConfigError(f"{program.source.name} has no rules to read; leave out --backend")
-    return BACKENDS[backend](program, limits or Limits(), ready)
+"""How to build a machine, by the name `--backend` takes. `auto` takes the first of propnet,
+relational and prolog that can be built."""
 
 
 def build_by_the_first_clock(
@@ -212,7 +164,7 @@ def build_by_the_first_clock(
 
     Args:
         program: normalised rules.
-        limits: see `build_machine`.
+        limits: see `ggp.machine.build_machine`.
         is_asked: whether somebody waits for a move. Without Prolog nobody asks in vain.
         foreseen: told what is expected of grounding.
 

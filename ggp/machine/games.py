@@ -1,44 +1,117 @@
-"""Games by their names, whatever they are: rulesheets, or games of OpenSpiel.
+"""Games by their names, and machines of them, whatever they are defined in.
 
-What comes of either is a `Program`. Its `source.text` is all that is needed to have it again:
-records keep it, and workers are sent it.
+What comes of a text is a `GameDefinition`. Its `source.text` is all that is needed to have it
+again: records keep it, and workers are sent it. `ggp.machine.frontends` says who reads which.
 """
 
 from __future__ import annotations
 
-from ggp.gdl import normalize, parser
-from ggp.gdl.program import Program
-from ggp.machine.spiel.games import is_spiel, refuse_files, spiel_program
+from pathlib import Path
+
+from ggp.errors import ConfigError
+from ggp.gdl.games import read_file
+from ggp.gdl.source import Diagnostic
+from ggp.machine.base import Limits, Machine
+from ggp.machine.definition import GameDefinition
+from ggp.machine.frontends import FRONTENDS
+
+BACKENDS = tuple(dict.fromkeys(name for each in FRONTENDS.values() for name in each.backends))
+"""The names of all backends, as `--backend` takes them."""
 
 
-def load_program(name_or_path: str) -> Program:
+def prefix_of(text: str) -> str:
+    """The prefix in `FRONTENDS` that a name or text begins with.
+
+    Where it is not empty, the text is no path, no rules, and no name of a game that comes with ggp.
+    """
+    begins = text.lstrip()
+    return next((each for each in FRONTENDS if each and begins.startswith(each)), "")
+
+
+def find_file(name_or_path: str) -> Path | None:
+    """The file that holds a game; None where its name is all there is of it.
+
+    Raises:
+        ConfigError: there is no such file, nor a game of that name.
+    """
+    return FRONTENDS[prefix_of(name_or_path)].find(name_or_path)
+
+
+def load_program(name_or_path: str, *, files: bool = True) -> GameDefinition:
     """A game by its name, or by the path of its rulesheet.
+
+    Args:
+        files: as for `read_program`.
 
     Raises:
         ConfigError: there is no such game, or it cannot be played here.
         BackendUnavailableError: OpenSpiel has it, which is not installed.
         GDLError: the rules cannot be used.
     """
-    if is_spiel(name_or_path):
-        return spiel_program(name_or_path)
-    return normalize.load(name_or_path)
+    path = find_file(name_or_path)
+    if path is None:
+        return read_program(name_or_path, name_or_path.strip(), files=files)
+    return FRONTENDS[prefix_of(name_or_path)].read(read_file(path), str(path), files)
 
 
-def read_program(text: str, name: str = "<text>", *, files: bool = False) -> Program:
-    """A game from its rules, or from what names it in OpenSpiel.
+def read_program(text: str, name: str = "<text>", *, files: bool = False) -> GameDefinition:
+    """A game from its rules, or from what names it elsewhere.
 
     Args:
         name: what messages call it.
-        files: whether a game of OpenSpiel may read a file that the text names: not where somebody
-            else may have written it.
+        files: whether a name may have parameters that have a file read: not where somebody else may
+            have written it.
 
     Raises:
-        ConfigError: OpenSpiel has no such game, or it cannot be played here.
+        ConfigError: there is no such game, it cannot be played here, or it names a file.
         BackendUnavailableError: OpenSpiel has it, which is not installed.
         GDLError: the rules cannot be used.
     """
-    if is_spiel(text):
-        if not files:
-            refuse_files(text)
-        return spiel_program(text, name)
-    return normalize.normalize(parser.parse(text, name))
+    return FRONTENDS[prefix_of(text)].read(text, name, files)
+
+
+def check_text(text: str, name: str) -> tuple[Diagnostic, ...]:
+    """What is wrong with rules that somebody wrote, in text order; with names, nothing."""
+    return FRONTENDS[prefix_of(text)].check(text, name)
+
+
+def build_machine(
+    program: GameDefinition,
+    backend: str = "auto",
+    limits: Limits | None = None,
+    *,
+    ready: bool = False,
+) -> Machine:
+    """A machine for a game.
+
+    Args:
+        program: normalised rules, or another game.
+        backend: one of `BACKENDS`.
+        limits: bounds on the reasoners, on the time and memory for making a circuit, and on the
+            processors used, where the backend can use several; results are the same.
+        ready: also load or compile all machine code, so that no call waits for that; else it is
+            done when it is needed.
+
+    Raises:
+        ConfigError: there is no such backend, or it cannot play this kind of game.
+        BackendUnavailableError: what the backend needs is not installed.
+        InstallationError: a module of ours is missing.
+        ReasonerLimitError: the rules cannot be compiled within the limits.
+    """
+    build = FRONTENDS[program.prefix].backends.get(backend)
+    if build is None:
+        raise ConfigError(_why_not(program, backend))
+    return build(program, limits or Limits(), ready)
+
+
+def _why_not(program: GameDefinition, backend: str) -> str:
+    """Why a backend does not play a game."""
+    name = program.source.name
+    owner = next((each for each in FRONTENDS if backend in FRONTENDS[each].backends), None)
+    if owner is None:
+        return f"unknown backend {backend!r}; backends: {', '.join(BACKENDS)}"
+    if owner:
+        return (
+            f"{name} is a rulesheet; the backend {backend} plays games that are named {owner}NAME"
+        )
+    return f"{name} has no rules to read; leave out --backend"

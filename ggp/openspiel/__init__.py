@@ -9,8 +9,8 @@
 Importing this package tells OpenSpiel of the game `gdl`. `rules` is the name of a game that comes
 with ggp, or the path of a rulesheet. `docs/openspiel.md` says what becomes of a rulesheet.
 
-`sheet` numbers the moves of a game, `turns` and `positions` make single choices of joint moves,
-`worlds` draws histories, `observers` show what players know as tensors, and `game` has OpenSpiel's
+`sheet` numbers the moves of a game, `worlds` draws histories, `turns` and `positions` make single
+choices of joint moves, `observers` show what players know as tensors, and `game` has OpenSpiel's
 classes. `twin_bots` are its bots on games that both have.
 """
 

@@ -14,10 +14,9 @@ import numpy as np
 from ggp.env.survey import MOST_STATES
 from ggp.machine.spiel import games as spiel_games
 from ggp.openspiel.observers import Coder, PathObserver, observer_of
-from ggp.openspiel.positions import Position, start
+from ggp.openspiel.positions import Position, resampled, start
 from ggp.openspiel.sheet import Sheet
 from ggp.openspiel.turns import playing
-from ggp.openspiel.worlds import resampled
 
 pyspiel: Any = spiel_games.pyspiel()
 

@@ -19,8 +19,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ggp.errors import IllegalMoveError
 from ggp.openspiel.turns import Playing, Turn, playing, turns_of
+from ggp.openspiel.worlds import worlds_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,31 @@ class Position:
 def start(game: Playing) -> Position:
     """Where a match begins."""
     return Position(game.first, ())
+
+
+def resampled(position: Position, rng: np.random.Generator) -> list[int]:
+    """All choices of a history that whoever chooses at a position cannot tell from its own.
+
+    Raises:
+        BeliefDepletedError: none was found.
+        ValueError: no player chooses there.
+    """
+    player = position.player
+    if player is None:
+        raise ValueError("only a player that is to choose can be given another history")
+    game = position.turn.game
+    path = position.turn.paths[player]
+    if path not in game.worlds:
+        game.worlds.clear()  # searches ask again and again for one and the same
+        role = game.sheet.players[player]
+        turns = [(t.joint_move[role], t.percepts[role]) for t in turns_of(position.turn.past)]
+        game.worlds[path] = worlds_of(game.sheet.machine, role, turns, rng)
+    actions, turn = game.replayed(game.worlds[path].draw(rng))
+    for chooser, options in turn.choosers:
+        if chooser == player:
+            break
+        actions.append(int(rng.choice(options)))
+    return actions
 
 
 def _restored(rules: str, verify_states: int, max_turns: int, history: tuple[int, ...]) -> Position:

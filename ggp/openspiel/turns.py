@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ggp.errors import MachineError
 from ggp.machine.base import DEFAULT_MAX_STEPS, IntArray, States
 from ggp.openspiel.sheet import Sheet, canonical_name
-
-if TYPE_CHECKING:
-    from ggp.openspiel.worlds import Worlds
+from ggp.openspiel.worlds import Worlds
 
 KEPT_GAMES = 8
 """Games that are kept ready; those that are still used are kept anyway."""

@@ -19,8 +19,6 @@ from ggp.belief.turns.open_moves import Learnt, open_moves
 from ggp.belief.turns.resample import choose_entries, log_sums
 from ggp.errors import BeliefDepletedError
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine
-from ggp.openspiel.positions import Position
-from ggp.openspiel.turns import turns_of
 
 MOST_WORLDS = 1_000
 """Histories of a sample."""
@@ -55,31 +53,6 @@ class Worlds:
         """One of them, drawn by weight."""
         world = rng.choice(len(self.weights), p=self.weights)
         return [tuple(moves) for moves in self.joint_moves[world].tolist()]
-
-
-def resampled(position: Position, rng: np.random.Generator) -> list[int]:
-    """All choices of a history that whoever chooses at a position cannot tell from its own.
-
-    Raises:
-        BeliefDepletedError: none was found.
-        ValueError: no player chooses there.
-    """
-    player = position.player
-    if player is None:
-        raise ValueError("only a player that is to choose can be given another history")
-    game = position.turn.game
-    path = position.turn.paths[player]
-    if path not in game.worlds:
-        game.worlds.clear()  # searches ask again and again for one and the same
-        role = game.sheet.players[player]
-        turns = [(t.joint_move[role], t.percepts[role]) for t in turns_of(position.turn.past)]
-        game.worlds[path] = worlds_of(game.sheet.machine, role, turns, rng)
-    actions, turn = game.replayed(game.worlds[path].draw(rng))
-    for chooser, options in turn.choosers:
-        if chooser == player:
-            break
-        actions.append(int(rng.choice(options)))
-    return actions
 
 
 def worlds_of(

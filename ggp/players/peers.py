@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from ggp.belief import Bags
 from ggp.clocks import Clock, clock_of
 from ggp.errors import ConfigError, MachineError
-from ggp.gdl.program import Program
+from ggp.machine.definition import GameDefinition
 from ggp.machine.spiel.twins import Twin, find_twin, twins
 from ggp.players.belief_player import BeliefPlayer, Choice
 from ggp.players.option_fields import whole
@@ -113,7 +113,7 @@ class SetPeer(_Peer):
     for_secrets = True
 
 
-def check_peer(peer: type[_Peer], name: str, program: Program | None) -> Twin:
+def check_peer(peer: type[_Peer], name: str, program: GameDefinition | None) -> Twin:
     """The twin of a game that a peer is to play.
 
     Args:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from ggp.gdl.program import Program
 from ggp.machine.base import Machine
+from ggp.machine.definition import GameDefinition
 from ggp.search.anytime import Deadline
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ class Context:
     clock: Callable[[], float]
     report: Callable[[Decision], None] | None = None
     name: str = "a player"
-    program: Program | None = None
+    program: GameDefinition | None = None
     belief: Sampler | None = None
 
 

@@ -27,9 +27,10 @@ import numpy as np
 from ggp.belief import Bags
 from ggp.gdl import parse_term
 from ggp.gdl.doubtful import doubtful_moves
-from ggp.gdl.program import Program, unify
+from ggp.gdl.program import unify
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import Machine
+from ggp.machine.definition import GameDefinition
 from ggp.players.option_fields import choice
 from ggp.players.player import MoveValue
 
@@ -87,9 +88,9 @@ class Doubts:
         program: the rules of the game; None where they are not known.
     """
 
-    def __init__(self, machine: Machine, program: Program | None) -> None:
+    def __init__(self, machine: Machine, program: GameDefinition | None) -> None:
         self._machine = machine
-        self._patterns = () if program is None else doubtful_moves(program)
+        self._patterns = () if program is None else doubtful_moves(program.as_program())
         self._known: dict[int, bool] = {}
         self._has_told = False
 

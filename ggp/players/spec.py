@@ -18,8 +18,8 @@ import numpy as np
 
 from ggp.errors import ConfigError
 from ggp.gdl.nearest import unknown
-from ggp.gdl.program import Program
 from ggp.machine.base import Machine
+from ggp.machine.definition import GameDefinition
 from ggp.players import plug_ins
 from ggp.players.option_fields import NoOptions, OptionInfo, describe_options, read_options
 from ggp.players.player import Context, Decision, Player, PlayerClass
@@ -169,7 +169,7 @@ def make_player(
     rng: np.random.Generator,
     clock: Callable[[], float] = time.monotonic,
     report: Callable[[Decision], None] | None = None,
-    program: Program | None = None,
+    program: GameDefinition | None = None,
     belief: Sampler | None = None,
 ) -> Player:
     """A player for one match.
@@ -196,7 +196,7 @@ def make_player(
     return plug_ins.make(spec.player, spec.text, spec.options, context)
 
 
-def check_game(spec: PlayerSpec, program: Program) -> None:
+def check_game(spec: PlayerSpec, program: GameDefinition) -> None:
     """See that a player can play a game, where it can tell that from the rules: peers can.
 
     Raises:

@@ -32,6 +32,11 @@ class Deadline:
     at_s: float
     clock: TellsTime
 
+    @classmethod
+    def after(cls, seconds: float) -> Deadline:
+        """So many seconds from now, on the wall."""
+        return cls(time.monotonic() + seconds, time.monotonic)
+
     def passed(self) -> bool:
         return self.clock() >= self.at_s
 

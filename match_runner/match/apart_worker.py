@@ -19,8 +19,8 @@ import numpy as np
 
 from ggp.clocks import Clock, cpu_seconds
 from ggp.errors import ConfigError, PlayerError
-from ggp.gdl.program import Program
 from ggp.machine import Limits, Machine, build_machine
+from ggp.machine.definition import GameDefinition
 from ggp.machine.games import read_program
 from ggp.players import Decision, MoveValue, Player, make_player, parse_spec
 from ggp.players.player import Learning
@@ -49,7 +49,9 @@ class MachineOrder:
     ready: bool = True
 
     @classmethod
-    def of(cls, program: Program, backend: str, limits: Limits | None = None) -> MachineOrder:
+    def of(
+        cls, program: GameDefinition, backend: str, limits: Limits | None = None
+    ) -> MachineOrder:
         """A machine for the rules of a program, ready for a clock."""
         source = program.source
         return cls(source.name, source.text, backend, limits or Limits())
@@ -203,7 +205,7 @@ def states_visited(player: Player | None) -> int:
 
 
 @lru_cache(maxsize=_MOST_MACHINES)
-def _machine(order: MachineOrder, role: int) -> tuple[Program, Machine]:
+def _machine(order: MachineOrder, role: int) -> tuple[GameDefinition, Machine]:
     """The rules, and a role's own machine: no two players share one."""
     program = read_program(order.rules, order.source, files=True)
     return program, build_machine(program, order.backend, order.limits, ready=order.ready)

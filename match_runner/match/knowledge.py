@@ -7,7 +7,6 @@ more than is known for certain. The page says which of the two it is.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -91,7 +90,7 @@ class Knowledge:
         Args:
             most_s: what finding states may take, `MOST_S` at most.
         """
-        deadline = Deadline(time.monotonic() + min(most_s, MOST_S), time.monotonic)
+        deadline = Deadline.after(min(most_s, MOST_S))
         try:
             self._tracker.observe(move, percepts, Submission(submitted, in_time), deadline)
             self._is_lost = False

@@ -5,16 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.errors import MatchError
-from ggp.gdl.program import Program
 from ggp.machine import Machine, build_machine
 from ggp.machine.base import States
+from ggp.machine.definition import GameDefinition
 from ggp.machine.games import load_program, read_program
-from ggp.machine.spiel.games import refuse_files
 from ggp.search.moves import is_legal
 from match_runner.match.records import MatchRecord, TurnRecord
 
 
-def rules_of(record: MatchRecord) -> Program:
+def rules_of(record: MatchRecord) -> GameDefinition:
     """The rules of a record: its own, or those its game has now where it holds none.
 
     Raises:
@@ -23,11 +22,10 @@ def rules_of(record: MatchRecord) -> Program:
     """
     if record.rules:
         return read_program(record.rules, record.game)
-    refuse_files(record.game)
-    return load_program(record.game)
+    return load_program(record.game, files=False)
 
 
-def check_record(record: MatchRecord, program: Program) -> list[tuple[str, ...]]:
+def check_record(record: MatchRecord, program: GameDefinition) -> list[tuple[str, ...]]:
     """Play the moves of a record again and compare what the rules say.
 
     Returns:

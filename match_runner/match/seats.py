@@ -15,8 +15,9 @@ import numpy as np
 from ggp.clocks import Clock, TellsTime, clock_of
 from ggp.errors import ConfigError, PlayerError
 from ggp.gdl.nearest import unknown
-from ggp.gdl.program import RANDOM, Program
+from ggp.gdl.program import RANDOM
 from ggp.machine import Limits, Machine, build_machine
+from ggp.machine.definition import GameDefinition
 from ggp.players import Decision, Player, PlayerSpec, make_player, parse_spec
 from ggp.search.anytime import Deadline
 from match_runner.match.apart import PlayerApart
@@ -63,7 +64,7 @@ class Arena:
     """
 
     game: str
-    program: Program
+    program: GameDefinition
     machine: Machine
     seats: Mapping[int, Seat]
     clock: TellsTime = time.monotonic
@@ -119,7 +120,7 @@ def read_roles(texts: tuple[str, ...], roles: tuple[str, ...]) -> dict[str, str]
 
 
 def build_machines(
-    program: Program,
+    program: GameDefinition,
     backend: str = "auto",
     limits: Limits | None = None,
     *,
@@ -142,7 +143,7 @@ def build_machines(
 
 def set_up(
     game: str,
-    program: Program,
+    program: GameDefinition,
     players: Mapping[str, str],
     machines: Sequence[Machine] | None = None,
     clock: TellsTime = time.monotonic,
@@ -203,7 +204,7 @@ def _make(
     role: int,
     clock: TellsTime,
     report: Callable[[Decision], None] | None,
-    program: Program,
+    program: GameDefinition,
     rng: np.random.Generator,
 ) -> Player:
     try:

@@ -3,11 +3,11 @@
     layout = Layout.of(program)
     picture = layout.picture(facts).to_json()
 
-Begin with `layout`, which draws states as a `picture`; `frames` does so for matches, turn by turn.
-`values` says which values the arguments of fluents take, `shapes` lists the fluents. `orders` and
-`finder` find coordinates (`candidates`), `groups` and `grids` make boards of them, `symbols` knows
-common pieces. `moves` says which cells a move names, and `side_file` reads what a game says of its
-picture itself.
+Begin with `layout`, which draws states as a `picture` of parts of several `kinds`; `frames` does so
+for matches, turn by turn. `values` says which values the arguments of fluents take, `shapes` lists
+the fluents. `orders` and `finder` find coordinates (`candidates`), `groups` and `grids` make boards
+of them, `symbols` knows common pieces. `moves` says which cells a move names, and `side_file` reads
+what a game says of its picture itself.
 """
 
 from match_runner.pictures.layout import Layout

@@ -17,19 +17,17 @@ from typing import Any
 import numpy as np
 
 from ggp.gdl import Term, parse_term
-from ggp.gdl.program import Program
 from ggp.machine import build_machine
 from ggp.machine.abilities import Wordy
-from ggp.machine.spiel.games import SpielProgram
+from ggp.machine.definition import GameDefinition
 from ggp.players.decision_json import decision_json
 from match_runner.match.records import MatchRecord, TurnRecord
 from match_runner.match.replay import check_record, rules_of
 from match_runner.pictures import Layout
+from match_runner.pictures.kinds import KINDS
+from match_runner.pictures.kinds.facts import fact
 
 Json = dict[str, Any]
-
-UNKNOWN = {"text": "unknown", "symbol": "?", "owner": None, "share": 1.0, "title": "not known"}
-"""Stands in a cell of which a role does not know all."""
 
 _MOST_TERMS = 100_000
 """Terms that are kept read: states of a match have most of their fluents in common."""
@@ -43,9 +41,10 @@ class Artist:
         side_file: says how to draw it; None for what the rules alone tell.
     """
 
-    def __init__(self, program: Program, side_file: Path | None = None) -> None:
-        self.layout = Layout.of(program, side_file)
-        self._words = StateWords(program) if isinstance(program, SpielProgram) else None
+    def __init__(self, program: GameDefinition, side_file: Path | None = None) -> None:
+        rules = program.as_program()
+        self.layout = Layout.of(rules, side_file)
+        self._words = None if rules.rules else StateWords(program)
 
     def picture(self, texts: Iterable[str]) -> Any:
         """What these terms, canonical KIF, look like."""
@@ -58,16 +57,9 @@ class Artist:
     def certain(self, shares: Mapping[str, float]) -> Any:
         """What is certain: terms that hold for sure, and a sign in cells where others may."""
         picture = self.heat(shares)
-        for board in picture["boards"]:
-            for cell in board["cells"]:
-                sure = [item for item in cell["items"] if item["share"] >= 1.0]
-                open_ = [] if len(sure) == len(cell["items"]) else [dict(UNKNOWN)]
-                cell["items"] = sure + open_
-        for table in picture["tables"]:
-            kept = [row for row in zip(table["rows"], table["shares"], strict=True) if row[1] >= 1]
-            table["rows"], table["shares"] = [row for row, _ in kept], [share for _, share in kept]
-        picture["tables"] = [table for table in picture["tables"] if table["rows"]]
-        picture["facts"] = [fact for fact in picture["facts"] if fact["share"] >= 1.0]
+        for name, kind in KINDS.items():
+            sure = map(kind.certain, picture[name])
+            picture[name] = [part for part in sure if part is not None]
         return picture
 
     def cells(self, move: str, role: str) -> list[str]:
@@ -88,7 +80,7 @@ class Artist:
         state = self.picture(fluents)
         if self._words is not None:
             lines = self._words.after(turn)
-            state["facts"] = [{"text": line, "share": 1.0} for line in lines] + state["facts"]
+            state["facts"] = [*map(fact, lines), *state["facts"]]
         frame: Json = {
             "turn": number,
             "over": over,
@@ -112,11 +104,11 @@ class Artist:
         return frame
 
     def view(self, percepts: Sequence[str]) -> Any:
-        """A picture of percepts, where they make a board; else None."""
+        """A picture of percepts, where one says more than their list; else None."""
         if not percepts:
             return None
         picture = self.picture(percepts)
-        shown = any(cell["items"] for board in picture["boards"] for cell in board["cells"])
+        shown = any(kind.is_view(part) for name, kind in KINDS.items() for part in picture[name])
         return picture if shown else None
 
 
@@ -127,7 +119,7 @@ class StateWords:
         program: of the match; it is followed on a machine of its own.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: GameDefinition) -> None:
         self._machine = build_machine(program)
         self._state = self._machine.initial()
 

@@ -1,18 +1,27 @@
-"""What a page draws of a state: boards, tables and single facts, all of them plain text.
+"""What a page draws of a state: parts of several kinds, such as boards, all of them plain text.
 
 Every fact is in a picture exactly once. Names come from rulesheets, so they may be anything: texts
 are cut to `LONGEST` characters, and ids are built from their parts so that no two cells share one.
+`match_runner.pictures.kinds` has the table of kinds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
+
+from ggp.gdl.program import Program
+from ggp.gdl.terms import Term
+from match_runner.pictures.grids import Grid, Place
+from match_runner.pictures.shapes import Shape, Skeleton
 
 LONGEST = 120
 """Characters of a text that are shown; the rest is cut off."""
+
+LONGEST_FACT = 400
+"""The same of a whole fact."""
 
 MOST_FACTS = 5_000
 """Facts in one picture; of the others only their number is told."""
@@ -20,111 +29,53 @@ MOST_FACTS = 5_000
 Json = dict[str, Any]
 
 
-@dataclass(slots=True)
-class Item:
-    """Something in a cell.
+class Told(NamedTuple):
+    """A fact to be drawn.
 
     Attributes:
-        text: it in words, such as `black rook`.
-        symbol: what to draw: a character where the piece is well known, else the text; empty if the
-            item says that the cell is empty.
-        owner: the role whose it is, or empty.
-        share: probability, from 0 to 1.
-        title: the fluent as KIF.
+        text: the fact as KIF; facts come in its order.
+        share: its probability, from 0 to 1.
     """
 
     text: str
-    symbol: str
-    owner: str
+    fact: Term
     share: float
-    title: str
-
-    def to_json(self) -> Json:
-        """As the page reads it."""
-        return {
-            "text": self.text,
-            "symbol": self.symbol,
-            "owner": self.owner,
-            "share": self.share,
-            "title": self.title,
-        }
 
 
-@dataclass(slots=True)
-class Cell:
-    """A place on a board; `column` and `row` are indices from the top left."""
-
-    id: str
-    column: int
-    row: int
-    items: list[Item] = field(default_factory=list)
-
-    def to_json(self) -> Json:
-        """As the page reads it; the likeliest item comes first."""
-        items = sorted(self.items, key=lambda item: -item.share)
-        return {
-            "id": self.id,
-            "column": self.column,
-            "row": self.row,
-            "items": [item.to_json() for item in items],
-        }
-
-
-@dataclass(slots=True)
-class Board:
-    """A grid.
+class Rules(NamedTuple):
+    """What is known of a game's fluents before any of them is drawn.
 
     Attributes:
-        columns: names at its edge, from left to right; those of `rows` from top to bottom.
-        cells: those that exist, row by row; a board need not be a full rectangle.
+        roles: without `random`.
+        grids, places: its boards, and which fluents go where on them.
     """
 
-    id: str
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[str]
-    cells: Sequence[Cell]
-
-    def to_json(self) -> Json:
-        """As the page reads it."""
-        return {
-            "id": self.id,
-            "title": self.title,
-            "columns": list(self.columns),
-            "rows": list(self.rows),
-            "cells": [cell.to_json() for cell in self.cells],
-        }
+    program: Program
+    roles: tuple[str, ...]
+    shapes: Sequence[Shape]
+    grids: Sequence[Grid]
+    places: Mapping[Skeleton, Place]
 
 
-@dataclass(slots=True)
-class Table:
-    """Facts of one name, a line each."""
-
-    title: str
-    headers: Sequence[str]
-    rows: list[tuple[str, ...]] = field(default_factory=list)
-    shares: list[float] = field(default_factory=list)
-
-    def to_json(self) -> Json:
-        """As the page reads it."""
-        return {
-            "title": self.title,
-            "headers": list(self.headers),
-            "rows": [list(row) for row in self.rows],
-            "shares": list(self.shares),
-        }
+Taker = Callable[[Sequence[Told]], tuple[Sequence[Json], Sequence[Told]]]
+"""Makes parts of facts, and leaves those that it has no use for."""
 
 
-@dataclass(slots=True)
-class Fact:
-    """What neither a board nor a table holds."""
+class Kind(NamedTuple):
+    """One kind of parts; a part is what the page reads.
 
-    text: str
-    share: float
+    Attributes:
+        taker: what makes them in one game.
+        certain: what is left of a part for somebody who is told only what is certain, if anything
+            is; it may change the part.
+        is_view: whether it is worth a picture of its own where it stands for percepts.
+        words: the part in plain text, where the terminal does not draw it.
+    """
 
-    def to_json(self) -> Json:
-        """As the page reads it."""
-        return {"text": self.text, "share": self.share}
+    taker: Callable[[Rules], Taker]
+    certain: Callable[[Json], Json | None]
+    is_view: Callable[[Json], bool] = lambda part: False
+    words: Callable[[Json], str] = str
 
 
 @dataclass(slots=True)
@@ -132,22 +83,16 @@ class Picture:
     """A state, the percepts of a turn, or what somebody believes of a state.
 
     Attributes:
+        parts: of every kind, by its name.
         owners: the roles in their order, for colours.
     """
 
-    boards: Sequence[Board]
-    tables: Sequence[Table]
-    facts: Sequence[Fact]
+    parts: Mapping[str, Sequence[Json]]
     owners: Sequence[str] = ()
 
     def to_json(self) -> Json:
         """What the page draws: made of dicts, lists, strings and numbers."""
-        return {
-            "boards": [board.to_json() for board in self.boards],
-            "tables": [table.to_json() for table in self.tables],
-            "facts": [fact.to_json() for fact in self.facts],
-            "owners": list(self.owners),
-        }
+        return {**self.parts, "owners": list(self.owners)}
 
 
 def short(text: str, longest: int = LONGEST) -> str:

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from ggp.errors import ConfigError
-from ggp.gdl.program import Program
 from ggp.gdl.source import printable
+from ggp.machine.definition import GameDefinition
 from ggp.protocol.messages import BUSY, Dialect
 from match_runner.match.records import RemoteSide
 from match_runner.remote.host_names import HostNames
@@ -67,7 +67,7 @@ class Remotes:
         addresses: by role index.
     """
 
-    program: Program
+    program: GameDefinition
     addresses: Mapping[int, Address]
 
 

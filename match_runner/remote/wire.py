@@ -9,7 +9,7 @@ import numpy as np
 
 from ggp.errors import ConfigError, GDLError, RemoteProtocolError
 from ggp.gdl import parse, parse_term, to_kif
-from ggp.gdl.program import Program
+from ggp.machine.definition import GameDefinition
 from ggp.protocol.messages import WIRE_STYLES, Abort, Dialect, Message, Play, Start, Stop, WireStyle
 from ggp.protocol.texts.printing import print_message
 from ggp.protocol.texts.reading import parse_reply
@@ -56,13 +56,14 @@ class Wire:
 
     def __init__(
         self,
-        program: Program,
+        program: GameDefinition,
         server: Server,
         dialect: Dialect | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
-        self.dialect = dialect or (Dialect.GDL2 if program.is_gdl2 else Dialect.GDL)
-        if self.dialect is Dialect.GDL and program.is_gdl2:
+        is_gdl2 = program.as_program().is_gdl2
+        self.dialect = dialect or (Dialect.GDL2 if is_gdl2 else Dialect.GDL)
+        if self.dialect is Dialect.GDL and is_gdl2:
             raise ConfigError(
                 f"the dialect gdl tells all players every move, which the rules of "
                 f"{program.source.name} hide; use gdl2 or gdl2-old"
@@ -72,7 +73,7 @@ class Wire:
         rules = parse(program.source.text, program.source.name).rules
         self._scrambler = Scrambler(names_of(rules), rng) if rng is not None else Scrambler()
         self._rules = " ".join(str(self._scrambler.rule(rule)) for rule in rules)
-        if self.dialect is not Dialect.GDL and not program.is_gdl2:
+        if self.dialect is not Dialect.GDL and not is_gdl2:
             self._rules += "\n" + _SEES_MOVES
 
     def start(self, match_id: str, role: str, start_clock_s: int, play_clock_s: int) -> str:

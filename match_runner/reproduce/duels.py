@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from ggp.gdl.normalize import load
-from ggp.gdl.program import Program
+from ggp.machine.definition import GameDefinition
 from ggp.players import Decision
 from match_runner.match.conditions import Conditions
 from match_runner.reproduce.results import Settings, Tell
@@ -168,7 +168,7 @@ def backends_of(duels: Iterable[PlayedDuel]) -> dict[str, str]:
 
 
 @cache
-def program_of(game: str) -> Program:
+def program_of(game: str) -> GameDefinition:
     """The rules of a game, read once."""
     return load(game)
 

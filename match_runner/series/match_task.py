@@ -10,9 +10,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from ggp.gdl.program import Program
 from ggp.machine import Limits, Machine
 from ggp.machine.base import player_roles
+from ggp.machine.definition import GameDefinition
 from ggp.machine.games import read_program
 from ggp.search.moves import random_moves
 from match_runner.match.apart import Patience
@@ -87,7 +87,7 @@ def play(task: MatchTask, own_process: bool = False) -> MatchRecord:
 
 
 def order_of(
-    conditions: Conditions, program: Program, machines: Sequence[Machine], limits: Limits
+    conditions: Conditions, program: GameDefinition, machines: Sequence[Machine], limits: Limits
 ) -> MachineOrder | None:
     """The machine of players in processes of their own; None where nobody has one."""
     if not conditions.keeps_apart:
@@ -154,7 +154,7 @@ def _forced_turns(machine: Machine) -> int:
 @lru_cache(maxsize=_MOST_GAMES)
 def machines_of(
     source: str, rules: str, backend: str, limits: Limits, ready: bool
-) -> tuple[Program, tuple[Machine, ...]]:
+) -> tuple[GameDefinition, tuple[Machine, ...]]:
     """The rules of a game and machines as `set_up` takes them; kept for the next match."""
     # Whoever made the series has read it before, or refused it.
     program = read_program(rules, source, files=True)

@@ -22,8 +22,9 @@ import numpy as np
 
 from ggp.console import installed_version
 from ggp.errors import ConfigError
-from ggp.gdl.program import RANDOM, Program
+from ggp.gdl.program import RANDOM
 from ggp.machine import Limits
+from ggp.machine.definition import GameDefinition
 from ggp.players import PLAYERS, check_game, parse_spec, takes_states, with_option
 from ggp.seeds import check_seed
 from match_runner.match.conditions import Conditions, seed_of_match
@@ -54,7 +55,7 @@ class SeriesGame:
     """
 
     name: str
-    program: Program
+    program: GameDefinition
     rounds: int
     conditions: Conditions = field(default_factory=Conditions)
     fixed: Mapping[str, str] = field(default_factory=dict)

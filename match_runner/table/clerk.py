@@ -13,15 +13,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ggp.errors import ConfigError, GDLError
-from ggp.gdl import parse
-from ggp.gdl.descriptions import describe
-from ggp.gdl.normalize import normalize, validate
-from ggp.gdl.program import RANDOM, Program
+from ggp.errors import ConfigError
+from ggp.gdl.program import RANDOM
 from ggp.gdl.source import Diagnostic, errors
 from ggp.gdl.telling import told_by
-from ggp.machine.games import read_program
-from ggp.machine.spiel.games import is_spiel, refuse_files, spiel_program
+from ggp.machine.definition import GameDefinition
+from ggp.machine.games import check_text, read_program
 from match_runner.log_views import is_log
 from match_runner.match.conditions import Conditions
 from match_runner.match.record_files import read_record
@@ -43,38 +40,19 @@ MOST_DIAGNOSTICS = 50
 
 def read_rules(name: str, text: str) -> Json:
     """What is wrong with a rulesheet, and what the lobby needs to know of it."""
-    if is_spiel(text):
-        refuse_files(text)
-        game = spiel_program(text, name)
-        return {
-            "ok": True,
-            "num_diagnostics": 0,
-            "diagnostics": [],
-            "roles": [role for role in game.roles if role != RANDOM],
-            "has_chance": RANDOM in game.roles,
-            "is_told": False,
-            "title": game.title,
-            "about": "OpenSpiel plays this game; it has no rules to show.",
-            "sections": {},
-        }
-    try:
-        found = validate(parse(text, name))
-    except GDLError as error:
-        found = error.diagnostics or (
-            Diagnostic("error", "unreadable", str(error), name, 0, 0, ""),
-        )
+    found = check_text(text, name)
     told: Json = {
         "ok": not errors(found),
         "num_diagnostics": len(found),
         "diagnostics": [_shown(each) for each in found[:MOST_DIAGNOSTICS]],
     }
     if told["ok"]:
-        program = normalize(parse(text, name))
-        about = describe(text)
+        program = read_program(text, name)
+        about = program.describe()
         told |= {
             "roles": [role for role in program.roles if role != RANDOM],
             "has_chance": RANDOM in program.roles,
-            "is_told": told_by(program) is not None,
+            "is_told": told_by(program.as_program()) is not None,
             "title": about.title,
             "about": about.text,
             "sections": {name: list(lines) for name, lines in about.sections.items()},
@@ -103,7 +81,7 @@ def check_match(
         raise ConfigError(f"every role needs a player; roles: {', '.join(wanted) or 'none'}")
     others = {r: "random" if each == HUMAN else each for r, each in players.items()}
     check_series(series_of_roles(name, program, others, 1, conditions=conditions))
-    return program.roles, told_by(program) is not None
+    return program.roles, told_by(program.as_program()) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +163,7 @@ def _held(connection: sqlite3.Connection) -> Held:
     """What a store holds, without the file that the series was read from."""
     rows = connection.execute("SELECT name, value FROM settings")
     settings: dict[str, Any] = {name: json.loads(value) for name, value in rows}
-    programs: dict[str, Program] = {}
+    programs: dict[str, GameDefinition] = {}
     rules = dict(connection.execute("SELECT digest, text FROM rules"))
     games = []
     for name, game in settings["games"].items():

@@ -109,8 +109,7 @@ def table(
     given again.
     """
     preload("ggp.players", "uvicorn", "starlette.applications", "match_runner.table.web.server")
-    from ggp.gdl.games import find_game
-    from ggp.machine.spiel.games import is_spiel
+    from ggp.machine.games import find_file
     from ggp.sockets import listen
     from match_runner.table.hall import Hall
     from match_runner.table.match_folder import usual_folder
@@ -120,8 +119,8 @@ def table(
     from match_runner.table.web.link_opener import has_screen, open_link
     from match_runner.table.web.server import table_server
 
-    if game is not None and not is_spiel(game):
-        find_game(game)
+    if game is not None:
+        find_file(game)
     for path in (logs, games):
         if path is not None and not path.is_dir():
             raise ConfigError(f"there is no folder {path}")

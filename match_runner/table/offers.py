@@ -18,7 +18,7 @@ from typing import NoReturn
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_game, game_that_comes, list_games
 from ggp.gdl.nearest import unknown
-from ggp.machine.spiel.games import is_spiel
+from ggp.machine.games import prefix_of
 from ggp.players import PLAYERS, parse_spec
 from match_runner.match.seats import HUMAN
 from match_runner.pictures.side_file import side_file_of
@@ -65,11 +65,12 @@ class Offers:
             ConfigError: there is no such game, or it cannot be read.
         """
         text = game if rules is None else rules
-        if is_spiel(text):
+        prefix = prefix_of(text)
+        if prefix:
             if text != self.game:  # some of them read files that their parameters name
                 raise ConfigError(
-                    "a game of OpenSpiel must be named when the table is started: "
-                    "`match-runner table openspiel:NAME`"
+                    "such a game must be named when the table is started: "
+                    f"`match-runner table {prefix}NAME`"
                 )
             return text, None
         if rules is not None:

@@ -1,4 +1,4 @@
-"""Pictures of states as rich draws them: grids, tables, and facts on one line."""
+"""Pictures of states as rich draws them: grids, tables, and what is of other kinds in words."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ggp.console import table_of
 from match_runner.match.views import plain
+from match_runner.pictures.kinds import KINDS
 from match_runner.pictures.picture import Json
 
 _STYLES = ("bold cyan", "bold magenta", "bold yellow", "bold green", "bold red", "bold blue")
@@ -28,16 +29,12 @@ def draw(
         colours: whether it shows them; else pieces are marked with the first letter of their role.
     """
     pen = _Pen(picture["owners"], encoding, colours)
-    for board in picture["boards"]:
-        if len(picture["boards"]) > 1:
-            yield plain(board["title"], "dim")
-        yield pen.grid(board)
-    if pen.legend:
-        yield Text("  ").join(plain(owner, pen.style(owner)) for owner in pen.legend)
-    for table in picture["tables"]:
-        yield _table(table)
-    if picture["facts"]:
-        yield plain("  ".join(fact["text"] for fact in picture["facts"]))
+    drawers = {"boards": pen.boards, "tables": _tables}
+    for name, kind in KINDS.items():
+        if name in drawers:
+            yield from drawers[name](picture[name])
+        elif picture[name]:
+            yield plain("  ".join(map(kind.words, picture[name])))
 
 
 class _Pen:
@@ -55,7 +52,16 @@ class _Pen:
         """The colour of a role."""
         return _STYLES[self._owners.index(owner) % len(_STYLES)]
 
-    def grid(self, board: Json) -> Table:
+    def boards(self, boards: Sequence[Json]) -> Iterator[RenderableType]:
+        """All boards, and whose colours are on them."""
+        for board in boards:
+            if len(boards) > 1:
+                yield plain(board["title"], "dim")
+            yield self._grid(board)
+        if self.legend:
+            yield Text("  ").join(plain(owner, self.style(owner)) for owner in self.legend)
+
+    def _grid(self, board: Json) -> Table:
         """A board with its coordinates."""
         lines = box.SQUARE if self._encoding.lower().startswith("utf") else box.ASCII2
         has_rows = len(board["rows"]) > 1 or board["rows"][0] != ""
@@ -88,15 +94,13 @@ class _Pen:
         return text
 
 
-def _table(table: Json) -> RenderableType:
-    headers = [str(header) or " " for header in table["headers"]]
-    width = max((len(row) for row in table["rows"]), default=0)
-    headers += [" "] * (width - len(headers))
-    rows = [(*row, *[""] * (len(headers) - len(row))) for row in table["rows"]]
-    drawn = table_of(headers, rows)
-    assert isinstance(drawn, Table)
-    drawn.title, drawn.title_style, drawn.title_justify = plain(table["title"], "dim"), "", "left"
-    return drawn
+def _tables(tables: Sequence[Json]) -> Iterator[RenderableType]:
+    for table in tables:
+        drawn = table_of([str(header) or " " for header in table["headers"]], table["rows"])
+        assert isinstance(drawn, Table)
+        drawn.title, drawn.title_style = plain(table["title"], "dim"), ""
+        drawn.title_justify = "left"
+        yield drawn
 
 
 def _fits(symbol: str, encoding: str) -> bool:

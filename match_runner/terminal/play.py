@@ -12,13 +12,11 @@ from rich.text import Text
 
 from ggp.console import EXIT_FAILED, EXIT_INTERRUPTED
 from ggp.errors import ConfigError
-from ggp.gdl.descriptions import describe
-from ggp.gdl.games import find_game
 from ggp.gdl.in_words import rules_in_words
 from ggp.gdl.parser import parse
-from ggp.gdl.program import Program
 from ggp.machine import Machine
-from ggp.machine.spiel.games import SpielProgram
+from ggp.machine.definition import GameDefinition
+from ggp.machine.games import find_file
 from match_runner.match.guests import LeftError
 from match_runner.match.knowledge import Knowledge
 from match_runner.match.record_files import make_folder, write_record
@@ -103,19 +101,15 @@ def _code_of(left: LeftError) -> int:
     return 0 if left.said else EXIT_FAILED
 
 
-def _rules_of(program: Program) -> Iterator[RenderableType]:
+def _rules_of(program: GameDefinition) -> Iterator[RenderableType]:
     """What `?` shows: the game in its author's words, then every rule."""
-    if isinstance(program, SpielProgram):
-        yield plain(program.title, "bold")
-        yield Text("OpenSpiel plays this game; it has no rules to show.")
-        return
-    description = describe(program.source.text)
+    description = program.describe()
     if description.title:
         yield plain(description.title, "bold")
         yield from (plain(paragraph) for paragraph in description.text.split("\n") if paragraph)
         for name, lines in description.sections.items():
             yield plain(f"{name}: {' '.join(lines)}")
-    source = program.source
+    source = program.as_program().source
     for title, sentences in rules_in_words(parse(source.text, source.name).rules).items():
         yield Text(title, "bold")
         yield from (Padding(plain(each), (0, 0, 0, 2), expand=False) for each in sentences)
@@ -132,9 +126,8 @@ class _Sitting:
         self._program, self._machines = machines_of(
             program.source.name, program.source.text, series.backend, series.limits, has_clock
         )
-        is_ours = not isinstance(self._program, SpielProgram)
-        beside = side_file_of(find_game(self._game.name)) if is_ours else None
-        self._artist = Artist(self._program, beside)
+        file = find_file(self._game.name)
+        self._artist = Artist(self._program, None if file is None else side_file_of(file))
         self._rules = list(_rules_of(self._program))
         self._people = [role for role, text in series.players.items() if text == HUMAN]
         others = {role: text for role, text in series.players.items() if text != HUMAN}

@@ -326,5 +326,5 @@ def test_unknown_names_are_refused() -> None:
         make("kuhn_poker", roles=["player3"])
     with pytest.raises(ConfigError, match="lanes"):
         make("kuhn_poker", 0)
-    with pytest.raises(ConfigError, match="OpenSpiel"):
+    with pytest.raises(ConfigError, match="no rules to read"):
         make("openspiel:kuhn_poker")

@@ -138,7 +138,8 @@ def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="players was hyperplay:n=2 random and is now random hyp"):
         compared(swapped, tmp_path)
     (game,) = series.games
-    changed = replace(game, program=replace(game.program, rules=game.program.rules[:-1]))
+    rules = game.program.as_program()
+    changed = replace(game, program=replace(rules, rules=rules.rules[:-1]))
     with pytest.raises(ConfigError, match=r"games\.kuhn_poker\.rules was"):
         compared(replace(series, games=(changed,)), tmp_path)
 

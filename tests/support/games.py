@@ -11,9 +11,9 @@ import pytest
 from ggp.gdl import list_games, parse
 from ggp.gdl.games import LONG_GAMES
 from ggp.gdl.normalize import normalize
-from ggp.gdl.program import Program
 from ggp.gdl.telling import told_by
 from ggp.machine import Limits, Machine, build_machine
+from ggp.machine.definition import GameDefinition
 from ggp.machine.games import load_program
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -55,19 +55,20 @@ SLOW_TO_REFEREE = {"othello": (1, 8)}
 """Games whose states take seconds to be evaluated plainly: matches to play, and steps of each."""
 
 
-def build_here(program: Program, backend: str, limits: Limits | None = None) -> Machine:
+def build_here(game: GameDefinition, backend: str, limits: Limits | None = None) -> Machine:
     """A machine whose circuit is built in this process: saves the time of starting another.
 
     Circuits are kept where processes that share the tests, and commands, find them.
     """
     if backend != "propnet":
-        return build_machine(program, backend, limits)
+        return build_machine(game, backend, limits)
     from ggp.machine.propnet.build.cache import user_cache
     from ggp.machine.propnet.build.circuit_file import Built, from_bytes
     from ggp.machine.propnet.build.circuits import make
     from ggp.machine.propnet.build.version import makers_version
     from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 
+    program = game.as_program()
     key = f"{program.digest}-{makers_version()}"
     kept = user_cache().get(key)
     built = None if kept is None else from_bytes(kept, key)

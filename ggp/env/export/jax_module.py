@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from ggp.env.export.layers import Layered, layered
 from ggp.env.names import Names, names_of
 from ggp.errors import MachineError
-from ggp.gdl.program import Program
 from ggp.machine.base import Machine, player_roles
+from ggp.machine.definition import GameDefinition
 from ggp.machine.goal_values import number_or_nan
 from ggp.machine.propnet.circuit import FALSE, Literals, Outputs
 from ggp.machine.propnet.parts import parts_of
@@ -30,7 +30,7 @@ _GAME, _FUNCTIONS = "# --- the game ---\n", "# --- its functions ---\n"
 """Lines between which the template has the tables of a game."""
 
 
-def jax_module(program: Program, machine: Machine) -> str:
+def jax_module(program: GameDefinition, machine: Machine) -> str:
     """The text of a module that plays a game in JAX; it imports only jax and numpy.
 
     Raises:

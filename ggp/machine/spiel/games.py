@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import blake2b
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 from ggp.errors import BackendUnavailableError, ConfigError
+from ggp.gdl.descriptions import Description
 from ggp.gdl.nearest import unknown
-from ggp.gdl.program import RANDOM, Program
-from ggp.gdl.source import Source
+from ggp.gdl.program import RANDOM, Program, without_rules
+from ggp.gdl.source import Diagnostic, Source
 from ggp.libraries import demand_library, extra_advice
 
 PREFIX = "openspiel:"
@@ -45,26 +46,34 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class SpielProgram(Program):
-    """A game of OpenSpiel where others are rules: there are none to look into.
+class SpielGame:
+    """A game of OpenSpiel, as a `GameDefinition`.
 
     Attributes:
         utilities: least and greatest utility of a player; goals 0 to 100 stand for them.
         title: what OpenSpiel calls the game.
     """
 
+    prefix: ClassVar[str] = PREFIX
+    diagnostics: ClassVar[tuple[Diagnostic, ...]] = ()
+
+    source: Source
+    roles: tuple[str, ...]
     utilities: tuple[float, float]
     title: str
 
     @cached_property
     def digest(self) -> str:
-        """128-bit hex digest of the name with all parameters."""
+        """Of the name with all parameters."""
         return blake2b(self.source.text.encode(), digest_size=16).hexdigest()
 
+    def describe(self) -> Description:
+        """Its title: OpenSpiel says no more."""
+        return Description(self.title, "OpenSpiel plays this game; it has no rules to show.")
 
-def is_spiel(text: str) -> bool:
-    """Whether a text names a game of OpenSpiel, not one of ours or a rulesheet."""
-    return text.lstrip().startswith(PREFIX)
+    def as_program(self) -> Program:
+        """There are no rules to look into."""
+        return without_rules(self.roles, self.source.name)
 
 
 def refuse_files(text: str) -> None:
@@ -81,14 +90,14 @@ def refuse_files(text: str) -> None:
         )
 
 
-def spiel_program(text: str, name: str | None = None) -> SpielProgram:
+def spiel_game(text: str, name: str) -> SpielGame:
     """The game that a text `openspiel:NAME(PARAMETERS)` names.
 
     Where the game has the parameter `obstype` and the text leaves it open, players are told the
     number of turns, as they always are in GDL-II. Warns where they are not in OpenSpiel.
 
     Args:
-        name: what messages call it, if not by that text.
+        name: what messages call it.
 
     Raises:
         BackendUnavailableError: OpenSpiel is not installed.
@@ -102,22 +111,16 @@ def spiel_program(text: str, name: str | None = None) -> SpielProgram:
     roles = [f"p{player}" for player in range(game.num_players())]
     if kind.chance_mode == pyspiel().GameType.ChanceMode.EXPLICIT_STOCHASTIC:
         roles.append(RANDOM)
-    return SpielProgram(
+    return SpielGame(
+        source=Source(name, f"{PREFIX}{str(game).removesuffix('()')}"),
         roles=tuple(roles),
-        rules=(),
-        is_gdl2=True,
-        static=frozenset(),
-        recursive=frozenset(),
-        spelling={},
-        source=Source(name or text.strip(), f"{PREFIX}{str(game).removesuffix('()')}"),
-        diagnostics=(),
         utilities=(game.min_utility(), game.max_utility()),
         title=kind.long_name,
     )
 
 
 def load_game(text: str) -> Any:
-    """The `pyspiel.Game` that a text names; see `spiel_program`."""
+    """The `pyspiel.Game` that a text names; see `spiel_game`."""
     library = pyspiel()
     given = text.strip().removeprefix(PREFIX)
     _check_name(given)

@@ -34,7 +34,7 @@ from ggp.machine.base import (
     Stepped,
 )
 from ggp.machine.percepts.joint_percepts import JointMovesTold
-from ggp.machine.spiel.games import SpielProgram, load_game, pyspiel
+from ggp.machine.spiel.games import SpielGame, load_game, pyspiel
 from ggp.machine.spiel.knowledge import Knowledge
 from ggp.machine.spiel.known_path import KnownPath, KnownTurn
 from ggp.machine.spiel.nodes import Node, NodeStore, SpielStates, history_of, returns_of
@@ -51,7 +51,7 @@ class SpielMachine:
     """`Machine` on OpenSpiel; several threads may use it at once (see `ggp.machine.threads`).
 
     Args:
-        program: from `spiel_program`.
+        program: from `spiel_game`.
         threads: processors that a search may use.
 
     Attributes:
@@ -61,7 +61,7 @@ class SpielMachine:
     backend = "openspiel"
     goal_range = (LEAST_GOAL, MOST_GOAL)
 
-    def __init__(self, program: SpielProgram, *, threads: int = 1) -> None:
+    def __init__(self, program: SpielGame, *, threads: int = 1) -> None:
         game = load_game(program.source.text)
         self.roles = program.roles
         self.random_role = program.roles.index(RANDOM) if RANDOM in program.roles else None

@@ -20,7 +20,7 @@ from typing import Any
 
 from ggp.errors import MachineError
 from ggp.gdl import normalize
-from ggp.gdl.program import Program
+from ggp.machine.definition import GameDefinition
 from ggp.machine.spiel.games import pyspiel
 
 WAITING = "noop"
@@ -188,7 +188,7 @@ def twins() -> Mapping[str, Twin]:
     return {name: _read(name, entry) for name, entry in tomllib.loads(text).items()}
 
 
-def find_twin(program: Program) -> Twin | None:
+def find_twin(program: GameDefinition) -> Twin | None:
     """The twin of a game, whatever its file is called; None if it has none."""
     for twin in twins().values():
         if set(twin.roles) <= set(program.roles) and _digest(twin.name) == program.digest:

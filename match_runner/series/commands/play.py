@@ -21,8 +21,8 @@ from ggp.cli.arguments import (
     verbose_option,
 )
 from ggp.console import show_diagnostics, table_of
-from ggp.gdl.program import Program
 from ggp.machine import Limits
+from ggp.machine.definition import GameDefinition
 from ggp.machine.games import load_program
 from match_runner.match.conditions import Conditions
 from match_runner.match.records import MatchRecord
@@ -173,7 +173,7 @@ def play(
 
 def series_of_roles(
     game: str,
-    program: Program,
+    program: GameDefinition,
     players: Mapping[str, str],
     matches: int,
     *,
@@ -226,7 +226,7 @@ def _mean_json(score: Interval) -> dict[str, float | str | None]:
     }
 
 
-def _show_warnings(program: Program) -> None:
+def _show_warnings(program: GameDefinition) -> None:
     show_diagnostics(program.diagnostics[:MOST_WARNINGS])
     if len(program.diagnostics) > MOST_WARNINGS:
         more = len(program.diagnostics) - MOST_WARNINGS

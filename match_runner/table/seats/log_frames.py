@@ -6,16 +6,15 @@ not, what the role knew is drawn, as at a seat.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from ggp.errors import MatchError
-from ggp.gdl.program import Program
 from ggp.gdl.telling import told_by
 from ggp.machine import Limits, Machine
 from ggp.machine.base import UNKNOWN, IntArray
+from ggp.machine.definition import GameDefinition
 from ggp.players.decision_json import decision_json
 from ggp.protocol.turns import History, PathTurn
 from ggp.search.anytime import Deadline
@@ -98,9 +97,11 @@ def _odd(turn: PathTurn, sent: Sent | None) -> Iterator[str]:
         yield sent.decision.fault
 
 
-def _joint_moves(program: Program, machine: Machine, turns: History) -> list[IntArray] | None:
+def _joint_moves(
+    program: GameDefinition, machine: Machine, turns: History
+) -> list[IntArray] | None:
     """`[1, R]` joint move of each turn; None if the log does not tell all of them."""
-    if told_by(program) is None:
+    if told_by(program.as_program()) is None:
         return None
     percepts = [machine.percept_id(turn.percepts or ()) for turn in turns]
     known = np.array([UNKNOWN if each is None else each for each in percepts], dtype=np.int64)
@@ -136,7 +137,7 @@ def _draw_states(
 
 def _draw_known(
     artist: Artist,
-    program: Program,
+    program: GameDefinition,
     machines: Sequence[Machine],
     match: LoggedMatch,
     frames: Sequence[Json],
@@ -144,7 +145,7 @@ def _draw_known(
     """Put what the role knew into the frames; what it got, if it knows."""
     role = program.roles.index(match.role)
     knowledge = Knowledge(machines[1 + role], role, match.seed)
-    deadline = Deadline(time.monotonic() + FOLLOWING_S, time.monotonic)
+    deadline = Deadline.after(FOLLOWING_S)
     goal = None
     for number, frame in enumerate(frames):
         turn = match.turns[number - 1] if number else None

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from ggp.belief import Bags, Quality
-from ggp.gdl.program import Program
 from ggp.machine import Limits, Machine
+from ggp.machine.definition import GameDefinition
 from ggp.players import BeliefPlayer, Decision, make_player, parse_spec
 from ggp.players.decision_json import decision_json
 from ggp.players.player import KnownTurn
@@ -103,7 +103,7 @@ def look_into(task: MindTask) -> None:
                 _player(task, HYPERPLAY2, program, machine, role),
                 task.move,
                 range(task.line, task.line + LINES),
-                _soon(LINES_S),
+                Deadline.after(LINES_S),
             )
             link.send({"kind": "lines", "move": task.move, "line": task.line, "lines": lines})
             return
@@ -115,9 +115,9 @@ def look_into(task: MindTask) -> None:
                 belief = _belief(machine, artist, tracker.bag, tracker.quality(), task.seed)
                 link.send({"kind": "belief", **belief})
             if task.thinks:
-                decision = player.choose(_soon(THINKING_S), value_forced=True)
+                decision = player.choose(Deadline.after(THINKING_S), value_forced=True)
                 if not any(value.visits for value in decision.values):
-                    decision = player.choose(_soon(MORE_S), value_forced=True)
+                    decision = player.choose(Deadline.after(MORE_S), value_forced=True)
                 report.tell(decision, final=True)
     finally:
         link.close()
@@ -144,7 +144,7 @@ class _Report:
 def _player(
     task: MindTask,
     spec: str,
-    program: Program,
+    program: GameDefinition,
     machine: Machine,
     role: int,
     report: Callable[[Decision], None] | None = None,
@@ -153,7 +153,7 @@ def _player(
     rng = np.random.default_rng(task.seed)
     player = make_player(parse_spec(spec), machine, role, rng, report=report, program=program)
     assert isinstance(player, BeliefPlayer)
-    deadline = _soon(THINKING_S)
+    deadline = Deadline.after(THINKING_S)
     for number, turn in enumerate(task.turns):
         share = deadline.part(1 / (len(task.turns) - number))
         player.observe(turn.move, turn.percepts, deadline=share)
@@ -178,7 +178,3 @@ def _belief(machine: Machine, artist: Artist, bag: Bags, quality: Quality, seed:
         "quality": quality.as_json(),
         "picture": artist.heat({name: min(share, 1.0) for name, share in shares.items()}),
     }
-
-
-def _soon(seconds: float, clock: Callable[[], float] = time.monotonic) -> Deadline:
-    return Deadline(clock() + seconds, clock)

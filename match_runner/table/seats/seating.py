@@ -16,9 +16,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ggp.gdl.program import Program
 from ggp.gdl.telling import told_by
 from ggp.machine import Limits, Machine
+from ggp.machine.definition import GameDefinition
 from ggp.players import Decision
 from ggp.players.decision_json import decision_json
 from ggp.search.anytime import Deadline
@@ -30,6 +30,7 @@ from match_runner.match.referee import play_match
 from match_runner.match.seats import HUMAN as HUMAN
 from match_runner.match.seats import Seat, set_up
 from match_runner.pictures.frames import Artist, Json
+from match_runner.pictures.kinds.facts import fact
 from match_runner.series.match_task import machines_of, order_of, rehearse
 from match_runner.table.seats.link import LinkBrokenError, Message, WorkerLink
 
@@ -133,7 +134,7 @@ class _Teller:
     def __init__(
         self,
         task: TableTask,
-        program: Program,
+        program: GameDefinition,
         machines: Sequence[Machine],
         link: WorkerLink,
         mail: _Mail,
@@ -141,7 +142,7 @@ class _Teller:
         self._task, self._link, self._mail = task, link, mail
         self._artist = Artist(program, task.side_file)
         self._turn = 0
-        self._is_told = told_by(program) is not None
+        self._is_told = told_by(program.as_program()) is not None
         self._knowledge: dict[str, Knowledge] = {}
         self._reported_s: dict[str, float] = {}
         for number, role in enumerate(program.roles):
@@ -241,7 +242,7 @@ class _Teller:
         known = knowledge.known()
         about = {"states": known.states, "exact": known.exact}
         state = self._artist.certain(known.shares)
-        state["facts"] += [{"text": line, "share": 1.0} for line in known.lines()]
+        state["facts"] += map(fact, known.lines())
         return {**own, "state": state, "known": about}
 
 

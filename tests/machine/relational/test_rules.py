@@ -138,7 +138,7 @@ def test_stored_states_are_found_again_on_another_machine() -> None:
 def test_machine_that_tells_moves_shares_the_states() -> None:
     program = load_program("krieg_tic_tac_toe")
     machine = build_machine(program, "relational")
-    told = tell_moves(machine, program)
+    told = tell_moves(machine, program.as_program())
     start = machine.initial()
     joint = np.array([[machine.legal(start, role)[0][0] for role in range(len(machine.roles))]])
     stepped = told.step(start, joint)

@@ -40,10 +40,11 @@ def test_a_side_file_names_boards_symbols_and_owners(tmp_path: Path) -> None:
         grey = "black"
         """,
     )
-    board = layout.picture([parse_term("(pebble w 6 grey)")]).boards[0]
-    assert (board.title, board.columns, board.rows) == ("Pebbles", ["4", "6", "9"], ["e", "n", "w"])
-    ((item, place),) = [(i, (c.column, c.row)) for c in board.cells for i in c.items]
-    assert (item.text, item.symbol, item.owner, place) == ("grey", "•", "black", (1, 2))
+    board = layout.picture([parse_term("(pebble w 6 grey)")]).to_json()["boards"][0]
+    assert (board["title"], board["columns"]) == ("Pebbles", ["4", "6", "9"])
+    assert board["rows"] == ["e", "n", "w"]
+    ((item, place),) = [(i, (c["column"], c["row"])) for c in board["cells"] for i in c["items"]]
+    assert (item["text"], item["symbol"], item["owner"], place) == ("grey", "•", "black", (1, 2))
 
 
 def test_layers_and_rows_of_one_line_can_be_asked_for(tmp_path: Path) -> None:
@@ -51,8 +52,8 @@ def test_layers_and_rows_of_one_line_can_be_asked_for(tmp_path: Path) -> None:
         tmp_path,
         '[[boards]]\nfluents = ["(pebble ?w ?x ?c)"]\nrows = ""\nlayer = "?c"\n',
     )
-    boards = layout.picture([]).boards
-    assert [(b.title, list(b.columns), list(b.rows)) for b in boards[:2]] == [
+    boards = layout.picture([]).to_json()["boards"]
+    assert [(b["title"], b["columns"], b["rows"]) for b in boards[:2]] == [
         ("pebble brown", ["4", "6", "9"], [""]),
         ("pebble grey", ["4", "6", "9"], [""]),
     ]
@@ -60,10 +61,10 @@ def test_layers_and_rows_of_one_line_can_be_asked_for(tmp_path: Path) -> None:
 
 def test_fluents_can_be_kept_off_boards(tmp_path: Path) -> None:
     facts = [parse_term("(score 1 2)")]
-    assert made(tmp_path, "").picture(facts).boards
+    assert made(tmp_path, "").picture(facts).to_json()["boards"]
     kept = made(tmp_path, '[plain]\nfluents = ["(score ?a ?b)", "(pebble ?a ?b ?c)"]\n')
-    assert not kept.picture(facts).boards
-    assert [fact.text for fact in kept.picture(facts).facts] == ["(score 1 2)"]
+    assert not kept.picture(facts).to_json()["boards"]
+    assert [fact["text"] for fact in kept.picture(facts).to_json()["facts"]] == ["(score 1 2)"]
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ NAMED = {
 def test_moves_name_cells_that_are_drawn(sheet: str) -> None:
     machine = machine_of_shared(sheet) if sheet in SHARED else machine_of_game(sheet)
     layout = Layout.of(program_of(sheet))
-    ids = {cell.id for board in layout.picture([]).boards for cell in board.cells}
+    ids = {c["id"] for board in layout.picture([]).to_json()["boards"] for c in board["cells"]}
     states, named = live(machine, mixed_states(machine, seed=3, lanes=1, depth=9)), set()
     for role, name in enumerate(machine.roles):
         for move in set(machine.legal(states, role).values.tolist()):

@@ -1,4 +1,4 @@
-// Draws the pictures that match_runner/pictures makes: boards, tables and single facts.
+// Draws the pictures that match_runner/pictures makes, kind by kind: boards, tables and facts.
 //
 //     drawPicture(picture, {onCell, playable, selected, marked}) -> an element
 //
@@ -39,20 +39,20 @@ function make(tag, className = "", text = null) {
 export function drawPicture(picture, { onCell = null, playable = new Set(), selected = null, marked = [] } = {}) {
   const root = make("div", "picture");
   const owners = picture.owners ?? [];
-  if (picture.boards.length) {
-    const boards = make("div", "picture-boards");
-    const titled = picture.boards.length > 1;
-    for (const board of picture.boards) {
-      boards.append(drawBoard(board, { onCell, playable, selected, marked: new Set(marked), owners, titled }));
-    }
-    root.append(boards);
+  const options = { onCell, playable, selected, marked: new Set(marked), owners };
+  for (const [name, draw] of Object.entries(KINDS)) {
+    if (picture[name]?.length) root.append(draw(picture[name], options));
   }
-  if (picture.tables.length) {
-    const tables = make("div", "picture-tables");
-    for (const table of picture.tables) tables.append(drawTable(table));
-    root.append(tables);
-  }
-  if (picture.facts.length) root.append(drawFacts(picture.facts));
+  return root;
+}
+
+/** How parts of each kind are drawn, in this order; `KINDS` in match_runner/pictures/kinds makes them. */
+const KINDS = { boards: drawBoards, tables: drawTables, facts: drawFacts };
+
+function drawBoards(boards, options) {
+  const root = make("div", "picture-boards");
+  const titled = boards.length > 1;
+  root.append(...boards.map((board) => drawBoard(board, { ...options, titled })));
   return root;
 }
 
@@ -227,6 +227,12 @@ function nearest(cell, stops, [x, y]) {
     }
   }
   return best;
+}
+
+function drawTables(tables) {
+  const root = make("div", "picture-tables");
+  root.append(...tables.map(drawTable));
+  return root;
 }
 
 function drawTable(table) {

@@ -1,81 +1,38 @@
-"""The library that `import ggp` offers: strings at the edge, arrays inside.
+"""Games, their states, and what a role may believe of them: strings at the edge, arrays inside.
 
-A `Game` is a rulesheet with the machine that plays it. A `State` is one lane of that machine, a
-`Belief` a bag of them with weights. Moves, percepts and fluents are canonical KIF in strings;
-no id of a machine gets out.
+A `Game` is a definition with the machine that plays it. A `State` is one lane of that machine, a
+`Belief` a bag of them with weights. Moves, percepts and fluents are canonical KIF in strings; no id
+of a machine gets out.
 """
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from ggp.belief import How, Quality
 from ggp.errors import ConfigError, IllegalMoveError
 from ggp.gdl.domains import Domains
-from ggp.gdl.games import find_game, list_games
-from ggp.gdl.program import RANDOM, Program
-from ggp.given import checked_clock, checked_seed, checked_text, rng_of
-from ggp.library_belief import Belief, Following, followed
-from ggp.machine import Limits, build_machine, role_index
+from ggp.gdl.program import RANDOM
+from ggp.given import checked_fluent, checked_seed, rng_of
+from ggp.library.following import Following, followed
+from ggp.library.seated import Seated
+from ggp.machine import build_machine, role_index
 from ggp.machine.abilities import InParts
-from ggp.machine.base import Machine, States
-from ggp.machine.games import load_program, read_program
-from ggp.machine.spiel.games import SpielProgram, is_spiel
+from ggp.machine.base import FloatArray, Machine, States
+from ggp.machine.definition import GameDefinition
 from ggp.pickled import Rules, found_again, read, rules_of, written
-from ggp.players import Decision, Player, make_player, parse_spec
-from ggp.search.anytime import Deadline
-
-if TYPE_CHECKING:
-    from match_runner.match.records import MatchRecord
-    from match_runner.series.comparison import ComparisonSummary
-    from match_runner.series.plan import PlannedMatch
-
-__all__ = [
-    "Belief",
-    "Game",
-    "Playout",
-    "Seated",
-    "State",
-    "Step",
-    "compare",
-    "load",
-    "play_match",
-]
+from ggp.players import make_player, parse_spec
 
 _V = TypeVar("_V")
 
 DEFAULT_PARTICLES = 1000
 DEFAULT_EXACT = 10_000
-
-
-def load(name_or_path_or_text: str | os.PathLike[str], *, backend: str = "auto") -> Game:
-    """A game, ready to be played.
-
-    Args:
-        name_or_path_or_text: name of a game that comes with ggp, path of a rulesheet, the rules
-            themselves in KIF or infix syntax, or `openspiel:NAME` for a game of OpenSpiel.
-        backend: `propnet`, `prolog`, or `auto`: the first where it can be built.
-
-    Raises:
-        ConfigError: there is no such game, or it cannot be played here.
-        GDLError: the rules cannot be used; its diagnostics say what is wrong where.
-        MachineError: no machine can be built.
-    """
-    text = checked_text(name_or_path_or_text)
-    if is_spiel(text):
-        program = load_program(text)
-        return Game(text, program, build_machine(program, backend))
-    if os.path.exists(text) or text in list_games() or not set(text) & set("(\n"):
-        program = load_program(str(find_game(text)))
-        return Game(text, program, build_machine(program, backend))
-    program = read_program(text, files=True)
-    return Game(program.source.name, program, build_machine(program, backend))
 
 
 def _itself(value: _V, memo: object = None) -> _V:
@@ -119,10 +76,11 @@ class Game:
 
     Attributes:
         name: as it was given.
-        program: the normalised rules, with warnings as `program.diagnostics`.
+        program: the normalised rules, or what defines another game, with warnings as
+            `program.diagnostics`.
     """
 
-    def __init__(self, name: str, program: Program, machine: Machine) -> None:
+    def __init__(self, name: str, program: GameDefinition, machine: Machine) -> None:
         self.name, self.program = name, program
         self._machine = machine
 
@@ -204,9 +162,6 @@ class Game:
         bag, quality = followed(machine, number, history, limits, rng_of(seed))
         return Belief(self, self._machine, bag.states_of(0), bag.weights_of(0), quality)
 
-    def _state(self, machine: Machine, lane: States) -> State:
-        return State(self, machine, lane)
-
     def has_rules_of(self, other: Game) -> bool:
         """Whether it is the same game, whatever plays it: then their states can be equal."""
         return self._machine is other._machine or self.program.digest == other.program.digest
@@ -214,7 +169,7 @@ class Game:
     @cached_property
     def _domains(self) -> Domains | None:
         """What fluents there can be; None where no rules tell."""
-        return None if isinstance(self.program, SpielProgram) else Domains(self.program.rules)
+        return Domains(rules) if (rules := self.program.as_program().rules) else None
 
     def _player_role(self, role: str) -> int:
         number = role_index(self._machine, role)
@@ -343,38 +298,79 @@ class State:
         return move
 
 
-class Seated:
-    """A player in its role; it knows what it is told, and nothing else.
-
-    It is for one thread at a time; several of one game may think in several threads.
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """The states that a role may be in, with weights.
 
     Attributes:
-        role: whose moves it makes.
-        spec: which player it is.
+        weights: `[N]` of the particles; they sum to 1.
+        quality: how it was made, and how good it is.
     """
 
-    def __init__(self, role: str, spec: str, player: Player) -> None:
-        self.role, self.spec = role, spec
-        self._player = player
+    _game: Game
+    _machine: Machine
+    _lanes: States
+    weights: FloatArray
+    quality: Quality
+
+    @property
+    def exact(self) -> bool:
+        """Whether these are all states of the information set, with exact weights."""
+        return self.quality.how is How.EXACT
 
     def __repr__(self) -> str:
-        return f"<{self.spec} as {self.role}>"
+        return f"<Belief in {self._game.name}: {len(self)} particles, {self.quality.how}>"
 
-    def observe(self, move: str | None, percepts: Sequence[str] | None) -> None:
-        """Tell it of a turn: the move executed for its role, and what the role sees."""
-        self._player.observe(move, percepts)
+    def __len__(self) -> int:
+        return len(self._lanes)
 
-    def choose(self, *, seconds: float | None = None, value_forced: bool = False) -> Decision:
-        """Its next move, with the values of all candidates.
+    def __reduce__(self) -> tuple[object, ...]:
+        texts = written(self._machine, self._lanes)
+        return _belief_again, (self._game, texts, self.weights, self.quality)
 
-        Args:
-            seconds: to think; without them its own counts decide.
-            value_forced: think also where there is only one move.
+    @cached_property
+    def particles(self) -> tuple[State, ...]:
+        """The states, in the order of `weights`."""
+        return tuple(
+            State(self._game, self._machine, self._lanes.take(np.array([lane])))
+            for lane in range(len(self))
+        )
+
+    @cached_property
+    def fluents(self) -> tuple[str, ...]:
+        """What holds in some particle, sorted: the order of `marginals`."""
+        return tuple(sorted({fluent for held in self._held for fluent in held}))
+
+    @cached_property
+    def marginals(self) -> FloatArray:
+        """`[F]` the probability that each of the `fluents` holds."""
+        place = {fluent: number for number, fluent in enumerate(self.fluents)}
+        found = np.zeros(len(place))
+        for weight, held in zip(self.weights, self._held, strict=True):
+            found[[place[fluent] for fluent in held]] += weight
+        return found
+
+    def probability(self, fluent: str) -> float:
+        """The probability that a fluent, in KIF, holds.
+
+        Raises:
+            ConfigError: it is no term, or one that no rule of the game can make.
         """
-        deadline = None
-        if seconds is not None:
-            deadline = Deadline(time.monotonic() + seconds, time.monotonic)
-        return self._player.choose(deadline, value_forced=value_forced)
+        numbers: list[float] = self.marginals.tolist()
+        found = dict(zip(self.fluents, numbers, strict=True))
+        if not isinstance(fluent, str) or fluent not in found:
+            fluent = checked_fluent(fluent, self._game._domains)
+        return found.get(fluent, 0.0)
+
+    @cached_property
+    def _held(self) -> list[tuple[str, ...]]:
+        return self._machine.fluents(self._lanes)
+
+
+def _belief_again(
+    game: Game, texts: list[tuple[str, ...]], weights: FloatArray, quality: Quality
+) -> Belief:
+    return Belief(game, game._machine, read(game._machine, texts), weights, quality)
 
 
 def _game_again(name: str, rules: Rules) -> Game:
@@ -383,117 +379,6 @@ def _game_again(name: str, rules: Rules) -> Game:
 
 def _state_again(game: Game, texts: list[tuple[str, ...]]) -> State:
     return State(game, game._machine, read(game._machine, texts))
-
-
-def play_match(
-    game: Game | str,
-    players: Mapping[str, str],
-    *,
-    seed: int = 0,
-    play_clock: float | None = None,
-    in_process: bool = False,
-    clock: str = "wall",
-) -> MatchRecord:
-    """Play one match and return its record.
-
-    Args:
-        game: a game, or what `load` takes.
-        players: spec or address by role; `auto` plays those that are not named.
-        seed: plays the match again, unless a clock has a say.
-        play_clock: seconds for each decision; without it the players' counts decide. With it,
-            players that are not of this package play in processes of their own, where they can be
-            stopped.
-        in_process: have those play in this process even so, as for one that is defined in a
-            notebook. If it never answers, nor does this.
-        clock: `wall`, or `cpu` for CPU time of local players.
-
-    Raises:
-        ConfigError: an unknown role, player, option or clock, or a wrong seed.
-        MachineError: no machine can be built.
-    """
-    # The match runner stands above this package; it is there when this is called.
-    from match_runner.match.conditions import Conditions
-    from match_runner.match.referee import play_match as referee
-    from match_runner.match.seats import build_machines, read_players, set_up
-    from match_runner.series.match_task import order_of
-    from match_runner.workers.idle import close_idle
-
-    checked_seed(seed)
-    opened = game if isinstance(game, Game) else load(game)
-    specs = read_players(tuple(f"{role}={spec}" for role, spec in players.items()), opened.roles)
-    kind = checked_clock(clock)
-    conditions = Conditions(play_clock_s=play_clock, in_process=in_process, clock=kind)
-    machines = build_machines(opened.program, opened.backend)
-    apart = order_of(conditions, opened.program, machines, Limits())
-    arena = set_up(opened.name, opened.program, specs, machines, kind.tells, apart=apart)
-    try:
-        return referee(arena, seed, conditions)
-    finally:
-        close_idle()
-
-
-def compare(
-    game: Game | str,
-    players: Sequence[str],
-    *,
-    rounds: int = 10,
-    seed: int = 0,
-    play_clock: float | None = None,
-    clock: str = "wall",
-    minutes: float | None = None,
-    advance: Callable[[], None] = lambda: None,
-) -> ComparisonSummary:
-    """Play matches between players, who take turns at the roles, in this process.
-
-    Args:
-        game: a game, or what `load` takes.
-        players: specs, at least two.
-        rounds: in each of them every player plays every role once.
-        seed: of all matches.
-        play_clock: seconds for each decision; without it the players' counts decide.
-        clock: of these seconds: `wall`, or `cpu` for CPU time.
-        minutes: begin no other round after so many; the first is always played.
-        advance: called after each match, of which there are at most `rounds * len(players)`.
-
-    Raises:
-        ConfigError: an unknown player, option or clock, too few players, or a wrong seed.
-        MachineError: no machine can be built.
-    """
-    from match_runner.match.conditions import Conditions
-    from match_runner.series.comparison import summarize
-    from match_runner.series.holding import held_so_far
-    from match_runner.series.plan import Series, SeriesGame, check_series
-    from match_runner.series.runner import run_series
-    from match_runner.series.store import open_store
-    from match_runner.workers.places import open_executor
-
-    checked_seed(seed)
-    if len(set(players)) < max(2, len(players)):
-        raise ConfigError("give at least two players, each of them once")
-    opened = game if isinstance(game, Game) else load(game)
-    conditions = Conditions(play_clock_s=play_clock, clock=checked_clock(clock))
-    own = SeriesGame(opened.name, opened.program, rounds, conditions)
-    names = {player: player for player in players}
-    series = Series(names, (own,), seed=seed, backend=opened.backend)
-    check_series(series)
-    with open_executor(0, None) as executor, open_store(None, series) as store:
-        run_series(series, store, executor, lambda match: advance(), _until(minutes))
-        return summarize(held_so_far(series, store))
-
-
-def _until(minutes: float | None) -> Callable[[PlannedMatch], bool]:
-    """Whether a match may begin: those of a round that has begun do."""
-    end = None if minutes is None else time.monotonic() + 60 * minutes
-    begun = 0
-
-    def may_begin(match: PlannedMatch) -> bool:
-        nonlocal begun
-        if match.round > begun and end is not None and time.monotonic() > end:
-            return False
-        begun = max(begun, match.round)
-        return True
-
-    return may_begin
 
 
 def _check_turn(machine: Machine, move: str | None, percepts: Sequence[str] | None) -> None:

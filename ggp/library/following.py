@@ -1,0 +1,67 @@
+"""How `Game.belief` follows a match: turn by turn, as a player does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ggp.belief import (
+    MAX_ATTEMPTS,
+    OWN_COMPLETIONS,
+    Bags,
+    HyperPlaySampler,
+    PathTree,
+    Quality,
+    require_particles,
+)
+from ggp.errors import BeliefDepletedError
+from ggp.machine.base import Machine
+from ggp.players.tracker import Submission, Tracker
+from ggp.search.anytime import Deadline
+
+
+class Following(NamedTuple):
+    """How a match is followed: see `Game.belief`."""
+
+    particles: int
+    exact: int
+    attempts: int | None
+    seconds: float | None
+
+
+def followed(
+    machine: Machine,
+    role: int,
+    history: Sequence[tuple[str | None, Sequence[str] | None]],
+    limits: Following,
+    rng: np.random.Generator,
+) -> tuple[Bags, Quality]:
+    """The bag of a role after what it did and saw, in terms that the rules know.
+
+    Raises:
+        BeliefDepletedError: no complete path agrees, or none was found at the end.
+    """
+    tree = PathTree(machine)
+    sampler = HyperPlaySampler(
+        machine,
+        tree,
+        capacity=limits.particles,
+        exact=limits.exact,
+        max_attempts=MAX_ATTEMPTS if limits.attempts is None else limits.attempts,
+        follows=True,
+        completions=OWN_COMPLETIONS,
+        solves=True,
+    )
+    tracker = Tracker(sampler, machine, role, rng)
+    before = machine.states_visited
+    for move, percepts in history:
+        deadline = None if limits.seconds is None else Deadline.after(limits.seconds)
+        try:
+            tracker.observe(move, percepts, Submission(), deadline)
+        except BeliefDepletedError as error:
+            if error.exhausted:
+                raise
+    require_particles(tracker.bag, tree, machine.states_visited - before)
+    return tracker.bag, tracker.quality()

@@ -1,0 +1,131 @@
+"""Matches, and series of them: what the match runner does, for those who `import ggp`.
+
+The match runner stands above this package; it is there when these functions are called.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ggp.errors import ConfigError
+from ggp.given import checked_clock, checked_seed
+from ggp.library.games import Game
+from ggp.library.loading import load
+from ggp.machine import Limits
+
+if TYPE_CHECKING:
+    from match_runner.match.records import MatchRecord
+    from match_runner.series.comparison import ComparisonSummary
+    from match_runner.series.plan import PlannedMatch
+
+
+def play_match(
+    game: Game | str,
+    players: Mapping[str, str],
+    *,
+    seed: int = 0,
+    play_clock: float | None = None,
+    in_process: bool = False,
+    clock: str = "wall",
+) -> MatchRecord:
+    """Play one match and return its record.
+
+    Args:
+        game: a game, or what `load` takes.
+        players: spec or address by role; `auto` plays those that are not named.
+        seed: plays the match again, unless a clock has a say.
+        play_clock: seconds for each decision; without it the players' counts decide. With it,
+            players that are not of this package play in processes of their own, where they can be
+            stopped.
+        in_process: have those play in this process even so, as for one that is defined in a
+            notebook. If it never answers, nor does this.
+        clock: `wall`, or `cpu` for CPU time of local players.
+
+    Raises:
+        ConfigError: an unknown role, player, option or clock, or a wrong seed.
+        MachineError: no machine can be built.
+    """
+    from match_runner.match.conditions import Conditions
+    from match_runner.match.referee import play_match as referee
+    from match_runner.match.seats import build_machines, read_players, set_up
+    from match_runner.series.match_task import order_of
+    from match_runner.workers.idle import close_idle
+
+    checked_seed(seed)
+    opened = game if isinstance(game, Game) else load(game)
+    specs = read_players(tuple(f"{role}={spec}" for role, spec in players.items()), opened.roles)
+    kind = checked_clock(clock)
+    conditions = Conditions(play_clock_s=play_clock, in_process=in_process, clock=kind)
+    machines = build_machines(opened.program, opened.backend)
+    apart = order_of(conditions, opened.program, machines, Limits())
+    arena = set_up(opened.name, opened.program, specs, machines, kind.tells, apart=apart)
+    try:
+        return referee(arena, seed, conditions)
+    finally:
+        close_idle()
+
+
+def compare(
+    game: Game | str,
+    players: Sequence[str],
+    *,
+    rounds: int = 10,
+    seed: int = 0,
+    play_clock: float | None = None,
+    clock: str = "wall",
+    minutes: float | None = None,
+    advance: Callable[[], None] = lambda: None,
+) -> ComparisonSummary:
+    """Play matches between players, who take turns at the roles, in this process.
+
+    Args:
+        game: a game, or what `load` takes.
+        players: specs, at least two.
+        rounds: in each of them every player plays every role once.
+        seed: of all matches.
+        play_clock: seconds for each decision; without it the players' counts decide.
+        clock: of these seconds: `wall`, or `cpu` for CPU time.
+        minutes: begin no other round after so many; the first is always played.
+        advance: called after each match, of which there are at most `rounds * len(players)`.
+
+    Raises:
+        ConfigError: an unknown player, option or clock, too few players, or a wrong seed.
+        MachineError: no machine can be built.
+    """
+    from match_runner.match.conditions import Conditions
+    from match_runner.series.comparison import summarize
+    from match_runner.series.holding import held_so_far
+    from match_runner.series.plan import Series, SeriesGame, check_series
+    from match_runner.series.runner import run_series
+    from match_runner.series.store import open_store
+    from match_runner.workers.places import open_executor
+
+    checked_seed(seed)
+    if len(set(players)) < max(2, len(players)):
+        raise ConfigError("give at least two players, each of them once")
+    opened = game if isinstance(game, Game) else load(game)
+    conditions = Conditions(play_clock_s=play_clock, clock=checked_clock(clock))
+    own = SeriesGame(opened.name, opened.program, rounds, conditions)
+    names = {player: player for player in players}
+    series = Series(names, (own,), seed=seed, backend=opened.backend)
+    check_series(series)
+    with open_executor(0, None) as executor, open_store(None, series) as store:
+        run_series(series, store, executor, lambda match: advance(), _until(minutes))
+        return summarize(held_so_far(series, store))
+
+
+def _until(minutes: float | None) -> Callable[[PlannedMatch], bool]:
+    """Whether a match may begin: those of a round that has begun do."""
+    end = None if minutes is None else time.monotonic() + 60 * minutes
+    begun = 0
+
+    def may_begin(match: PlannedMatch) -> bool:
+        nonlocal begun
+        if match.round > begun and end is not None and time.monotonic() > end:
+            return False
+        begun = max(begun, match.round)
+        return True
+
+    return may_begin
