@@ -35,6 +35,16 @@ PARTS = (
 )
 
 
+def _scale(seconds: float, rounds: int) -> list[dict[str, Any]]:
+    """How well threads share work; nothing where there is one processor."""
+    rows, threads = [], len(os.sched_getaffinity(0))
+    for name in SHARED if threads > 1 else ():
+        with spinner(f"{name} with {threads} threads, and as many processes"):
+            rows.append(measure_scale(name, threads, seconds, rounds))
+    show(f"{threads} threads, as a share of {threads} processes", rows)
+    return rows
+
+
 @click.command()
 @click.option(
     "--rulesheets",
@@ -90,12 +100,7 @@ def main(
             results["start"] = measure_start()
         show("starts, CPU seconds", results["start"])
     if "scale" in wanted:
-        results["scale"] = []
-        threads = len(os.sched_getaffinity(0))
-        for name in SHARED if threads > 1 else ():
-            with spinner(f"{name} with {threads} threads, and as many processes"):
-                results["scale"].append(measure_scale(name, threads, seconds, rounds))
-        show(f"{threads} threads, as a share of {threads} processes", results["scale"])
+        results["scale"] = _scale(seconds, rounds)
     if "circuits" in wanted:
         found = measure_circuits(rulesheets, seconds=seconds, rounds=rounds)
         results["circuits"] = found["now"]

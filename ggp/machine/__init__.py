@@ -3,10 +3,9 @@
 In comes a `Program`, out goes a `Machine`. Begin with `base`, the one central abstraction, then
 `abilities`, what some machines can do beyond it; `build` picks a backend, and `games` finds games
 by name. The backends: `prolog` is the reference, `propnet` is fast, `relational` is for rules that
-do not ground, `spiel` for games of OpenSpiel. They have in common `arrays`, `rows` and their
-`row_kernels`, `mixing` of words (hashes, random streams), `code_version` for caches, `goal_values`,
-`boards`, the rooms `percepts` and `compiling` (of kernels), and how work is shared (`threads`,
-`forks`) and memory kept (`freed_memory`).
+do not ground, `spiel` for games of OpenSpiel. They have in common `arrays`, `rows`, `mixing`
+of words (hashes, random streams), `goal_values`, `boards`, the rooms `percepts` and `compiling` (of
+kernels), and how work is shared (`threads`, `forks`) and memory kept (`freed_memory`).
 """
 
 from ggp.machine.base import Limits, Machine, Playouts, Ragged, States, Stepped, role_index
