@@ -14,7 +14,7 @@ import numpy as np
 from ggp.errors import MachineError
 from ggp.gdl import canonical_term, parse_term
 from ggp.gdl.terms import Compound, Term, Variable, signature
-from ggp.machine.base import BoolArray, IntArray
+from ggp.machine.base import IntArray
 from ggp.machine.propnet.parts import NONE, Parts
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.moves import MoveTable
@@ -124,10 +124,6 @@ class PartMoves(MoveTable):
         spread = np.concatenate([joint_moves, made[:, 1:]], axis=1)
         spread[:, self._random] = made[:, 0]
         return np.ascontiguousarray(spread, dtype=np.int64)
-
-    def are_listed(self, moves: IntArray) -> BoolArray:
-        """`[L]` whether moves have no parts."""
-        return np.asarray(moves < len(self._texts))
 
 
 def _matches(pattern: Term, term: Term, found: dict[int, str]) -> bool:
