@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -30,10 +31,102 @@ from benchmarks.start import measure_start
 from benchmarks.system import describe_system
 from ggp.console import print_rich, spinner, table_of
 
-PARTS = (
-    *("speed", "profile", "decisions", "operations", "evaluation", "start", "scale", "circuits"),
-    *("loading", "fallback", "env"),
-)
+Rows = list[dict[str, Any]]
+
+
+class Wanted(NamedTuple):
+    """What to measure, and how: the options."""
+
+    rulesheets: Path | None
+    seconds: float
+    rounds: int
+    size: int
+
+
+def _speed(wanted: Wanted) -> Rows:
+    rows = []
+    for game in GAMES:
+        with spinner(f"random playouts of {game.name}"):
+            rows.append(measure_speed(game, wanted.rulesheets, wanted.seconds, wanted.rounds))
+    return [row for row in rows if row is not None]
+
+
+def _profile(wanted: Wanted) -> Rows:
+    limit = vector_limit()
+    rows = [measure_profile(game, wanted.rulesheets, limit) for game in GAMES]
+    return [row for row in rows if row is not None]
+
+
+def _decisions(wanted: Wanted) -> Rows:
+    rows = []
+    for name in DECISIONS:
+        with spinner(f"first decisions in {name}"):
+            rows.append(measure_decision(name, wanted.size, wanted.rounds))
+    return rows
+
+
+def _scale(wanted: Wanted) -> Rows:
+    """How well threads share work; nothing where there is one processor."""
+    rows, threads = [], len(os.sched_getaffinity(0))
+    for name in SHARED if threads > 1 else ():
+        with spinner(f"{name} with {threads} threads, and as many processes"):
+            rows.append(measure_scale(name, threads, wanted.seconds, wanted.rounds))
+    return rows
+
+
+def _circuits(wanted: Wanted) -> Rows:
+    found = measure_circuits(wanted.rulesheets, seconds=wanted.seconds, rounds=wanted.rounds)
+    show_circuits(found)
+    return list(found["now"])
+
+
+def _loading(wanted: Wanted) -> Rows:
+    rows = measure_loading(wanted.rulesheets)
+    show_loading(rows)
+    return rows
+
+
+def _at_once(what: str, measure: Callable[[Wanted], Any]) -> Callable[[Wanted], Any]:
+    """Measured without a look in between."""
+
+    def measured(wanted: Wanted) -> Any:
+        with spinner(what):
+            return measure(wanted)
+
+    return measured
+
+
+PARTS: dict[str, tuple[str, Callable[[Wanted], Any]]] = {
+    "speed": ("states a second", _speed),
+    "profile": ("nanoseconds a state", _at_once("profile", _profile)),
+    "decisions": ("first decisions", _decisions),
+    "operations": (
+        "microseconds a lane",
+        _at_once("operations", lambda _: [measure_operations(lanes) for lanes in (1024, 128)]),
+    ),
+    "evaluation": (
+        "first move",
+        _at_once("both backends, for minutes", lambda wanted: measure_evaluation(wanted.size)),
+    ),
+    "start": ("starts, CPU seconds", _at_once("starts", lambda _: measure_start())),
+    "scale": ("threads, as a share of processes", _scale),
+    "circuits": ("", _circuits),
+    "loading": ("", _loading),
+    "fallback": (
+        "states a CPU second without a circuit",
+        _at_once(
+            "rulesheets that do not ground",
+            lambda wanted: measure_fallbacks(wanted.rulesheets, wanted.seconds, wanted.rounds),
+        ),
+    ),
+    "env": (
+        "steps a second of environments",
+        _at_once(
+            "environments", lambda wanted: measure_environments(wanted.seconds, wanted.rounds)
+        ),
+    ),
+}
+"""Titles of what is measured, empty where it shows itself, and who measures it."""
 
 
 @click.command()
@@ -45,7 +138,7 @@ PARTS = (
 @click.option("--seconds", default=3.0, show_default=True, help="How long to play each game.")
 @click.option("--rounds", default=3, show_default=True, help="How often; the median counts.")
 @click.option("--n", "size", default=8, show_default=True, help="n of the hyperplay2 compared.")
-@click.option("--only", multiple=True, type=click.Choice(PARTS), help="Measure only this.")
+@click.option("--only", multiple=True, type=click.Choice(list(PARTS)), help="Measure only this.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="JSON file to write.")
 def main(
     rulesheets: Path | None,
@@ -56,62 +149,16 @@ def main(
     out: Path | None,
 ) -> None:
     """Measure the backends against each other on this machine, one core."""
-    wanted = only or PARTS
+    wanted = Wanted(rulesheets, seconds, rounds, size)
     results: dict[str, Any] = {"system": describe_system()}
-    if "speed" in wanted:
-        results["speed"] = []
-        for game in GAMES:
-            with spinner(f"random playouts of {game.name}"):
-                row = measure_speed(game, rulesheets, seconds, rounds)
-            if row is not None:
-                results["speed"].append(row)
-        show("states a second", results["speed"])
-    if "profile" in wanted:
-        with spinner("profile"):
-            results["vector_limit"] = vector_limit()
-            rows = [measure_profile(game, rulesheets, results["vector_limit"]) for game in GAMES]
-        results["profile"] = [row for row in rows if row is not None]
-        show("nanoseconds a state", results["profile"])
-    if "decisions" in wanted:
-        results["decisions"] = []
-        for name in DECISIONS:
-            with spinner(f"first decisions in {name}"):
-                results["decisions"].append(measure_decision(name, size, rounds))
-        show(f"first decision of hyperplay2:n={size}", results["decisions"])
-    if "operations" in wanted:
-        with spinner("operations"):
-            results["operations"] = [measure_operations(lanes) for lanes in (1024, 128)]
-        show("microseconds a lane", results["operations"])
-    if "evaluation" in wanted:
-        with spinner(f"hyperplay2:n={size} on both backends, which takes minutes"):
-            results["evaluation"] = measure_evaluation(size)
-        show("first move", [results["evaluation"]])
-    if "start" in wanted:
-        with spinner("starts"):
-            results["start"] = measure_start()
-        show("starts, CPU seconds", results["start"])
-    if "scale" in wanted:
-        results["scale"] = []
-        threads = len(os.sched_getaffinity(0))
-        for name in SHARED if threads > 1 else ():
-            with spinner(f"{name} with {threads} threads, and as many processes"):
-                results["scale"].append(measure_scale(name, threads, seconds, rounds))
-        show(f"{threads} threads, as a share of {threads} processes", results["scale"])
-    if "circuits" in wanted:
-        found = measure_circuits(rulesheets, seconds=seconds, rounds=rounds)
-        results["circuits"] = found["now"]
-        show_circuits(found)
-    if "loading" in wanted:
-        results["loading"] = measure_loading(rulesheets)
-        show_loading(results["loading"])
-    if "fallback" in wanted:
-        with spinner("rulesheets that do not ground"):
-            results["fallback"] = measure_fallbacks(rulesheets, seconds, rounds)
-        show("states a CPU second without a circuit", results["fallback"])
-    if "env" in wanted:
-        with spinner("environments"):
-            results["env"] = measure_environments(seconds, rounds)
-        show("steps a second of environments", results["env"])
+    for name, (title, measure) in PARTS.items():
+        if only and name not in only:
+            continue
+        results[name] = measure(wanted)
+        if title:
+            show(title, results[name] if isinstance(results[name], list) else [results[name]])
+    if "profile" in results:
+        results["vector_limit"] = vector_limit()
     if out is not None:
         out.write_text(json.dumps(results, indent=1) + "\n")
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ggp.belief.turns.open_moves import MOST_COMPLETIONS
-from ggp.belief.turns.resample import choose_entries, log_sums
-from ggp.machine.arrays import first_seen_columns, offsets_of, take_segments
+from ggp.belief.turns.resample import choose_entries
+from ggp.machine.arrays import first_seen_columns, log_sums, offsets_of, take_segments
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 
 

@@ -19,7 +19,6 @@ from ggp.cli.arguments import (
     verbose_option,
 )
 from ggp.cli.bounds import growth_told, time_option, turns_option
-from ggp.cli.circuit_table import describe_circuit, print_circuit
 from ggp.cli.expected import expected_json, print_costly, warnings_of
 from ggp.cli.rehearsing import MOST_PLAYED, is_wrong, rehearsed, show_rehearsal
 from ggp.console import (
@@ -246,3 +245,47 @@ def _print_tree(game: str) -> None:
         lines = list(efg_lines(build_tree(opened.machine, keep_layers=True), Path(game).stem))
     for line in lines:
         click.echo(line.encode())
+
+
+if TYPE_CHECKING:
+    from ggp.machine import Machine
+
+
+def describe_circuit(machine: Machine) -> dict[str, Any] | None:
+    """Gates and literals before and after each pass, and of the cones; None without a circuit."""
+    if machine.backend != "propnet":
+        return None
+    from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+
+    if not isinstance(machine, PropnetMachine):
+        return None
+    circuit = machine.circuit
+    return {
+        "fluents": len(circuit.fluents),
+        "constant_fluents": len(circuit.constant),
+        "moves": sum(len(outputs.names) for outputs in circuit.legal),
+        "gates": circuit.num_gates,
+        "literals": circuit.num_literals,
+        "loops": len(circuit.loops),
+        "cones": machine.cones(),
+        "passes": [
+            {**report._asdict(), "seconds": round(report.seconds, 4)} for report in machine.reports
+        ],
+    }
+
+
+def print_circuit(circuit: dict[str, Any]) -> None:
+    """The same as tables."""
+    sizes = [(k.replace("_", " "), str(v)) for k, v in circuit.items() if isinstance(v, int)]
+    print_rich(table_of(["circuit", "#number"], sizes))
+    cones = [[c["name"], f"{c['gates']:,}", f"{c['literals']:,}"] for c in circuit["cones"]]
+    print_rich(table_of(["evaluated together", "#gates", "#literals"], cones))
+    passes = [
+        [p["name"], *(f"{p[k]:,}" for k in _COUNTS), f"{p['seconds']:.3f}"]
+        for p in circuit["passes"]
+    ]
+    titles = ["pass", "#gates", "#after", "#literals", "#after", "#seconds"]
+    print_rich(table_of(titles, passes))
+
+
+_COUNTS = ("gates_before", "gates_after", "literals_before", "literals_after")

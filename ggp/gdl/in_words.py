@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ggp.gdl.checks import IGNORED
-from ggp.gdl.program import DOES, GOAL, INIT, LEGAL, NEXT, ROLE, SEES, TERMINAL, TRUE
+from ggp.gdl.program import DISTINCT, DOES, GOAL, INIT, LEGAL, NEXT, ROLE, SEES, TERMINAL, TRUE
 from ggp.gdl.terms import Compound, Rule, Signature, Term, signature
 
 _TITLES: Mapping[Signature, str] = {
@@ -23,6 +23,29 @@ _TITLES: Mapping[Signature, str] = {
     SEES: "What roles are told after a turn, besides their own moves",
     TERMINAL: "The end",
     GOAL: "Scores",
+}
+_TOLD: Mapping[Signature, str] = {
+    LEGAL: "{} may {}",
+    NEXT: "{} will be true",
+    SEES: "{} sees {}",
+    GOAL: "{} scores {}",
+    TERMINAL: "the game is over",
+}
+_CONCLUSIONS = {**_TOLD, INIT: "{} is true", ROLE: "{} plays"}
+_CONDITIONS = {
+    **_TOLD,
+    DISTINCT: "{} is not {}",
+    ROLE: "{} is a role",
+    TRUE: "{} is true",
+    DOES: "{} plays {}",
+}
+_NEGATIONS: Mapping[Signature, str] = {
+    TRUE: "{} is not true",
+    DOES: "{} does not play {}",
+    ROLE: "{} is not a role",
+    DISTINCT: "{} is {}",
+    LEGAL: "{} may not {}",
+    TERMINAL: "the game is not over",
 }
 _OWN = "What these words mean"
 _FACTS = "What is always so"
@@ -63,23 +86,7 @@ def sentence(rule: Rule) -> str:
 
 def _concludes(head: Term) -> str:
     """What a head says."""
-    args = head.args if isinstance(head, Compound) else ()
-    match signature(head):
-        case ("legal", 2):
-            return f"{args[0]} may {args[1]}"
-        case ("next", 1):
-            return f"{args[0]} will be true"
-        case ("sees", 2):
-            return f"{args[0]} sees {args[1]}"
-        case ("goal", 2):
-            return f"{args[0]} scores {args[1]}"
-        case ("terminal", 0):
-            return "the game is over"
-        case ("init", 1):
-            return f"{args[0]} is true"
-        case ("role", 1):
-            return f"{args[0]} plays"
-    return str(head)
+    return _said(_CONCLUSIONS, head) or str(head)
 
 
 def _holds(term: Term) -> str:
@@ -88,42 +95,21 @@ def _holds(term: Term) -> str:
     match signature(term):
         case ("not", 1):
             return _fails(args[0])
-        case ("or", _) if args:
-            return _joined("or", args)
-        case ("and", _) if args:
-            return _joined("and", args)
-        case ("distinct", 2):
-            return f"{args[0]} is not {args[1]}"
-        case ("role", 1):
-            return f"{args[0]} is a role"
-        case ("next", 1) | ("legal", 2) | ("sees", 2) | ("goal", 2) | ("terminal", 0):
-            return _concludes(term)
-    if signature(term) == TRUE:
-        return f"{args[0]} is true"
-    if signature(term) == DOES:
-        return f"{args[0]} plays {args[1]}"
-    return str(term)
+        case ("or" | "and" as word, _) if args:
+            return _joined(word, args)
+    return _said(_CONDITIONS, term) or str(term)
 
 
 def _fails(term: Term) -> str:
     """What the negation of a condition says."""
-    args = term.args if isinstance(term, Compound) else ()
-    match signature(term):
-        case ("true", 1):
-            return f"{args[0]} is not true"
-        case ("does", 2):
-            return f"{args[0]} does not play {args[1]}"
-        case ("role", 1):
-            return f"{args[0]} is not a role"
-        case ("distinct", 2):
-            return f"{args[0]} is {args[1]}"
-        case ("legal", 2):
-            return f"{args[0]} may not {args[1]}"
-        case ("terminal", 0):
-            return "the game is not over"
-        case ("not", 1):
-            return _holds(args[0])
-    return f"not {_inner(term)}"
+    if isinstance(term, Compound) and signature(term) == ("not", 1):
+        return _holds(term.args[0])
+    return _said(_NEGATIONS, term) or f"not {_inner(term)}"
+
+
+def _said(texts: Mapping[Signature, str], term: Term) -> str:
+    """A term in words; empty where there are none for its relation."""
+    return texts.get(signature(term), "").format(*(term.args if isinstance(term, Compound) else ()))
 
 
 def _inner(term: Term) -> str:

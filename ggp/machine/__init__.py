@@ -5,9 +5,9 @@ then `abilities`, what some machines can do beyond it. `definition` says what a 
 defined it; `games` finds games and builds machines of them, by the table in the room `frontends`.
 The backends, one of which `build` picks for a rulesheet: `prolog` is the reference, `propnet` is
 fast, `relational` is for rules that do not ground, `spiel` for games of OpenSpiel. They have in
-common `arrays`, `rows` and their `row_kernels`, `mixing` of words (hashes, random streams),
-`code_version` for caches, `goal_values`, `boards`, the rooms `percepts` and `compiling` (of
-kernels), and how work is shared (`threads`, `forks`) and memory kept (`freed_memory`).
+common `arrays`, `rows`, `mixing` of words (hashes, random streams), `goal_values`, `boards`, the
+rooms `percepts` and `compiling` (of kernels), and how work is shared (`threads`, `forks`) and
+memory kept (`freed_memory`).
 """
 
 from ggp.machine.base import Limits, Machine, Playouts, Ragged, States, Stepped, role_index

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.base import IntArray, Ragged
+from ggp.machine.base import FloatArray, IntArray, Ragged
 from ggp.machine.rows import grouped
 
 _T = TypeVar("_T", bound=np.generic)
@@ -120,3 +120,16 @@ def chunks(sizes: IntArray, limit: int | Callable[[], int]) -> Iterator[tuple[in
         end = max(int(np.searchsorted(ends, before + most, side="right")), start + 1)
         yield start, end
         start, before = end, int(ends[end - 1])
+
+
+def log_sums(logs: FloatArray, group: IntArray, num_groups: int) -> FloatArray:
+    """`[G]` log of the sum of what the `[N]` logs stand for, group by group; -inf of nothing.
+
+    Each group is summed in a unit of its own: numbers too small for a float beside those of
+    other groups keep their value.
+    """
+    top = np.full(num_groups, -np.inf)
+    np.maximum.at(top, group, logs)
+    summed = np.bincount(group, weights=np.exp(logs - top[group]), minlength=num_groups)
+    with np.errstate(divide="ignore"):
+        return np.asarray(top + np.log(summed))

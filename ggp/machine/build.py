@@ -226,24 +226,25 @@ class _Beside:
 
     def look(self, is_ground: Callable[[], bool]) -> None:
         """Make what is to be made next; raise if it is to be played on."""
-        if not self._tried_prolog:
-            self._make_prolog()
-        elif time.monotonic() - self._began_s > _SOON_S:
+        if not self._made_prolog() and time.monotonic() - self._began_s > _SOON_S:
             with suppress(_Ground):
                 self._make_faster(is_ground)
         self._check()
 
     def best(self) -> Machine | None:
         """The best there is, or can be made before anybody asks, where rules cannot be ground."""
-        if not self._tried_prolog:
-            self._make_prolog()
+        self._made_prolog()
         with suppress(_Asked):
             self._make_faster(lambda: False)
         return self.machine
 
-    def _make_prolog(self) -> None:
+    def _made_prolog(self) -> bool:
+        """Make it on Prolog, unless that was tried before; whether it is tried now."""
+        if self._tried_prolog:
+            return False
         self._tried_prolog = True
         self._make(lambda: _prolog(self._program, self._limits, True))
+        return True
 
     def _make_faster(self, is_ground: Callable[[], bool]) -> None:
         def go_on() -> None:

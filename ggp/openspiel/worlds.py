@@ -16,8 +16,9 @@ import numpy as np
 from ggp.belief import never
 from ggp.belief.turns.completions import draw_completions, list_completions
 from ggp.belief.turns.open_moves import Learnt, open_moves
-from ggp.belief.turns.resample import choose_entries, log_sums
+from ggp.belief.turns.resample import choose_entries
 from ggp.errors import BeliefDepletedError
+from ggp.machine.arrays import log_sums
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine
 
 MOST_WORLDS = 1_000

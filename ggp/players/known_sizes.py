@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from ggp.machine.code_version import code_version
+from ggp.machine.compiling.kernel_version import code_version
 from ggp.machine.propnet.build.cache import user_cache
 from ggp.machine.propnet.build.version import makers_version
 

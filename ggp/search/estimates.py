@@ -11,8 +11,7 @@ import numpy as np
 from ggp.belief import Bags
 from ggp.machine.arrays import first_seen_columns, offsets_of, segment_ids, take_segments
 from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, Ragged
-from ggp.search.trial_kernels import pick_best
-from ggp.search.trials import Results
+from ggp.search.trials import Results, pick_best
 
 Policy = Callable[[Bags, np.random.Generator], IntArray]
 """How a simulated role moves: `[B]` a move for each of B bags of that role."""

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ggp.belief import Bags, HyperPlaySampler, PathTree
-from ggp.belief.turns.resample import choose_entries, log_sums
+from ggp.belief.turns.resample import choose_entries
+from ggp.machine.arrays import log_sums
 from ggp.machine.base import UNKNOWN
 from ggp.players import make_player, parse_spec
 from tests.support.games import machine_of_rules

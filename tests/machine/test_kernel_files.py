@@ -28,7 +28,6 @@ ONLY_LIMITS = {"ggp.errors", "ggp.machine.base", "ggp.machine.propnet.build.chil
 
 ONLY_COMPILE = COMPILERS | {
     "ggp.libraries",
-    "ggp.machine.code_version",
     "ggp.machine.compiling.kernel_version",
 }
 """These have the kernels of makers of circuits compiled: what they compute is said elsewhere."""

@@ -22,7 +22,7 @@ from ggp.machine import build_machine
 from ggp.machine.compiling import jit
 from ggp.machine.compiling.jit import by_reference, inlined, kernel
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
-from ggp.machine.row_kernels import group_rows
+from ggp.machine.rows import group_rows
 from ggp.players import make_player, parse_spec
 from tests.support.effort import rarely
 from tests.support.games import REPOSITORY
@@ -140,7 +140,7 @@ COMPILING = """
 import logging, sys
 import numpy as np
 from ggp.console import setup_logging
-from ggp.machine.row_kernels import number_rows, place_rows
+from ggp.machine.rows import number_rows, place_rows
 
 setup_logging(0)
 rows, slots = np.zeros((1, 1), dtype=np.uint64), np.full(4, -1)
@@ -267,7 +267,7 @@ def test_only_a_machine_that_must_be_ready_calls_all_kernels(
     # Large circuits are laid out by kernels, which have done their work then.
     [
         ("kuhn_poker", "propnet", "cones fusing order tape_layout phases reach"),
-        ("breakthrough", "relational", "row_kernels"),
+        ("breakthrough", "relational", "rows"),
     ],
 )
 def test_warming_up_calls_every_kernel_of_the_machine(game: str, backend: str, others: str) -> None:

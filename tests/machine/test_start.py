@@ -59,6 +59,30 @@ print(*(each.__name__ for each in jit._kernels if each._compiled))
 """
 
 
+FIRST_DECISION = """
+import sys
+import numpy as np
+from ggp.gdl.normalize import load
+from ggp.machine import build_machine
+from ggp.players import make_player, parse_spec
+
+def note(frame, event, argument):
+    if event == "call" and frame.f_code.co_name != "<module>":
+        run.add(frame.f_globals.get("__name__", ""))
+
+run = set()
+machine = build_machine(load("krieg_tic_tac_toe"), "propnet")
+player = make_player(parse_spec("hyperplay2:n=2"), machine, 0, np.random.default_rng(1))
+sys.setprofile(note)
+player.choose()
+sys.setprofile(None)
+print(*sorted(name for name in run if name.startswith("ggp.")))
+"""
+
+MOST_MODULES = 54
+"""Of ours that run in a first decision: who follows one in a debugger has to know as many."""
+
+
 def second_output(program: str) -> str:
     """What a program prints when it runs again: the first run may have to compile."""
     for _ in range(2):
@@ -96,3 +120,9 @@ def test_help_imports_no_numpy(program: str) -> None:
     )
     assert "Commands:" in run.stdout
     assert "numpy" not in run.stderr
+
+
+def test_a_first_decision_runs_through_few_modules() -> None:
+    modules = second_output(FIRST_DECISION).split()
+    assert "ggp.search.nested.simulations" in modules
+    assert len(modules) <= MOST_MODULES, modules

@@ -211,7 +211,7 @@ def test_kernels_that_are_imported_late_are_read_from_the_cache() -> None:
     program = """
 from ggp.server.confinement.sandbox import restrict
 restrict(1 << 30, [])
-from ggp.machine.row_kernels import number_rows, place_rows
+from ggp.machine.rows import number_rows, place_rows
 print(place_rows.dispatcher.stats.cache_path, number_rows.dispatcher.stats.cache_path)
 """
     own = children.environment()

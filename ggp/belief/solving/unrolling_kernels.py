@@ -77,7 +77,7 @@ def _known(props: Propositions, sign: int) -> int:
 
 
 @kernel
-def fold(
+def fold(  # noqa: C901
     offsets: IntArray,
     literals: Literals,
     wanted: BoolArray,

@@ -30,8 +30,7 @@ from ggp.belief.turns.completions import (
     list_completions,
 )
 from ggp.belief.turns.open_moves import MOST_COMPLETIONS, Learnt, OpenMoves, open_moves
-from ggp.belief.turns.resample import log_sums
-from ggp.machine.arrays import chunks, first_seen_columns, offsets_of, segment_ids
+from ggp.machine.arrays import chunks, first_seen_columns, log_sums, offsets_of, segment_ids
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine
 
 LIST_LIMIT = 256

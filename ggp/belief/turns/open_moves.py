@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.belief.move_models import UNIFORM, MoveModel, log_likelihoods
-from ggp.belief.turns.completion_kernels import joint_of, keep_known
 from ggp.machine.abilities import Detective, InParts
 from ggp.machine.arrays import offsets_of, segment_ids
 from ggp.machine.base import (
@@ -27,6 +26,7 @@ from ggp.machine.base import (
     Ragged,
     States,
 )
+from ggp.machine.compiling.jit import kernel
 
 MANY_MOVES = 256
 """With more legal moves of another role than that, those that cannot be behind what was seen are
@@ -256,3 +256,62 @@ def _only_known(lists: Ragged, logs: FloatArray, known: IntArray) -> tuple[Ragge
     keep = keep_known.for_steps(len(values) + len(known))
     found = keep(*lists, logs, known, offsets, values, new_logs)
     return Ragged(offsets, values[:found]), new_logs[:found]
+
+
+@kernel
+def joint_of(
+    lanes: IntArray,
+    numbers: IntArray,
+    offsets: IntArray,
+    values: IntArray,
+    logs: FloatArray,
+    joint_moves: IntArray,
+    log_priors: FloatArray,
+) -> None:
+    """`joint_moves[K, R]` of completions numbered within their lanes, and log of their priors.
+
+    The number of a completion is written with a digit for each role, the last role's first.
+
+    Args:
+        offsets: `[R, L + 1]` where the open moves of each role begin in `values` and `logs`.
+    """
+    num_roles = len(offsets)
+    for k in range(len(lanes)):
+        lane, number = lanes[k], numbers[k]
+        total = 0.0
+        for j in range(num_roles - 1, -1, -1):
+            place = offsets[j, lane]
+            size = offsets[j, lane + 1] - place
+            if size > 1:
+                place += number % size
+                number //= size
+            joint_moves[k, j] = values[place]
+            total += logs[place]
+        log_priors[k] = total
+
+
+@kernel
+def keep_known(
+    offsets: IntArray,
+    values: IntArray,
+    logs: FloatArray,
+    known: IntArray,
+    new_offsets: IntArray,
+    new_values: IntArray,
+    new_logs: FloatArray,
+) -> int:
+    """Lists with the known value alone, where it is in them; whole lists where it is unknown.
+
+    Returns:
+        how many values are left.
+    """
+    at = 0
+    new_offsets[0] = 0
+    for lane in range(len(known)):
+        for k in range(offsets[lane], offsets[lane + 1]):
+            if known[lane] == UNKNOWN or values[k] == known[lane]:
+                new_values[at] = values[k]
+                new_logs[at] = logs[k]
+                at += 1
+        new_offsets[lane + 1] = at
+    return at

@@ -87,19 +87,6 @@ def choose_entries(
     return np.flatnonzero(kept), log_weights[kept], before[offsets]
 
 
-def log_sums(logs: FloatArray, group: IntArray, num_groups: int) -> FloatArray:
-    """`[G]` log of the sum of what the `[N]` logs stand for, group by group; -inf of nothing.
-
-    Each group is summed in a unit of its own: numbers too small for a float beside those of
-    other groups keep their value.
-    """
-    top = np.full(num_groups, -np.inf)
-    np.maximum.at(top, group, logs)
-    summed = np.bincount(group, weights=np.exp(logs - top[group]), minlength=num_groups)
-    with np.errstate(divide="ignore"):
-        return np.asarray(top + np.log(summed))
-
-
 def _thin_logs(
     logs: FloatArray, limits: IntArray, starts: FloatArray
 ) -> tuple[FloatArray, FloatArray]:

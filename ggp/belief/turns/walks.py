@@ -16,9 +16,8 @@ from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.paths import PathTree
 from ggp.belief.segments import Segments, depleted_segments, initial_segments, join
 from ggp.belief.turns.open_moves import Learnt, open_moves
-from ggp.belief.turns.resample import log_sums
 from ggp.machine.abilities import InParts
-from ggp.machine.arrays import first_seen_columns, offsets_of
+from ggp.machine.arrays import first_seen_columns, log_sums, offsets_of
 from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, States
 
 WALKS_AT_ONCE = 2048

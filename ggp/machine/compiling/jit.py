@@ -132,9 +132,6 @@ class Kernel(Generic[_P, _R]):
             return self._compiled
 
 
-_kernel_kinds: list[type] = [Kernel]
-
-
 def kernel(function: Callable[_P, _R]) -> Kernel[_P, _R]:
     """Compile on first use for the types it is called with; releases the GIL.
 
@@ -217,8 +214,7 @@ def load_compiler() -> None:
     with _lock:
         demand_compiler()
         compiler = _compiler()
-        while _kernel_kinds:
-            compiler.register_kernel(_kernel_kinds.pop())
+        _tell_of_kernels()
         while _operations:
             import_module(_operations.pop())
         while _parts:
@@ -280,6 +276,18 @@ def _compiler() -> Any:
         ) from error
     _log.warning("%s: machine code is compiled in its own way, which takes longer", unknown)
     return plain
+
+
+@cache
+def _tell_of_kernels() -> None:
+    """Let kernels take kernels."""
+    from numba import types
+    from numba.extending import typeof_impl
+
+    def type_of(value: Kernel[..., Any], context: Any) -> Any:
+        return types.Dispatcher(value.dispatcher)
+
+    typeof_impl.register(Kernel)(type_of)
 
 
 def _dispatcher(function: Callable[..., Any]) -> Any:

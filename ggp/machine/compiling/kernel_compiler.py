@@ -29,7 +29,7 @@ from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import NoPythonBackend
 from numba.extending import register_jitable, typeof_impl
 
-from ggp.machine.compiling.plain_compiler import OPTIONS, register_kernel
+from ggp.machine.compiling.plain_compiler import OPTIONS
 from ggp.machine.compiling.records import ADDRESS, type_of_record
 
 _OPTIONS: dict[str, Any] = {**OPTIONS, "no_cfunc_wrapper": True, "_nrt": False}
@@ -229,4 +229,4 @@ class _Entry(LoweringPass):
         return True
 
 
-__all__ = ["compiled", "register_kernel", "register_part", "register_record"]
+__all__ = ["compiled", "register_part", "register_record"]

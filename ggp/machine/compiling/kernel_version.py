@@ -1,19 +1,24 @@
-"""Which version of the code kernels are made of: a digest of its files, without numba.
+"""Which version some of our code is: a digest of its files, for caches of what the code makes.
 
-The cache of machine code is right for the code it was compiled from.
+What is cached is right for the code that made it. Nobody has to remember to raise a number: whoever
+changes one of the files gets everything made anew. Machine code is made of the files here, without
+numba.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
+from hashlib import blake2b
+from pathlib import Path
 
-from ggp.machine.code_version import code_version
+_PACKAGE = Path(__file__).resolve().parents[2]
 
 FILES = (
     *(
         f"machine/{name}"
         for name in (
-            *("base", "mixing", "row_kernels", "compiling/jit", "compiling/kernel_compiler"),
+            *("base", "mixing", "rows", "compiling/jit", "compiling/kernel_compiler"),
             *("compiling/plain_compiler", "compiling/records", "propnet/circuit"),
             *("propnet/build/ground_rules/rule_lines", "propnet/optimise/kernels"),
         )
@@ -36,7 +41,7 @@ FILES = (
             *("records", "row_kernels", "term_kernels"),
         )
     ),
-    "belief/turns/completion_kernels",
+    "belief/turns/open_moves",
     "belief/solving/unrolling_kernels",
     "search/boards/board_kernels",
     *(
@@ -45,12 +50,28 @@ FILES = (
             *("growth_kernels", "proof_kernels", "regret_kernels", "tree_kernels", "tree_tables"),
         )
     ),
-    "search/trial_kernels",
+    "search/trials",
     "study/tree_kernels",
 )
 """Modules of `ggp` that kernels are made of: those with kernels or parts of them, those
 whose constants and named tuples they read, and those that compile them. A test follows every name
 that a kernel reads, and fails where one of these is missing."""
+
+
+def code_version(names: Iterable[str], *others: object) -> str:
+    """A hex digest.
+
+    Args:
+        names: of modules of `ggp`, with slashes, and of folders all of whose modules count.
+        others: what else makes a difference, such as versions of libraries.
+    """
+    digest = blake2b(repr(others).encode(), digest_size=16)
+    for name in names:
+        folder = _PACKAGE / name
+        paths = sorted(folder.rglob("*.py")) if folder.is_dir() else [_PACKAGE / f"{name}.py"]
+        for path in paths:
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
 
 
 @cache

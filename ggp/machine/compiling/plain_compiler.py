@@ -10,8 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
-from numba import types
-from numba.extending import register_jitable, typeof_impl
+from numba.extending import register_jitable
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
@@ -32,12 +31,3 @@ def register_part(function: Callable[..., Any]) -> None:
 
 def register_record(kind: type) -> None:
     """Let kernels take a class of named tuples, which numba hands over field by field."""
-
-
-def register_kernel(kind: type) -> None:
-    """Let kernels take kernels of a class, which have a `dispatcher`."""
-
-    def type_of(value: Any, context: Any) -> Any:
-        return types.Dispatcher(value.dispatcher)
-
-    typeof_impl.register(kind)(type_of)

@@ -12,7 +12,7 @@ from importlib import metadata
 
 import numpy as np
 
-from ggp.machine.code_version import code_version
+from ggp.machine.compiling.kernel_version import code_version
 
 FOLDERS = (
     "gdl",

@@ -29,7 +29,7 @@ _WAITING = 3
 
 
 @kernel
-def emit(
+def emit(  # noqa: C901
     offsets: I64,
     literals: Literals,
     becomes: Literals,

@@ -48,8 +48,7 @@ from ggp.machine.propnet.play.kernels.tapes import Query
 from ggp.machine.propnet.play.kernels.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.moves import MoveTable
-from ggp.machine.propnet.play.percepts import RowPercepts
-from ggp.machine.propnet.play.percepts_of_roles import percept_names, percepts_of_roles
+from ggp.machine.propnet.play.percepts import RowPercepts, percept_names, percepts_of_roles
 from ggp.machine.propnet.play.queues import Queues
 from ggp.machine.propnet.play.runs import Done, QueuePlayer
 from ggp.machine.propnet.reports import PassReport

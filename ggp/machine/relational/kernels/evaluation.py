@@ -147,7 +147,7 @@ def _take_apart(m: Memory, pc: int, base: int) -> bool:
 
 
 @inlined
-def solve(m: Memory, root: int) -> int:
+def solve(m: Memory, root: int) -> int:  # noqa: C901
     """Find all answers of an entry, or `ENOUGH`; `DONE`, or what ran out."""
     code, frames, registers = m.code, m.stack.frames, m.stack.registers
     entries, counts = m.calls.entries, m.counts

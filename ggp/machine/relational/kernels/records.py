@@ -31,8 +31,6 @@ I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
 
-NO_TERM = -1
-
 # Columns of `Code.ops`.
 KIND, SUBJECT, EXTRA, OPERANDS, NUM_OPERANDS, OUTPUTS, NUM_OUTPUTS, ON_FAIL, ON_END, PLACE = range(
     10

@@ -265,7 +265,7 @@ def begin_run(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, .
 
 
 @inlined
-def fill(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) -> None:
+def fill(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) -> None:  # noqa: C901
     """Let lanes of the queue in where no lane plays on: see `PlayoutPlan`, `Queue`, `Block`."""
     out_of_line()
     words = words_of(width)

@@ -156,7 +156,7 @@ def lose(queue: Queue, block: Block, words: int) -> None:
 
 
 @inlined
-def judge(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:
+def judge(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:  # noqa: C901
     """Write down the goals of the lanes of the second mask."""
     out_of_line()
     rows, masks, entry_of, steps = block.rows, block.masks, block.entry_of, block.started

@@ -15,7 +15,7 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @kernel
-def advance_matching(
+def advance_matching(  # noqa: C901
     packed: U64,
     lanes: NDArray[np.int64],
     row_of: I32,

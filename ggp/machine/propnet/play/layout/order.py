@@ -263,7 +263,7 @@ def _depth_first(
 
 
 @kernel
-def _side_by_side(
+def _side_by_side(  # noqa: C901
     begin: int,
     end: int,
     piece: int,
