@@ -15,7 +15,7 @@ How long a match may be is proved in `lengths`, by visiting all states (`survey`
 every turn makes progress (`progress`). `exact` says what policies are worth in small games.
 
 `export` writes a game as a module of JAX. `pettingzoo_env` and `gymnasium_env` are what these
-libraries call an environment, with `spaces`; both libraries are extras, and imported by nobody else.
+libraries call an environment, with `spaces`; both are extras, and imported by nobody else.
 `docs/environment.md` shows how all of it is used.
 """
 

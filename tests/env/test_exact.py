@@ -30,7 +30,9 @@ def test_an_equilibrium_of_kuhn_poker_has_nothing_to_gain() -> None:
     env = environment("kuhn_poker")
     game = ExactGame(env)
     names = env.names
-    yes = {  # how often a card bets, or calls a bet, by role
+    yes: dict[
+        tuple[str, str], dict[str, float]
+    ] = {  # how often a card bets, or calls a bet, by role
         ("player1", "bet"): {"jack": 0, "queen": 0, "king": 0},
         ("player1", "call"): {"jack": 0, "queen": 1 / 3, "king": 1},
         ("player2", "bet"): {"jack": 1 / 3, "queen": 0, "king": 1},
@@ -41,9 +43,8 @@ def test_an_equilibrium_of_kuhn_poker_has_nothing_to_gain() -> None:
         table = np.zeros(sets.masks.shape)
         for row, path in enumerate(sets.paths):
             card = names.token_text(int(path[0, 1])).removeprefix("(dealt ").removesuffix(")")
-            move, other = (
-                ("bet", "check") if sets.masks[row, names.move("bet")] else ("call", "fold")
-            )
+            opens = sets.masks[row, names.move("bet")]
+            move, other = ("bet", "check") if opens else ("call", "fold")
             table[row, names.move(move)] = yes[role, move][card]
             table[row, names.move(other)] = 1 - yes[role, move][card]
         policies.append(table)
