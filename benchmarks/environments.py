@@ -14,11 +14,17 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from ggp.env import make
+from ggp.env.export import jax_module
+from ggp.machine import build_machine
+from ggp.machine.games import load_program
 
 LANES = 4096
+
+JAX = "module of JAX"
 
 GAMES = (
     *("kuhn_poker", "krieg_tic_tac_toe", "phantom_connect_four", "connect_four", "leduc_poker"),
@@ -38,7 +44,7 @@ class Speed(NamedTuple):
 
 
 def measure_environments(seconds: float, rounds: int) -> list[dict[str, Any]]:
-    """Rows of games, each the best of several rounds by processor time."""
+    """Rows of games, each the best of several rounds; 0 threads are as many as JAX likes."""
     rows = []
     processors = len(os.sched_getaffinity(0))
     for game in GAMES:
@@ -46,6 +52,8 @@ def measure_environments(seconds: float, rounds: int) -> list[dict[str, Any]]:
             row = {"environment": f"ggp.env {game}", "lanes": LANES, "threads": threads}
             rows.append(row | _best(partial(_ours, game, threads), seconds, rounds))
     others: dict[str, tuple[str, Callable[[], Iterator[int]]]] = {
+        f"{JAX} kuhn_poker": ("jax", partial(_jax, "kuhn_poker")),
+        f"{JAX} phantom_connect_four": ("jax", partial(_jax, "phantom_connect_four")),
         "OpenSpiel kuhn_poker": ("pyspiel", _openspiel),
         "PettingZoo connect_four": ("pettingzoo.classic.connect_four_v3", _pettingzoo),
     }
@@ -55,7 +63,8 @@ def measure_environments(seconds: float, rounds: int) -> list[dict[str, Any]]:
         except ImportError as error:
             print(f"{name} is left out: {error}")
             continue
-        row = {"environment": name, "lanes": 1, "threads": 1}
+        lanes = LANES if name.startswith(JAX) else 1
+        row = {"environment": name, "lanes": lanes, "threads": 0 if lanes > 1 else 1}
         rows.append(row | _best(play, seconds, rounds))
     return rows
 
@@ -84,6 +93,39 @@ def _ours(game: str, threads: int) -> Iterator[int]:
         turn = env.step(env.sample_legal())
         _ = turn.masks, turn.observations, turn.state_tensor
         yield LANES
+
+
+def _jax(game: str) -> Iterator[int]:
+    """Turns of a module that `ggp convert GAME --to jax` writes, sixteen in one call."""
+    jax: Any = importlib.import_module("jax")
+    program = load_program(game)
+    found: Any = ModuleType(game)
+    exec(jax_module(program, build_machine(program, "propnet")), found.__dict__)
+
+    def one(state: Any, key: Any) -> Any:
+        drawing, chance = jax.random.split(key)
+        weights = jax.numpy.where(found.legal(state), 0.0, -jax.numpy.inf)
+        after = found.step(state, jax.random.categorical(drawing, weights), chance)
+        over = found.ended(after)
+        shown = found.observe(after), found.legal(after), found.rewards(after)
+        start = found.init()
+        kept = [jax.numpy.where(over, old, new) for old, new in zip(start, after, strict=True)]
+        return found.State(*kept), sum(each.sum() for each in shown)
+
+    @jax.jit  # type: ignore[untyped-decorator, unused-ignore]
+    def turns(states: Any, key: Any) -> Any:
+        def body(states: Any, key: Any) -> Any:
+            return jax.vmap(one)(states, jax.random.split(key, LANES))
+
+        return jax.lax.scan(body, states, jax.random.split(key, 16))
+
+    states = jax.vmap(lambda _: found.init())(jax.numpy.arange(LANES))
+    key = jax.random.key(1)
+    while True:
+        key, now = jax.random.split(key)
+        states, sums = turns(states, now)
+        jax.block_until_ready(sums)
+        yield 16 * LANES
 
 
 def _openspiel() -> Iterator[int]:

@@ -38,6 +38,7 @@ MAY_IMPORT = {
         "ggp.machine",
         "ggp.players",  # whoever a learner plays against, in a function
         "ggp.seeds",
+        "ggp.solve",  # what is learnt is evaluated exactly
     },
     "ggp.openspiel": {"ggp.env", "ggp.errors", "ggp.gdl", "ggp.belief", "ggp.machine"},
     "ggp.players": {

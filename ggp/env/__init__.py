@@ -11,10 +11,12 @@ In comes a game, out come arrays of L lanes and Q roles. Begin with `environment
 it says, and `names`, what indices stand for. `lanes` are the slice of one thread, `engine` what
 they need of a machine, `circuit_engine` the fast one, `kernels` what is done lane by lane.
 
+How long a match may be is proved in `lengths`, by visiting all states (`survey`) or by showing that
+every turn makes progress (`progress`). `exact` says what policies are worth in small games.
+
 `export` writes a game as a module of JAX. `pettingzoo_env` and `gymnasium_env` are what these
-libraries call an environment, in `spaces`; both are extras, and imported by nobody else. How long a
-match may be is proved in `lengths`, by visiting all states (`survey`) or by showing that every turn
-makes progress (`progress`). `docs/environment.md` shows how all of it is used.
+libraries call an environment, with `spaces`; both are extras, and imported by nobody else.
+`docs/environment.md` shows how all of it is used.
 """
 
 from ggp.env.environment import Environment, make

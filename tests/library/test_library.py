@@ -259,7 +259,19 @@ def test_players_are_compared_in_rounds() -> None:
         ggp.compare(ggp.load(TOSS), ["legal", "nobody"])
 
 
-@pytest.mark.parametrize("path", rarely(NOTEBOOKS, NOTEBOOKS[:1]), ids=lambda path: path.stem)
+QUICK_NOTEBOOK = "strategy_fusion"
+
+NEEDED = {"openspiel_learns": ("chex", "flax", "jax", "optax", "pyspiel")}
+"""What notebooks need beside what all tests need."""
+
+
+@pytest.mark.parametrize(
+    "path",
+    rarely(NOTEBOOKS, [path for path in NOTEBOOKS if path.stem != QUICK_NOTEBOOK]),
+    ids=lambda path: path.stem,
+)
 def test_notebooks_show_what_they_store(path: Path) -> None:
+    for library in NEEDED.get(path.stem, ()):
+        pytest.importorskip(library)
     for cell, shown in run_cells(path):
         assert shown == shown_by(cell)
