@@ -118,6 +118,16 @@ def test_neighbours_may_do_something_else() -> None:
             np.testing.assert_array_equal(getattr(one, name)[3], getattr(two, name)[3])
 
 
+def test_nothing_is_left_of_matches_before_a_reset() -> None:
+    env, fresh = environment("kuhn_poker", 20), environment("kuhn_poker", 20)
+    env.reset(1)
+    for _ in range(3):
+        env.step(env.sample_legal())
+    same(env.reset(2), fresh.reset(2))
+    for _ in range(5):
+        same(env.step(env.sample_legal()), fresh.step(fresh.sample_legal()))
+
+
 def test_seed_says_everything() -> None:
     env = environment("leduc_poker", 30)
 
