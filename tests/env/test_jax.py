@@ -190,10 +190,10 @@ def test_module_may_be_mapped_twice(tmp_path: Path) -> None:
     keys = jax.random.split(jax.random.key(3), (4, 5))
     starts = jax.vmap(jax.vmap(lambda _: module.init()))(keys)
     actions = np.full((4, 5, 2), module.MOVES.index("noop"))
-    both = jax.vmap(jax.vmap(module.step))(starts, actions, keys)
+    both = jax.jit(jax.vmap(jax.vmap(module.step)))(starts, actions, keys)
     flat = jax.tree.map(lambda each: each.reshape(20, *each.shape[2:]), starts)
-    one = jax.vmap(module.step)(flat, actions.reshape(20, 2), keys.reshape(20))
+    one = jax.jit(jax.vmap(module.step))(flat, actions.reshape(20, 2), keys.reshape(20))
     for nested, plain in zip(both, one, strict=True):
         np.testing.assert_array_equal(np.asarray(nested).reshape(np.asarray(plain).shape), plain)
-    alone = module.step(module.init(), actions[0, 0], keys[0, 0])
+    alone = jax.jit(module.step)(module.init(), actions[0, 0], keys[0, 0])
     np.testing.assert_array_equal(alone.fluents, both.fluents[0, 0])
