@@ -140,6 +140,18 @@ def test_seed_says_everything() -> None:
     assert not all(map(np.array_equal, first, other))
 
 
+def test_lanes_of_other_seeds_play_other_matches() -> None:
+    env = environment("krieg_tic_tac_toe", 64)
+    met = set()
+    for seed in range(8):
+        env.reset(seed)
+        for _ in range(5):
+            turn = env.step(env.sample_legal())
+        met |= {path.tobytes() for path in turn.paths[:, 0]}
+    # Were lanes of one seed those of another, there were 64.
+    assert len(met) > 300
+
+
 def test_chance_is_uniform() -> None:
     env = environment("kuhn_poker", 6000)
     env.reset(11)
