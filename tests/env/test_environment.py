@@ -10,6 +10,7 @@ import pytest
 from ggp.env import Environment, Names, Turn, make, names_of
 from ggp.errors import ConfigError, IllegalMoveError, MachineError
 from ggp.machine.games import load_program, read_program
+from tests.support.effort import rarely
 from tests.support.games import MODEST_GAMES, build_here, machine_of_game
 from tests.support.part_sheets import DEAL, machine_listing
 
@@ -44,7 +45,7 @@ def same(one: Turn, other: Turn, lanes: slice = slice(None)) -> None:
         np.testing.assert_array_equal(found, wanted, err_msg=name)
 
 
-@pytest.mark.parametrize("game", MODEST_GAMES)
+@pytest.mark.parametrize("game", rarely(MODEST_GAMES, {"breakthrough"}))
 def test_every_array_is_what_prolog_says(game: str) -> None:
     fast = environment(game, 6)
     slow = environment(game, 6, backend="prolog", names=names(game))
