@@ -140,10 +140,10 @@ class Environment:
         """
         check_seed(seed)
         self.seed = seed
-        self._told = self._arrays()
-        self._told.episodes[:] = -1
-        # Of what was played before, all turns of a path may be left.
-        self._paths[:] = 0
+        told = self._arrays()
+        told.episodes[:] = -1
+        told.turns[:] = self._told.turns  # of paths that are left, which are wiped
+        self._told = told
         return self.restart(np.arange(self.num_lanes))
 
     def restart(self, lanes: IntArray | None = None) -> Turn:

@@ -41,7 +41,8 @@ def _mixed(key: np.uint64, word: U64) -> np.uint64:
 @inlined
 def _moment(seed: np.uint64, lane: int, episode: int, turn: int, word: U64) -> np.uint64:
     """What all draws of a lane in one turn begin with."""
-    key = _mixed(seed ^ np.uint64(lane), word)
+    # Mixed before the lane comes in: lane 1 of seed 0 must not be lane 0 of seed 1.
+    key = _mixed(_mixed(seed, word) ^ np.uint64(lane), word)
     key = _mixed(key ^ np.uint64(episode), word)
     return _mixed(key ^ np.uint64(turn), word)
 

@@ -175,9 +175,25 @@ def test_names_of_a_stranger_are_strings_and_nothing_else() -> None:
     assert ast.literal_eval(moves) == names_of(program, machine).moves
     assert any("quote\\" in text for text in ast.literal_eval(moves))
     imports = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Import)]
-    assert imports == ["import jax", "import jax.numpy as jnp", "import numpy as np"]
+    assert {text.split()[1].split(".")[0] for text in imports} == {"jax", "numpy"}
 
 
 def test_games_without_a_circuit_are_refused() -> None:
     with pytest.raises(MachineError, match="no circuit"):
         jax_module(load_program("kuhn_poker"), machine_of_game("kuhn_poker", "prolog"))
+
+
+def test_module_may_be_mapped_twice(tmp_path: Path) -> None:
+    module: Any = written("kuhn_poker", tmp_path)
+    import jax
+
+    keys = jax.random.split(jax.random.key(3), (4, 5))
+    starts = jax.vmap(jax.vmap(lambda _: module.init()))(keys)
+    actions = np.full((4, 5, 2), module.MOVES.index("noop"))
+    both = jax.jit(jax.vmap(jax.vmap(module.step)))(starts, actions, keys)
+    flat = jax.tree.map(lambda each: each.reshape(20, *each.shape[2:]), starts)
+    one = jax.jit(jax.vmap(module.step))(flat, actions.reshape(20, 2), keys.reshape(20))
+    for nested, plain in zip(both, one, strict=True):
+        np.testing.assert_array_equal(np.asarray(nested).reshape(np.asarray(plain).shape), plain)
+    alone = jax.jit(module.step)(module.init(), actions[0, 0], keys[0, 0])
+    np.testing.assert_array_equal(alone.fluents, both.fluents[0, 0])

@@ -22,7 +22,7 @@ GAMES = ("kuhn_poker", "tic_tac_toe", "spy_vs_spy", "meier")
 def test_parallel_environment_passes_the_tests_of_pettingzoo(game: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        pettingzoo_tests.parallel_api_test(_Legal(game), num_cycles=60)
+        pettingzoo_tests.parallel_api_test(pettingzoo_env.parallel_env(game), num_cycles=60)
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -34,20 +34,6 @@ def test_aec_environment_passes_the_tests_of_pettingzoo(game: str) -> None:
 
 def test_seeds_are_those_of_pettingzoo() -> None:
     pettingzoo_tests.seed_test(lambda: pettingzoo_env.aec_env("kuhn_poker"), num_cycles=60)
-
-
-class _Legal(pettingzoo_env.ParallelGame):  # type: ignore[misc, name-defined]
-    """The tests of parallel environments sample actions without masks."""
-
-    def __init__(self, game: str) -> None:
-        super().__init__(pettingzoo_env.parallel_env(game).env)
-
-    def step(self, actions: dict[str, int]) -> Any:
-        masks = self._now().masks[0]
-        for agent, place in self._places.items():
-            if agent in actions and not masks[place, actions[agent]]:
-                actions = actions | {agent: int(np.argmax(masks[place]))}
-        return super().step(actions)
 
 
 def test_players_are_asked_where_they_have_a_choice_only() -> None:

@@ -10,6 +10,7 @@ from ggp.env.progress import most_turns
 from ggp.env.survey import survey
 from ggp.machine.games import read_program
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+from tests.support.effort import rarely
 from tests.support.games import MODEST_GAMES, build_here, machine_of_game
 
 
@@ -19,7 +20,7 @@ def circuit_machine(game: str) -> PropnetMachine:
     return machine
 
 
-@pytest.mark.parametrize("game", MODEST_GAMES)
+@pytest.mark.parametrize("game", rarely(MODEST_GAMES, {"breakthrough"}))
 def test_no_match_is_longer_than_what_is_proved(game: str) -> None:
     machine = circuit_machine(game)
     bounds = [bound for bound in (longest(machine).turns, most_turns(machine.circuit)) if bound]

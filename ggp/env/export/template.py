@@ -23,6 +23,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import jax
+import jax.custom_batching
 import jax.numpy as jnp
 import numpy as np
 
@@ -72,19 +73,41 @@ def _hold(nets: Any, literals: np.ndarray) -> Any:
     return nets[literals >> 1] ^ (literals & 1).astype(bool)
 
 
-def _evaluated(inputs: Any, groups: tuple[tuple[int, np.ndarray], ...], places: int) -> Any:
-    """The values of all places: those of gates from those of inputs."""
-    nets = jnp.zeros(places, dtype=bool).at[1 : 1 + inputs.shape[0]].set(inputs)
+def _columns(inputs: Any, groups: tuple[tuple[int, np.ndarray], ...], places: int) -> Any:
+    """The values of all places `[places, L]`: those of gates from those of inputs `[inputs, L]`."""
+    nets = jnp.zeros((places, inputs.shape[1]), dtype=bool)
+    nets = nets.at[1 : 1 + inputs.shape[0]].set(inputs)
     for start, literals in groups:
-        found = jnp.all(_hold(nets, literals), axis=1)
+        found = jnp.all(nets[literals >> 1] ^ (literals & 1).astype(bool)[:, :, None], axis=1)
         nets = nets.at[start : start + literals.shape[0]].set(found)
     return nets
+
+
+def _evaluator(groups: tuple[tuple[int, np.ndarray], ...], places: int) -> Any:
+    """A function from the values of inputs to those of all places.
+
+    Under `vmap` states are columns, so that a gate reads rows, which lie together in memory.
+    """
+
+    def alone(inputs: Any) -> Any:
+        return _columns(inputs[:, None], groups, places)[:, 0]
+
+    def mapped(axis_size: int, in_batched: Any, inputs: Any) -> Any:
+        return _columns(inputs.T, groups, places).T, True
+
+    evaluated = jax.custom_batching.custom_vmap(alone)
+    evaluated.def_vmap(mapped)
+    return evaluated
+
+
+_evaluate_look = _evaluator(LOOK, LOOK_PLACES)
+_evaluate_step = _evaluator(STEP, STEP_PLACES)
 
 
 def _look(state: State) -> Any:
     """What depends on the state only."""
     moves = np.zeros(_NUM_MOVE_INPUTS, dtype=bool)
-    return _evaluated(jnp.concatenate([state.fluents, moves]), LOOK, LOOK_PLACES)
+    return _evaluate_look(jnp.concatenate([state.fluents, moves]))
 
 
 _NUM_MOVE_INPUTS = int(np.count_nonzero(MOVE_PLACES >= 0) + np.count_nonzero(CHANCE_PLACES >= 0))
@@ -136,7 +159,7 @@ def play(state: State, actions: Any, chance_action: Any = -1) -> State:
         moves = moves.at[jnp.asarray(MOVE_PLACES)[role, actions[role]] - first].set(True)
     if len(CHANCE):
         moves = moves.at[jnp.asarray(CHANCE_PLACES)[chance_action] - first].set(True)
-    nets = _evaluated(jnp.concatenate([state.fluents, moves]), STEP, STEP_PLACES)
+    nets = _evaluate_step(jnp.concatenate([state.fluents, moves]))
     if (TOLD >= 0).any():
         told = jnp.zeros(len(PERCEPTS), dtype=bool)
         for role in range(len(ROLES)):
