@@ -24,7 +24,7 @@ from ggp.machine.propnet.optimise import assembling
 from ggp.machine.propnet.optimise.passes import extraction, implications, invariants
 from ggp.machine.propnet.play.kernels import block_kernels, blocks
 from ggp.machine.propnet.play.kernels.tapes import U64, Tape
-from ggp.machine.propnet.play.layout import cones, fusing, order, phases, plans, queries, updates
+from ggp.machine.propnet.play.layout import cones, fusing, order, phases, plans, queries
 
 _NO_LIMIT = 1 << 60
 
@@ -139,7 +139,6 @@ TRICKS: dict[str, tuple[Change, ...]] = {
     "straight": (
         Change(order, "written_straight", lambda *given: np.zeros(len(given[3]), np.bool_)),
     ),
-    "early updates": (Change(updates, "TOGETHER", _NO_LIMIT),),
     "readers first": (Change(order._Sorter, "put_depth_first", _by_needs),),
     "pieces": (Change(order, "PIECE", _NO_LIMIT), Change(order, "SMALL_PIECE", _NO_LIMIT)),
     "kernels of layout": (Change(cones, "LARGE", math.inf),),

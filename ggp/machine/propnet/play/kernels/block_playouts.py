@@ -182,9 +182,8 @@ def move_lanes(
             _make_given(plan.move_rows, rows, block.given, first, end, width)
     if plan.chance >= 0 and draw_chance(plan, block, variant, width):
         lose(queue, block, words)
-    for part in range(plan.act_parts[variant], plan.act_parts[variant + 1]):
-        run_tape(plan.act, part, rows, masks, width)
-        _update(plan, part, rows, load(masks, 0, width), width)
+    run_tape(plan.act, variant, rows, masks, width)
+    _update(plan, variant, rows, load(masks, 0, width), width)
 
 
 @inlined
@@ -196,10 +195,12 @@ def _clear_moves(plan: PlayoutPlan, block: Block, width: tuple[int, ...]) -> Non
 
 
 @inlined
-def _update(plan: PlayoutPlan, part: int, rows: U64, playing: Any, width: tuple[int, ...]) -> None:
-    """Let some lanes take over what a part of `act` says; the others keep theirs, for `judge`."""
+def _update(
+    plan: PlayoutPlan, variant: int, rows: U64, playing: Any, width: tuple[int, ...]
+) -> None:
+    """Let some lanes take over what `act` says; the others keep theirs, for `judge`."""
     words = words_of(width)
-    for k in range(plan.change_ends[part], plan.change_ends[part + 1]):
+    for k in range(plan.change_ends[variant], plan.change_ends[variant + 1]):
         at = item(plan.changed, k) * words
         old = load(rows, at, width)
         new = load(rows, item(plan.next.rows, k) * words, width)
