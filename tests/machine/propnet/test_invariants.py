@@ -9,7 +9,7 @@ from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine.propnet.build.gates import build_circuit
 from ggp.machine.propnet.build.ground_rules.grounding import ground
-from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Outputs
 from ggp.machine.propnet.optimise import PASSES
 from ggp.machine.propnet.optimise.draft import Draft
 from ggp.machine.propnet.optimise.knowledge import Group, Knowledge, Pair
@@ -72,6 +72,29 @@ def test_what_never_changes_is_no_fluent() -> None:
     circuit = walker()
     assert circuit.constant == ("(wall 6)", "awake")
     assert circuit.legal[0].names == ("right", "stay")
+
+
+def test_what_follows_from_constants_is_constant() -> None:
+    a, b, c, d, go, jump = (2 * net for net in range(1, 7))
+    circuit = Circuit(
+        roles=("r",),
+        fluents=("a", "b", "c", "d"),
+        initial=np.array([False, False, False, True]),
+        constant=(),
+        offsets=np.zeros(1, dtype=np.int64),
+        literals=np.zeros(0, dtype=np.int32),
+        loops=(),
+        next=np.array([FALSE, jump, b, d], dtype=np.int32),  # a never holds, so nobody jumps
+        legal=(Outputs(("go", "jump"), np.array([TRUE, a], dtype=np.int32)),),
+        sees=(Outputs((), np.zeros(0, dtype=np.int32)),),
+        goals=(Outputs(("0", "100"), np.array([c ^ 1, c], dtype=np.int32)),),
+        terminal=go,
+    )
+    circuit = fold_constants(circuit, knowledge())
+    assert circuit.fluents == ()
+    assert circuit.constant == ("d",)
+    assert circuit.legal[0].names == ("go",)
+    assert circuit.goals[0].names == ("0",)
 
 
 def test_fluents_that_exclude_each_other_are_found() -> None:
