@@ -22,7 +22,7 @@ from ggp.machine.propnet.build.ground_rules import grounding
 from ggp.machine.propnet.build.rewriting import splits
 from ggp.machine.propnet.optimise import assembling
 from ggp.machine.propnet.optimise.passes import extraction, implications, invariants
-from ggp.machine.propnet.play.kernels import block_kernels, blocks
+from ggp.machine.propnet.play.kernels import block_kernels, block_playouts, blocks
 from ggp.machine.propnet.play.kernels.tapes import U64, Tape
 from ggp.machine.propnet.play.layout import cones, fusing, order, phases, plans, queries
 
@@ -128,10 +128,6 @@ TRICKS: dict[str, tuple[Change, ...]] = {
     "clocks": (Change(phases, "_clock", lambda _: (np.zeros(0, int), np.zeros((0, 0), bool))),),
     "reach": (Change(phases, "reachable", lambda each: np.zeros((0, 2, len(each.fluents)), bool)),),
     "openings": (Change(phases, "openings", lambda _: []),),
-    "late refill": (
-        Change(plans, "_refill", lambda _, variants: np.full(len(variants), plans.REFILL)),
-    ),
-    "refill": (Change(plans, "REFILL", 0),),
     "turns": (Change(queries, "playout_plan", _no_plan_in_turns),),
     "what matters": (Change(plans, "cone", _any_reached),),
     "groups of moves": (Change(plans, "SPARSE", _NO_LIMIT),),
@@ -148,6 +144,7 @@ TRICKS: dict[str, tuple[Change, ...]] = {
 KERNELS: dict[str, tuple[Change, ...]] = {
     "loops of singles": (Change(block_kernels, "_run_singles", _any_singles),),
     "loops of pairs": (Change(block_kernels, "_run_pairs", _any_pairs),),
+    "refill": (Change(block_playouts, "REFILL", 0),),
     "words alike": (Change(blocks, "_alike", _never_alike),),
 }
 """Parts of kernels, which are compiled anew without them."""

@@ -56,6 +56,9 @@ from ggp.machine.propnet.play.kernels.vectors import (
     words_of,
 )
 
+REFILL = 896
+"""New lanes are let in when no more than this number of 1,024 play on."""
+
 
 @kernel
 def play(
@@ -97,7 +100,7 @@ def play(
         # Where roles take turns, those with one legal move cost least if all lanes agree whose
         # turn it is: new lanes wait for that.
         in_turn = (at[STEP] + 1 - at[TOGETHER]) % plan.turns == 0
-        few = 1024 * alive <= plan.refill[variant] * 64 * words
+        few = 1024 * alive <= REFILL * 64 * words
         tidy = alive == 0 or (waiting and in_turn and few)
         # Lanes that ended earlier still hold their last states, so that one evaluation judges all.
         if tidy and not len(plan.phases):

@@ -55,7 +55,6 @@ class PlayoutPlan(NamedTuple):
             may be in one.
         phase_rows: `[S]` rows of the fluents that say the phase.
         asked: `[V - 1]` all ones or zeros: whether a phase is one of these fluents at all.
-        refill: `[V]` new lanes are let in when no more than this number of 1,024 play on.
         phases: `[V - 1, S]` all ones or zeros: what they are in each phase. Of the V variants the
             first is for any state, and each of the others for a phase: parts of `look`, `fit` and
             `act`, and what follows.
@@ -93,7 +92,6 @@ class PlayoutPlan(NamedTuple):
     within: U64
     phase_rows: I32
     asked: U64
-    refill: NDArray[np.int64]
     phases: U64
     changed: I32
     change_ends: NDArray[np.int64]

@@ -31,11 +31,8 @@ from ggp.machine.propnet.play.kernels.choice import GROUP, SPARSE, Groups
 from ggp.machine.propnet.play.kernels.packed import pack, pack_rows, words_for
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Tape, Wires
 from ggp.machine.propnet.play.layout.cones import cone
-from ggp.machine.propnet.play.layout.phases import Phases, phases_of
+from ggp.machine.propnet.play.layout.phases import phases_of
 from ggp.machine.propnet.play.layout.tape_layout import Stage, lay_out
-
-REFILL = 896
-"""New lanes are let in when no more than this number of 1,024 play on."""
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -82,7 +79,6 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
         within=_packed_bounds(phases.within, row_of >= 0),
         phase_rows=row_of[phases.fluents],
         asked=np.where(phases.asked, _ALL, np.uint64(0)),
-        refill=_refill(phases, variants),
         phases=np.where(phases.values, _ALL, np.uint64(0)),
         changed=np.concatenate([row_of[matter][each.changed] for each in variants]),
         change_ends=offsets_of(np.array([len(each.changed) for each in variants])),
@@ -221,19 +217,6 @@ class _Variant(NamedTuple):
             judged,
             fits,
         )
-
-
-def _refill(phases: Phases, variants: Sequence[_Variant]) -> NDArray[np.int64]:
-    """`PlayoutPlan.refill`: after an opening later, because it begins anew with new lanes.
-
-    As long as the share of lanes that play on is larger than that of literals, that is cheaper.
-    """
-    sizes = np.array([len(each.look.inputs) + len(each.act.inputs) for each in variants])
-    refill = np.full(len(variants), REFILL)
-    if not phases.clock:
-        whole = max(1, sizes[0] if phases.asked.all() else sizes[-1])
-        refill[1:] = np.where(phases.asked, np.minimum(REFILL, 1024 * sizes[1:] // whole), REFILL)
-    return refill
 
 
 def _packed_bounds(within: NDArray[np.bool_], matter: NDArray[np.bool_]) -> U64:
