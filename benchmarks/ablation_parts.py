@@ -117,8 +117,6 @@ STEPS: dict[str, tuple[Change, ...]] = {
     "implied: weaker": (Change(implications, "_without_weaker", _gives(1)),),
     "invariants: equal": (Change(invariants, "equal_fluents", lambda *_: {}),),
     "invariants: groups": (Change(invariants, "exclusive_fluents", lambda *_: []),),
-    "invariants: pairs": (Change(invariants, "never_together", lambda *_: []),),
-    "invariants: the rest": (Change(invariants, "MAX_REST_WORK", 0),),
     "kernels of passes": (Change(assembling, "FOR_KERNELS", math.inf),),
 }
 """Steps of passes: by what they are left out."""

@@ -12,11 +12,10 @@ from ggp.machine.propnet.build.ground_rules.grounding import ground
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Outputs
 from ggp.machine.propnet.optimise import PASSES
 from ggp.machine.propnet.optimise.draft import Draft
-from ggp.machine.propnet.optimise.knowledge import Group, Knowledge, Pair
+from ggp.machine.propnet.optimise.knowledge import Group, Knowledge
 from ggp.machine.propnet.optimise.passes import invariants
 from ggp.machine.propnet.optimise.passes.complements import complement
 from ggp.machine.propnet.optimise.passes.constants import fold_constants
-from ggp.machine.propnet.optimise.passes.implications import drop_implied
 from ggp.machine.propnet.optimise.passes.invariants import use_invariants
 from ggp.machine.propnet.optimise.passes.resubstitution import resubstitute
 from ggp.machine.propnet.optimise.proofs.evidence import Evidence
@@ -106,20 +105,6 @@ def test_fluents_that_exclude_each_other_are_found() -> None:
     assert set(circuit.fluents) < set(walker().fluents)
 
 
-def test_pairs_that_never_hold_together_are_found() -> None:
-    known = knowledge()
-    use_invariants(walker(), known)
-    for cell in (3, 4):
-        pair = Pair((f"(at {cell})", f"(coin {cell})"), (True, True))
-        assert pair in known.pairs
-
-
-def test_what_two_fluents_of_a_pair_do_is_dropped() -> None:
-    known = knowledge()
-    circuit = drop_implied(use_invariants(walker(), known), known)
-    assert circuit.goals[1].names == ()
-
-
 def test_any_but_one_becomes_not_that_one() -> None:
     known = knowledge()
     circuit = complement(use_invariants(walker(), known), known)
@@ -137,10 +122,10 @@ def test_wrong_guesses_are_not_proved() -> None:
         Guess(2, (at[1] ^ 1, at[2] ^ 1)),
         *equality(at[2] >> 1, at[3]),
     ]
-    assert prove(circuit, [*wrong, true], [], Work(STEPS), STEPS) == [true]
+    assert prove(circuit, [*wrong, true], Work(STEPS), STEPS) == [true]
 
 
-def test_a_guess_may_rest_on_what_is_known() -> None:
+def test_a_guess_may_rest_on_others() -> None:
     rules = """
     (role player) (init (a)) (init (b)) (legal player wait)
     (<= (next (a)) (true (b))) (<= (next (b)) (true (a))) (<= (next (c)) (not (true (b))))
@@ -152,15 +137,14 @@ def test_a_guess_may_rest_on_what_is_known() -> None:
     a, b, c, d = fluents
     never_d = Guess(1, (d,))
     rest = [Guess(1, (a ^ 1,)), Guess(1, (b ^ 1,)), Guess(1, (c,))]
-    assert prove(circuit, [never_d], [], Work(STEPS), STEPS) == []
-    assert prove(circuit, [never_d], rest, Work(STEPS), STEPS) == [never_d]
-    assert prove(circuit, [never_d, *rest], [], Work(STEPS), STEPS) == [never_d, *rest]
+    assert prove(circuit, [never_d], Work(STEPS), STEPS) == []
+    assert prove(circuit, [never_d, *rest], Work(STEPS), STEPS) == [never_d, *rest]
 
 
 def test_nothing_is_proved_without_work() -> None:
     circuit = walker()
     guess = Guess(1, (2 * net(circuit, "(been 5)"),))
-    assert prove(circuit, [guess], [], Work(0), 0) == []
+    assert prove(circuit, [guess], Work(0), 0) == []
 
 
 def test_nothing_is_guessed_where_too_little_could_be_asked(
@@ -180,10 +164,10 @@ def test_what_there_was_no_work_left_for_is_not_proved() -> None:
         for name in ("(marked 1 1 xplayer)", "(marked 3 3 oplayer)")
     ]
     work = Work(0)
-    assert prove(circuit, wrong, [], work, 0) == []
+    assert prove(circuit, wrong, work, 0) == []
     # Work that ends while the solver is told of the guesses.
     for steps in range(work.spent, work.spent + 10):
-        assert prove(circuit, wrong, [], Work(steps), steps) == []
+        assert prove(circuit, wrong, Work(steps), steps) == []
 
 
 def test_only_the_strongest_guesses_about_groups_are_kept() -> None:

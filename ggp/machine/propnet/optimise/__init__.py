@@ -103,15 +103,15 @@ def optimise(circuit: Circuit, until: Until = NEVER, max_steps: int = MAX_STEPS)
     """
     reports: list[PassReport] = []
     knowledge = Knowledge(Work(max_steps))
-    vain: dict[Pass, tuple[Circuit, int, int]] = {}
+    vain: dict[Pass, tuple[Circuit, int]] = {}
     for name, run in PASSES:
         if not knowledge.work.left:
             break
         start_s = time.process_time()
         before = circuit
         # The same circuit again, of which no more is known, does not become smaller either.
-        known = circuit, len(knowledge.groups), len(knowledge.pairs)
-        if run in vain and vain[run][0] is circuit and vain[run][1:] == known[1:]:
+        known = circuit, len(knowledge.groups)
+        if run in vain and vain[run][0] is circuit and vain[run][1] == known[1]:
             run = _leave
         try:
             with patience(until):

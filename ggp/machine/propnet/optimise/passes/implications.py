@@ -47,9 +47,6 @@ class _Implied:
                 others = frozenset(2 * net + 1 for net in nets)
                 for net in nets:
                     self._following[2 * net] |= others - {2 * net + 1}
-        for one, other in knowledge.pairs_of_literals(circuit):
-            self._following[one] |= {other ^ 1}
-            self._following[other] |= {one ^ 1}
         for net, gate in enumerate(draft.gates, draft.first_net):
             if draft.in_loop(net):
                 self._following += (_NOTHING, _NOTHING)
