@@ -113,8 +113,6 @@ STEPS: dict[str, tuple[Change, ...]] = {
     "extract: twins": (Change(extraction._Shared, "group_twins", _nothing),),
     "extract: common": (Change(extraction._Shared, "group_common", _nothing),),
     "implied: where used": (Change(implications._Implied, "__init__", _without_where),),
-    "implied: inverted": (Change(implications._Implied, "_reduced", _gives(1)),),
-    "implied: weaker": (Change(implications, "_without_weaker", _gives(1)),),
     "invariants: equal": (Change(invariants, "equal_fluents", lambda *_: {}),),
     "invariants: groups": (Change(invariants, "exclusive_fluents", lambda *_: []),),
     "kernels of passes": (Change(assembling, "FOR_KERNELS", math.inf),),

@@ -65,11 +65,8 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("implied", drop_implied),
     ("constants", fold_constants),
     ("extract", extract),
-    ("flatten", flatten),
     ("factor", factor),
     ("resubstitute", resubstitute),
-    ("extract", extract),
-    ("flatten", flatten),
 )
 """In the order in which they run; `docs/performance.md` says what each of them saves."""
 
