@@ -22,9 +22,9 @@ from ggp.machine.propnet.build.ground_rules import grounding
 from ggp.machine.propnet.build.rewriting import splits
 from ggp.machine.propnet.optimise import assembling
 from ggp.machine.propnet.optimise.passes import extraction, implications, invariants
-from ggp.machine.propnet.play.kernels import block_kernels, blocks
+from ggp.machine.propnet.play.kernels import block_kernels, block_playouts, blocks
 from ggp.machine.propnet.play.kernels.tapes import U64, Tape
-from ggp.machine.propnet.play.layout import cones, fusing, order, phases, plans, queries, updates
+from ggp.machine.propnet.play.layout import cones, fusing, order, phases, plans, queries
 
 _NO_LIMIT = 1 << 60
 
@@ -113,12 +113,8 @@ STEPS: dict[str, tuple[Change, ...]] = {
     "extract: twins": (Change(extraction._Shared, "group_twins", _nothing),),
     "extract: common": (Change(extraction._Shared, "group_common", _nothing),),
     "implied: where used": (Change(implications._Implied, "__init__", _without_where),),
-    "implied: inverted": (Change(implications._Implied, "_reduced", _gives(1)),),
-    "implied: weaker": (Change(implications, "_without_weaker", _gives(1)),),
     "invariants: equal": (Change(invariants, "equal_fluents", lambda *_: {}),),
     "invariants: groups": (Change(invariants, "exclusive_fluents", lambda *_: []),),
-    "invariants: pairs": (Change(invariants, "never_together", lambda *_: []),),
-    "invariants: the rest": (Change(invariants, "MAX_REST_WORK", 0),),
     "kernels of passes": (Change(assembling, "FOR_KERNELS", math.inf),),
 }
 """Steps of passes: by what they are left out."""
@@ -128,10 +124,6 @@ TRICKS: dict[str, tuple[Change, ...]] = {
     "clocks": (Change(phases, "_clock", lambda _: (np.zeros(0, int), np.zeros((0, 0), bool))),),
     "reach": (Change(phases, "reachable", lambda each: np.zeros((0, 2, len(each.fluents)), bool)),),
     "openings": (Change(phases, "openings", lambda _: []),),
-    "late refill": (
-        Change(plans, "_refill", lambda _, variants: np.full(len(variants), plans.REFILL)),
-    ),
-    "refill": (Change(plans, "REFILL", 0),),
     "turns": (Change(queries, "playout_plan", _no_plan_in_turns),),
     "what matters": (Change(plans, "cone", _any_reached),),
     "groups of moves": (Change(plans, "SPARSE", _NO_LIMIT),),
@@ -139,7 +131,6 @@ TRICKS: dict[str, tuple[Change, ...]] = {
     "straight": (
         Change(order, "written_straight", lambda *given: np.zeros(len(given[3]), np.bool_)),
     ),
-    "early updates": (Change(updates, "TOGETHER", _NO_LIMIT),),
     "readers first": (Change(order._Sorter, "put_depth_first", _by_needs),),
     "pieces": (Change(order, "PIECE", _NO_LIMIT), Change(order, "SMALL_PIECE", _NO_LIMIT)),
     "kernels of layout": (Change(cones, "LARGE", math.inf),),
@@ -149,6 +140,7 @@ TRICKS: dict[str, tuple[Change, ...]] = {
 KERNELS: dict[str, tuple[Change, ...]] = {
     "loops of singles": (Change(block_kernels, "_run_singles", _any_singles),),
     "loops of pairs": (Change(block_kernels, "_run_pairs", _any_pairs),),
+    "refill": (Change(block_playouts, "REFILL", 0),),
     "words alike": (Change(blocks, "_alike", _never_alike),),
 }
 """Parts of kernels, which are compiled anew without them."""

@@ -30,7 +30,7 @@ def count_instructions() -> Counter[str]:
 
     # Not from the cache, which holds no machine code that can be looked at.
     compiled = compiled_by_numba(repeat_tape, cache=False)
-    compiled(plan.look, 1, rows, 1, WIDTH)
+    compiled(plan.look, rows, 1, WIDTH)
     counts: Counter[str] = Counter()
     for line in compiled.inspect_asm(compiled.signatures[0]).splitlines():
         found = _LOGIC.match(line)

@@ -36,11 +36,10 @@ def _ands(rows: U64, count: int, times: int, width: tuple[int, ...]) -> None:
         store(rows, 0, value)
 
 
-def repeat_tape(tape: Tape, parts: int, rows: U64, times: int, width: tuple[int, ...]) -> None:
-    """Run the first parts of a tape several times."""
+def repeat_tape(tape: Tape, rows: U64, times: int, width: tuple[int, ...]) -> None:
+    """Run the first part of a tape several times."""
     for _ in range(times):
-        for part in range(parts):
-            run_tape(tape, part, rows, rows, width)
+        run_tape(tape, 0, rows, rows, width)
 
 
 _repeat = kernel(repeat_tape)
@@ -77,8 +76,8 @@ def measure_profile(game: Game, rulesheets: Path | None, limit: float) -> dict[s
     block = new_block(plan, WIDTH)
     begin(block, (0, LANES), (1,))
     play(plan, queue, block, 1000, 1, WIDTH)
-    look = _seconds(_evaluating(plan.look, 1, block.rows))
-    act = _seconds(_evaluating(plan.act, int(plan.act_parts[1]), block.rows))
+    look = _seconds(_evaluating(plan.look, block.rows))
+    act = _seconds(_evaluating(plan.act, block.rows))
     moving = _seconds(lambda times: _repeat_move(plan, queue, block, times, WIDTH))
     speed = measure(machine, 1.0, np.random.default_rng(0))
     states_per_s = speed.states / speed.seconds
@@ -93,8 +92,8 @@ def measure_profile(game: Game, rulesheets: Path | None, limit: float) -> dict[s
     return row
 
 
-def _evaluating(tape: Tape, parts: int, rows: NDArray[np.uint64]) -> Callable[[int], None]:
-    return lambda times: _repeat(tape, parts, rows, times, WIDTH)
+def _evaluating(tape: Tape, rows: NDArray[np.uint64]) -> Callable[[int], None]:
+    return lambda times: _repeat(tape, rows, times, WIDTH)
 
 
 def _seconds(run: Callable[[int], None]) -> float:

@@ -9,14 +9,13 @@ from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine.propnet.build.gates import build_circuit
 from ggp.machine.propnet.build.ground_rules.grounding import ground
-from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Outputs
 from ggp.machine.propnet.optimise import PASSES
 from ggp.machine.propnet.optimise.draft import Draft
-from ggp.machine.propnet.optimise.knowledge import Group, Knowledge, Pair
+from ggp.machine.propnet.optimise.knowledge import Group, Knowledge
 from ggp.machine.propnet.optimise.passes import invariants
 from ggp.machine.propnet.optimise.passes.complements import complement
 from ggp.machine.propnet.optimise.passes.constants import fold_constants
-from ggp.machine.propnet.optimise.passes.implications import drop_implied
 from ggp.machine.propnet.optimise.passes.invariants import use_invariants
 from ggp.machine.propnet.optimise.passes.resubstitution import resubstitute
 from ggp.machine.propnet.optimise.proofs.evidence import Evidence
@@ -74,6 +73,29 @@ def test_what_never_changes_is_no_fluent() -> None:
     assert circuit.legal[0].names == ("right", "stay")
 
 
+def test_what_follows_from_constants_is_constant() -> None:
+    a, b, c, d, go, jump = (2 * net for net in range(1, 7))
+    circuit = Circuit(
+        roles=("r",),
+        fluents=("a", "b", "c", "d"),
+        initial=np.array([False, False, False, True]),
+        constant=(),
+        offsets=np.zeros(1, dtype=np.int64),
+        literals=np.zeros(0, dtype=np.int32),
+        loops=(),
+        next=np.array([FALSE, jump, b, d], dtype=np.int32),  # a never holds, so nobody jumps
+        legal=(Outputs(("go", "jump"), np.array([TRUE, a], dtype=np.int32)),),
+        sees=(Outputs((), np.zeros(0, dtype=np.int32)),),
+        goals=(Outputs(("0", "100"), np.array([c ^ 1, c], dtype=np.int32)),),
+        terminal=go,
+    )
+    circuit = fold_constants(circuit, knowledge())
+    assert circuit.fluents == ()
+    assert circuit.constant == ("d",)
+    assert circuit.legal[0].names == ("go",)
+    assert circuit.goals[0].names == ("0",)
+
+
 def test_fluents_that_exclude_each_other_are_found() -> None:
     known = knowledge()
     circuit = use_invariants(walker(), known)
@@ -81,20 +103,6 @@ def test_fluents_that_exclude_each_other_are_found() -> None:
     assert Group(cells, exact=True) in known.groups
     assert "(at 6)" not in circuit.fluents
     assert set(circuit.fluents) < set(walker().fluents)
-
-
-def test_pairs_that_never_hold_together_are_found() -> None:
-    known = knowledge()
-    use_invariants(walker(), known)
-    for cell in (3, 4):
-        pair = Pair((f"(at {cell})", f"(coin {cell})"), (True, True))
-        assert pair in known.pairs
-
-
-def test_what_two_fluents_of_a_pair_do_is_dropped() -> None:
-    known = knowledge()
-    circuit = drop_implied(use_invariants(walker(), known), known)
-    assert circuit.goals[1].names == ()
 
 
 def test_any_but_one_becomes_not_that_one() -> None:
@@ -114,10 +122,10 @@ def test_wrong_guesses_are_not_proved() -> None:
         Guess(2, (at[1] ^ 1, at[2] ^ 1)),
         *equality(at[2] >> 1, at[3]),
     ]
-    assert prove(circuit, [*wrong, true], [], Work(STEPS), STEPS) == [true]
+    assert prove(circuit, [*wrong, true], Work(STEPS), STEPS) == [true]
 
 
-def test_a_guess_may_rest_on_what_is_known() -> None:
+def test_a_guess_may_rest_on_others() -> None:
     rules = """
     (role player) (init (a)) (init (b)) (legal player wait)
     (<= (next (a)) (true (b))) (<= (next (b)) (true (a))) (<= (next (c)) (not (true (b))))
@@ -129,15 +137,14 @@ def test_a_guess_may_rest_on_what_is_known() -> None:
     a, b, c, d = fluents
     never_d = Guess(1, (d,))
     rest = [Guess(1, (a ^ 1,)), Guess(1, (b ^ 1,)), Guess(1, (c,))]
-    assert prove(circuit, [never_d], [], Work(STEPS), STEPS) == []
-    assert prove(circuit, [never_d], rest, Work(STEPS), STEPS) == [never_d]
-    assert prove(circuit, [never_d, *rest], [], Work(STEPS), STEPS) == [never_d, *rest]
+    assert prove(circuit, [never_d], Work(STEPS), STEPS) == []
+    assert prove(circuit, [never_d, *rest], Work(STEPS), STEPS) == [never_d, *rest]
 
 
 def test_nothing_is_proved_without_work() -> None:
     circuit = walker()
     guess = Guess(1, (2 * net(circuit, "(been 5)"),))
-    assert prove(circuit, [guess], [], Work(0), 0) == []
+    assert prove(circuit, [guess], Work(0), 0) == []
 
 
 def test_nothing_is_guessed_where_too_little_could_be_asked(
@@ -157,10 +164,10 @@ def test_what_there_was_no_work_left_for_is_not_proved() -> None:
         for name in ("(marked 1 1 xplayer)", "(marked 3 3 oplayer)")
     ]
     work = Work(0)
-    assert prove(circuit, wrong, [], work, 0) == []
+    assert prove(circuit, wrong, work, 0) == []
     # Work that ends while the solver is told of the guesses.
     for steps in range(work.spent, work.spent + 10):
-        assert prove(circuit, wrong, [], Work(steps), steps) == []
+        assert prove(circuit, wrong, Work(steps), steps) == []
 
 
 def test_only_the_strongest_guesses_about_groups_are_kept() -> None:

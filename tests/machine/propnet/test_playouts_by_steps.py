@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Outputs
-from ggp.machine.propnet.play.layout import order, phases, reach, updates
+from ggp.machine.propnet.play.layout import order, phases, reach
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from tests.machine.propnet.circuits import random_circuit
 from tests.support.by_steps import play_by_steps
@@ -46,8 +46,6 @@ def test_playouts_end_where_steps_do(
     piece: int, leaving_out: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(order, "SMALL_PIECE", piece)
-    if piece == 4:
-        monkeypatch.setattr(updates, "TOGETHER", 2)
     if leaving_out:
         monkeypatch.setattr(phases, "MIN_LITERALS", 0)
         monkeypatch.setattr(reach, "MIN_LITERALS", 0)

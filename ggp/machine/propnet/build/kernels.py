@@ -12,7 +12,6 @@ from ggp.machine.propnet.build.ground_rules.aspif import many_rules
 from ggp.machine.propnet.circuit import FALSE, Circuit
 from ggp.machine.propnet.optimise.assembling import assemble
 from ggp.machine.propnet.optimise.kernels import UNMADE
-from ggp.machine.propnet.optimise.passes.constants import reached_at_once
 from ggp.machine.propnet.optimise.passes.factoring import splittable
 
 
@@ -40,5 +39,4 @@ def compile_kernels() -> None:
         goals=(),
         terminal=FALSE,
     )
-    reached_at_once(circuit)
     splittable(circuit)

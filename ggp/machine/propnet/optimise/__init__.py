@@ -65,11 +65,8 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("implied", drop_implied),
     ("constants", fold_constants),
     ("extract", extract),
-    ("flatten", flatten),
     ("factor", factor),
     ("resubstitute", resubstitute),
-    ("extract", extract),
-    ("flatten", flatten),
 )
 """In the order in which they run; `docs/performance.md` says what each of them saves."""
 
@@ -103,15 +100,15 @@ def optimise(circuit: Circuit, until: Until = NEVER, max_steps: int = MAX_STEPS)
     """
     reports: list[PassReport] = []
     knowledge = Knowledge(Work(max_steps))
-    vain: dict[Pass, tuple[Circuit, int, int]] = {}
+    vain: dict[Pass, tuple[Circuit, int]] = {}
     for name, run in PASSES:
         if not knowledge.work.left:
             break
         start_s = time.process_time()
         before = circuit
         # The same circuit again, of which no more is known, does not become smaller either.
-        known = circuit, len(knowledge.groups), len(knowledge.pairs)
-        if run in vain and vain[run][0] is circuit and vain[run][1:] == known[1:]:
+        known = circuit, len(knowledge.groups)
+        if run in vain and vain[run][0] is circuit and vain[run][1] == known[1]:
             run = _leave
         try:
             with patience(until):

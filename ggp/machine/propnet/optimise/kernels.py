@@ -1,4 +1,4 @@
-"""Kernels of passes over large circuits, see `assembling`, `constants` and `factoring`."""
+"""Kernels of passes over large circuits, see `assembling` and `factoring`."""
 
 from __future__ import annotations
 
@@ -12,20 +12,13 @@ from ggp.machine.propnet.circuit import FALSE, TRUE, Literals
 UNMADE = -1
 """Stands for the literal of a net that has none yet."""
 
-UNKNOWN = 2
-"""The value of a net that may have several."""
-
 GATES, LITERALS, CIRCLE = range(3)
 """What `emit` counts: gates and literals that were made; and a net that depends on itself."""
 
 I64 = NDArray[np.int64]
-Values = NDArray[np.int8]
 
 _OPENED = -2
 """In `of`: a net whose inputs are being made."""
-
-_WAITING = 3
-"""Is added to the value of a net that will be unknown."""
 
 
 @kernel
@@ -166,80 +159,6 @@ def _equal(gate: Literals, size: int, made_offsets: I64, made: Literals, other: 
     while equal < size and made[begin + equal] == gate[equal]:
         equal += 1
     return equal == size
-
-
-@kernel
-def settle(
-    offsets: I64,
-    literals: Literals,
-    first: int,
-    values: Values,
-    num_false: NDArray[np.int32],
-) -> None:
-    """Evaluate all gates, and count their literals that are false."""
-    for gate in range(len(num_false)):
-        count = 0
-        for place in range(offsets[gate], offsets[gate + 1]):
-            literal = literals[place]
-            if values[literal >> 1] == (literal & 1):
-                count += 1
-        num_false[gate] = count
-        values[first + gate] = count == 0
-
-
-@kernel
-def spread(
-    offsets: I64,
-    literals: Literals,
-    first: int,
-    uses: I64,
-    users: NDArray[np.int32],
-    of_sources: I64,
-    inputs_of: I64,
-    values: Values,
-    num_false: NDArray[np.int32],
-    stack: I64,
-    top: int,
-) -> None:
-    """Draw all conclusions from inputs that become unknown.
-
-    Args:
-        uses: `[nets + 1]` offsets of the literals of each net.
-        users: room for all literals: who has those of a net, as 2 * gate + inverted.
-        of_sources: `[nets + 1]` offsets of the inputs that a net says whether they change.
-        inputs_of: these inputs, net after net.
-        stack: the inputs, with room for all nets.
-        top: how many there are.
-    """
-    # From the last literal to the first, for ends become starts.
-    for gate in range(len(num_false) - 1, -1, -1):
-        for place in range(offsets[gate], offsets[gate + 1]):
-            net = literals[place] >> 1
-            uses[net + 1] -= 1
-            users[uses[net + 1]] = 2 * gate + (literals[place] & 1)
-    for place in range(top):
-        # In the stack once: what is unknown is not put there again.
-        values[stack[place]] += _WAITING
-    while top > 0:
-        top -= 1
-        net = stack[top]
-        before = values[net] - _WAITING
-        values[net] = UNKNOWN
-        end = uses[net + 2] if net + 2 < len(uses) else len(users)
-        for place in range(uses[net + 1], end):
-            gate = users[place] >> 1
-            if before == (users[place] & 1):
-                num_false[gate] -= 1
-            if num_false[gate] == 0 and values[first + gate] < UNKNOWN:
-                values[first + gate] += _WAITING
-                stack[top] = first + gate
-                top += 1
-        for place in range(of_sources[net], of_sources[net + 1]):
-            made = inputs_of[place]
-            if values[made] < UNKNOWN:
-                values[made] += _WAITING
-                stack[top] = made
-                top += 1
 
 
 @kernel

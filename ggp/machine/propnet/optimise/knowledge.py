@@ -17,13 +17,6 @@ class Group(NamedTuple):
     exact: bool
 
 
-class Pair(NamedTuple):
-    """Fluents that never have these values together in any reachable state."""
-
-    names: tuple[str, str]
-    values: tuple[bool, bool]
-
-
 @dataclass
 class Knowledge:
     """What is known of a game, whatever its circuit looks like.
@@ -31,12 +24,10 @@ class Knowledge:
     Attributes:
         work: what may be done, and how much of it was.
         groups: fluents that exclude each other.
-        pairs: other fluents, or their negations, that do.
     """
 
     work: Work
     groups: tuple[Group, ...] = ()
-    pairs: tuple[Pair, ...] = ()
 
     def groups_of_nets(self, circuit: Circuit) -> Iterator[tuple[list[int], bool]]:
         """The groups as nets of a circuit, and whether exactly one of each holds."""
@@ -46,13 +37,6 @@ class Knowledge:
             nets = [net_of[name] for name in group.members if name in net_of]
             if nets and constant.isdisjoint(group.members):
                 yield nets, group.exact
-
-    def pairs_of_literals(self, circuit: Circuit) -> Iterator[tuple[int, int]]:
-        """The pairs as literals of a circuit that never hold together."""
-        net_of = {name: net for net, name in enumerate(circuit.fluents, 1)}
-        for (one, other), (value, other_value) in self.pairs:
-            if one in net_of and other in net_of:
-                yield 2 * net_of[one] + (not value), 2 * net_of[other] + (not other_value)
 
 
 def moves_of_roles(circuit: Circuit) -> list[range]:

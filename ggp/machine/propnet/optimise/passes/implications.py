@@ -1,16 +1,14 @@
 """Literals that follow from others of the same gate, or from where a gate is used.
 
-Three examples:
+Two examples:
 
     does(x, left) & legal(x, left)      only legal moves are made, so the second goes
-    a & ~(a & b)                        where a holds that is a & ~b
     a & ~g, with g = a & b & c          if g is used here only, it may as well be b & c
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 
 from ggp.machine.propnet.circuit import FALSE, Circuit
 from ggp.machine.propnet.optimise.draft import Draft
@@ -18,9 +16,6 @@ from ggp.machine.propnet.optimise.knowledge import Knowledge, moves_of_roles
 
 MAX_FOLLOWING = 128
 """Literals that are remembered to follow from one literal."""
-
-MAX_COMPARED = 8
-"""Literals of gates that are compared with each other."""
 
 _NOTHING: frozenset[int] = frozenset()
 
@@ -47,9 +42,6 @@ class _Implied:
                 others = frozenset(2 * net + 1 for net in nets)
                 for net in nets:
                     self._following[2 * net] |= others - {2 * net + 1}
-        for one, other in knowledge.pairs_of_literals(circuit):
-            self._following[one] |= {other ^ 1}
-            self._following[other] |= {one ^ 1}
         for net, gate in enumerate(draft.gates, draft.first_net):
             if draft.in_loop(net):
                 self._following += (_NOTHING, _NOTHING)
@@ -65,7 +57,6 @@ class _Implied:
                     self._following[2 * move] |= others - {2 * move + 1}
         # What holds where a gate matters.
         self._where: dict[int, set[int]] = {}
-        self._denied_by: dict[int, frozenset[int]] = {}
 
     def run(self) -> Circuit:
         draft, circuit = self._draft, self._draft.circuit
@@ -108,14 +99,13 @@ class _Implied:
                 return
             known.add(literal)
             known |= self._following[literal]
-        literals = _without_weaker(draft, self._reduced(literals, where))
         if set(literals) != set(draft.gates[net - draft.first_net]):
             draft.change(net, literals)
         # Gates that are shortened here themselves may only rely on those before them.
         known = set(where)
         inner = []
         for literal in literals:
-            if self._fan_out[literal >> 1] == 1 and self._inverted(literal) is not None:
+            if literal & 1 and self._fan_out[literal >> 1] == 1 and draft.gate(literal >> 1):
                 inner.append(literal)
             else:
                 known.add(literal)
@@ -132,73 +122,3 @@ class _Implied:
         if literal >> 1 >= self._draft.first_net:
             return 1 + (literal & 1), -literal
         return 3 + (literal & 1), literal
-
-    def _inverted(self, literal: int) -> tuple[int, ...] | None:
-        """The literals of a gate that a literal inverts."""
-        return self._draft.gate(literal >> 1) if literal & 1 else None
-
-    def _reduced(self, literals: list[int], where: AbstractSet[int]) -> list[int]:
-        """Literals, with what is left of inverted gates where the others hold."""
-        known = set(where)
-        # What inverted gates say, which are no reason for themselves: how many say it.
-        reasons: dict[int, int] = {}
-        for literal in literals:
-            if self._inverted(literal) is None:
-                known.add(literal)
-                known |= self._following[literal]
-            else:
-                for x in (literal, *self._following[literal]):
-                    reasons[x] = reasons.get(x, 0) + 1
-        reduced = []
-        for literal in literals:
-            gate = self._inverted(literal)
-            if gate is None:
-                reduced.append(literal)
-                continue
-            own = (literal, *self._following[literal])
-            for x in own:
-                reasons[x] -= 1
-                if not reasons[x]:
-                    del reasons[x]
-            denied = self._denied(literal >> 1)
-            if not denied.isdisjoint(known) or not denied.isdisjoint(reasons):
-                continue
-            rest = [inner for inner in gate if inner not in known and inner not in reasons]
-            if len(rest) > 1:
-                reduced.append(literal)
-                for x in own:
-                    reasons[x] = reasons.get(x, 0) + 1
-                continue
-            reduced.append(rest[0] ^ 1 if rest else FALSE)
-            # This net is now used here as well.
-            self._fan_out[reduced[-1] >> 1] += 1
-            self._where.pop(reduced[-1] >> 1, None)
-            known.add(reduced[-1])
-            known |= self._following[reduced[-1]]
-        return reduced
-
-    def _denied(self, net: int) -> frozenset[int]:
-        """The literals that cannot hold where a gate does."""
-        if net not in self._denied_by:
-            self._denied_by[net] = frozenset(x ^ 1 for x in self._following[2 * net])
-        return self._denied_by[net]
-
-
-def _without_weaker(draft: Draft, literals: list[int]) -> list[int]:
-    """Without `~(a & b & c)` where there is `~(a & b)`."""
-    inverted = {}
-    for literal in literals:
-        gate = draft.gate(literal >> 1) if literal & 1 else None
-        if gate is not None and len(gate) <= MAX_COMPARED:
-            inverted[literal] = frozenset(gate)
-    if len(inverted) < 2:
-        return literals
-    by_first: dict[int, list[int]] = {}
-    for literal, inner in inverted.items():
-        by_first.setdefault(min(inner), []).append(literal)
-    weaker = set()
-    for literal, inner in inverted.items():
-        for first in inner:
-            if any(inverted[other] < inner for other in by_first.get(first, ())):
-                weaker.add(literal)
-    return [literal for literal in literals if literal not in weaker]

@@ -6,13 +6,12 @@ from collections.abc import Iterable
 
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.optimise.draft import Draft
-from ggp.machine.propnet.optimise.knowledge import Group, Knowledge, Pair
+from ggp.machine.propnet.optimise.knowledge import Group, Knowledge
 from ggp.machine.propnet.optimise.proofs.guesses import (
     Guess,
     equal_fluents,
     equality,
     exclusive_fluents,
-    never_together,
     strongest,
 )
 from ggp.machine.propnet.optimise.proofs.induction import prove
@@ -29,8 +28,6 @@ MAX_STEPS = 250
 MIN_STEPS = 40
 SHARE = 0.5
 MAX_WORK = 3_500_000
-REST_SHARE = 0.2
-MAX_REST_WORK = 500_000
 """How much of the work that is left may go into proofs, and how much at most."""
 
 SAMPLED_WORDS = 40_000_000
@@ -54,31 +51,16 @@ def use_invariants(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     becomes = equal_fluents(circuit, values)
     meant = {net: equality(net, literal) for net, literal in becomes.items()}
     guesses = [guess for pair in meant.values() for guess in pair]
-    groups = exclusive_fluents(circuit, values)
-    first = strongest(groups)
-    proved = dict.fromkeys(prove(circuit, guesses + first, [], work, until))
+    groups = strongest(exclusive_fluents(circuit, values))
+    proved = frozenset(prove(circuit, guesses + groups, work, until))
     if not proved:
         return circuit
-    # Fewer of the rest are true, and less follows from them.
-    until = work.until(REST_SHARE, MAX_REST_WORK)
-    tried = frozenset(first)
-    rest = strongest(guess for guess in groups if guess in proved or guess not in tried)
-    pairs = never_together(circuit, values)
-    rest = [guess for guess in dict.fromkeys(rest + pairs) if guess not in proved]
-    proved.update(dict.fromkeys(prove(circuit, rest, list(proved), work, until)))
     knowledge.groups += _groups(circuit, [guess for guess in groups if guess in proved])
-    knowledge.pairs += tuple(_pair(circuit, guess) for guess in pairs if guess in proved)
     draft = Draft(circuit)
     for net, pair in meant.items():
         if all(guess in proved for guess in pair):
             draft.becomes[net] = becomes[net]
     return draft.finish()
-
-
-def _pair(circuit: Circuit, guess: Guess) -> Pair:
-    one, other = guess.literals
-    names = circuit.fluents[(one >> 1) - 1], circuit.fluents[(other >> 1) - 1]
-    return Pair(names, (not one & 1, not other & 1))
 
 
 def _groups(circuit: Circuit, proved: Iterable[Guess]) -> tuple[Group, ...]:

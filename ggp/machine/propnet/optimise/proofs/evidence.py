@@ -117,6 +117,4 @@ def _solver(circuit: Circuit, knowledge: Knowledge, running: bool) -> Solver:
             add.forbid([add.two_of(signs)])
             if exact:
                 add.forbid([-sign for sign in signs])
-        for one, other in knowledge.pairs_of_literals(circuit):
-            add.forbid([solver.sign(one), solver.sign(other)])
     return solver

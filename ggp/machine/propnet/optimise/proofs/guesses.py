@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from ggp.gdl import parse_term
 from ggp.gdl.terms import Compound, Term
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit
-from ggp.machine.propnet.optimise.draft import gates_of
 
 MAX_VARIED = 3
 """Arguments in which fluents of a group differ, unless they differ in all or all but one."""
@@ -33,12 +32,6 @@ MAX_ARGUMENTS = 8
 MAX_DEPTH = 3
 """Functions below this depth are taken for constants."""
 
-MAX_PAIRED = 6
-"""In wider gates no pairs are looked at."""
-
-MAX_PAIRS = 2_000
-
-_NONE = np.uint64(0)
 _ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 Words = NDArray[np.uint64]
@@ -126,29 +119,6 @@ def strongest(guesses: Iterable[Guess]) -> list[Guess]:
         for literal in guess.literals if guess.least else guess.literals[:1]:
             sets.setdefault((guess.least, literal), []).append(members)
     return kept
-
-
-def never_together(circuit: Circuit, values: Words) -> list[Guess]:
-    """Literals of fluents that are in one gate, such that one was never true with the other.
-
-    Where they never hold together the gate is never true, and where one never holds without
-    the other, the gate can do without the other.
-    """
-    num_fluents = len(circuit.fluents)
-    pairs: dict[tuple[int, int], None] = {}
-    for gate in gates_of(circuit):
-        inputs = [literal for literal in gate if literal >> 1 <= num_fluents]
-        if 1 < len(inputs) <= MAX_PAIRED:
-            pairs.update(dict.fromkeys(combinations(inputs, 2)))
-    guesses: dict[Guess, None] = {}
-    for one, other in pairs:
-        for literals in ((one, other), (one, other ^ 1), (one ^ 1, other)):
-            words = values[(literals[0] >> 1) - 1] ^ (_ONES if literals[0] & 1 else _NONE)
-            others = values[(literals[1] >> 1) - 1] ^ (_ONES if literals[1] & 1 else _NONE)
-            # What is constant by itself is guessed elsewhere.
-            if not (words & others).any() and words.any() and others.any():
-                guesses[Guess(2, literals)] = None
-    return list(guesses)[:MAX_PAIRS]
 
 
 def _counts(values: Words) -> tuple[bool, bool]:

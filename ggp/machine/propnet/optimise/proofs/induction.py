@@ -40,29 +40,22 @@ CHUNK = 24
 """Guesses that are proved together where that is too hard for all at once."""
 
 
-def prove(
-    circuit: Circuit,
-    guesses: Sequence[Guess],
-    known: Sequence[Guess],
-    work: Work,
-    until: int,
-) -> list[Guess]:
+def prove(circuit: Circuit, guesses: Sequence[Guess], work: Work, until: int) -> list[Guess]:
     """The guesses that hold together in every reachable state; none if the work runs out.
 
     Args:
         circuit: of a game.
         guesses: what to prove.
-        known: what has been proved before.
         work: what is counted.
         until: the `work.spent` at which to stop.
     """
     left = [guess for guess in guesses if guess.may_be(circuit.initial)]
     # Assumptions that can be taken back save rounds, but make proofs long.
-    step = _Step(circuit, left, known, work, retractable=True)
+    step = _Step(circuit, left, work, retractable=True)
     step.drop_refuted(until)
     while step.guesses() and work.spent < until:
         left = step.guesses()
-        step = _Step(circuit, left, known, work, retractable=False)
+        step = _Step(circuit, left, work, retractable=False)
         # Work that runs out leaves guesses that nobody has looked at.
         # A guess dropped in this round was still assumed by proofs of others in it: only a round
         # that drops none proves anything.
@@ -78,7 +71,6 @@ class _Step:
         self,
         circuit: Circuit,
         guesses: Sequence[Guess],
-        known: Sequence[Guess],
         work: Work,
         *,
         retractable: bool,
@@ -101,9 +93,6 @@ class _Step:
             # Only here: passes that change gates must keep what says whether moves fit.
             if fits != TRUE:
                 add.forbid([-self._solver.sign(fits)])
-            for guess in known:
-                sign = [self._solver.sign(x) for x in guess.literals]
-                add.forbid([_wrong(guess, sign, add)])
             for guess in guesses:
                 sign = [self._solver.sign(x) for x in guess.literals]
                 after = [

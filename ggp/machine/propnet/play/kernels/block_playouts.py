@@ -56,6 +56,9 @@ from ggp.machine.propnet.play.kernels.vectors import (
     words_of,
 )
 
+REFILL = 896
+"""New lanes are let in when no more than this number of 1,024 play on."""
+
 
 @kernel
 def play(
@@ -97,7 +100,7 @@ def play(
         # Where roles take turns, those with one legal move cost least if all lanes agree whose
         # turn it is: new lanes wait for that.
         in_turn = (at[STEP] + 1 - at[TOGETHER]) % plan.turns == 0
-        few = 1024 * alive <= plan.refill[variant] * 64 * words
+        few = 1024 * alive <= REFILL * 64 * words
         tidy = alive == 0 or (waiting and in_turn and few)
         # Lanes that ended earlier still hold their last states, so that one evaluation judges all.
         if tidy and not len(plan.phases):
@@ -182,9 +185,8 @@ def move_lanes(
             _make_given(plan.move_rows, rows, block.given, first, end, width)
     if plan.chance >= 0 and draw_chance(plan, block, variant, width):
         lose(queue, block, words)
-    for part in range(plan.act_parts[variant], plan.act_parts[variant + 1]):
-        run_tape(plan.act, part, rows, masks, width)
-        _update(plan, part, rows, load(masks, 0, width), width)
+    run_tape(plan.act, variant, rows, masks, width)
+    _update(plan, variant, rows, load(masks, 0, width), width)
 
 
 @inlined
@@ -196,10 +198,12 @@ def _clear_moves(plan: PlayoutPlan, block: Block, width: tuple[int, ...]) -> Non
 
 
 @inlined
-def _update(plan: PlayoutPlan, part: int, rows: U64, playing: Any, width: tuple[int, ...]) -> None:
-    """Let some lanes take over what a part of `act` says; the others keep theirs, for `judge`."""
+def _update(
+    plan: PlayoutPlan, variant: int, rows: U64, playing: Any, width: tuple[int, ...]
+) -> None:
+    """Let some lanes take over what `act` says; the others keep theirs, for `judge`."""
     words = words_of(width)
-    for k in range(plan.change_ends[part], plan.change_ends[part + 1]):
+    for k in range(plan.change_ends[variant], plan.change_ends[variant + 1]):
         at = item(plan.changed, k) * words
         old = load(rows, at, width)
         new = load(rows, item(plan.next.rows, k) * words, width)

@@ -43,8 +43,8 @@ class PlayoutPlan(NamedTuple):
     Attributes:
         look: terminal and legal, from the state.
         fit: whether moves go together, after `look` and before `act`, see `Parts`.
-        act: the next state, from state and moves, after `look`. After each part, some fluents are
-            overwritten that later parts do not read (see `updates`).
+        act: the next state, from state and moves, after `look`. Gates overwrite some fluents (see
+            `straight`), and the others take over their next values afterwards.
         judge: goals, after `look` and before `act`; where there are phases, between two steps.
         num_rows: rows of all.
         row_of: `[F]` row of each fluent, -1 for those that do not matter.
@@ -55,13 +55,11 @@ class PlayoutPlan(NamedTuple):
             may be in one.
         phase_rows: `[S]` rows of the fluents that say the phase.
         asked: `[V - 1]` all ones or zeros: whether a phase is one of these fluents at all.
-        refill: `[V]` new lanes are let in when no more than this number of 1,024 play on.
         phases: `[V - 1, S]` all ones or zeros: what they are in each phase. Of the V variants the
             first is for any state, and each of the others for a phase: parts of `look`, `fit` and
             `act`, and what follows.
-        act_parts: `[V + 1]` where the parts of `act` of each variant begin.
-        changed: `[C]` rows of the fluents that may change, part by part of `act`.
-        change_ends: `[P + 1]` where those of each part begin.
+        changed: `[C]` rows of the fluents that take over a value after `act`, of all variants.
+        change_ends: `[V + 1]` where those of each begin.
         next: `[C]` where their next values are.
         terminal: `[V]` literals.
         role_moves: `[V, R + 1]` where the moves of each role begin; each has a multiple of
@@ -94,9 +92,7 @@ class PlayoutPlan(NamedTuple):
     within: U64
     phase_rows: I32
     asked: U64
-    refill: NDArray[np.int64]
     phases: U64
-    act_parts: NDArray[np.int64]
     changed: I32
     change_ends: NDArray[np.int64]
     next: Wires

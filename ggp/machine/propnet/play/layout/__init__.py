@@ -2,5 +2,5 @@
 
 In comes a `Circuit`, out go `Tape`s and wires. Begin with `queries` (what a machine asks) and
 `plans` (what playouts evaluate), which `tape_layout` lays out. `cones`, `reach`, `openings` and
-`phases` say which gates matter; `fusing`, `order` and `updates` make tapes quick.
+`phases` say which gates matter; `fusing`, `order` and `straight` make tapes quick.
 """

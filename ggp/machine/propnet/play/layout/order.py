@@ -26,7 +26,7 @@ from ggp.machine.propnet.circuit import Circuit, Literals
 from ggp.machine.propnet.play.kernels.tapes import STRAIGHT, TURNED, WHOLE
 from ggp.machine.propnet.play.layout.cones import I64, is_large, suited
 from ggp.machine.propnet.play.layout.fusing import FusedGates, Shape
-from ggp.machine.propnet.play.layout.updates import written_straight
+from ggp.machine.propnet.play.layout.straight import written_straight
 
 PIECE = 2048
 """Gates that are ordered by shape: what they drive fits the second cache."""

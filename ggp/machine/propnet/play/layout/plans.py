@@ -31,11 +31,8 @@ from ggp.machine.propnet.play.kernels.choice import GROUP, SPARSE, Groups
 from ggp.machine.propnet.play.kernels.packed import pack, pack_rows, words_for
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Tape, Wires
 from ggp.machine.propnet.play.layout.cones import cone
-from ggp.machine.propnet.play.layout.phases import Phases, phases_of
+from ggp.machine.propnet.play.layout.phases import phases_of
 from ggp.machine.propnet.play.layout.tape_layout import Stage, lay_out
-
-REFILL = 896
-"""New lanes are let in when no more than this number of 1,024 play on."""
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -82,11 +79,9 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
         within=_packed_bounds(phases.within, row_of >= 0),
         phase_rows=row_of[phases.fluents],
         asked=np.where(phases.asked, _ALL, np.uint64(0)),
-        refill=_refill(phases, variants),
         phases=np.where(phases.values, _ALL, np.uint64(0)),
-        act_parts=np.cumsum([0, *(len(each.act.parts) for each in variants)]),
         changed=np.concatenate([row_of[matter][each.changed] for each in variants]),
-        change_ends=offsets_of(np.concatenate([each.num_changed for each in variants])),
+        change_ends=offsets_of(np.array([len(each.changed) for each in variants])),
         next=_together([each.next for each in variants]),
         terminal=_together([each.terminal for each in variants]),
         role_moves=np.stack(
@@ -134,7 +129,7 @@ class _Variant(NamedTuple):
     """Tapes of one circuit, and wires, as in `PlayoutPlan`.
 
     `inputs` are the nets that have the first rows. Rows of fillers are -1, and fluents that change
-    are places among those that matter, so many after each part of `act`.
+    are places among those that matter.
     """
 
     inputs: Sequence[int]
@@ -144,7 +139,6 @@ class _Variant(NamedTuple):
     judge: Tape
     num_rows: int
     changed: NDArray[np.int64]
-    num_changed: NDArray[np.int64]
     next: Wires
     terminal: Wires
     role_moves: NDArray[np.int64]
@@ -194,8 +188,7 @@ class _Variant(NamedTuple):
         inputs = [*(1 + matter).tolist(), *range(first_move, first_move + len(wanted))]
         laid = lay_out(circuit, inputs, stages)
         seen, judged, fits, after = laid.wires
-        part_of = laid.part_of[3]
-        by_part = np.argsort(part_of, kind="stable")[np.count_nonzero(part_of < 0) :]
+        copied = np.flatnonzero(~laid.straight[3])
         # Moves of a role are worked on in groups. What fills the last one up is never legal.
         counts = np.bincount(role_of[kept], minlength=len(circuit.legal))
         role_moves = np.concatenate([[0], np.cumsum(-(-counts // GROUP) * GROUP)])
@@ -215,9 +208,8 @@ class _Variant(NamedTuple):
             laid.tapes[3],
             laid.tapes[1],
             laid.num_rows,
-            changed[by_part],
-            np.bincount(part_of[by_part], minlength=len(laid.tapes[3].parts)),
-            Wires(after.rows[by_part], after.inverted[by_part]),
+            changed[copied],
+            Wires(after.rows[copied], after.inverted[copied]),
             Wires(seen.rows[:1], seen.inverted[:1]),
             role_moves,
             legal,
@@ -225,19 +217,6 @@ class _Variant(NamedTuple):
             judged,
             fits,
         )
-
-
-def _refill(phases: Phases, variants: Sequence[_Variant]) -> NDArray[np.int64]:
-    """`PlayoutPlan.refill`: after an opening later, because it begins anew with new lanes.
-
-    As long as the share of lanes that play on is larger than that of literals, that is cheaper.
-    """
-    sizes = np.array([len(each.look.inputs) + len(each.act.inputs) for each in variants])
-    refill = np.full(len(variants), REFILL)
-    if not phases.clock:
-        whole = max(1, sizes[0] if phases.asked.all() else sizes[-1])
-        refill[1:] = np.where(phases.asked, np.minimum(REFILL, 1024 * sizes[1:] // whole), REFILL)
-    return refill
 
 
 def _packed_bounds(within: NDArray[np.bool_], matter: NDArray[np.bool_]) -> U64:

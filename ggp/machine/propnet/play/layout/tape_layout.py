@@ -22,7 +22,6 @@ from ggp.machine.propnet.play.kernels.tapes import I32, WHOLE, Tape, Wires
 from ggp.machine.propnet.play.layout.cones import I64, cone, suited
 from ggp.machine.propnet.play.layout.fusing import Shape, fuse
 from ggp.machine.propnet.play.layout.order import Ordered, in_order
-from ggp.machine.propnet.play.layout.updates import Updates, cut, updates_of
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -37,9 +36,8 @@ class Stage(NamedTuple):
         targets: the literals. They can be read from the end of the stage until the next stage
             begins that is not optional.
         optional: whether the stage is left out now and then; others then cannot rely on its gates.
-        into: `[K]` inputs that take over the targets, of the last stage; none if they do not. Each
-            does so between two parts of the tape, or after the last, and the target can be read
-            until then; or a gate writes it straight into the row of the input.
+        into: `[K]` inputs that take over the targets, of the last stage; none if they do not. They
+            do so after all gates, or a gate writes the target straight into the row of the input.
         apart: `[K]` whether a target must not be in the row of an input.
     """
 
@@ -55,14 +53,14 @@ class Laid(NamedTuple):
     Attributes:
         tapes: one for each stage.
         wires: where the targets of each stage are.
-        part_of: of each stage, `[K]` the part of its tape after which a target is taken over, see
-            `Updates`.
+        straight: of each stage, `[K]` whether a gate writes a target into the row of the input that
+            takes it over.
         num_rows: of all.
     """
 
     tapes: list[Tape]
     wires: list[Wires]
-    part_of: list[I64]
+    straight: list[NDArray[np.bool_]]
     num_rows: int
 
 
@@ -96,8 +94,8 @@ def lay_out(circuit: Circuit, inputs: Sequence[int], stages: Sequence[Stage]) ->
     row[list(inputs)] = np.arange(1, len(inputs) + 1)
     outputs, num_rows = _rows(circuit, planned, row)
     made = [_tape(circuit, *each, row) for each in zip(planned, outputs, strict=True)]
-    parts = [each.updates.part_of for each in planned]
-    return Laid([tape for tape, _ in made], [wires for _, wires in made], parts, num_rows)
+    straight = [each.straight for each in planned]
+    return Laid([tape for tape, _ in made], [wires for _, wires in made], straight, num_rows)
 
 
 class _Planned:
@@ -109,9 +107,9 @@ class _Planned:
         stage: the stage.
         gates: `[G]` its gates.
         segments: `[S, 9]` see `Tape`.
+        straight: `[K]` which targets gates write straight into the rows of inputs.
         into: `[G]` input into whose row a gate writes straight, -1 for none.
         copied: targets that are copied, as gates of one input, those that are inverted last.
-        updates: when targets are taken over.
         begin, end: moment when the stage begins, and when the next one does.
         resumed: moment when the next stage begins that is not optional.
         taken: `[G]` moment at which a gate takes its row.
@@ -121,20 +119,15 @@ class _Planned:
     def __init__(self, circuit: Circuit, stage: Stage, ordered: Ordered, begin: int) -> None:
         self.stage = stage
         self.gates = gates = ordered.gates
-        segments = ordered.segments
+        self.segments = segments = ordered.segments
+        self.straight = straight = ordered.straight
         self.into = np.full(len(gates.gates), -1)
         self.copied = np.flatnonzero([] if stage.apart is None else stage.apart)
         self.copied = self.copied[np.argsort(stage.targets[self.copied] & 1, kind="stable")]
-        self.updates = Updates(np.zeros(0, np.int64), np.zeros(len(stage.targets), np.int64))
         if stage.into is not None:
-            self.updates = updates_of(
-                *(circuit, gates, segments, stage.targets, stage.into),
-                *(self.copied, ordered.straight),
-            )
             taker = np.full(1 + circuit.num_inputs + circuit.num_gates, -1)
-            taker[stage.targets[ordered.straight] >> 1] = stage.into[ordered.straight]
+            taker[stage.targets[straight] >> 1] = stage.into[straight]
             self.into = taker[1 + circuit.num_inputs + gates.gates]
-        self.segments = cut(segments, self.updates.cuts) if len(segments) else segments
         self.begin = begin
         self.end = self.resumed = begin + 1 + len(gates.gates)
         self.taken = np.arange(begin + 1, self.end)
@@ -144,11 +137,9 @@ class _Planned:
             self.taken[first:end] = begin + 1 + first
             self.read[first:end] = begin + 1 + end
 
-    def shown(self) -> I64:
-        """`[K]` moment until which each target is read."""
-        if self.stage.into is None:
-            return np.full(len(self.stage.targets), self.resumed)
-        return np.append(self.begin + 1 + self.updates.cuts, self.end)[self.updates.part_of]
+    def shown(self) -> int:
+        """Moment until which targets are read."""
+        return self.resumed if self.stage.into is None else self.end
 
 
 def _deaths(circuit: Circuit, planned: Sequence[_Planned]) -> I64:
@@ -170,7 +161,7 @@ def _deaths(circuit: Circuit, planned: Sequence[_Planned]) -> I64:
             moments = np.where(read < first, each.resumed, moments)
         np.maximum.at(dies, read[read >= 0], moments[read >= 0])
         shown = number[each.stage.targets >> 1]
-        np.maximum.at(dies, shown[shown >= 0], each.shown()[shown >= 0])
+        np.maximum.at(dies, shown[shown >= 0], each.shown())
         if each.stage.optional:
             number[base + gates.gates] = -1
         first += len(gates.gates)
@@ -258,11 +249,9 @@ def _tape(circuit: Circuit, planned: _Planned, outputs: I64, row: I32) -> tuple[
     for loop in circuit.loops:
         initial[loop.start : loop.end] = np.where(loop.initial, _ALL, np.uint64(0))
     segments = segments[segments[:, 0] < segments[:, 1]]
-    starts = np.append(0, planned.updates.cuts)
-    bounds = np.append(np.searchsorted(segments[:, 0], starts), len(segments))
     tape = Tape(
         segments,
-        np.stack([bounds[:-1], bounds[1:], gates.first[starts]], axis=1),
+        np.array([[0, len(segments), 0]]),
         np.concatenate([gates.shapes[:, 0], 1 - inverted]).astype(np.int32),
         np.concatenate([gates.shapes[:, 1], inverted]).astype(np.int32),
         inputs,
