@@ -15,10 +15,10 @@ from match_runner.match.records import MatchRecord, TurnRecord
 
 
 def rules_of(record: MatchRecord) -> Program:
-    """The rules of a record: its own, or those its game has now where it holds none.
+    """The rules of a record: those it holds, or if it holds none, today's rules of its game.
 
     Raises:
-        ConfigError: it holds none, and there is no such game; or it names a file.
+        ConfigError: it holds none, and there is no such game, or its game is a file.
         GDLError: the rules cannot be used.
     """
     if record.rules:
@@ -28,13 +28,13 @@ def rules_of(record: MatchRecord) -> Program:
 
 
 def check_record(record: MatchRecord, program: Program) -> list[tuple[str, ...]]:
-    """Play the moves of a record again and compare what the rules say.
+    """Play the moves of a record again, and compare it with what the rules give.
 
     Returns:
-        the fluents of the first state and of that after each turn, as canonical KIF.
+        the fluents of the initial state and of the state after each turn, as canonical KIF.
 
     Raises:
-        MatchError: the first thing that differs, and in which turn.
+        MatchError: the record differs from the rules; names the first difference and its turn.
         MachineError: the rules cannot be played.
     """
     if program.roles != record.roles:
