@@ -1,4 +1,4 @@
-"""What states look like: boards, tables and facts, recognised from the rules alone.
+"""Pictures of states: boards, tables and facts, recognised from the rules alone.
 
     layout = Layout.of(program)
     picture = layout.picture(facts).to_json()
@@ -6,8 +6,8 @@
 Begin with `layout`, which draws states as a `picture`; `frames` does so for matches, turn by turn.
 `values` says which values the arguments of fluents take, `shapes` lists the fluents. `orders` and
 `finder` find coordinates (`candidates`), `groups` and `grids` make boards of them, `symbols` knows
-common pieces. `moves` says which cells a move names, and `side_file` reads what a game says of its
-picture itself.
+common pieces. `moves` says which cells a move names, and `side_file` reads the file in which a game
+may describe its own picture.
 """
 
 from match_runner.pictures.layout import Layout

@@ -1,4 +1,4 @@
-"""From the fluents of a state to its picture."""
+"""Turns the fluents of a state into its picture."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LONGEST_TITLE = 400
 
 
 class Layout:
-    """What the states of a game look like; made by `Layout.of`."""
+    """Layout of the states of a game; made by `Layout.of`."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Layout:
         """The layout that a game's rules suggest.
 
         Args:
-            side_file: a file that says better what the game looks like (`side_file.py`).
+            side_file: a file that describes the picture better than the rules (`side_file.py`).
 
         Raises:
             GDLValidationError: a rulesheet that cannot be played.
@@ -70,14 +70,14 @@ class Layout:
         return cls(roles, grids, places, moves, _headers(shapes, roles))
 
     def picture(self, facts: Iterable[Term]) -> Picture:
-        """What to draw of the fluents of a state, or of the percepts of a turn.
+        """Picture of the fluents of a state, or of the percepts of a turn.
 
-        Every board is there, also where nothing is on it.
+        It has every board, even those with nothing on them.
         """
         return self._draw([(fact, 1.0) for fact in facts])
 
     def heat(self, marginals: Mapping[Term, float]) -> Json:
-        """The picture of what somebody believes, as the page reads it.
+        """Picture of a belief, as JSON for the page.
 
         Args:
             marginals: the probability of each fluent.
@@ -88,7 +88,7 @@ class Layout:
         """Ids of the cells that a move names, in its order; () if there are none.
 
         Args:
-            role: who makes it: each role may have a board of its own.
+            role: the role that makes it: each role may have a board of its own.
         """
         number, spots = self._moves.spots(move, role)
         return tuple(_cell_id(self._grids[number], *spot) for spot in spots)
@@ -153,7 +153,7 @@ class Layout:
 
 
 class Extent:
-    """How much of a grid is shown: its core, and what there is beside it, up to a limit."""
+    """The part of a grid that is shown: its core, and what is beside it, up to a limit."""
 
     def __init__(self, grid: Grid) -> None:
         self.grid = grid
@@ -162,7 +162,7 @@ class Extent:
         self._layers = {each for each in grid.layers if few and each != (RANDOM,)}
 
     def takes(self, spot: Spot) -> bool:
-        """Make room for a place; false if the grid would be too large."""
+        """Make room for a place; false if the grid would become too large."""
         layer, column, row = spot
         x, y = self.grid.columns.index(column), self.grid.rows.index(row)
         left, right, top, bottom = self._box
@@ -176,22 +176,22 @@ class Extent:
 
     @property
     def layers(self) -> list[tuple[str, ...]]:
-        """Those that are shown, in order."""
+        """Layers that are shown, in order."""
         return [layer for layer in self.grid.layers if layer in self._layers]
 
     @property
     def columns(self) -> Sequence[str]:
-        """Those that are shown, from left to right."""
+        """Columns that are shown, from left to right."""
         return self.grid.columns[self._box[0] : self._box[1] + 1]
 
     @property
     def rows(self) -> Sequence[str]:
-        """Those that are shown, from top to bottom."""
+        """Rows that are shown, from top to bottom."""
         return self.grid.rows[self._box[2] : self._box[3] + 1]
 
 
 def _headers(shapes: Sequence[Shape], roles: Sequence[str]) -> dict[Signature, list[str]]:
-    """What the columns of tables are called: by the variables of the rules, if these are words."""
+    """Headers of the columns of tables: the variables of the rules, if these are words."""
     found = {}
     for shape in shapes:
         head = shape.skeleton[0]
@@ -207,7 +207,7 @@ def _header(number: int, leaf: Leaf, roles: Sequence[str]) -> str:
 
 
 def _where(grid: Grid, place: Place, names: Sequence[str]) -> Spot | None:
-    """Layer, column and row of a fluent; None if it is beside the board."""
+    """Layer, column and row of a fluent; None if it is not on the board."""
     column = place.columns.of(names)
     row = "" if place.rows is None else place.rows.of(names)
     layer = tuple(names[i] for i in place.layers)

@@ -1,4 +1,4 @@
-"""What a page draws of a state: boards, tables and single facts, all of them plain text.
+"""Picture of a state for a page to draw: boards, tables and single facts, all of them plain text.
 
 Every fact is in a picture exactly once. Names come from rulesheets, so they may be anything: texts
 are cut to `LONGEST` characters, and ids are built from their parts so that no two cells share one.
@@ -12,10 +12,10 @@ from hashlib import blake2b
 from typing import Any
 
 LONGEST = 120
-"""Characters of a text that are shown; the rest is cut off."""
+"""Most characters of a text that are shown; the rest is cut off."""
 
 MOST_FACTS = 5_000
-"""Facts in one picture; of the others only their number is told."""
+"""Most facts in one picture; of the others only the number is shown."""
 
 Json = dict[str, Any]
 
@@ -25,10 +25,10 @@ class Item:
     """Something in a cell.
 
     Attributes:
-        text: it in words, such as `black rook`.
-        symbol: what to draw: a character where the piece is well known, else the text; empty if the
+        text: its name in words, such as `black rook`.
+        symbol: what to draw: a character if the piece is well known, else the text; empty if the
             item says that the cell is empty.
-        owner: the role whose it is, or empty.
+        owner: the role that owns it, or empty.
         share: probability, from 0 to 1.
         title: the fluent as KIF.
     """
@@ -40,7 +40,7 @@ class Item:
     title: str
 
     def to_json(self) -> Json:
-        """As the page reads it."""
+        """JSON for the page."""
         return {
             "text": self.text,
             "symbol": self.symbol,
@@ -52,7 +52,7 @@ class Item:
 
 @dataclass(slots=True)
 class Cell:
-    """A place on a board; `column` and `row` are indices from the top left."""
+    """A cell of a board; `column` and `row` are indices from the top left."""
 
     id: str
     column: int
@@ -60,7 +60,7 @@ class Cell:
     items: list[Item] = field(default_factory=list)
 
     def to_json(self) -> Json:
-        """As the page reads it; the likeliest item comes first."""
+        """JSON for the page; the likeliest item comes first."""
         items = sorted(self.items, key=lambda item: -item.share)
         return {
             "id": self.id,
@@ -72,10 +72,10 @@ class Cell:
 
 @dataclass(slots=True)
 class Board:
-    """A grid.
+    """A board.
 
     Attributes:
-        columns: names at its edge, from left to right; those of `rows` from top to bottom.
+        columns, rows: names at its edges, from left to right and from top to bottom.
         cells: those that exist, row by row; a board need not be a full rectangle.
     """
 
@@ -86,7 +86,7 @@ class Board:
     cells: Sequence[Cell]
 
     def to_json(self) -> Json:
-        """As the page reads it."""
+        """JSON for the page."""
         return {
             "id": self.id,
             "title": self.title,
@@ -98,7 +98,7 @@ class Board:
 
 @dataclass(slots=True)
 class Table:
-    """Facts of one name, a line each."""
+    """A table of facts of one name, a line each."""
 
     title: str
     headers: Sequence[str]
@@ -106,7 +106,7 @@ class Table:
     shares: list[float] = field(default_factory=list)
 
     def to_json(self) -> Json:
-        """As the page reads it."""
+        """JSON for the page."""
         return {
             "title": self.title,
             "headers": list(self.headers),
@@ -117,19 +117,19 @@ class Table:
 
 @dataclass(slots=True)
 class Fact:
-    """What neither a board nor a table holds."""
+    """A single fact, which is neither on a board nor in a table."""
 
     text: str
     share: float
 
     def to_json(self) -> Json:
-        """As the page reads it."""
+        """JSON for the page."""
         return {"text": self.text, "share": self.share}
 
 
 @dataclass(slots=True)
 class Picture:
-    """A state, the percepts of a turn, or what somebody believes of a state.
+    """Picture of a state, of the percepts of a turn, or of a belief.
 
     Attributes:
         owners: the roles in their order, for colours.
@@ -141,7 +141,7 @@ class Picture:
     owners: Sequence[str] = ()
 
     def to_json(self) -> Json:
-        """What the page draws: made of dicts, lists, strings and numbers."""
+        """JSON for the page, made of dicts, lists, strings and numbers."""
         return {
             "boards": [board.to_json() for board in self.boards],
             "tables": [table.to_json() for table in self.tables],
@@ -151,7 +151,7 @@ class Picture:
 
 
 def short(text: str, longest: int = LONGEST) -> str:
-    """A text, cut off where it is too long."""
+    """A text, cut off if it is too long."""
     return text if len(text) <= longest else f"{text[: longest - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 

@@ -45,7 +45,7 @@ class _Pen:
     """Draws boards.
 
     Attributes:
-        legend: the roles whose pieces were drawn in their colours.
+        legend: roles whose pieces were drawn in their colours.
     """
 
     def __init__(self, owners: Sequence[str], encoding: str, colours: bool) -> None:

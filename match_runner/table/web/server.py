@@ -19,7 +19,7 @@ CLOSE_S = 1
 
 
 class _Server(uvicorn.Server):
-    """A server that ends cleanly on a signal: an interrupt is no failure, and ends event streams."""
+    """Server that ends cleanly on a signal: an interrupt is no failure, and ends event streams."""
 
     def __init__(self, config: uvicorn.Config, guard: Guard) -> None:
         super().__init__(config)
