@@ -69,7 +69,7 @@ def show_record(record: MatchRecord, encoding: str = "utf-8") -> Iterator[Render
 
 
 def clock_text(play_clock_s: float | None, clock: Clock) -> str:
-    """What ends decisions: `counts decide`, or `play clock 0.3 s` and which clock that is."""
+    """Limit of decisions: `counts decide`, or `play clock 0.3 s` and which clock that is."""
     if play_clock_s is None:
         return "counts decide"
     return f"play clock {play_clock_s:g} s ({clock.words})"

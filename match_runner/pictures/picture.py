@@ -22,7 +22,7 @@ Json = dict[str, Any]
 
 @dataclass(slots=True)
 class Item:
-    """Something in a cell.
+    """An item in a cell.
 
     Attributes:
         text: its name in words, such as `black rook`.

@@ -250,7 +250,7 @@ class Result:
     backends: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The results as JSON values."""
         return asdict(self)
 
 

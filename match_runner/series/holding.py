@@ -38,7 +38,7 @@ class Summary(Protocol):
     """Results of a series."""
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The results as JSON values."""
         ...
 
 

@@ -85,7 +85,7 @@ class Ending:
     forecasts: tuple[Forecast, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The ending as JSON values."""
         rest = {"outcome": self.outcome, "forecasts": [asdict(each) for each in self.forecasts]}
         return {**asdict(self.until), **rest}
 

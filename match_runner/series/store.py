@@ -191,7 +191,7 @@ def open_store(folder: Path | None, series: Series, *, fixed: bool = True) -> It
             if kind in (*_WRONG_FILE, *_WRONG_PLACE):
                 raise ConfigError(f"cannot use {path}: {error}") from error
             raise ResultsError(
-                f"cannot keep results in {path}: {error}; what was stored before is there, and "
+                f"cannot keep results in {path}: {error}; what was stored before is kept, and "
                 "the same command continues"
             ) from error
 

@@ -80,7 +80,7 @@ class Verdict:
         return f"about {more:,} more round{'' if more == 1 else 's'} would decide"
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The verdict as JSON values."""
         return {**asdict(self), "decided": self.decided, "forecast": self.forecast}
 
 

@@ -40,7 +40,8 @@ _log = logging.getLogger(__name__)
 @click.option(
     "--url",
     metavar="URL",
-    help="What browsers call the table if a proxy stands before it, e.g. https://table.example.",
+    help="Address by which browsers reach the table behind a reverse proxy, e.g. "
+    "https://table.example.",
 )
 @click.option(
     "--folder",

@@ -234,7 +234,7 @@ def _setup(data: Any) -> Setup:
     try:
         return Setup(**{**data, "roles": tuple(data["roles"])})
     except (TypeError, KeyError) as error:
-        raise MatchError(f"this is no match of the table: {error}") from error
+        raise MatchError(f"this is not a match of the table: {error}") from error
 
 
 def _read(path: Path, read: Callable[[Any], _T]) -> _T:

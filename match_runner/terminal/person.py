@@ -174,7 +174,7 @@ class Person:
         known = self._knowledge.known()
         console = self._screen.console
         if not known.states:
-            yield Text("What you know of the state cannot be told.", "dim")
+            yield Text("Nothing is shown: no state was found that fits what you saw.", "dim")
         else:
             yield Text(_about(known.states, known.exact), "dim")
             picture = self._artist.certain(known.shares)
@@ -195,7 +195,7 @@ class Person:
         ]
         yield Padding(Columns(moves, padding=(0, 3)), (0, 0, 0, 2), expand=False)
         if any(move not in sure for move in self._legal):
-            yield Text("(*) You could not tell from what you saw that this is legal.", "dim")
+            yield Text("(*) What you saw does not tell you that this is legal.", "dim")
 
     def _last_turn(self) -> Iterator[Text]:
         if self._turns:

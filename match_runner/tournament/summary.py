@@ -49,7 +49,7 @@ class Standing:
     faults: Mapping[str, int]
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The standing as JSON values."""
         found = asdict(self)
         return {**found, **found.pop("tally")}
 

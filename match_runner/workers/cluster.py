@@ -128,8 +128,8 @@ def _connect(address: str) -> Any:
     _silence()
     if not address.endswith(".json") and not _ADDRESS.fullmatch(address):
         raise ConfigError(
-            f"{address!r} is no address of a Dask scheduler; give it as `dask scheduler` says it, "
-            "tcp://HOST:PORT, or the path of its scheduler file, which ends with .json"
+            f"{address!r} is no address of a Dask scheduler; give the one that `dask scheduler` "
+            "prints, tcp://HOST:PORT, or the path of its scheduler file, which ends with .json"
         )
     url = _read_scheduler_file(Path(address)) if address.endswith(".json") else address
     try:

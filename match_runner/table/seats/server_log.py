@@ -83,7 +83,7 @@ def read_logged_match(path: Path) -> LoggedMatch:
     try:
         return _match(events)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise ConfigError(f"{path} cannot be followed: {error!r}") from error
+        raise ConfigError(f"{path} cannot be replayed: {error!r}") from error
 
 
 def _match(events: Sequence[LogLine]) -> LoggedMatch:
