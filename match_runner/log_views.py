@@ -57,7 +57,7 @@ def read_log(path: Path) -> list[LogLine]:
 
 
 def show_log(events: Sequence[LogLine], encoding: str = "utf-8") -> Iterator[RenderableType]:
-    """Yields a match as its player saw it, message by message."""
+    """Yield a match as its player saw it, message by message."""
     begin = events[0]
     yield Text.assemble(
         plain(_text(begin, "match"), "bold"), plain(f", role {_text(begin, 'role')}")
@@ -125,7 +125,7 @@ def _decided(event: LogLine) -> str:
 
 
 def _values(event: LogLine, encoding: str) -> Iterator[RenderableType]:
-    """Yields the table of values, if there was a decision between several moves."""
+    """Yield the table of values, if there was a decision between several moves."""
     if not isinstance(event.get("particles"), int):
         return
     try:

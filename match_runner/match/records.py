@@ -184,7 +184,7 @@ def record_from_json(data: object) -> MatchRecord:
 
 
 def _check_roles(record: MatchRecord) -> None:
-    """Refuse a record with a map that has not exactly the roles it should have."""
+    """Refuse a record in which a map does not have exactly the roles it should have."""
     every = set(record.roles)
     players = set(record.players)
     maps: list[tuple[str, Mapping[str, object], set[str]]] = [

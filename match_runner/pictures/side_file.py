@@ -11,10 +11,10 @@
     [symbols]            # what is in a cell, in words, and the text to draw instead
     shot = "•"
 
-    [owners]             # whose it is, where no name says so
+    [owners]             # the role that owns a content, where no name says so
     rook = "white"
 
-    [plain]              # fluents that are no boards, though they look like some
+    [plain]              # fluents that are not on boards, though they look as if they were
     fluents = ["(score ?x ?y)"]
 
 Other variables of a fluent say what the cell holds. Everything may be left out.

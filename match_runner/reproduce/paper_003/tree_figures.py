@@ -164,9 +164,9 @@ TREE_FIGURES = (
     TreeFigure(
         "003-figure4",
         "Figure 4 (Long et al.): random play on synthetic trees",
-        "How the equilibrium plays where it never lets the game come to is not determined by "
-        "being one, and random play comes there: with simultaneous updates random play loses about "
-        "half as much again, while PIMC's scores hardly change.",
+        "An equilibrium does not determine play where it never lets the game go, and random play "
+        "goes there: with simultaneous updates random play loses about half as much again, while "
+        "PIMC's scores hardly change.",
         (Shown("random against an equilibrium", "random", "equilibrium", lambda t: t.random),),
         (),
         tree_claims.of_random,

@@ -48,7 +48,7 @@ class Interval:
     """An estimate with its 99 % confidence interval.
 
     Attributes:
-        value: None of no values.
+        value: the estimate; None without values.
         low, high: ends of the interval; None if there are too few values.
         method: one of `METHODS`; None where there are no ends, or no uncertainty.
     """
@@ -184,7 +184,7 @@ def _betting_interval(
 ) -> Interval:
     low, high = bounds
     ends = bounds_of(sample_of(bounds, values), 1 - level)
-    # The mean is between them, but for the last digit.
+    # The mean is between them, except for rounding in the last digit.
     least, most = (low + (high - low) * end for end in ends)
     return Interval(mean, min(mean, least), max(mean, most), BETTING)
 

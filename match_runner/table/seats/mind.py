@@ -59,7 +59,7 @@ class MindTask:
         seed: seed of everything that is drawn.
         move: the move whose lines of play are wanted, or None for belief and values.
         line: seed of the first of these lines.
-        thinks: whether the role has a move to make: after the last turn it has not.
+        thinks: whether the role has a move to make, as it has not after the last turn.
     """
 
     socket: str

@@ -68,7 +68,7 @@ class LoggedMatch:
 
     @property
     def is_over(self) -> bool:
-        """Whether the game came to its end."""
+        """Whether the game was played to its end."""
         return self.why == _OVER
 
 
