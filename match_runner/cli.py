@@ -1,6 +1,6 @@
 """`match-runner`: play matches, and show recorded ones.
 
-A command is imported when it runs: what it needs takes longer to import than to show help.
+A command is imported when it runs: importing what it needs takes longer than showing help.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `make play` shows: HyperPlay-II and HyperPlay before the same bomb."""
+"""The demonstration `make play`: HyperPlay-II and HyperPlay play the same bomb game."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ _LESSON = (
 
 
 def main() -> None:
-    """Play and show; errors are a line and an exit code."""
+    """Play and show the demonstration; an error becomes one line and an exit code."""
     guarded(run)(console_on(sys.stdout))
 
 
 def run(out: Console) -> None:
-    """Play one match of each player and show it, then a short series."""
+    """Play and show one match of each player, then a short series."""
     program = load(GAME)
     machines = build_machines(program)
     arenas = [set_up(GAME, program, {ROLE: spec}, machines) for _, spec in PLAYERS]
@@ -84,7 +84,7 @@ def run(out: Console) -> None:
 
 
 def _match_table(records: Sequence[MatchRecord], encoding: str) -> Table:
-    """Both matches turn by turn, side by side."""
+    """Table of both matches, side by side, a row for each turn."""
     table = Table(box=SIMPLE, pad_edge=False, show_edge=False)
     table.add_column(f"seed {SEED}", style="dim")
     for name, spec in PLAYERS:
@@ -140,7 +140,7 @@ def _series_table(summaries: Sequence[PlaySummary]) -> Table:
 
 
 def _runnable(command: str) -> str:
-    """A command as it can be typed here, also where the environment is not activated."""
+    """A command as it can be typed here, even if the virtual environment is not activated."""
     tool, _, rest = command.partition(" ")
     script = Path(sys.executable).parent / tool
     if shutil.which(tool) or not script.exists():

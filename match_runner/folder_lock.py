@@ -1,7 +1,7 @@
-"""A folder that one process at a time works in.
+"""A lock on a folder, so that one process at a time works in it.
 
-The system drops the lock when the process ends, however it ends, so there are no stale ones. The
-file that is locked says who holds it; what it says counts only while it is locked.
+The system drops the lock when the process ends, however it ends, so locks are never stale. The
+locked file says who holds the lock; its text counts only while it is locked.
 """
 
 from __future__ import annotations
@@ -21,24 +21,25 @@ from ggp.whole_files import unwritable
 FILE = ".lock"
 
 _LONGEST = 4096
-"""Bytes that are read of what the holder says."""
+"""Most bytes that are read from the file in which the holder names itself."""
 
 
 @contextmanager
 def locked(folder: Path, what: str, remedy: str) -> Iterator[None]:
-    """A folder that nobody else works in, made if there is none.
+    """Lock a folder for this process while the context lasts; make the folder if there is none.
 
     Args:
-        what: what the others do who work in it, for the message: `plays a series in`.
-        remedy: what to do instead.
+        what: what a process that works in it does, for the message: `plays a series in`.
+        remedy: what to do instead, for the message.
 
     Raises:
-        ConfigError: it cannot be used, or another process works in it: which, and since when.
-        ResultsError: there is no room.
+        ConfigError: the folder cannot be used, or another process works in it; says which
+            process, and since when.
+        ResultsError: the disk is full.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # Not where a link leads: what is there is about to be written over.
+        # Links are not followed: the file is about to be overwritten.
         lock = os.open(folder / FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         raise unwritable(f"cannot use the folder {folder}", error) from error
@@ -52,7 +53,7 @@ def locked(folder: Path, what: str, remedy: str) -> Iterator[None]:
             raise ConfigError(f"cannot lock {folder}: {error.strerror or error}") from error
         since = datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
         told = {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
-        with suppress(OSError):  # a full disk costs others the name of the holder, and that is all
+        with suppress(OSError):  # on a full disk, others only miss the name of the holder
             os.ftruncate(lock, 0)
             os.pwrite(lock, json.dumps(told).encode(), 0)
         yield
@@ -61,7 +62,7 @@ def locked(folder: Path, what: str, remedy: str) -> Iterator[None]:
 
 
 def _holder(told: bytes) -> str:
-    """Who holds a lock; empty where it has not said so yet."""
+    """Holder of a lock, in words for a message; empty if it has not named itself yet."""
     try:
         data = json.loads(told)
         return f": process {data['pid']} on {data['host']}, since {data['since']}"

@@ -1,6 +1,6 @@
-"""The log that `ggp serve --log` keeps of a match (`ggp/protocol/retelling.py`), shown.
+"""Display of the log that `ggp serve --log` keeps of a match (`ggp/protocol/retelling.py`).
 
-Logs hold what strangers sent, so nothing of it is taken for markup, and they may end in the
+Logs hold what strangers sent, so none of it is interpreted as markup, and they may end in the
 middle of a line.
 """
 
@@ -21,7 +21,7 @@ from ggp.protocol.retelling import FORMAT, LOG_FULL, SUFFIX
 from match_runner.match.views import particles_text, plain, values_table
 
 MOST_TEXT = 160
-"""Characters shown of a message; rules are longer."""
+"""Most characters shown of a message; rules are longer."""
 
 _FIRST_EVENT = "begin"
 
@@ -30,16 +30,16 @@ LogLine = Mapping[str, Any]
 
 
 def is_log(path: Path) -> bool:
-    """Whether a file is such a log, by its name."""
+    """Whether a file is the log of a match, judged by its name."""
     return path.suffix == SUFFIX
 
 
 def read_log(path: Path) -> list[LogLine]:
-    """The lines of a log; a last line that was cut off is left out.
+    """Read the lines of a log; a last line that was cut off is left out.
 
     Raises:
-        ConfigError: there is no such file, it cannot be read, or it is no log of a match; says
-            in which line.
+        ConfigError: there is no such file, it cannot be read, or it is not the log of a match;
+            says which line is wrong.
     """
     try:
         lines = path.read_bytes().split(b"\n")
@@ -57,7 +57,7 @@ def read_log(path: Path) -> list[LogLine]:
 
 
 def show_log(events: Sequence[LogLine], encoding: str = "utf-8") -> Iterator[RenderableType]:
-    """A match as its player saw it, message by message."""
+    """Yield a match as its player saw it, message by message."""
     begin = events[0]
     yield Text.assemble(
         plain(_text(begin, "match"), "bold"), plain(f", role {_text(begin, 'role')}")
@@ -125,7 +125,7 @@ def _decided(event: LogLine) -> str:
 
 
 def _values(event: LogLine, encoding: str) -> Iterator[RenderableType]:
-    """The table of values, if somebody decided between several moves."""
+    """Yield the table of values, if there was a decision between several moves."""
     if not isinstance(event.get("particles"), int):
         return
     try:
@@ -137,7 +137,7 @@ def _values(event: LogLine, encoding: str) -> Iterator[RenderableType]:
 
 
 def _text(event: LogLine, name: str) -> str:
-    """A field on one line of bounded length."""
+    """A field as text on one line of bounded length."""
     value = event.get(name, "unknown")
     line = " ".join((value if isinstance(value, str) else json.dumps(value)).split())
     return line if len(line) <= MOST_TEXT else f"{line[:MOST_TEXT]}..."

@@ -19,10 +19,11 @@ from match_runner.remote.servers import DRESDEN, DRESDEN_PAUSE_S, SERVERS, Repla
 from match_runner.workers.places import jobs_option, match_seconds_option, scheduler_option
 
 MAX_PAUSE_S = 60
-"""Longest pause before a turn: players forget matches that stay silent."""
+"""Longest pause before a turn, in seconds: players forget matches that stay silent."""
 
 FORGET_S = 90.0
-"""Players forget matches that are silent for twice their clocks and a minute."""
+"""Seconds that we wait, beyond twice both clocks, for a busy player to forget a match: players
+forget matches that are silent for twice their clocks and a minute."""
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -47,10 +48,10 @@ class Place:
 def place_options(
     jobs: str = "1", out: str | None = None, *, records: bool = True
 ) -> Callable[[_F], _F]:
-    """Everything that `Place` is made of, as keyword arguments of the same names.
+    """Options for every field of `Place`, passed as keyword arguments of the same names.
 
     Args:
-        jobs: how many matches side by side there are by default, for the help.
+        jobs: default number of matches played side by side, for the help.
         out: where results are kept by default, for the help; without it `--out` must be given.
         records: whether there is a `--record`.
     """
@@ -67,10 +68,10 @@ def place_options(
 
 
 def read_place(asked: dict[str, Any], *, in_this_process: bool = False) -> Place:
-    """The place that the options of a command ask for; takes them out of the others.
+    """The place that a command's options ask for; removes its options from `asked`.
 
     Args:
-        in_this_process: whether that is the usual place.
+        in_this_process: whether matches are played in this process by default.
     """
     own = {name: asked.pop(name) for name in tuple(asked) if name in Place.__slots__}
     if in_this_process and own["jobs"] is None and own["scheduler"] is None:
@@ -79,17 +80,17 @@ def read_place(asked: dict[str, Any], *, in_this_process: bool = False) -> Place
 
 
 def with_threads(limits: Limits, threads: int | None, place: Place) -> Limits:
-    """Limits with as many threads as were asked for, or as there are for each match of a place."""
+    """Limits with the number of threads asked for, else as many as each match of the place gets."""
     if threads is None and place.scheduler is not None:
         return limits  # other machines may have fewer processors
     return replace(limits, threads=threads_for(threads, place.jobs or 1))
 
 
 def out_option(usual: str | None = None) -> Callable[[_F], _F]:
-    """`--out`, as `folder`: where a command that can be continued keeps its results.
+    """Option `--out`, passed as `folder`: where a command that can be continued keeps its results.
 
     Args:
-        usual: what it is by default, for the help; without it the option must be given.
+        usual: the default, for the help; without it the option must be given.
     """
     return click.option(
         "--out",
@@ -103,7 +104,7 @@ def out_option(usual: str | None = None) -> Callable[[_F], _F]:
 
 
 def record_option(command: _F) -> _F:
-    """`--record`, as `records`."""
+    """Option `--record`, passed as `records`."""
     return click.option(
         "--record",
         "records",
@@ -114,7 +115,7 @@ def record_option(command: _F) -> _F:
 
 
 def conditions_options(command: _F) -> _F:
-    """Everything that `conditions_of` takes, clocks first in the help."""
+    """Options for every argument of `conditions_of`, clocks first in the help."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -138,9 +139,9 @@ def conditions_of(
 
     Args:
         has_remote: whether a remote player takes part: then bad moves are replaced as the
-            server does that is acted like, unless `replacement` says otherwise.
-        patient: whether a remote player that is busy, because it believes in a match that was
-            broken off, is waited for until it forgets that one.
+            imitated server replaces them, unless `replacement` says otherwise.
+        patient: whether we wait for a remote player that is busy because it still believes in a
+            match that was broken off, until it forgets that match.
     """
     acted = SERVERS[server]
     usual = acted.replacement if has_remote else Replacement.RANDOM

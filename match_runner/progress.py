@@ -1,4 +1,4 @@
-"""A bar on standard error while matches are played."""
+"""Progress bar on standard error while matches are played."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ggp.console import console_on
 
 @contextmanager
 def progress(total: int) -> Iterator[Callable[[int, str], None]]:
-    """Shown only if standard error is a terminal.
+    """Show a progress bar, if standard error is a terminal.
 
-    Yields a function that is told how many matches are over, and a text to show.
+    Yields a function that takes the number of matches that are over, and a text to show.
     """
     screen = console_on(sys.stderr)
     columns = (

@@ -45,7 +45,7 @@ def replay(files: tuple[Path, ...], as_json: bool) -> int:
 
 
 def _replay(file: Path, found: list[object], *, as_json: bool) -> int:
-    """Show one file, or with JSON keep what it holds; 1 if it does not fit the rules."""
+    """Show one file, or for JSON add its contents to `found`; 1 if it contradicts the rules."""
     if is_log(file):
         events = read_log(file)
         found.append(events)
@@ -90,7 +90,7 @@ def export(file: Path, target: str, out: Path | None) -> None:
 
 
 def _check(record: MatchRecord) -> int:
-    """Check a record as far as its rules are at hand; say on stderr what came of it."""
+    """Check a record if its rules are available, and report on stderr; returns the exit code."""
     try:
         check_record(record, rules_of(record))
     except MatchError as error:

@@ -1,8 +1,8 @@
 """One match.
 
-In come a game and players, out goes a record. Begin with `referee`, who plays it, under
-`conditions`, and takes `answers`; `seats` say who sits where. `guests` sit elsewhere and take their
-time, players that are not ours are kept `apart` in a process (`apart_worker`). `knowledge` is
-what a role knows. `records` are what is kept, `record_files` where; `replay`, `views` and `exports`
-are what can be done with them.
+In come a game and players, out goes a record. Begin with `referee`, which plays the match under
+`conditions` and takes `answers`; `seats` say which player has which role. `guests` sit elsewhere
+and take their time; players that are not ours are kept `apart`, in a process of their own
+(`apart_worker`). `knowledge` is what a role knows. `records` are kept as files (`record_files`);
+`replay` checks them, `views` shows them, `exports` writes them in other formats.
 """

@@ -1,4 +1,4 @@
-"""What players answer, as the referee takes it: a move, or what went wrong, in bounded words."""
+"""Answers of players, as the referee takes them: a move or an error, in texts of bounded length."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from match_runner.remote.remote_players import MOST_SHOWN, RemoteAnswer
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of asking a player.
+    """A player's answer, or the lack of one.
 
     Attributes:
-        submitted: as canonical KIF where it is a term; None without an answer.
+        submitted: the move, in canonical KIF if it is a term; None without an answer.
         decision: None without an answer.
-        may_count: false for an answer that is late or no move at all, whatever it says.
+        may_count: false for an answer that is late or is not a move, whatever it says.
     """
 
     submitted: str | None
@@ -27,7 +27,7 @@ class Answer:
 
 
 def decision_of(answer: RemoteAnswer) -> Decision | None:
-    """What is known of how a remote player decided: the time it took."""
+    """Decision of a remote player, of which only the move and the time it took are known."""
     if answer.submitted is None:
         return None
     return Decision(answer.submitted, (), 0, False, 0, answer.seconds)
@@ -47,12 +47,12 @@ def clipped(move: str) -> str:
 
 
 def shown_error(error: BaseException) -> str:
-    """What a player raised, on one line; of one in another process its text has it all."""
+    """An exception of a player on one line; from another process, its text has the type too."""
     if isinstance(error, RaisedApartError):
         return one_line(str(error))
     return f"{type(error).__name__}: {one_line(str(error))}"
 
 
 def one_line(text: str) -> str:
-    """A text without breaks of lines."""
+    """A text with each run of white space, line breaks included, made one space."""
     return " ".join(text.split())

@@ -1,17 +1,18 @@
-"""A player that is not ours, asked in a process of its own, so that it can be stopped.
+"""A player that is not ours, in a process of its own, so that it can be stopped.
 
-Such a player may be anybody's code: it may never answer, print, or end its process. That costs it
-its moves, and nobody else anything:
+Such a player may be anybody's code: it may never answer, may print, or may end its process. That
+costs it its moves, and costs nobody else anything:
 
 - the process, with a machine and the player's module, is there before a clock runs (`get_ready`);
-- making the player has as long as remote players have before the first turn. If that is not
+- making the player may take as long as remote players have before the first turn. If that is not
   enough, the rest is done on its first clocks;
-- a call that has not come back shortly after the clock is given up: the process is killed. The
-  next turn begins with a new one, in which the player is made anew and told its path so far,
-  within its clock;
-- who was lost so several times in a row without a decision is asked no more, as on our server.
+- a call that has not returned shortly after its clock ran out is given up: the process is killed.
+  The next turn begins with a new process, in which the player is made anew and told its path so
+  far, within its clock;
+- a player whose process is lost like this several times in a row without a decision is not asked
+  again, as on our server.
 
-`apart_worker` is the far side. Here is what the referee asks like any other player.
+`apart_worker` is the far side. This side is a player to the referee, like any other.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ from match_runner.workers.executor import LocalPool, WorkerFailedError
 from match_runner.workers.idle import keep_pool, take_pool
 
 _slow: set[str] = set()
-"""Specs of players that were not made within the start clock: no match waits for them again."""
+"""Specs of players that could not be made within the start clock; no match waits for them again."""
 
 _PROCESSORS = os.cpu_count() or 1
 
 _LEAST_WAIT_S = 0.001
-"""Who has no more time than this is not waited for again."""
+"""With no more time than this left, a player is given up without another wait; in seconds."""
 
 _T = TypeVar("_T")
 
@@ -55,9 +56,9 @@ class Patience:
     """When a player in a process of its own is given up.
 
     Attributes:
-        grace_s: for so long after its clock it is waited for: its answer is late, but a process
-            that is killed has to be replaced, and the player to begin anew.
-        lives: processes in a row that it may lose without a decision; then it is asked no more.
+        grace_s: seconds that it is waited for after its clock ran out. Its answer is late then,
+            but killing the process would mean replacing it and making the player anew.
+        lives: processes in a row that it may lose without a decision; then it is not asked again.
     """
 
     grace_s: float = 0.25
@@ -65,11 +66,11 @@ class Patience:
 
 
 class RaisedApartError(MatchError):
-    """What a player raised elsewhere; type and message are its text."""
+    """A player raised an exception in another process; the text has its type and message."""
 
 
 class GoneError(MatchError):
-    """The process of a player ended while it worked."""
+    """The process of a player ended in the middle of a call."""
 
 
 class PlayerApart:
@@ -77,12 +78,12 @@ class PlayerApart:
 
     Args:
         spec: which player.
-        order: its machine.
+        order: the machine it gets.
         role: index of its role.
-        rng: all its random choices, each time it begins.
-        clock: which of them it is on. CPU time is that of its process, which has a limit on the
-            wall too (`ggp.clocks.backstop_s`).
-        report: told its best decision so far while it decides; None if nobody asks.
+        rng: source of all its random choices, the same each time it is made.
+        clock: the clock it is on. CPU time is that of its process, which has a limit of wall
+            time too (`ggp.clocks.backstop_s`).
+        report: called with its best decision so far while it decides; None if nobody asks.
     """
 
     def __init__(
@@ -97,39 +98,39 @@ class PlayerApart:
         self._spec, self._order, self._role, self._rng = spec, order, role, rng
         self._kind, self._report = clock, report
         self._pool: LocalPool | None = None
-        self._is_busy = False  # the process has not come back
+        self._is_busy = False  # a call to the process has not returned
         self._is_made = False
         self._unmade: PlayerError | None = None
         self._patience = Patience()
         self._lives = 0
         self._start_s = self._clock_s = self._until_s = self._give_up_s = math.inf
-        self._cpu_s = 0.0  # that all calls took
+        self._cpu_s = 0.0  # CPU time of all calls
         self._asked_s = 0.0  # CPU time of the process when it was last asked
         self._turns: list[ToldTurn] = []
-        self._told = 0  # turns that the player in the process knows
+        self._told = 0  # number of turns that the player in the process knows
         self._lost: GGPError | None = None  # why there is no answer this turn
         self._states = self._earlier_states = 0
 
     @property
     def states_visited(self) -> int:
-        """As far as it was told."""
+        """States that the player visited, as of its last reply."""
         return self._earlier_states + self._states
 
     def clock(self) -> float:
-        """Tells its time: on the wall, or what it had of CPU time when it last answered."""
+        """The player's time: wall time, or the CPU time it had used when it last answered."""
         return self._cpu_s if self._kind is Clock.CPU else time.monotonic()
 
     # ---------------------------------------------------------------- asked by the referee
 
     def begin(self, start_s: float, patience: Patience) -> None:
-        """Have it made before the first turn.
+        """Have the player made before the first turn.
 
         Args:
-            start_s: what that may take; to hear how the match ended may take as long.
-            patience: with it from now on.
+            start_s: seconds that may take; hearing how the match ended may take as long.
+            patience: when it is given up, from now on.
 
         Raises:
-            MatchError: there can be no process with a machine.
+            MatchError: a process with a machine cannot be had.
         """
         self._start_s, self._patience, self._lives = start_s, patience, patience.lives
         self.get_ready()
@@ -145,7 +146,7 @@ class PlayerApart:
             _log.info("it is not asked to move", exc_info=error)
 
     def get_ready(self) -> None:
-        """Have a process with a machine and the player's module; no clock is to run meanwhile.
+        """Make sure of a process with a machine and the player's module, before any clock runs.
 
         Raises:
             MatchError: see `begin`.
@@ -159,11 +160,11 @@ class PlayerApart:
                 _log.info("%s %s", self._spec.text, error)
 
     def start_clock(self, clock_s: float | None) -> None:
-        """From now on it has so long; None for as long as it likes."""
+        """Start the player's clock, in seconds; None for no limit."""
         self._run_clock(math.inf if clock_s is None else clock_s, self._patience.grace_s)
 
     def leave(self) -> None:
-        """The match is over; a process that has nothing to do is kept for the next one."""
+        """End the match; a process that is idle is kept for the next one."""
         pool, self._pool = self._pool, None
         if pool is None:
             return
@@ -186,7 +187,7 @@ class PlayerApart:
         """See `Player.observe`.
 
         Raises:
-            RaisedApartError: the player raised. That it gave no answer, `choose` says.
+            RaisedApartError: the player raised. If it gave no answer, `choose` raises that.
         """
         seen = None if percepts is None else tuple(percepts)
         self._turns.append(ToldTurn(move, seen, submitted, in_time))
@@ -200,7 +201,7 @@ class PlayerApart:
         """See `Player.choose`.
 
         Raises:
-            NoAnswerError: it has not decided in time, or is asked no more.
+            NoAnswerError: the player has not decided in time, or is not asked any more.
             GoneError: its process ended.
             PlayerError: it cannot be made.
             RaisedApartError: it raised.
@@ -220,7 +221,7 @@ class PlayerApart:
         """See `Learning.ended`; a player that does not want to know is not told.
 
         Raises:
-            MatchError: it gave no answer, ended its process, or raised.
+            MatchError: the player gave no answer, ended its process, or raised.
         """
         if self._pool is not None and self._is_made:
             self.start_clock(self._start_s)
@@ -229,7 +230,7 @@ class PlayerApart:
     # ---------------------------------------------------------------- private
 
     def _catch_up(self, deadline: Deadline | None) -> None:
-        """Have a player in the process that knows all turns."""
+        """Make sure of a player in the process, and tell it the turns it does not know yet."""
         self._live(deadline)
         untold = self._turns[self._told :]
         if untold:
@@ -237,7 +238,7 @@ class PlayerApart:
             self._ask(apart_worker.observe, untold, self._told_until(deadline))
 
     def _live(self, deadline: Deadline | None) -> None:
-        """Have a player in the process."""
+        """Make sure of a player in the process."""
         if self._unmade is not None:
             raise self._unmade
         if self._pool is None:
@@ -259,7 +260,7 @@ class PlayerApart:
         reply: Reply = self._call(function, *args)
         assert self._pool is not None
         self._states = reply.states_visited
-        # What it says of its copies is believed, but not that it used less than the system says.
+        # The time it reports for its copies is believed, but never less than the system measured.
         self._cpu_s += max(reply.cpu_s, self._pool.cpu_seconds() - self._asked_s)
         raised = reply.raised
         if raised is None:
@@ -269,7 +270,7 @@ class PlayerApart:
         raise error
 
     def _call(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Have a function called in the process, as long as the clock says."""
+        """Have the process call a function, and wait for it until the clock runs out."""
         assert self._pool is not None
         news: queue.SimpleQueue[Decision | None] = queue.SimpleQueue()
         self._is_busy, self._asked_s = True, self._pool.cpu_seconds()
@@ -286,24 +287,24 @@ class PlayerApart:
         try:
             result = future.result()
         except WorkerFailedError:
-            raise  # of ours, such as a machine that cannot be built
-        except Exception as error:  # what it said may be anything
+            raise  # our own error, such as a machine that cannot be built
+        except Exception as error:  # its reply may be anything
             self._lose()
             raise GoneError(f"was lost: {error}") from error
         self._is_busy = False
         return result
 
     def _run_clock(self, clock_s: float, grace_s: float) -> None:
-        """From now on it has so long, and is waited for so much longer."""
+        """Start a clock of `clock_s` seconds, and a wait of `grace_s` seconds after it."""
         now_s = time.monotonic()
         self._clock_s, self._until_s = clock_s, self.clock() + clock_s + grace_s
         self._give_up_s = now_s + backstop_s(clock_s) if self._kind is Clock.CPU else math.inf
 
     def _heard(self, news: queue.SimpleQueue[_T]) -> _T:
-        """What comes next.
+        """Take the next report, or the None that ends them.
 
         Raises:
-            queue.Empty: nothing as long as the clock says.
+            queue.Empty: nothing came before the clock ran out.
         """
         if self._kind is Clock.WALL:
             return news.get(timeout=_seconds(self._until_s - time.monotonic()))
@@ -322,7 +323,7 @@ class PlayerApart:
         return None if deadline is None else Until.of(deadline, self._kind)
 
     def _lose(self) -> None:
-        """Kill the process; the next one begins anew."""
+        """Kill the process; the player is made anew in the next one."""
         assert self._pool is not None
         self._pool.close(last_words_s=0.0)
         self._pool, self._is_busy, self._is_made = None, False, False
@@ -332,5 +333,5 @@ class PlayerApart:
 
 
 def _seconds(left_s: float) -> float | None:
-    """How long to wait; None for ever."""
+    """Timeout of a wait; None to wait for ever."""
     return None if left_s == math.inf else max(left_s, 0.0)

@@ -1,8 +1,8 @@
 """The far side of `apart`: the process of one player that is not ours.
 
 Every function here is called by the worker process of a `LocalPool`. The process has one player at
-a time, and keeps its machines for the next one. What a player says is put into plain values, so
-that nothing of its own gets out; what it raises is told, with the place in words.
+a time, and keeps its machines for the next one. A player's answer is copied into plain values, so
+that no object of its own gets out; what it raises is reported as text, with the traceback.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from ggp.search.anytime import Deadline
 from match_runner.workers import process
 
 BETWEEN_REPORTS_S = 0.05
-"""Reports come no faster than this: somebody has to read them."""
+"""Least seconds between two reports: somebody has to read them."""
 
 _MOST_MACHINES = 4
 
 
 @dataclass(frozen=True, slots=True)
 class MachineOrder:
-    """A machine that another process is to build.
+    """Order for a machine that another process is to build.
 
     Attributes:
         source, rules: name and text of the rules, as in `read_program`.
@@ -59,7 +59,7 @@ class MachineOrder:
 
 @dataclass(frozen=True, slots=True)
 class ToldTurn:
-    """What a player is told of a turn, see `Player.observe`."""
+    """One turn as a player is told of it, see `Player.observe`."""
 
     move: str | None
     percepts: tuple[str, ...] | None
@@ -69,11 +69,11 @@ class ToldTurn:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """What a player raised.
+    """An exception that a player raised.
 
     Attributes:
-        text: type and message.
-        chain: how it came to it, many lines.
+        text: its type and message.
+        chain: its traceback, many lines.
         unmade: whether the player could not be made.
     """
 
@@ -84,12 +84,12 @@ class Raised:
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """A deadline as another process is told it.
+    """A deadline in the form that is sent to another process.
 
     Attributes:
-        clock: whose time it is.
-        s: on the wall the moment, on `time.monotonic`, which is the same in all processes; of CPU
-            time, which every process has its own of, what is left.
+        clock: the clock it is on.
+        s: for wall time, the moment on `time.monotonic`, which is the same in all processes; for
+            CPU time, which each process counts for itself, the seconds left.
     """
 
     clock: Clock
@@ -97,25 +97,25 @@ class Until:
 
     @classmethod
     def of(cls, deadline: Deadline, clock: Clock) -> Until:
-        """To be told at once."""
+        """A deadline to send at once: the seconds left are counted from now."""
         left_s = deadline.left_s()
         return cls(clock, left_s if clock is Clock.CPU else time.monotonic() + left_s)
 
     def here(self) -> Deadline:
-        """The deadline in the process that was told it."""
+        """The deadline in the process that received it."""
         at_s = cpu_seconds() + self.s if self.clock is Clock.CPU else self.s
         return Deadline(at_s, self.clock.tells)
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came of asking a player.
+    """Reply of the process to a call for its player.
 
     Attributes:
-        states_visited: by this player so far.
-        raised: what it raised, or None.
-        decision: where it was asked for one and raised nothing.
-        cpu_s: CPU time that it took.
+        states_visited: states that this player visited so far.
+        raised: the exception it raised, or None.
+        decision: its decision, if it was asked for one and raised nothing.
+        cpu_s: CPU time that the call took, in seconds.
     """
 
     states_visited: int
@@ -128,12 +128,12 @@ _player: Player | None = None
 
 
 def prepare(order: MachineOrder, role: int, spec: str) -> None:
-    """Have a machine for a role, and the module of a player.
+    """Build the machine for a role, and import the module of a player.
 
     Raises:
         GGPError: the machine cannot be built.
     """
-    with suppress(ConfigError):  # `make` says it
+    with suppress(ConfigError):  # `make` raises it again
         parse_spec(spec)
     _machine(order, role)
 
@@ -149,8 +149,8 @@ def make(
     """Make the player of a match.
 
     Args:
-        clock: tells its time.
-        reports: whether its best decisions so far are told while it decides.
+        clock: the clock it is on.
+        reports: whether its best decisions so far are reported while it decides.
     """
 
     def act() -> None:
@@ -158,7 +158,7 @@ def make(
         _player = None
         try:
             found = parse_spec(spec)
-        except ConfigError as error:  # it was found where the match was begun
+        except ConfigError as error:  # where the match was begun, the spec was valid
             raise PlayerError(str(error)) from error
         report = _Report() if reports else None
         program, machine = _machine(order, role)
@@ -168,10 +168,10 @@ def make(
 
 
 def observe(turns: Sequence[ToldTurn], until: Until | None) -> Reply:
-    """Tell the player of turns; of several that it does not take, the first is told.
+    """Tell the player of turns; if it raises for several of them, the first error is reported.
 
     Args:
-        until: when it is to be through; None without a clock.
+        until: deadline for all of them; None without a clock.
     """
     deadline = _deadline(until)
     replies = [_reply(lambda turn=turn: _tell(turn, deadline)) for turn in turns]  # type: ignore[misc]
@@ -197,7 +197,7 @@ def ended(move: str | None, percepts: Sequence[str] | None, goal: float | None) 
 
 
 def states_visited(player: Player | None) -> int:
-    """The states that a player visited; 0 where it does not say."""
+    """Number of states that a player visited; 0 if it does not say."""
     try:
         return int(player.states_visited) if player is not None else 0
     except Exception:
@@ -246,7 +246,7 @@ def _tell(turn: ToldTurn, deadline: Deadline | None) -> None:
 
 
 def _plain(decision: Any) -> Decision:
-    """A decision of plain values."""
+    """Copy a decision into one of plain values."""
     if not isinstance(decision.move, str):
         raise TypeError(f"the move of a decision is a text, not {decision.move!r}")
     mixed, fault = decision.probabilities, decision.fault
@@ -272,7 +272,7 @@ def _number(value: Any) -> float | None:
 
 
 class _Report:
-    """Tells the best decision so far, now and then."""
+    """Sends the best decision so far to the other process, now and then."""
 
     def __init__(self) -> None:
         self._told_s = 0.0

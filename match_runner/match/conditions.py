@@ -1,7 +1,7 @@
-"""Under which conditions matches are held: clocks, limits, and seeds.
+"""Conditions under which matches are played: clocks, limits, and seeds.
 
 Seeds: match number `i` of a series with seed S has the seed S + i, and is the first match of
-a series with that seed. Of a match's seed the referee gets one generator and every role its
+a series with that seed. From a match's seed the referee gets one generator and every role its
 own, by role index, so that a player's random choices do not depend on who the others are.
 """
 
@@ -17,7 +17,7 @@ from match_runner.remote.remote_players import RemoteConditions
 from match_runner.remote.servers import Replacement
 
 MAX_TURNS = 1000
-"""Turns after which a match is cut off; strangers' games may not terminate."""
+"""Number of turns after which a match is cut off; strangers' games may not terminate."""
 
 MARGIN_SHARE = 0.2
 MAX_MARGIN_S = 0.5
@@ -31,20 +31,20 @@ SCRAMBLER_STREAM = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """How matches are held, whatever the game.
+    """Conditions of a match, whatever the game.
 
     Attributes:
         play_clock_s: time for each decision; None lets the players' counts decide.
-        clock: tells that time for local players; an arena is made with it (`set_up`). Remote ones
-            and people are on the wall's.
-        max_turns: turns after which a match is cut off.
+        clock: the clock that local players are on; an arena is made with it (`set_up`). Remote
+            players and people are on the wall clock.
+        max_turns: number of turns after which a match is cut off.
         replacement: what is played instead of a late or illegal move.
-        pause_s: waited before each turn.
-        remote: how remote players are spoken to; players in processes of their own have its start
+        pause_s: wait before each turn.
+        remote: how remote players are addressed; players in processes of their own have its start
             clock too.
-        in_process: whether players that are not ours play in this process even with a clock; one
-            that never answers is waited for.
-        patience: with those in processes of their own.
+        in_process: whether players that are not ours play in this process even with a clock; the
+            match then waits for one that never answers.
+        patience: when players in processes of their own are given up.
     """
 
     play_clock_s: float | None = None
@@ -63,7 +63,7 @@ class Conditions:
 
     @property
     def thinking_s(self) -> float:
-        """The part of the play clock that a player is told of."""
+        """The part of the play clock that a player may use, in seconds."""
         clock_s = self.play_clock_s or 0.0
         return clock_s - min(MARGIN_SHARE * clock_s, MAX_MARGIN_S)
 
@@ -71,7 +71,7 @@ class Conditions:
         """How late an answer is, in words; None if it is in time.
 
         Args:
-            clock: tells `took_s`.
+            clock: the clock that measured `took_s`.
         """
         clock_s = self.play_clock_s
         if clock_s is None:
@@ -88,7 +88,7 @@ class Conditions:
 
 
 def seed_of_match(series_seed: int, number: int) -> int:
-    """The seed of one match of a series, counted from 0."""
+    """Seed of one match of a series; matches are numbered from 0."""
     return series_seed + number
 
 

@@ -2,8 +2,8 @@
 
 `dresden-xml` is what the Dresden GameController writes when a match is over: no play clock
 then, everything in upper case, all moves ("the sight of RANDOM"), the fluents of the last
-state. It has no place for faults. `tiltyard-json` is what ggp-base's `Match` reads and writes,
-and what Tiltyard publishes; it has no place for percepts, which follow from rules and moves.
+state. It has no field for faults. `tiltyard-json` is what ggp-base's `Match` reads and writes,
+and what Tiltyard publishes; it has no field for percepts, which follow from rules and moves.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ggp.gdl.source import printable
 from match_runner.match.records import MatchRecord, TurnRecord
 
 Fluents = Sequence[str]
-"""Of one state, canonical KIF without `true`."""
+"""Fluents of one state, in canonical KIF without `true`."""
 
 DOCTYPE = "http://games.stanford.edu/gamemaster/xml/viewmatch.dtd"
 
 NO_CLOCK = -1
-"""What ggp-base writes for a clock that there is not."""
+"""Value that ggp-base writes where there is no clock."""
 
 _TOKEN_BYTES = 16
 
@@ -102,16 +102,16 @@ EXPORTS: Mapping[str, Callable[[MatchRecord, Sequence[Fluents]], str]] = {
     "dresden-xml": dresden_xml,
     "tiltyard-json": tiltyard_json,
 }
-"""Every format, by the name `--to` takes."""
+"""Every export format, by the name that `--to` takes."""
 
 
 def _match_id(record: MatchRecord) -> str:
-    """Its own, or one made of game and seed where nobody needed one."""
+    """Match id of the record, or one made from its seed and content if no player was remote."""
     return record.remote.match_id if record.remote else f"match.{record.seed}.{_token(record)[:12]}"
 
 
 def _token(record: MatchRecord) -> str:
-    """32 characters that are the same for the same match."""
+    """Digest of a record, 32 characters: the same match has the same one."""
     text = json.dumps(record.to_json(), sort_keys=True).encode()
     return hashlib.blake2b(text, digest_size=_TOKEN_BYTES).hexdigest()
 
@@ -129,13 +129,13 @@ def _whole(seconds: float | None) -> int:
 
 
 def _milliseconds(record: MatchRecord) -> list[int]:
-    """When each state was reached; 0 where the record does not say."""
+    """Times at which the states were reached, in ms since 1970; 0 where the record has none."""
     times_s = record.times_s or (0.0,) * (1 + len(record.turns))
     return [round(1000 * time_s) for time_s in times_s]
 
 
 def _error(role: str, turn: TurnRecord) -> str:
-    """What cost a role its move, in the words of ggp-base; "" for nothing."""
+    """The fault that cost a role its move, as ggp-base words it; "" if it kept its move."""
     asked = turn.submitted.get(role)
     kinds = [fault.kind for fault in turn.faults if fault.role == role]
     if not kinds or asked == turn.joint_move[role]:

@@ -1,8 +1,9 @@
-"""Players that sit elsewhere and take their own time, such as people; and who watches a match.
+"""Protocols of guests, players that sit elsewhere and take their own time, and of watchers.
 
 The referee asks the players of its process one after the other, each on the match's play clock.
-A guest is not asked like that: it is invited when a turn begins, thinks while the others do, and
-keeps its own clock. One that gives no answer costs itself its move, as a late player does.
+A guest, such as a person, is not asked like that: it is invited when a turn begins, thinks while
+the others do, and keeps its own clock. If it gives no answer it loses its move, as a late player
+does.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ class LeftError(MatchError):
     """A guest does not play on: the match ends here.
 
     Attributes:
-        interrupted: whether by Ctrl-C; else it said so, or what it says has come to its end.
-        said: whether it said so.
+        interrupted: whether it left by Ctrl-C; if not, it said that it leaves, or its input ended.
+        said: whether it said that it leaves.
     """
 
     def __init__(self, role: str, *, interrupted: bool = False, said: bool = False) -> None:
@@ -36,11 +37,11 @@ class LeftError(MatchError):
 class Guest(Player, Protocol):
     """A player that is invited to move before it is asked what it decided.
 
-    `choose` waits for the answer. It gets no deadline, and raises `NoAnswerError` without one.
+    `choose` waits for the answer. It gets no deadline, and raises `NoAnswerError` if none comes.
     """
 
     def invite(self, legal: Sequence[str]) -> None:
-        """A turn has begun, and the turn before was observed.
+        """Begin a turn; the guest has observed the turn before.
 
         Args:
             legal: the role's legal moves, sorted, canonical KIF.
@@ -49,14 +50,14 @@ class Guest(Player, Protocol):
 
 
 class Watcher(Protocol):
-    """Somebody who sees all of a match while it is played."""
+    """A watcher, who sees all of a match while it is played."""
 
     def reached(self, turn: TurnRecord | None, fluents: tuple[str, ...], *, over: bool) -> None:
-        """A state was reached.
+        """Show the watcher a state that the match has reached.
 
         Args:
-            turn: that led there; None for the initial state.
-            fluents: of the state, canonical KIF.
-            over: whether it is terminal.
+            turn: the turn that led there; None for the initial state.
+            fluents: fluents of the state, in canonical KIF.
+            over: whether the state is terminal.
         """
         ...

@@ -1,8 +1,8 @@
-"""What a role knows: what holds in every state that agrees with what it did and saw.
+"""A role's knowledge: the facts that hold in every state of its information set.
 
-It is computed from the role's own path on a machine of its own, so nothing else can get into it.
-Where there are too many states, some are sampled: then it says "in all of so many", which may be
-more than is known for certain. The page says which of the two it is.
+It is computed from the role's own path on a machine of its own, so nothing else can leak into it.
+Where there are too many states, some are sampled: then a fact that holds in all of the sample may
+still not be known for certain. The page says which of the two it is.
 """
 
 from __future__ import annotations
@@ -23,23 +23,24 @@ from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal, random_moves
 
 PARTICLES, EXACT, ATTEMPTS = 200, 2_000, 200_000
-"""How many states are looked at: the game waits meanwhile."""
+"""Number of particles, most states of an exact set, and most attempts to sample: the game waits
+meanwhile."""
 
 MOST_S = 1.0
-"""What a turn may take."""
+"""Most seconds that following one turn may take."""
 
 
 class Known(NamedTuple):
-    """What a role knows at a moment.
+    """Knowledge of a role at one moment.
 
     Attributes:
-        shares: in which share of the states looked at a fluent holds; 1 where it is in all.
-        states: how many were looked at; with 0 nothing is known.
-        exact: whether these are all there can be.
+        shares: for each fluent, the share of the examined states in which it holds, up to 1.
+        states: number of states examined; if 0, nothing is known.
+        exact: whether these are all the states of the information set.
         legal: moves that are legal in all of them.
-        words: what the machine says of it besides terms, of one or several lines, in games that
-            have words for it.
-        called: what legal moves are called, likewise.
+        words: the machine's description of what the role knows, in words of one or several lines,
+            for games that have words for it.
+        called: names of the legal moves in words, likewise.
     """
 
     shares: Mapping[str, float]
@@ -50,7 +51,7 @@ class Known(NamedTuple):
     called: Mapping[str, str] = MappingProxyType({})
 
     def lines(self) -> list[str]:
-        """What the machine says besides terms, a line each."""
+        """Lines of `words`."""
         names = (f"{move}: {name}" for move, name in self.called.items() if name)
         return [*self.words.rstrip().splitlines(), *names]
 
@@ -59,12 +60,12 @@ NOTHING = Known({}, 0, False, frozenset())
 
 
 class Knowledge:
-    """Follows one match as one role.
+    """Follows one match as one role sees it.
 
     Args:
-        machine: nobody else's.
+        machine: its own; nobody else may use it.
         role: index of the role.
-        seed: of what is sampled.
+        seed: seed of the sampling.
     """
 
     def __init__(self, machine: Machine, role: int, seed: int) -> None:
@@ -85,10 +86,10 @@ class Knowledge:
         in_time: bool,
         most_s: float = MOST_S,
     ) -> None:
-        """A turn is over; None is not known.
+        """Take in a turn that is over; None stands for a move or percepts that are not known.
 
         Args:
-            most_s: what finding states may take, `MOST_S` at most.
+            most_s: most seconds that finding states may take, at most `MOST_S`.
         """
         deadline = Deadline.after(min(most_s, MOST_S))
         try:
@@ -98,7 +99,7 @@ class Knowledge:
             self._is_lost = True  # until a later turn finds states again
 
     def known(self) -> Known:
-        """What is known now."""
+        """Knowledge of the role now."""
         bag = self._tracker.bag
         if self._is_lost or bag.depleted[0]:
             return NOTHING
@@ -127,10 +128,10 @@ class Knowledge:
     def at_end(
         self, move: str | None, percepts: Sequence[str] | None
     ) -> tuple[Known, float | None]:
-        """What is known after a last turn, and what the role has got if that is certain.
+        """Knowledge after the last turn, and the role's goal value if that is certain.
 
-        A belief knows no states in which the game is over. So the turn is played at random from
-        those before it, and what fits is kept.
+        A belief holds no terminal states. So the turn is played at random from the states before
+        it, and the results that agree with move and percepts are kept.
         """
         machine, bag = self._machine, self._tracker.bag
         own = None if move is None else machine.move_id(move)

@@ -14,7 +14,7 @@ from match_runner.match.records import MatchRecord, record_from_json
 
 
 def record_name(record: MatchRecord) -> str:
-    """A file name: the same for the same match played again, another for any other match."""
+    """File name of a record: the same if the same match is played again, else a different one."""
     setting = [record.digest, dict(record.players), record.play_clock_s]
     if record.clock is not Clock.WALL:
         setting.append(record.clock)
@@ -26,7 +26,7 @@ def make_folder(folder: Path) -> None:
     """Make sure that there is a folder for records.
 
     Raises:
-        ConfigError: it cannot be made, or not be written to.
+        ConfigError: it cannot be made, or cannot be written to.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ def write_record(record: MatchRecord, folder: Path) -> Path:
 
 
 def read_record(path: Path) -> MatchRecord:
-    """The record in a file.
+    """Read the record in a file.
 
     Raises:
         ConfigError: there is no such file, it cannot be read, or it holds no match record.

@@ -1,4 +1,4 @@
-"""What happened in a match, as values and as JSON (`docs/records.md` describes the fields).
+"""Records of matches, as values and as JSON (`docs/records.md` describes the fields).
 
 A record holds terms as canonical KIF only, never ids, and the rules of its game, so that it can
 be read by any process anywhere and checked against the rules again.
@@ -30,8 +30,8 @@ FAULTS: Mapping[str, str] = {
     "raised": "raised an exception, could not be made, or ended its process",
     "fallback": "could not decide and played a fallback",
 }
-"""Every kind of fault. All but the last cost a player its move, unless they are about what it
-was only told: `raised` in `observe`, `late` and `unreachable` at the start."""
+"""Every kind of fault. All but the last cost a player its move, unless no move was asked for:
+`raised` in `observe`, `late` and `unreachable` at the start."""
 
 _LATER = {*LATER_FIELDS, "clock"}
 _MAY_LACK = {1: {*_LATER, "remote", "times_s", "rules"}, 2: {*_LATER, "rules"}, 3: _LATER}
@@ -44,9 +44,9 @@ class Fault:
 
     Attributes:
         turn: index of the turn, from 0.
-        role: whose player.
+        role: role of the player.
         kind: one of `FAULTS`.
-        text: what exactly, as one line.
+        text: the details, on one line.
     """
 
     turn: int
@@ -65,9 +65,9 @@ class TurnRecord:
     Attributes:
         joint_move: executed move of every role.
         submitted: what each player asked for; None where it gave no answer.
-        percepts: what every role sees of this turn, sorted; players are not told those of
+        percepts: percepts of every role after this turn, sorted; players are not told those of
             the last turn.
-        decisions: what each player thought; roles that gave no answer are missing.
+        decisions: decision of each player; roles that gave no answer are missing.
         faults: in role order.
     """
 
@@ -80,12 +80,12 @@ class TurnRecord:
 
 @dataclass(frozen=True, slots=True)
 class RemoteSide:
-    """How remote players were spoken to.
+    """How remote players were addressed.
 
     Attributes:
-        match_id: of the match in messages; a role's own where one player has several.
-        dialect: of the messages, a value of `ggp.protocol.messages.Dialect`.
-        start_clock_s: what they had before the first turn.
+        match_id: id of the match in messages; each role has its own if one player has several.
+        dialect: dialect of the messages, a value of `ggp.protocol.messages.Dialect`.
+        start_clock_s: time that they had before the first turn.
         scrambled: whether names were changed.
     """
 
@@ -97,26 +97,26 @@ class RemoteSide:
 
 @dataclass(frozen=True, slots=True)
 class MatchRecord:
-    """One match.
+    """Record of one match.
 
     Attributes:
         game: name or path of the rulesheet, as it was given.
-        digest: of the program, see `Program.digest`.
-        backend: of the machines.
-        seed: plays the match again, unless a clock had a say.
+        digest: digest of the program, see `Program.digest`.
+        backend: backend of the machines.
+        seed: reproduces the match, unless decisions depended on a clock.
         play_clock_s: None where counts decided.
         roles: in the order of the rulesheet.
         players: spec of each role's player; `random` is not among them.
         turns: first to last.
-        goals: of every role, in the last state; None where the rules give no number.
-        states_visited: by every role's player; 0 for `random`.
+        goals: goal value of every role in the last state; None where the rules give no number.
+        states_visited: number of states that every role's player visited; 0 for `random`.
         error: why the match ended before the game was over, else None.
         remote: None where no player was remote.
         times_s: seconds since 1970 at which each state was reached, the initial one first;
             empty if not known.
         rules: text of the rulesheet as it was read; empty if not known.
-        clock: tells the time of decisions, and of the play clock if there is one. Remote players
-            and people are on the wall's, whatever it says.
+        clock: the clock for the time of decisions, and for the play clock if there is one. Remote
+            players and people are on the wall clock, whatever it says.
     """
 
     game: str
@@ -137,12 +137,12 @@ class MatchRecord:
 
     @property
     def failed(self) -> bool:
-        """Whether the match came to no result: it scores nothing for anybody."""
+        """Whether the match came to no result: it counts for nobody's score."""
         return self.error is not None
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """Of all turns, in order."""
+        """Faults of all turns, in order."""
         return tuple(fault for turn in self.turns for fault in turn.faults)
 
     @property
@@ -158,7 +158,7 @@ class MatchRecord:
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """What is read of a record first."""
+    """The part of a record that is read first."""
 
     format: int
 
@@ -184,7 +184,7 @@ def record_from_json(data: object) -> MatchRecord:
 
 
 def _check_roles(record: MatchRecord) -> None:
-    """Every map must have just the roles it should have."""
+    """Refuse a record in which a map does not have exactly the roles it should have."""
     every = set(record.roles)
     players = set(record.players)
     maps: list[tuple[str, Mapping[str, object], set[str]]] = [

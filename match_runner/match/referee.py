@@ -1,7 +1,6 @@
 """The referee: plays one match, and is the only one who knows the true state.
 
-What it may ask of whom and for how long is in `conditions`, what it makes of what they say in
-`answers`.
+`conditions` says how long it waits for whom, `answers` how it takes what players reply.
 """
 
 from __future__ import annotations
@@ -59,10 +58,9 @@ def play_match(
 ) -> MatchRecord:
     """Play one match to its end.
 
-    If it does not count, players are not told of its end: they learn nothing from it.
-
     Args:
-        watcher: told of every state as it is reached, those of earlier turns too.
+        counts: whether players are told how it ended, so that they may learn from it.
+        watcher: shown every state as it is reached, those of earlier turns too.
         earlier: turns that were played before; players are told of them, and asked from there on.
             Chance goes on as if the match had not been broken off.
 
@@ -72,8 +70,8 @@ def play_match(
     state, None where the rules cannot tell.
 
     Raises:
-        ConfigError: remote players cannot be spoken to under these conditions, or there are
-            earlier turns, which they cannot be told.
+        ConfigError: remote players cannot be addressed under these conditions, or there are
+            earlier turns, of which they cannot be told.
     """
     if earlier and arena.remotes is not None:
         raise ConfigError("a match with remote players cannot be continued: for them it is over")
@@ -83,7 +81,7 @@ def play_match(
 
 @dataclass(frozen=True, slots=True)
 class _News:
-    """What a player in this process is told of the turn before."""
+    """News of the turn before, for a player in this process."""
 
     move: str
     percepts: tuple[str, ...]
@@ -173,7 +171,7 @@ class _Match:
         time.sleep(self._conditions.pause_s)
         for apart in self._apart():
             apart.get_ready()  # before anybody's clock runs
-        # Guests think on clocks of their own, so they may begin before everybody else.
+        # Guests think on their own clocks, so they may begin before everybody else.
         guests = {r: p for r, p in self._players.items() if isinstance(p, Guest)}
         for role, guest in guests.items():
             self._tell(role, guest, None)
@@ -218,7 +216,8 @@ class _Match:
                 raise MatchError(f"turn {number} differs from the rules: {text} is not legal")
             moves.append(move)
             if name not in turn.submitted or was_replaced(turn, name):
-                random_moves(machine, self._state, role, self._rng)  # drawn then, so drawn now
+                # It was drawn then, so it is drawn now.
+                random_moves(machine, self._state, role, self._rng)
         for role, player in self._players.items():
             self._start_clock(player)
             self._tell(role, player, self._deadline(self._clock_of(player)))
@@ -230,7 +229,7 @@ class _Match:
         self._reached(turn)
 
     def _step(self, moves: list[int]) -> list[tuple[str, tuple[str, ...]]]:
-        """Make a joint move; the move of every role, and what it sees."""
+        """Make a joint move; returns the move and the percepts of every role."""
         machine = self._machine
         stepped = machine.step(self._state, np.array([moves], dtype=np.int64))
         self._state = stepped.states
@@ -238,7 +237,7 @@ class _Match:
         return list(zip(map(machine.move_text, moves), seen, strict=True))
 
     def _reached(self, turn: TurnRecord | None) -> None:
-        """The initial state was reached, or that after a turn."""
+        """Note that the initial state, or the state after a turn, was reached."""
         self._times_s.append(time.time())
         if turn is not None:
             self._turns.append(turn)
@@ -258,17 +257,17 @@ class _Match:
         return answers
 
     def _clock_of(self, player: Player) -> TellsTime:
-        """What tells a player's time: CPU time is that of the process it is in."""
+        """The clock of a player; its CPU time is that of the process it is in."""
         return player.clock if isinstance(player, PlayerApart) else self._arena.clock
 
     def _deadline(self, clock: TellsTime) -> Deadline | None:
-        """When a player that is asked now is to answer; None without a clock."""
+        """Deadline of a player that is asked now; None without a clock."""
         if self._conditions.play_clock_s is None:
             return None
         return Deadline(clock() + self._conditions.thinking_s, clock)
 
     def _start_clock(self, player: Player) -> None:
-        """The clock of a player begins to run, which only some can be stopped by."""
+        """Start the clock of a player, if it can be stopped when the clock runs out."""
         if isinstance(player, PlayerApart):
             player.start_clock(self._conditions.play_clock_s)
 
@@ -301,7 +300,7 @@ class _Match:
             return Answer(None, None, may_count=False)
 
     def _ask(self, role: int, player: Player) -> Answer:
-        """A player's move, having told it of the turn before within the same play clock."""
+        """Ask a player for its move, after telling it of the turn before on the same play clock."""
         clock = self._clock_of(player)
         began_s, began_on_the_wall_s = clock(), time.monotonic()
         self._start_clock(player)
@@ -329,7 +328,7 @@ class _Match:
         return Answer(submitted, decision, late is None)
 
     def _tell_the_end(self) -> None:
-        """Tell players that want to know how the match ended; what they do is not the match's."""
+        """Tell players that want to know how the match ended; their errors are not its faults."""
         goals = self._goals()
         for role, player in self._players.items():
             news = self._news.get(role)
@@ -342,7 +341,7 @@ class _Match:
                 _log.warning("%s raised %s when told of the end", name, shown_error(error))
 
     def _executed(self, role: int, answer: Answer | None) -> int:
-        """The move that is played: the one submitted, if it may be, else another legal one."""
+        """Move that is played: the one submitted, if it is in time and legal, else a legal one."""
         machine = self._machine
         if answer is not None and answer.may_count and answer.submitted is not None:
             move = machine.move_id(answer.submitted)

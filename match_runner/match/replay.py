@@ -17,7 +17,7 @@ def rules_of(record: MatchRecord) -> GameDefinition:
     """The rules of a record: its own, or those its game has now where it holds none.
 
     Raises:
-        ConfigError: it holds none, and there is no such game; or it names a file.
+        ConfigError: it holds none, and there is no such game, or its game is a file.
         GDLError: the rules cannot be used.
     """
     if record.rules:
@@ -29,10 +29,10 @@ def check_record(record: MatchRecord, program: GameDefinition) -> list[tuple[str
     """Play the moves of a record again and compare what the rules say.
 
     Returns:
-        the fluents of the first state and of that after each turn, as canonical KIF.
+        the fluents of the initial state and of the state after each turn, as canonical KIF.
 
     Raises:
-        MatchError: the first thing that differs, and in which turn.
+        MatchError: the record differs from the rules; names the first difference and its turn.
         MachineError: the rules cannot be played.
     """
     if program.roles != record.roles:

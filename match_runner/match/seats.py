@@ -1,5 +1,4 @@
-"""Who plays: the referee's machine, and for every role but `random` a seat with a player, or
-the address of one."""
+"""Seats: for every role but `random` a player or the address of one, and the referee's machine."""
 
 from __future__ import annotations
 
@@ -26,22 +25,22 @@ from match_runner.remote.post import Address, is_address, parse_address
 from match_runner.remote.remote_players import Remotes
 
 DEFAULT_PLAYER = "auto"
-"""Plays the roles nobody was named for."""
+"""Spec of the player for roles that no player is named for."""
 
 HUMAN = "human"
-"""What stands for a person where others have a player's spec."""
+"""Word for a person, in the place of a player's spec."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """One role's place.
+    """Seat of one role.
 
     Attributes:
         spec: the player as it was asked for.
-        make: a new player for a match, given the generator of its random choices.
-        apart: by what name its process is kept between matches, if it has one of its own.
+        make: makes a new player for a match, given the generator of its random choices.
+        apart: name under which its process is kept between matches, if it has one of its own.
     """
 
     spec: str
@@ -51,15 +50,15 @@ class Seat:
 
 @dataclass(frozen=True, slots=True)
 class Arena:
-    """What matches of one game between the same players share.
+    """Everything that matches of one game between the same players share.
 
     Attributes:
         game: name or path of the rulesheet, as it was given.
         program: its rules.
         machine: the referee's own: nobody else may see the states on it.
         seats: by role index; no seat for `random`, nor for remote players.
-        clock: tells the time for play clocks of those who have a seat in this process; others
-            have one of the same kind in theirs.
+        clock: time source of the play clocks of players in this process; players in other
+            processes have one of the same kind there.
         remotes: the remote players, None without any.
     """
 
@@ -80,7 +79,7 @@ class Arena:
 
 
 def read_players(texts: tuple[str, ...], roles: tuple[str, ...]) -> dict[str, str]:
-    """The player of every role; roles that `read_roles` finds no player for get `DEFAULT_PLAYER`.
+    """Player of every role; roles for which `read_roles` finds none get `DEFAULT_PLAYER`.
 
     Raises:
         ConfigError: see `read_roles`.
@@ -152,23 +151,23 @@ def set_up(
     report: Callable[[str, Decision], None] | None = None,
     apart: MachineOrder | None = None,
 ) -> Arena:
-    """The referee's machine, and a seat for every player.
+    """Make the arena: the referee's machine, and a seat for every player.
 
     No two share a machine, so that states are counted for each of them and nothing the
     referee does can reach a player.
 
     Args:
-        game: what to call the game.
+        game: name of the game in records.
         program: its rules.
         players: spec or address for every role but `random` and those of guests, see
             `read_players`.
-        machines: of these rules, see `build_machines`; one match at a time may use them. New
-            ones where there are none.
-        clock: tells the time, see `Arena`.
+        machines: machines of these rules, see `build_machines`; one match at a time may use
+            them. None to build new ones.
+        clock: time source, see `Arena`.
         guests: seats of players that are made elsewhere, by role; see `guests`.
-        report: told the role of a player and its best decision so far, while it decides.
-        apart: the machine of these rules that players which are not ours have in processes of
-            their own; None to have them play in this one, where nobody can stop them.
+        report: called with the role of a player and its best decision so far, while it decides.
+        apart: order for the machine that players which are not ours get in processes of their
+            own; None to have them play in this process, where nobody can stop them.
 
     Raises:
         ConfigError: unknown player or option, or a malformed address.
@@ -234,7 +233,7 @@ class Unmade:
         self._error = error
 
     def observe(self, move: str | None, percepts: Sequence[str] | None, **_: Any) -> None:
-        """There is nobody to tell."""
+        """Do nothing: there is no player to tell."""
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
         raise self._error

@@ -1,4 +1,4 @@
-"""Records as rich shows them, for terminals with and without colours.
+"""Records shown with rich, for terminals with and without colours.
 
 Terms are put into `Text`, never into markup, and without control characters: a rulesheet or
 a record may come from anybody.
@@ -22,15 +22,15 @@ from match_runner.match.seats import HUMAN
 from match_runner.remote.post import is_address
 
 MOST_VALUES = 12
-"""Candidates shown of a decision; the best, and always the one that was chosen."""
+"""Most candidates shown of a decision: the best, and always the one that was chosen."""
 
 
 MOST_FAULTY = 10
-"""Matches with errors that are shown."""
+"""Most matches with errors that are shown."""
 
 
 def plain(text: str, style: str = "") -> Text:
-    """A text from outside, made safe."""
+    """A text from outside, made safe to show."""
     return Text(printable(text), style=style)
 
 
@@ -40,7 +40,7 @@ def plus_minus(encoding: str) -> str:
 
 
 def percepts_text(percepts: Sequence[str]) -> Text:
-    """What a role sees; an explicit word where that is nothing."""
+    """Percepts of a role as text; an explicit word if there are none."""
     return plain(" ".join(percepts)) if percepts else Text("nothing", style="dim")
 
 
@@ -69,14 +69,14 @@ def show_record(record: MatchRecord, encoding: str = "utf-8") -> Iterator[Render
 
 
 def clock_text(play_clock_s: float | None, clock: Clock) -> str:
-    """By what decisions end: `counts decide`, or `play clock 0.3 s` and which clock that is."""
+    """Limit of decisions: `counts decide`, or `play clock 0.3 s` and which clock that is."""
     if play_clock_s is None:
         return "counts decide"
     return f"play clock {play_clock_s:g} s ({clock.words})"
 
 
 def clock_notes(clock: Clock, players: Iterable[str]) -> Iterator[Text]:
-    """A line where not all of these players are on that clock."""
+    """Yield a line if some of these players are not on that clock."""
     if clock is Clock.CPU and any(is_address(text) or text == HUMAN for text in players):
         yield plain("remote players and people are on the wall clock")
 
@@ -141,7 +141,7 @@ def values_table(decision: Decision, encoding: str = "utf-8") -> Table:
 
 
 def value_text(value: MoveValue, encoding: str = "utf-8") -> str:
-    """A value with its standard error, as far as they are known; - without any."""
+    """A value with its standard error, as far as they are known; "-" if there is no value."""
     if value.value is None or not value.visits:
         return "-"
     if value.stderr is None:
@@ -150,11 +150,11 @@ def value_text(value: MoveValue, encoding: str = "utf-8") -> str:
 
 
 def show_errors(faulty: Sequence[tuple[str, Sequence[str]]], of: int) -> Iterator[Text]:
-    """The matches in which something went wrong, a line each; nothing if there are none.
+    """Yield a line for each match in which something went wrong; nothing if there are none.
 
     Args:
-        faulty: what each of them is called, and its errors.
-        of: how many matches there are.
+        faulty: name and errors of each of these matches.
+        of: number of all matches.
     """
     if faulty:
         yield Text()

@@ -1,4 +1,4 @@
-"""What states look like: boards, tables and facts, recognised from the rules alone.
+"""Pictures of states: boards, tables and facts, recognised from the rules alone.
 
     layout = Layout.of(program)
     picture = layout.picture(facts).to_json()

@@ -1,4 +1,4 @@
-"""A fluent that may be on a board, and how: what is found by `finder`, or said by a side file."""
+"""Candidates: fluents that may be on a board, and how, from `finder` or from a side file."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from match_runner.pictures.shapes import Shape
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Where a coordinate stands: several leaves if it is made of several.
+    """The place of a coordinate in a fluent: several leaves if it is made of several.
 
     Attributes:
-        part: -1 if it is the whole leaf, 0 or 1 if it is the letter or number of a square.
+        leaves: indices of its leaves.
+        part: -1 if it is the whole leaf, 0 or 1 if it is the letter or the number of a square.
     """
 
     leaves: tuple[int, ...]
@@ -33,13 +34,14 @@ class Candidate:
     """A shape that may be in a grid, and how.
 
     Attributes:
-        orders: of the columns and the rows.
-        layers: leaves with a coordinate more.
+        orders: orders of the columns and the rows.
+        content: leaves that say what a cell holds.
+        layers: leaves with a further coordinate.
         side: a leaf that names a role, whose own board this may be.
         downwards: whether the first row is at the top.
-        complete: whether initial fluents fill the grid.
-        keys: column and row of the initial fluents, or of all fluents where `holes`.
-        holes: whether there are no other cells.
+        complete: whether the initial fluents fill the grid.
+        keys: column and row of the initial fluents, or of all fluents if `holes`.
+        holes: whether there are no cells other than those of `keys`.
     """
 
     shape: Shape

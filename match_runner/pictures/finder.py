@@ -1,13 +1,13 @@
-"""Which leaves of fluents are coordinates, and of what kind.
+"""Finds the leaves of fluents that are coordinates, and their kinds.
 
 A fluent with two coordinates among its leaves may be in a grid, one with a single coordinate in a
-row. Of the other leaves, a coordinate more is a layer, and so is a role whose boards never meet
+row. Of the other leaves, a further coordinate is a layer, and so is a role whose boards never meet
 (each side's fleet); the rest is what a cell holds.
 
 The first coordinate goes across and the second one up, as in chess: the first row is at the bottom.
-If only the second coordinates are letters, these go across. Where the rules call one `row` and the
-other one `column` (variables or prefixes of constants), the first row is at the top, and so it is
-where rows are letters.
+If only the second coordinates are letters, these go across. If the rules call one `row` and the
+other one `column` (variables or prefixes of constants), the first row is at the top, as it is if
+rows are letters.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from match_runner.pictures.shapes import Shape, flatten
 from match_runner.pictures.symbols import Symbols
 
 FEW = 20
-"""Coordinates of an ordinary board; more than these may be numbers that also count something."""
+"""Most coordinates of an ordinary board; larger sets may be numbers that also count something."""
 
 MOST_IN_ROW = 52
 
@@ -31,7 +31,7 @@ _COLUMN_NAMES = frozenset({"col", "column", "c", "col1", "c1"})
 
 
 class Finder:
-    """Looks for coordinates among the leaves of shapes."""
+    """Finds coordinates among the leaves of shapes."""
 
     def __init__(
         self, program: Program, roles: Sequence[str], chains: Sequence[Mapping[str, str]]
@@ -39,7 +39,7 @@ class Finder:
         self._program, self._roles, self._chains = program, roles, chains
 
     def square(self, shape: Shape) -> Candidate | None:
-        """How a shape is in a grid of several columns and rows; None if it is not."""
+        """A shape as a candidate for a grid of several columns and rows; None if it is none."""
         single = self._by_names_of_squares(shape)
         if single is not None:
             return single
@@ -66,7 +66,7 @@ class Finder:
         return self._made(shape, (first,), (second,), orders, content, layers, side)
 
     def line(self, shape: Shape, *, alone: bool) -> Candidate | None:
-        """How a shape is in a row; `alone` if the game has no grids."""
+        """A shape as a candidate for a board of one row; `alone` if the game has no grids."""
         orders = self._orders(shape)
         num = len(shape.leaves)
         at = next(iter(orders), None)
@@ -245,14 +245,14 @@ def _product(orders: Sequence[Order]) -> Order:
 
 
 def _is_mixed(values: Sequence[str]) -> bool:
-    """Whether these are letters and numbers side by side: coordinates, but nobody knows of what."""
+    """Whether these are letters and numbers side by side: coordinates of an unknown kind."""
     letters = sum(len(value) == 1 and value.isalpha() for value in values)
     numbers = sum(value.isdigit() for value in values)
     return letters > 1 and numbers > 1 and letters + numbers == len(values)
 
 
 def _of_one_kind(values: Sequence[str], initial: Iterable[str]) -> Sequence[str]:
-    """Letters or numbers alone, as at the start, where rules for both make a mixture."""
+    """Only the letters or only the numbers of a mixture, if all initial values are of that kind."""
     if not _is_mixed(values):
         return values
     letters = [value for value in values if not value.isdigit()]

@@ -1,6 +1,6 @@
-"""What is shown of a match after each turn: pictures of states and percepts, moves, thoughts.
+"""Frames of a match, one after each turn: pictures of states and percepts, moves, decisions.
 
-Made in worker processes, out of canonical KIF, as JSON values:
+They are made in worker processes, from canonical KIF, as JSON values:
 
     {"turn": 3, "over": false, "state": picture, "moves": {role: move}, "percepts": {role: [...]},
      "views": {role: picture of the percepts}, "marks": [cells of the moves], "faults": [...],
@@ -30,7 +30,7 @@ from match_runner.pictures.kinds.facts import fact
 Json = dict[str, Any]
 
 _MOST_TERMS = 100_000
-"""Terms that are kept read: states of a match have most of their fluents in common."""
+"""Most parsed terms that are kept: states of a match have most of their fluents in common."""
 
 
 class Artist:
@@ -38,7 +38,7 @@ class Artist:
 
     Args:
         program: its rules.
-        side_file: says how to draw it; None for what the rules alone tell.
+        side_file: a file that says how to draw it; None to go by the rules alone.
     """
 
     def __init__(self, program: GameDefinition, side_file: Path | None = None) -> None:
@@ -47,15 +47,15 @@ class Artist:
         self._words = None if rules.rules else StateWords(program)
 
     def picture(self, texts: Iterable[str]) -> Any:
-        """What these terms, canonical KIF, look like."""
+        """Picture of some terms, given in canonical KIF."""
         return self.layout.picture(map(term_of, texts)).to_json()
 
     def heat(self, shares: Mapping[str, float]) -> Any:
-        """What terms look like that hold with some probability each."""
+        """Picture of terms that hold with some probability each."""
         return self.layout.heat({term_of(text): share for text, share in shares.items()})
 
     def certain(self, shares: Mapping[str, float]) -> Any:
-        """What is certain: terms that hold for sure, and a sign in cells where others may."""
+        """Picture of the terms that certainly hold, with `UNKNOWN` in cells where others may."""
         picture = self.heat(shares)
         for name, kind in KINDS.items():
             sure = map(kind.certain, picture[name])
@@ -63,19 +63,19 @@ class Artist:
         return picture
 
     def cells(self, move: str, role: str) -> list[str]:
-        """The cells that a move of a role names, in order."""
+        """Cells that a move of a role names, in order."""
         return list(self.layout.cells_of_move(term_of(move), role))
 
     def marks(self, moves: Mapping[str, str]) -> list[str]:
-        """The cells that moves name, by role."""
+        """Cells that the moves of some roles name."""
         return [cell for role, move in moves.items() for cell in self.cells(move, role)]
 
     def frame(
         self, number: int, turn: TurnRecord | None, fluents: Iterable[str], *, over: bool
     ) -> Json:
-        """Everything there is to see after a turn; before the first, `turn` is None.
+        """Frame with everything there is to see after a turn; before the first, `turn` is None.
 
-        Turns come one after the other.
+        It must be called turn by turn, in order.
         """
         state = self.picture(fluents)
         if self._words is not None:
@@ -113,10 +113,10 @@ class Artist:
 
 
 class StateWords:
-    """What a machine says of the states of a match, where it has words for them.
+    """A machine's words for the states of a match, if it has any.
 
     Args:
-        program: of the match; it is followed on a machine of its own.
+        program: rules of the match, which is followed on a machine of its own.
     """
 
     def __init__(self, program: GameDefinition) -> None:
@@ -143,10 +143,10 @@ def term_of(text: str) -> Term:
 
 
 def frames_of(record: MatchRecord, side_file: Path | None) -> Iterator[Json]:
-    """All frames of a record, whose moves are played again.
+    """Yield all frames of a record, whose moves are played again.
 
     Raises:
-        MatchError: it does not fit the rules of its game.
+        MatchError: the record does not fit the rules of its game.
     """
     program = rules_of(record)
     states = check_record(record, program)

@@ -1,4 +1,4 @@
-"""The grids of a game: how large they are, what is on them, and where each fluent goes."""
+"""Finds the grids of a game: their sizes, what is on them, and where each fluent goes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from match_runner.pictures.side_file import NO_SIDE_FILE, SideFile, groups_of
 from match_runner.pictures.symbols import Symbols
 
 MOST_CELLS = 2_600
-"""Of one grid at first: 51 by 51 still is one."""
+"""Most cells of a grid at first: 51 by 51 is still allowed."""
 
 MOST_CELLS_OF_ALL = 10_000
 MOST_LAYERS = 24
@@ -35,8 +35,8 @@ class Place:
 
     Attributes:
         grid: index of the grid.
-        rows: None on boards of one row.
-        layers: leaves that say which board of the grid's.
+        columns, rows: where the coordinates stand; None for the rows of a board of one row.
+        layers: leaves that say which board of the grid it is.
         content: leaves that say what a cell holds.
         named: whether the fluent's name belongs to what the cell holds.
     """
@@ -54,12 +54,12 @@ class Grid:
     """Boards over the same coordinates, one for each layer.
 
     Attributes:
-        columns, rows: all coordinates that there may be, in order: from left to right, from top to
-            bottom; the one row of a row is "".
+        columns, rows: all possible coordinates in order, from left to right and from top to
+            bottom; a board of one row has the row "".
         core: indices of the first and last column and row that are always shown.
         cells: those that exist; None for all.
-        layers: values of the layers, one row of constants for each board; dull ones are only
-            shown when something is there.
+        layers: values of the layers, one row of constants for each board; boards of `random`, and
+            all boards if there are very many, are shown only when something is on them.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Grid:
 
     @property
     def num_cells(self) -> int:
-        """Of all boards, as far as they are always shown."""
+        """Number of cells that are always shown, on all boards together."""
         left, right, top, bottom = self.core
         return (right - left + 1) * (bottom - top + 1) * min(len(self.layers), MOST_LAYERS)
 
@@ -88,7 +88,7 @@ def recognise(
     """The grids of a game, and where the fluents of each shape go in them.
 
     Raises:
-        ConfigError: the side file has fluents that the game has not.
+        ConfigError: the side file has fluents that the game does not have.
     """
     roles = tuple(role for role in program.roles if role != RANDOM)
     finder = Finder(program, roles, chains)
@@ -176,10 +176,10 @@ def _grid(
 
 
 def words_of(name: str, *, has_content: bool) -> tuple[str, ...]:
-    """The words of a fluent's name that say what there is: `king` of `king_at`.
+    """Words of a fluent's name that say what is in the cell: `king` of `king_at`.
 
     Args:
-        has_content: whether leaves say it, so that no word is needed.
+        has_content: whether leaves say it already, so that no word is needed.
     """
     words = tuple(word for word in name.replace("-", "_").split("_") if word)
     telling = tuple(word for word in words if word not in _SMALL_WORDS)
@@ -187,7 +187,7 @@ def words_of(name: str, *, has_content: bool) -> tuple[str, ...]:
 
 
 def _united(orders: Sequence[Order | None]) -> tuple[str, ...]:
-    """The coordinates of all members of a group."""
+    """Coordinates of all members of a group."""
     head = orders[0]
     if head is None:
         return ("",)
@@ -201,7 +201,7 @@ def _united(orders: Sequence[Order | None]) -> tuple[str, ...]:
 def _core(
     columns: Sequence[str], rows: Sequence[str], keys: set[tuple[str, str]], *, complete: bool
 ) -> tuple[int, int, int, int]:
-    """First and last column and row that are always shown.
+    """Indices of the first and last column and row that are always shown.
 
     The rules often let coordinates be larger than the board: one relation counts both squares and
     steps. So if the initial fluents fill a smaller rectangle fairly well, that is the board.

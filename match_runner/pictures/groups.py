@@ -1,4 +1,4 @@
-"""Fluents over the same coordinates share a board, unless each of them fills it.
+"""Groups fluents over the same coordinates on one board, unless each of them fills it.
 
 So `(cell ?x ?y ?piece)` and `(blocked ?x ?y)` are one board, but those of `cell1` and `cell2` are
 two.
@@ -20,7 +20,7 @@ def rank(candidate: Candidate) -> tuple[bool, bool, int]:
 
 
 def join(groups: list[list[Candidate]], candidate: Candidate) -> None:
-    """Put a candidate into the group that has its coordinates, or into one of its own."""
+    """Put a candidate into the group that has its coordinates, or into a new one."""
     for group in groups:
         fitted = _fitted(group[0], candidate)
         if fitted is not None:
@@ -33,7 +33,7 @@ def join(groups: list[list[Candidate]], candidate: Candidate) -> None:
 
 
 def lay_over(groups: Sequence[list[Candidate]], shape: Shape) -> bool:
-    """Put a shape of two leaves onto the board whose coordinates they are: walls, marks.
+    """Put a shape of two leaves, such as walls or marks, onto the board with these coordinates.
 
     Returns:
         Whether there is such a board.
@@ -57,7 +57,7 @@ def lay_over(groups: Sequence[list[Candidate]], shape: Shape) -> bool:
 
 
 def _fitted(head: Candidate, candidate: Candidate) -> Candidate | None:
-    """A candidate as it is on the board of another; None if it is on a board of its own."""
+    """A candidate fitted to the board of another; None if it needs a board of its own."""
     full = head.complete and candidate.complete and head.content and candidate.content
     if full or len(head.axes) != len(candidate.axes):
         return None

@@ -1,4 +1,4 @@
-"""From the fluents of a state to its picture."""
+"""Turns the fluents of a state into its picture."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from match_runner.pictures.values import Values, chains_of
 
 
 class Layout:
-    """What the states of a game look like; made by `Layout.of`."""
+    """Layout of the states of a game; made by `Layout.of`."""
 
     def __init__(self, rules: Rules, moves: Moves) -> None:
         self._rules, self._moves = rules, moves
@@ -31,7 +31,7 @@ class Layout:
         """The layout that a game's rules suggest.
 
         Args:
-            side_file: a file that says better what the game looks like (`side_file.py`).
+            side_file: a file that describes the picture better than the rules (`side_file.py`).
 
         Raises:
             ConfigError: the side file cannot be used.
@@ -48,14 +48,14 @@ class Layout:
         return cls(rules, moves_of(program, roles, grids, places))
 
     def picture(self, facts: Iterable[Term]) -> Picture:
-        """What to draw of the fluents of a state, or of the percepts of a turn.
+        """Picture of the fluents of a state, or of the percepts of a turn.
 
-        Every board is there, also where nothing is on it.
+        It has every board, even those with nothing on them.
         """
         return self._draw((fact, 1.0) for fact in facts)
 
     def heat(self, marginals: Mapping[Term, float]) -> Json:
-        """The picture of what somebody believes, as the page reads it.
+        """Picture of a belief, as JSON for the page.
 
         Args:
             marginals: the probability of each fluent.
@@ -66,7 +66,7 @@ class Layout:
         """Ids of the cells that a move names, in its order; () if there are none.
 
         Args:
-            role: who makes it: each role may have a board of its own.
+            role: the role that makes it: each role may have a board of its own.
         """
         number, spots = self._moves.spots(move, role)
         return tuple(cell_id(self._rules.grids[number], *spot) for spot in spots)

@@ -1,9 +1,9 @@
-"""Which cells a move names.
+"""Reads which cells a move names.
 
 The arguments of a move are read from left to right: what fits the coordinates of a board is a cell.
-On boards with layers the move must say which one, or the rules must: if in a rule the mover is also
-the owner of the board that the move's coordinates are on, the move is on the own board, else on the
-other role's. Where a move names a column alone and something appears there, it is dropped in at the
+On boards with layers the move must say which one, or the rules must: if in a rule the mover also
+owns the board that the move's coordinates are on, the move is on the mover's own board, else on the
+other role's. If a move names only a column and something appears there, it is dropped in at the
 top, so the move is on the highest cell.
 """
 
@@ -18,16 +18,16 @@ from match_runner.pictures.grids import Grid, Place
 from match_runner.pictures.shapes import Skeleton, flatten
 
 Spot = tuple[tuple[str, ...], str, str]
-"""Layer, column and row."""
+"""Layer, column and row of a cell."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """How to read the moves of a game.
+    """Reader of the moves of a game.
 
     Attributes:
         own: for moves on boards of the roles, by shape and grid, whether it is the mover's own.
-        drops: grids that moves of one argument drop something into.
+        drops: grids into which moves of one argument drop something, by shape.
     """
 
     roles: Sequence[str]
@@ -36,7 +36,7 @@ class Moves:
     drops: Mapping[Skeleton, int]
 
     def spots(self, move: Term, role: str) -> tuple[int, tuple[Spot, ...]]:
-        """The grid that a move is on, and the places that it names there, in order."""
+        """The grid that a move is on, and the cells that it names there, in order."""
         skeleton, terms = flatten(move)
         leaves = [str(leaf) for leaf in terms]
         if skeleton in self.drops:
@@ -54,7 +54,7 @@ class Moves:
     def _layer(
         self, number: int, grid: Grid, skeleton: Skeleton, role: str
     ) -> tuple[str, ...] | None:
-        """The layer that moves of a role are on; None if only the move can say it."""
+        """Layer that moves of a role are on; None if only the move can say it."""
         if grid.layers == ((),):
             return ()
         own = self.own.get((skeleton, number))
@@ -69,7 +69,7 @@ class Moves:
 def moves_of(
     program: Program, roles: Sequence[str], grids: Sequence[Grid], places: Mapping[Skeleton, Place]
 ) -> Moves:
-    """How to read the moves of a game."""
+    """Find out from the rules how to read the moves of a game."""
     own: dict[tuple[Skeleton, int], bool] = {}
     drops: dict[Skeleton, int] = {}
     squares = {skeleton: place for skeleton, place in places.items() if place.rows is not None}
@@ -82,7 +82,7 @@ def moves_of(
                 if place is None or not place.layers:
                     continue
                 if _coordinates(place, leaves) <= {*arguments}:
-                    # A rule about the own board says more than one that looks elsewhere too.
+                    # A rule about the mover's board says more than one that looks elsewhere too.
                     is_own = leaves[place.layers[0]] == mover
                     own[shape, place.grid] = own.get((shape, place.grid), False) or is_own
             for skeleton, leaves in made:
@@ -96,14 +96,14 @@ def moves_of(
 
 
 def _moved(rule: NormalRule) -> Iterator[tuple[Term, Skeleton, tuple[Term, ...]]]:
-    """Who moves in a rule, and the shape and leaves of the move."""
+    """Yield who moves in a rule, with the shape and leaves of the move."""
     for atom in (rule.head, *(literal.atom for literal in rule.body if literal.binds)):
         if isinstance(atom, Compound) and atom.name in ("does", "legal"):
             yield atom.args[0], *flatten(atom.args[1])
 
 
 def _leaves(atom: Term, relation: str) -> list[tuple[Skeleton, tuple[Term, ...]]]:
-    """Shape and leaves of the fluent in `next` or `true`; nothing of other atoms."""
+    """Shape and leaves of the fluent in `next` or `true`; none for other atoms."""
     if isinstance(atom, Compound) and atom.name == relation:
         return [flatten(atom.args[0])]
     return []
@@ -128,7 +128,7 @@ def _spots(grid: Grid, leaves: Sequence[str], layer: tuple[str, ...] | None) -> 
 def _spot(
     grid: Grid, names: Sequence[str], layer: tuple[str, ...] | None
 ) -> tuple[Spot | None, int]:
-    """The place that a list of names begins with, in the order that fluents have."""
+    """The cell that a list of names begins with, in the order that fluents have."""
     head = grid.members[0]
     leaves = {leaf for axis in head.axes for leaf in axis.leaves}
     if layer is None:

@@ -1,9 +1,9 @@
-"""Which sets of constants are coordinates, and in which order they come.
+"""Recognises sets of constants that are coordinates, and puts them in order.
 
 Coordinates are whole numbers without gaps, single letters without gaps, numbers behind one prefix
 (`c1`, `c2`), names of squares (`a1`, `h10`), and whatever a successor relation of the rules puts
-into a chain. A few words more than that are allowed beside many coordinates (`pit1`...`pit12` and
-`home`); they come last.
+into a chain. A few other words are allowed beside many coordinates (`pit1`...`pit12` and `home`);
+they come last.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 MOST_COORDINATES = 64
-"""Values of one axis; longer ones are counters."""
+"""Most values of one axis; longer ones are counters."""
 
 _WHOLE = re.compile(r"-?\d{1,6}")
 _PREFIXED = re.compile(r"([^\d\s]+?)[_-]?(\d{1,4})")
@@ -23,7 +23,7 @@ _ODD = 2
 
 
 class Kind(StrEnum):
-    """What coordinates look like."""
+    """Kinds of coordinates."""
 
     NUMBERS = "numbers"
     LETTERS = "letters"
@@ -36,7 +36,7 @@ class Order:
     """Coordinates in their order.
 
     Attributes:
-        prefix: of `PREFIXED` coordinates.
+        prefix: prefix of `PREFIXED` coordinates.
     """
 
     values: tuple[str, ...]
@@ -47,7 +47,7 @@ class Order:
 def order_of(
     values: Iterable[str], chains: Sequence[Mapping[str, str]], *, gaps: bool = False
 ) -> Order | None:
-    """The order of coordinates; None if these are no coordinates.
+    """Put coordinates in order; None if these are not coordinates.
 
     Args:
         chains: successor relations of the rules: value -> the next one.
@@ -85,7 +85,7 @@ def are_squares(names: Iterable[str]) -> bool:
 
 
 def natural(name: str) -> tuple[str, int, str]:
-    """Key that sorts numbers by size, alone and behind a prefix."""
+    """Sort key that orders numbers by size, alone and behind a prefix."""
     found = re.fullmatch(r"(.*?)(\d{1,9})", name[:40])
     return (found[1], int(found[2]), name) if found else (name, -1, name)
 

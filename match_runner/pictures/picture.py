@@ -18,13 +18,13 @@ from match_runner.pictures.grids import Grid, Place
 from match_runner.pictures.shapes import Shape, Skeleton
 
 LONGEST = 120
-"""Characters of a text that are shown; the rest is cut off."""
+"""Most characters of a text that are shown; the rest is cut off."""
 
 LONGEST_FACT = 400
 """The same of a whole fact."""
 
 MOST_FACTS = 5_000
-"""Facts in one picture; of the others only their number is told."""
+"""Most facts in one picture; of the others only the number is shown."""
 
 Json = dict[str, Any]
 
@@ -80,7 +80,7 @@ class Kind(NamedTuple):
 
 @dataclass(slots=True)
 class Picture:
-    """A state, the percepts of a turn, or what somebody believes of a state.
+    """Picture of a state, of the percepts of a turn, or of a belief.
 
     Attributes:
         parts: of every kind, by its name.
@@ -96,7 +96,7 @@ class Picture:
 
 
 def short(text: str, longest: int = LONGEST) -> str:
-    """A text, cut off where it is too long."""
+    """A text, cut off if it is too long."""
     return text if len(text) <= longest else f"{text[: longest - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 

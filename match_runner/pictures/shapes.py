@@ -1,4 +1,4 @@
-"""The fluents of a game by shape: `(cell a (sq 1 2))` has the leaves a, 1 and 2.
+"""Shapes of a game's fluents: `(cell a (sq 1 2))` has the leaves a, 1 and 2.
 
 Two terms have the same shape if they differ in leaves only. So coordinates may stand at any depth,
 and the rest of the package sees flat rows of leaves.
@@ -27,11 +27,11 @@ _MOST_FUNCTIONS = 8
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """An argument.
+    """A leaf: an argument that is not a compound term.
 
     Attributes:
         values: the constants that it takes, in order of first appearance.
-        name: of the variable that stands for it in most rules; empty where there is none.
+        name: name of the variable that most rules have in its place; empty if there is none.
     """
 
     values: tuple[str, ...]
@@ -49,7 +49,7 @@ class Shape:
 
     @property
     def name(self) -> str:
-        """Of the fluents."""
+        """Name of the fluents."""
         head = self.skeleton[0]
         assert head is not None
         return head[0]
@@ -74,7 +74,7 @@ def flatten(term: Term) -> tuple[Skeleton, tuple[Term, ...]]:
 
 
 def shapes_of(program: Program, values: Values) -> list[Shape]:
-    """The shapes of a game's fluents, in the order of the rules; not all of very many."""
+    """Shapes of a game's fluents, in the order of the rules; at most `MOST_SHAPES`."""
     found: list[tuple[Skeleton, tuple[Position, ...]]] = []
     base: Position = ((TRUE, 0),)
     for function in values.functions(base)[:MOST_SHAPES]:
@@ -97,7 +97,7 @@ def shapes_of(program: Program, values: Values) -> list[Shape]:
 def _expand(
     at: Position, function: Signature, values: Values, depth: int
 ) -> Iterator[tuple[Skeleton, tuple[Position, ...]]]:
-    """The shapes of terms with a function, and the positions of their leaves."""
+    """Yield the shapes of terms with a function, and the positions of their leaves."""
     options: list[list[tuple[Skeleton, tuple[Position, ...]]]] = []
     for i in range(function[1]):
         inner = (*at, (function, i))
@@ -119,7 +119,7 @@ def _expand(
 
 
 def _initial(program: Program, values: Values) -> Mapping[Skeleton, list[tuple[str, ...]]]:
-    """The leaves of initial fluents, and perhaps of a few that the rules then rule out."""
+    """Leaves of the initial fluents, and perhaps of a few that the rules then exclude."""
     found: dict[Skeleton, dict[tuple[str, ...], None]] = {}
     budget = _MOST_INITIAL
     for rule in program.by_head.get(INIT, ()):
@@ -149,7 +149,7 @@ def _instances(rule: NormalRule, term: Term, values: Values, limit: int) -> Iter
 
 
 def _variable_names(program: Program) -> Mapping[tuple[Skeleton, int], dict[str, int]]:
-    """How often each variable stands for a leaf of the fluents of a shape."""
+    """Number of times that each variable stands for a leaf of the fluents of a shape."""
     found: dict[tuple[Skeleton, int], dict[str, int]] = {}
     for rule in program.rules:
         for atom in (rule.head, *(literal.atom for literal in rule.body)):
@@ -167,7 +167,7 @@ def _commonest(counts: Mapping[str, int]) -> str:
 
 
 def _counters(program: Program) -> set[Skeleton]:
-    """Shapes whose one leaf a rule of `next` moves on: steps, rounds, who is to move."""
+    """Shapes whose one leaf is advanced by a rule of `next`: steps, rounds, who is to move."""
     found: set[Skeleton] = set()
     for rule in program.by_head.get(NEXT, ()):
         assert isinstance(rule.head, Compound)

@@ -1,4 +1,4 @@
-"""`NAME.picture.toml` beside a rulesheet: what its boards look like, where the rules do not tell.
+"""Reads `NAME.picture.toml` beside a rulesheet: its boards, where the rules do not show them.
 
     [[boards]]
     fluents = ["(ship ?who ?x ?y)", "(shot ?who ?x ?y)"]
@@ -11,10 +11,10 @@
     [symbols]            # what is in a cell, in words, and the text to draw instead
     shot = "•"
 
-    [owners]             # whose it is, where no name says so
+    [owners]             # the role that owns a content, where no name says so
     rook = "white"
 
-    [plain]              # fluents that are no boards, though they look like some
+    [plain]              # fluents that are not on boards, though they look as if they were
     fluents = ["(score ?x ?y)"]
 
 Other variables of a fluent say what the cell holds. Everything may be left out.
@@ -41,7 +41,7 @@ MOST_BYTES = 100_000
 
 
 def side_file_of(rulesheet: Path) -> Path | None:
-    """The file beside a rulesheet that says better what it looks like, if there is one."""
+    """The side file of a rulesheet, which describes its picture, if there is one."""
     found = rulesheet.with_suffix(SUFFIX)
     return found if found.is_file() else None
 
@@ -51,7 +51,7 @@ _BOARD_KEYS = ("fluents", "title", "columns", "rows", "layer", "first_row")
 
 @dataclass(frozen=True, slots=True)
 class SideBoard:
-    """A board as the file says it.
+    """A board as the side file describes it.
 
     Attributes:
         fluents: skeleton of each fluent, and the names of its variables by leaf.
@@ -69,7 +69,7 @@ class SideBoard:
 
 @dataclass(frozen=True, slots=True)
 class SideFile:
-    """What a game says of its picture."""
+    """A game's description of its own picture."""
 
     boards: tuple[SideBoard, ...] = ()
     symbols: Mapping[str, str] = field(default_factory=dict)
@@ -81,10 +81,10 @@ NO_SIDE_FILE = SideFile()
 
 
 def read_side_file(path: Path, roles: Sequence[str]) -> SideFile:
-    """The side file at a path.
+    """Read a side file.
 
     Raises:
-        ConfigError: it cannot be read or says something else; the message names file and key.
+        ConfigError: it cannot be read or is malformed; the message names file and key.
     """
     try:
         data = path.read_bytes()

@@ -1,7 +1,7 @@
-"""What well-known contents of cells look like, and whose they are.
+"""Symbols and owners of well-known contents of cells.
 
 Names are recognised in words (`white_king`, `redpawn`, `arrow`), in codes (`wk`, `bp`), as the
-names of roles, and as cards (`jack_hearts`). Codes only count where a fluent has several of them.
+names of roles, and as cards (`jack_hearts`). Codes only count if a fluent has several of them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SUITS = {"hearts": "♥", "spades": "♠", "diamonds": "♦", "clubs": "♣"}
 RANKS = {"ace": "A", "king": "K", "queen": "Q", "jack": "J", "ten": "10", "nine": "9"}
 
 WALLS = {"north": "▔", "east": "▕", "south": "▁", "west": "▏"}
-"""Drawn along an edge of the cell."""
+"""Walls, which are drawn along an edge of the cell."""
 
 _BLOCKS = ("wall", "blocked", "block", "fence")
 
@@ -65,13 +65,13 @@ class Look:
 
 
 class Symbols:
-    """The looks of the contents of one kind of fluent.
+    """How the contents of one kind of fluent are shown.
 
     Args:
-        roles: of the game, without `random`.
+        roles: roles of the game, without `random`.
         values: each set of constants that a content may have.
         common_empty: whether `b` fills a good part of the board at the start.
-        known: symbols by content that a game brings itself, and likewise `owners`.
+        known, owners: symbols and owners by content, from the game's own side file.
     """
 
     def __init__(
@@ -103,11 +103,11 @@ class Symbols:
         )
 
     def is_empty(self, words: Sequence[str]) -> bool:
-        """Whether a content says that there is nothing."""
+        """Whether a content says that the cell is empty."""
         return len(words) == 1 and (words[0] in EMPTY or (words[0] == "b" and self._b_is_empty))
 
     def look(self, words: Sequence[str]) -> Look:
-        """How a content is shown, given as the constants it consists of."""
+        """How a content is shown, given as the constants of which it consists."""
         if self.is_empty(words):
             return Look("empty", "", "")
         text = " ".join(words)
@@ -152,7 +152,7 @@ class Symbols:
         return DISC
 
     def _piece(self, words: Sequence[str]) -> tuple[str, str]:
-        """Name and colour of a piece of chess or draughts, or nothing."""
+        """Name and colour of a piece of chess or draughts; empty if it is none."""
         if not self._chess:
             return "", ""
         kinds = DRAUGHTS if self._draughts else CHESS
@@ -170,7 +170,7 @@ class Symbols:
         return "", ""
 
     def _man(self, piece: str) -> str:
-        """Pieces of draughts by the names that chess has for them."""
+        """Name of a piece of draughts that a game calls by a name of chess."""
         if not self._draughts:
             return piece
         return "king" if piece in ("king", "queen") else "man"
@@ -195,7 +195,7 @@ class Symbols:
         return ""
 
     def _by_initial(self, letters: Iterable[str]) -> dict[str, str]:
-        """Roles by the letters that codes begin with; one letter and one role may be left over."""
+        """Roles by the letters that codes begin with; a last letter belongs to a last role."""
         seen = set(letters)
         found = {k: v for k, v in self._initial_roles(self._roles).items() if k in seen}
         left = [role for role in self._roles if role not in found.values()]
@@ -206,13 +206,13 @@ class Symbols:
 
     @staticmethod
     def _initial_roles(roles: Sequence[str]) -> dict[str, str]:
-        """Roles by their first letter, where it tells them apart."""
+        """Roles by their first letter, if it is unique."""
         initials = [role[0] for role in roles]
         return {role[0]: role for role in roles if initials.count(role[0]) == 1}
 
 
 def _wall(words: Sequence[str]) -> str:
-    """The edge that a wall is on: of `wall east` and `blockedeast`."""
+    """The edge that a wall is on, from names such as `wall east` and `blockedeast`."""
     if len(words) == 2 and words[0] in _BLOCKS:
         return WALLS.get(words[1], "")
     for block in _BLOCKS:
@@ -222,7 +222,7 @@ def _wall(words: Sequence[str]) -> str:
 
 
 def _parts(name: str) -> list[str]:
-    """`white_king` and `whiteking` in two, anything else as it is."""
+    """Parts of a name: `white_king` and `whiteking` in two, anything else as it is."""
     if len(name) > 60:
         return [name]
     pieces = re.split(r"[_-]", name)

@@ -1,10 +1,10 @@
-"""Which constants the arguments of relations take: tighter than `ggp.gdl.domains`.
+"""Constants that the arguments of relations take, found more tightly than in `ggp.gdl.domains`.
 
 There, a variable takes the values of its first condition. Here it takes those that all of its
 conditions allow, and relations that are given as facts count as pairs (and triples ...): with
 `(next a b) (next 1 2)`, what comes after a letter is a letter. Boards need that: a wider domain
-would put files among the ranks. The values are still an approximation from above, unless the work
-is too much: then `ggp.gdl.domains` must do.
+would mix files with ranks. The values are still an approximation from above. If the work becomes
+too much, those of `ggp.gdl.domains` are used instead.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ggp.gdl.program import NormalRule, Program
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature
 
 MOST_FLOWS = 40_000
-"""From position to position. Functions inside of functions can make millions; a game with so many
+"""Most flows from position to position. Nested functions can make millions; a game with so many
 has no boards that we could find."""
 
 MOST_WORK = 400_000
-"""Values and facts looked at before we give up: well below a second."""
+"""Most values and facts that are examined before we give up: well below a second."""
 
 Names = dict[str, None]
 """An ordered set."""
@@ -30,11 +30,11 @@ Key = tuple[Signature, Signature | None]
 
 
 class TooMuchWorkError(Exception):
-    """The rules are too large to be looked at closely."""
+    """The rules are too large to be analysed closely."""
 
 
 class Values:
-    """The constants that positions of a program's relations take."""
+    """Constants at the argument positions of a program's relations."""
 
     def __init__(self, program: Program) -> None:
         self.domains = Domains(program.rules, MOST_FLOWS)
@@ -48,11 +48,11 @@ class Values:
 
     @property
     def is_tight(self) -> bool:
-        """Whether the rules were looked at closely."""
+        """Whether the rules were analysed closely."""
         return self._tight is not None
 
     def constants(self, at: Position) -> tuple[str, ...]:
-        """The constants of a position, in order of first appearance."""
+        """Constants at a position, in order of first appearance."""
         if not self.domains.whole:
             return ()
         if self._tight is None:
@@ -60,7 +60,7 @@ class Values:
         return tuple(self._tight.get(at, ()))
 
     def bind(self, rule: NormalRule) -> dict[str, tuple[str, ...]]:
-        """The constants that a rule's variables take, as its conditions say one by one."""
+        """Constants that a rule's variables take: those that each of its conditions allows."""
         bound: dict[str, tuple[str, ...]] = {}
         for literal in rule.body:
             if literal.binds:
@@ -72,14 +72,14 @@ class Values:
         return bound
 
     def functions(self, at: Position) -> tuple[Signature, ...]:
-        """The functions that terms of a position may begin with."""
+        """Functions of the compound terms at a position."""
         if not self.domains.whole:
             return ()
         return self.domains.functions(at)
 
 
 def facts_of(program: Program) -> dict[Signature, list[tuple[str, ...]]]:
-    """The relations that are given as facts with constants alone, and these facts."""
+    """Relations that are given only as facts of constants, with these facts."""
     found: dict[Signature, list[tuple[str, ...]]] = {}
     for sig, rules in program.by_head.items():
         rows = []
@@ -98,7 +98,7 @@ def facts_of(program: Program) -> dict[Signature, list[tuple[str, ...]]]:
 
 
 class _Spread:
-    """Values flow from conditions to heads until nothing changes."""
+    """Propagates values from conditions to heads until nothing changes."""
 
     def __init__(
         self,
@@ -134,16 +134,16 @@ class _Spread:
             raise TooMuchWorkError
 
     def _apply(self, rule: NormalRule) -> list[Key]:
-        """Let the values of a rule's conditions flow into its head: what that changed."""
+        """Propagate the values of a rule's conditions to its head; returns what changed."""
         sources: dict[str, Position] = {}
         bound = self._bind(rule, sources)
         return [] if bound is None else self._add_all(rule, bound, sources)
 
     def _bind(self, rule: NormalRule, sources: dict[str, Position]) -> dict[str, Names] | None:
-        """The values of a rule's variables; None if a condition cannot hold.
+        """Values of a rule's variables; None if a condition cannot hold.
 
         Args:
-            sources: gets the positions of variables that may stand for functions.
+            sources: filled with the positions of variables that may stand for compound terms.
         """
         bound: dict[str, Names] = {}
         listed: list[tuple[Compound, list[tuple[str, ...]]]] = []
@@ -175,7 +175,7 @@ class _Spread:
     def _narrow(
         self, bound: dict[str, Names], listed: Sequence[tuple[Compound, list[tuple[str, ...]]]]
     ) -> bool:
-        """Keep the values that facts allow, one fact at a time; whether there are some."""
+        """Keep the values that facts allow, condition by condition; whether some are left."""
         for _ in range(2 if len(listed) > 1 else 1):
             for atom, facts in listed:
                 self._spend(len(facts))
@@ -209,7 +209,7 @@ class _Spread:
         return [_key(rule.head)] if changed else []
 
     def _add(self, new: Names, at: Position) -> bool:
-        """Whether a position has more values now."""
+        """Add values at a position; whether any of them is new."""
         here = self.tight.setdefault(at, {})
         self._spend(len(new))
         before = len(here)
@@ -217,7 +217,7 @@ class _Spread:
         return len(here) > before
 
     def _copy(self, source: Position, target: Position) -> bool:
-        """Let all values of a position flow into another, also those inside of functions."""
+        """Copy all values of a position to another, including those inside functions."""
         self._spend(1)
         if len(target) > MAX_DEPTH or source == target:
             return False
@@ -250,7 +250,7 @@ def _key(atom: Term) -> Key:
 
 
 def _leaves(atom: Compound) -> Iterator[tuple[Symbol | Variable, Position]]:
-    """The constants and variables of an atom, with their positions."""
+    """Yield the constants and variables of an atom, with their positions."""
     pending: list[tuple[Term, Position]] = [
         (arg, position(signature(atom), i)) for i, arg in enumerate(atom.args)
     ]
@@ -263,7 +263,7 @@ def _leaves(atom: Compound) -> Iterator[tuple[Symbol | Variable, Position]]:
 
 
 def chains_of(facts: Mapping[Signature, list[tuple[str, ...]]]) -> list[dict[str, str]]:
-    """The binary relations in which every constant has one successor and one predecessor."""
+    """Binary relations in which every constant has at most one successor and one predecessor."""
     found = []
     for (_, arity), rows in facts.items():
         following = dict(row for row in rows if len(row) == 2) if arity == 2 else {}

@@ -1,4 +1,4 @@
-"""Names of hosts, looked up once a match, and never for longer than there is time to connect."""
+"""Host names, looked up once a match, and never for longer than there is time to connect."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import threading
 _POLL_S = 0.002
 
 Found = tuple[str, ...] | OSError | ValueError
-"""Numeric addresses in the order they are to be tried, or why there are none."""
+"""Numeric addresses in the order in which to try them, or the error that explains their lack."""
 
 
 class HostNames:
     """Numeric addresses of hosts.
 
-    Looking one up cannot be broken off, so it is done in a thread that nobody waits for longer
-    than he has time; what it finds then is known the next time. What fails is tried again.
+    A lookup cannot be cancelled, so it runs in a thread, and callers wait for it only as long as
+    they have time; a result that comes later is used the next time. Failed lookups are repeated.
     """
 
     def __init__(self) -> None:
@@ -26,8 +26,8 @@ class HostNames:
         """The numeric addresses of a host.
 
         Raises:
-            OSError: it has none.
-            ValueError: it cannot be the name of a host.
+            OSError: the host has none.
+            ValueError: the text cannot be the name of a host.
         """
         if not isinstance(self._found.get(host), tuple):
             import asyncio

@@ -1,9 +1,9 @@
 """One message to a player over HTTP, byte for byte as servers in the field send it.
 
-No HTTP library is used: what matters is exactly what libraries keep one from doing, such as
-lengths counted in characters, requests without Host, and replies that end with the stream.
+No HTTP library is used, because libraries prevent exactly what matters here: lengths counted in
+characters, requests without Host, and replies that end with the stream.
 
-Every match runner can have remote players, few have some: asyncio is imported when there are.
+Few matches have remote players, so asyncio is imported only when there are some.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 9147
 
 MAX_REPLY_BYTES = 1 << 20
-"""Where reading a reply ends; no move is that long."""
+"""Number of bytes after which reading a reply ends; no move is that long."""
 
 _CHUNK = 1 << 16
 _HOST_AND_PORT = re.compile(r"[^\s:=]+:\d+/?")
@@ -48,7 +48,7 @@ _HEADERS: Mapping[str, str] = {DRESDEN.name: _DRESDEN_HEADER, GGP_BASE.name: _GG
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a player listens."""
+    """Address at which a player listens."""
 
     host: str
     port: int
@@ -59,7 +59,7 @@ class Address:
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is meant for the address of a player, not for a player's spec."""
+    """Whether a text is meant as the address of a player, not as a player's spec."""
     return "://" in text or _HOST_AND_PORT.fullmatch(text) is not None
 
 
@@ -84,7 +84,7 @@ def parse_address(text: str) -> Address:
 
 
 class PostResult(StrEnum):
-    """What came of a message."""
+    """Outcome of sending a message."""
 
     ANSWERED = "answered"
     UNREACHABLE = "unreachable"
@@ -94,12 +94,12 @@ class PostResult(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PostReply:
-    """What came back for a message.
+    """Reply to a message.
 
     Attributes:
-        outcome: how it went.
+        outcome: outcome of sending the message.
         text: the body of an answer; otherwise what went wrong.
-        seconds: from when the connection stood to the end.
+        seconds: from when the connection was made to the end.
     """
 
     outcome: PostResult
@@ -108,7 +108,7 @@ class PostReply:
 
 
 def request_bytes(body: str, address: Address, server: Server) -> bytes:
-    """The whole request; its length is counted in characters, as servers do."""
+    """The whole request; its length is counted in characters, as servers count it."""
     host = address.host.encode("ascii", "replace").decode()
     header = _HEADERS[server.name].format(host=host, length=len(body))
     return (header + body).encode()
@@ -122,12 +122,13 @@ async def post(
     limit_s: float,
     names: HostNames,
 ) -> PostReply:
-    """Send a message and read what comes back; never raises for what the player does.
+    """Send a message and read the reply; nothing that the player does raises an exception.
 
     Args:
-        connecting: time left to connect, its name looked up too; what it takes is deducted.
-        limit_s: from when the connection stands until the end of the reply.
-        names: of hosts.
+        connecting: time left to connect, including the lookup of its name; the time taken is
+            deducted.
+        limit_s: most seconds from when the connection is made until the end of the reply.
+        names: looks up the names of hosts.
     """
     import asyncio
 
@@ -162,11 +163,11 @@ async def post(
 async def _connect(
     address: Address, names: HostNames
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A connection to the first numeric address that accepts one.
+    """Connect to the first numeric address that accepts a connection.
 
     Raises:
-        OSError: none does.
-        ValueError: the name cannot be one.
+        OSError: none of them does.
+        ValueError: the text cannot be the name of a host.
     """
     import asyncio
 
@@ -184,7 +185,7 @@ async def _exchange(
     server: Server,
     data: bytearray,
 ) -> None:
-    """Write the request and read on until the reply is over."""
+    """Write the request, then read until the reply is complete."""
     writer.write(request)
     await writer.drain()
     while len(data) <= MAX_REPLY_BYTES:
@@ -195,7 +196,7 @@ async def _exchange(
 
 
 def _is_whole(data: bytearray) -> bool:
-    """Whether as much of a reply is there as its header says."""
+    """Whether a reply is as long as its header says."""
     end = _HEADER_END.search(data)
     if end is None:
         return False
@@ -204,7 +205,7 @@ def _is_whole(data: bytearray) -> bool:
 
 
 def read_reply(data: bytes, server: Server, seconds: float) -> PostReply:
-    """Take a reply apart as the server would."""
+    """Parse a reply as the server would."""
 
     def malformed(text: str) -> PostReply:
         return PostReply(PostResult.MALFORMED, text, seconds)
@@ -235,7 +236,7 @@ def _silence(data: bytearray, limit_s: float) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """The reason alone: asyncio puts addresses into its texts."""
+    """The reason of an error alone: asyncio puts addresses into its texts."""
     number = getattr(error, "errno", None)
     if number is not None and number > 0:
         return os.strerror(number)

@@ -1,7 +1,7 @@
 """Remote players: asked over HTTP, all of a turn at the same time, each with its own clock.
 
-Only sockets are waited for here, in one event loop; no reasoner is called. What a player does
-wrong costs it its move and nobody else anything but the time on its clock.
+The event loop here waits for sockets only; no reasoner is called. What a player does wrong costs
+it its move, and costs the others nothing but the time on its clock.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from match_runner.remote.wire import LastTurn, NotAMoveError, Wire
 DEFAULT_START_CLOCK_S = 30
 
 MOST_SHOWN = 200
-"""Characters shown of what a player sent."""
+"""Most characters shown of what a player sent."""
 
 _ABORT_S = 1.0
 _BUSY_S = 1.0
@@ -40,15 +40,15 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RemoteConditions:
-    """How remote players are spoken to.
+    """How remote players are addressed.
 
     Attributes:
-        server: who is acted like.
-        dialect: of the messages; None for the newest that suits the rules.
+        server: the server that is imitated.
+        dialect: dialect of the messages; None for the newest that suits the rules.
         start_clock_s: time before the first turn.
         scramble: whether names are changed, by the match's seed.
-        patience_s: how long a player that is busy when told of the match is told again, in
-            seconds; servers in the field do not.
+        patience_s: for how many seconds the start message is repeated to a player that answers
+            that it is busy; servers in the field do not repeat it.
     """
 
     server: Server = DRESDEN
@@ -63,7 +63,7 @@ class Remotes:
     """The remote players of a game.
 
     Attributes:
-        program: the rules they are sent.
+        program: the rules that they are sent.
         addresses: by role index.
     """
 
@@ -73,11 +73,11 @@ class Remotes:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What a remote player did wrong.
+    """Something a remote player did wrong.
 
     Attributes:
         kind: one of `match_runner.match.records.FAULTS`.
-        text: what exactly, one line.
+        text: the details, on one line.
     """
 
     kind: str
@@ -86,12 +86,12 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class RemoteAnswer:
-    """What came of asking a remote player for a move.
+    """Answer of a remote player that was asked for a move.
 
     Attributes:
-        move: canonical KIF; None if there is no answer that could be a move.
+        move: in canonical KIF; None if there is no answer that could be a move.
         submitted: what it sent, for the record; None if nothing came in time.
-        seconds: it took.
+        seconds: time that the answer took.
         trouble: why there is no move.
     """
 
@@ -102,9 +102,9 @@ class RemoteAnswer:
 
 
 def new_match_id(game: str, conditions: RemoteConditions) -> str:
-    """A name that no other match has: players take a known one for a message sent twice.
+    """A match id that no other match has: players take a known one for a repeated message.
 
-    It does not tell the game where names are changed.
+    If names are changed, the id does not give away the game.
     """
     known = "" if conditions.scramble else Path(game).stem[:_MOST_OF_NAME]
     letters = "".join(c if c.isascii() and c.isalnum() else "_" for c in known)
@@ -112,10 +112,10 @@ def new_match_id(game: str, conditions: RemoteConditions) -> str:
 
 
 def check_clocks(play_clock_s: float | None) -> int:
-    """The play clock that remote players are told.
+    """The play clock that remote players are told, in whole seconds.
 
     Raises:
-        ConfigError: there is none, or it is not a whole number.
+        ConfigError: there is no play clock, or it is not a whole number.
     """
     if play_clock_s is None:
         raise ConfigError("remote players need a clock; give --play-clock SECONDS")
@@ -130,11 +130,11 @@ class RemotePlayers:
     """All remote players of one match.
 
     Args:
-        remotes: who they are.
-        conditions: how they are spoken to.
+        remotes: the rules and their addresses.
+        conditions: how they are addressed.
         play_clock_s: see `check_clocks`.
-        match_id: new, see `new_match_id`.
-        rng: changes names.
+        match_id: a new one, see `new_match_id`.
+        rng: draws the changed names.
 
     Raises:
         ConfigError: the dialect does not suit the rules or the server.
@@ -160,7 +160,7 @@ class RemotePlayers:
         )
         self._match_id = match_id
         shared = Counter(remotes.addresses.values())
-        # One address may play several roles: to its server, these are several matches.
+        # One address may play several roles: to that player, these are several matches.
         self._ids = {
             role: match_id if shared[address] == 1 else f"{match_id}.{role}"
             for role, address in remotes.addresses.items()
@@ -170,7 +170,7 @@ class RemotePlayers:
 
     @property
     def side(self) -> RemoteSide:
-        """For the record."""
+        """How these players are addressed, for the record of the match."""
         return RemoteSide(
             self._match_id,
             str(self._wire.dialect),
@@ -179,10 +179,10 @@ class RemotePlayers:
         )
 
     def start(self) -> dict[int, Trouble]:
-        """Tell all of the match, and wait until all are ready or the clock has run out.
+        """Send all of them the start of the match, and wait until all are ready or time is up.
 
-        What they answer does not matter; the match goes on in any case. But as long as
-        `patience_s`, all are told again while one of them is busy with another match.
+        Their answers do not matter; the match goes on in any case. But for up to `patience_s`, the
+        message is sent to all again while one of them is busy with another match.
         """
         start_s = self._conditions.start_clock_s
         bodies = {
@@ -204,7 +204,7 @@ class RemotePlayers:
         }
 
     def ask(self, turn: int, told: Mapping[int, LastTurn]) -> dict[int, RemoteAnswer]:
-        """The move of each, in role order.
+        """Ask all of them for their moves; the answers are in role order.
 
         Args:
             turn: from 0.
@@ -217,13 +217,13 @@ class RemotePlayers:
         return {role: self._answer(reply) for role, reply in replies}
 
     def stop(self, turns: int, told: Mapping[int, LastTurn]) -> None:
-        """Tell all that the match is over after some turns."""
+        """Tell all of them that the match is over after `turns` turns."""
         ids = self._ids.items()
         bodies = {role: self._wire.stop(name, turns, told.get(role)) for role, name in ids}
         self._tell(bodies, self._play_clock_s + self._server.play_grace_s)
 
     def abort(self, turns: int, told: Mapping[int, LastTurn]) -> None:
-        """Tell all that the match ends before its time, as far as the dialect can."""
+        """Tell all of them that the match ends before its time, if the dialect can say so."""
         ids = self._ids.items()
         bodies = {
             role: self._wire.abort(name) or self._wire.stop(name, turns, told.get(role))
@@ -237,7 +237,7 @@ class RemotePlayers:
                 _log.info("%s %s at the end", self._roles[role], reply.text)
 
     def _send(self, bodies: Mapping[int, str], limit_s: float) -> list[tuple[int, PostReply]]:
-        """The replies of all, asked at the same time, in role order."""
+        """Send all messages at the same time; the replies are in role order."""
         import asyncio
 
         async def send_all() -> list[PostReply]:

@@ -1,6 +1,6 @@
-"""Renaming what a rulesheet names, so that a player learns nothing from words.
+"""Renames the constants, functions and relations of a rulesheet, so that words tell nothing.
 
-Keywords and numbers keep their names: a scrambled keyword means nothing, and goal values are
+Keywords and numbers keep their names: a scrambled keyword would mean nothing, and goal values are
 numbers.
 """
 
@@ -27,8 +27,8 @@ class Scrambler:
     """A one-to-one renaming of constants, functions, relations and roles.
 
     Args:
-        names: what is renamed, see `names_of`; none for a renaming that changes nothing.
-        rng: chooses the new names.
+        names: the names to change, see `names_of`; none for a renaming that changes nothing.
+        rng: draws the new names.
     """
 
     def __init__(self, names: Iterable[str] = (), rng: np.random.Generator | None = None) -> None:
@@ -49,7 +49,7 @@ class Scrambler:
         return Rule(self.term(rule.head), tuple(map(self.term, rule.body)), rule.start)
 
     def back(self, term: Term) -> Term | None:
-        """The term that was renamed to this; None if it has a name that was not sent."""
+        """The term of which this is the renamed one; None if it has a name that was not sent."""
         if any(name in self._to and name not in self._back for name in names_in(term)):
             return None
         return _renamed(term, self._back)
@@ -88,7 +88,7 @@ def _renamed(term: Term, names: dict[str, str]) -> Term:
 
 
 def _words(number: int, taken: frozenset[str], rng: np.random.Generator | None) -> list[str]:
-    """Different words that can be spoken and are neither taken nor kept."""
+    """Different words that can be pronounced and are neither taken nor kept."""
     if not number:
         return []
     if rng is None:

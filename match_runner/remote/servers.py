@@ -1,4 +1,4 @@
-"""How servers treat their players: time, grace, and what becomes of a bad move.
+"""How servers treat their players: clocks, grace periods, and the replacement of bad moves.
 
 The numbers are those of servers in the field; `docs/tournaments.md` has the table.
 """
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 DRESDEN_PAUSE_S = 0.5
-"""What the Dresden controller waits before each step."""
+"""Seconds that the Dresden controller waits before each step."""
 
 
 class Replacement(StrEnum):
-    """What is played instead of a move that is late or illegal: a legal one."""
+    """Which legal move is played instead of a late or illegal one."""
 
     FIRST = "first"
     RANDOM = "random"
@@ -30,9 +30,10 @@ class Server:
         connect_pool_s: more time to connect, to one player in a whole match.
         start_grace_s: added to the start clock.
         play_grace_s: added to the play clock, and to that of the last message.
-        replacement: of bad moves.
-        reads_to_end: whether a reply lasts until the player closes; else its length counts.
-        any_case: whether a move may come in another letter case than it was sent in.
+        replacement: which move replaces a bad one.
+        reads_to_end: whether a reply lasts until the player closes the connection; else it is as
+            long as its header says.
+        any_case: whether a move may be answered in another letter case than that of the rules.
     """
 
     name: str
@@ -49,7 +50,7 @@ DRESDEN = Server("dresden", 2.0, 30.0, 1.0, 1.0, Replacement.FIRST, True, True)
 GGP_BASE = Server("ggp-base", 5.0, 0.0, 0.0, 1.0, Replacement.RANDOM, False, False)
 
 SERVERS: Mapping[str, Server] = {server.name: server for server in (DRESDEN, GGP_BASE)}
-"""The servers that a match runner can act like."""
+"""The servers that a match runner can imitate."""
 
 
 class ConnectingTime:
@@ -61,7 +62,7 @@ class ConnectingTime:
 
     @property
     def limit_s(self) -> float:
-        """For the next connection."""
+        """Time limit of the next connection, in seconds."""
         return self._server.connect_s + self._pool_s
 
     def spend(self, seconds: float) -> None:

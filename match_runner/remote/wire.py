@@ -1,4 +1,4 @@
-"""A match in the words of a game server: what its players are sent, what their answers mean."""
+"""A match in the messages of a game server: writes what players are sent, reads their answers."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from match_runner.remote.scrambling import Scrambler, names_of
 from match_runner.remote.servers import Server
 
 _SEES_MOVES = "(<= (sees ?p (did ?p2 ?m)) (role ?p) (does ?p2 ?m))"
-"""What servers add to plain GDL for GDL-II players."""
+"""Rule that servers add to plain GDL for GDL-II players."""
 
 _MOST_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
 class LastTurn:
-    """What a server may tell of the last turn.
+    """Everything that a server may tell a role of the last turn.
 
     Attributes:
-        move: executed for the role it tells.
-        percepts: of that role.
-        joint_move: of every role, in role order.
+        move: the move executed for that role.
+        percepts: percepts of that role.
+        joint_move: the moves of all roles, in role order.
     """
 
     move: str
@@ -38,7 +38,7 @@ class LastTurn:
 
 
 class NotAMoveError(RemoteProtocolError):
-    """An answer that no server takes for a move, legal or not."""
+    """An answer that no server would read as a move, legal or not."""
 
 
 class Wire:
@@ -46,9 +46,9 @@ class Wire:
 
     Args:
         program: the rules; they are sent as they were written, but in KIF.
-        server: who is acted like.
-        dialect: of the messages; None for the newest that suits the rules.
-        rng: names are changed by it; None to leave them as they are.
+        server: the server that is imitated.
+        dialect: dialect of the messages; None for the newest that suits the rules.
+        rng: draws changed names; None to leave names as they are.
 
     Raises:
         ConfigError: the dialect does not suit the rules or the server.
@@ -86,7 +86,7 @@ class Wire:
 
         Args:
             turn: from 0.
-            told: of the turn before, None in the first.
+            told: what happened in the turn before; None in the first.
         """
         return self._printed(self._turn(Play, match_id, turn, told))
 
@@ -95,7 +95,7 @@ class Wire:
         return self._printed(self._turn(Stop, match_id, turn, told))
 
     def abort(self, match_id: str) -> str | None:
-        """The text that calls a match off; None where servers never do."""
+        """The text that aborts a match; None if the dialect has no such message."""
         return self._printed(Abort(match_id)) if self.dialect is Dialect.GDL else None
 
     def read_move(self, reply: str) -> str:
@@ -109,7 +109,7 @@ class Wire:
             term = parse_term(text)
         except (RemoteProtocolError, GDLError) as error:
             raise _not_a_move(reply) from error
-        # The parser repairs `(noop)`, servers do not.
+        # The parser repairs `(noop)`; servers do not.
         as_sent = to_kif(term) == (text.lower() if self._any_case else text)
         move = self._scrambler.back(term) if as_sent else None
         if move is None:
@@ -136,7 +136,7 @@ class Wire:
 
 
 def _style(server: Server, dialect: Dialect) -> WireStyle:
-    """How a server writes a dialect; those that take any letter case write in upper case."""
+    """How a server writes a dialect; servers that accept any letter case write in upper case."""
     for style in WIRE_STYLES.values():
         if style.dialect is dialect and style.upper is server.any_case:
             return style

@@ -1,4 +1,4 @@
-"""`match-runner reproduce`."""
+"""The command `match-runner reproduce`."""
 
 from __future__ import annotations
 
@@ -57,19 +57,19 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     e.name: e for e in (TABLE_1, TABLE_2, FIGURE_3, FIGURE_4, FIGURE_5, Limitation(), LargerGames())
 }
 CARDS = CardFigure()
-"""Needs OpenSpiel; without it, groups leave it out."""
+"""Figure that needs OpenSpiel; without it, groups of experiments leave it out."""
 
 PAPER_003: Mapping[str, Experiment] = {e.name: e for e in (*TREE_FIGURES, KuhnTable(), CARDS)}
 GRIDS: Mapping[str, Grid] = {grid.name: grid for grid in (STRENGTH, CLOCK, KRIEGSPIEL)}
-"""Duels, of which any part may be played; not part of `all`."""
+"""Grids of duels, of which any part may be played; not part of `all`."""
 
 REPORT = "report"
-"""Name of the files about all experiments of the first paper; else it is what was asked for."""
+"""Name of the report on all experiments of the first paper; others are named after the argument."""
 
 MATCHES = 100
 QUICK_MATCHES = 10
 QUICK_GRID_MINUTES = 18.0
-"""With `--quick`, no duel of a grid is begun after that, unless `--minutes` says otherwise."""
+"""Minutes after which `--quick` begins no duel of a grid, unless `--minutes` says otherwise."""
 
 
 def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
@@ -191,7 +191,7 @@ def reproduce(
     except KeyboardInterrupt:
         interrupted = True
     except GGPError as error:
-        failed = error  # what is made so far is shown first
+        failed = error  # the results so far are shown first
     name = REPORT if what == ALL else what
     if len(results) < len(experiments):
         name += ".partial"
@@ -217,7 +217,7 @@ def reproduce(
 
 
 def wanted(what: str) -> list[Experiment]:
-    """The experiments that a name stands for, in order; those of a group that can be made here."""
+    """Experiments that a name stands for, in order; of a group, those that can be run here."""
     groups = {
         ALL: EXPERIMENTS,
         ALL_003: PAPER_003,
@@ -250,9 +250,9 @@ def _show(results: Sequence[Result]) -> None:
 def _progress(
     experiments: Sequence[Experiment], settings: Settings
 ) -> Iterator[Callable[[Experiment], Tell]]:
-    """A bar on standard error, if that is a terminal.
+    """Show a bar on standard error, if that is a terminal.
 
-    Yields a function that begins an experiment; what that returns is told of each match.
+    Yields a function that begins an experiment, and returns a function to call for each match.
     """
     done = 0
     with progress(sum(experiment.size(settings) for experiment in experiments)) as advance:

@@ -1,4 +1,4 @@
-"""Two players against HyperPlay under longer clocks: HyperPlay-II, and MCTS where all is seen."""
+"""Two players against HyperPlay under longer clocks: HyperPlay-II, and MCTS if all is known."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WINS_OF_MCTS = 0.9
 
 
 def duels() -> list[Duel]:
-    """All duels: those with the shorter clock first."""
+    """All duels, those with the shorter clock first."""
     found = [(HYPERPLAY2, game, CLOCKS_S[0]) for game in GAMES]
     if MCTS in PLAYERS:
         found += [(MCTS, game, CLOCKS_S[0]) for game in PLAIN_GAMES]
@@ -52,7 +52,7 @@ def duels() -> list[Duel]:
 
 
 def show(cells: Cells) -> Shown:
-    """What is expected of both, and a table."""
+    """Claims about both players, and a table."""
     rows = tuple(
         (
             f"{duel.players[0]} at {duel.play_clock_s:g} s",

@@ -1,4 +1,4 @@
-"""Duels as parts of an experiment: two players, one folder, and what came of it."""
+"""Duels as parts of an experiment: two players, one folder, and the matches played."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from match_runner.workers.executor import Executor
 
 @dataclass(frozen=True, slots=True)
 class Duel:
-    """Players compared; they take turns at the roles.
+    """A comparison of players, who take turns at the roles.
 
     In a game with one role all play the same matches.
 
     Attributes:
         players: specs; two of them, or more in a game with one role.
-        folder: where it is kept, below that of the run.
-        equal_states: whether the second gets what the first visits.
+        folder: where it is kept, below the folder of the run.
+        equal_states: whether the second player gets as many states as the first visits.
         play_clock_s: time for each decision; None lets the players' counts decide.
     """
 
@@ -53,7 +53,7 @@ class PlayedDuel:
 
     Attributes:
         held: its matches.
-        failures: those that could not be played, one line each.
+        failures: matches that could not be played, one line each.
     """
 
     held: Held
@@ -61,12 +61,12 @@ class PlayedDuel:
 
     @cached_property
     def summary(self) -> ComparisonSummary:
-        """What `compare` would show of it."""
+        """Summary of the duel, as `compare` would show it."""
         return summarize(self.held)
 
     @property
     def matches(self) -> tuple[Played, ...]:
-        """By round, then number."""
+        """Its matches, by round, then number."""
         return tuple(self.held.matches)
 
     def decisions(self, player: int) -> list[list[tuple[str, Decision]]]:
@@ -78,11 +78,11 @@ class PlayedDuel:
 
     @property
     def rounds(self) -> int:
-        """Rounds that were played, of which all matches have the same seed."""
+        """Number of rounds played; all matches of a round have the same seed."""
         return len({match.planned.round for match in self.matches})
 
     def goals(self, player: int, role: str | None = None) -> list[float]:
-        """The goal values of a player, in all roles or in one."""
+        """Goal values of a player, in all roles or in one."""
         return [
             match.scored[name]
             for match in self.matches
@@ -92,14 +92,14 @@ class PlayedDuel:
 
 
 def series_of(duel: Duel, settings: Settings) -> Series:
-    """The duel as the series that it is.
+    """Series of matches that a duel is.
 
-    With one role `matches` are played by each player, else by both together, who take turns at
-    the roles: there must be an even number.
+    In games of one role each player plays `matches`; in others both together play that many,
+    taking turns at the roles: the number must be even.
     """
     program = program_of(duel.game)
     roles = sum(role != "random" for role in program.roles)
-    shared = roles > 1 or settings.until is not None  # whose limit counts all matches
+    shared = roles > 1 or settings.until is not None  # `until` counts the matches of all players
     rounds = settings.matches // len(duel.players) if shared else settings.matches
     conditions = Conditions(duel.play_clock_s, clock=settings.clock)
     series = Series(
@@ -115,7 +115,7 @@ def series_of(duel: Duel, settings: Settings) -> Series:
 
 
 def size_of(duel: Duel, settings: Settings) -> int:
-    """Matches that it takes, those for measuring among them."""
+    """Number of matches of a duel, including those for measuring."""
     series = series_of(duel, settings)
     (game,) = series.games
     measured = measured_rounds(game) if duel.equal_states else 0
@@ -141,7 +141,7 @@ def play_duel(duel: Duel, settings: Settings, executor: Executor, tell: Tell) ->
 
 
 def stored_duel(duel: Duel, settings: Settings) -> PlayedDuel | None:
-    """All that was played of a duel before, however many matches are asked for; None of nothing.
+    """All that was played of a duel before, however many matches are asked for; None if nothing.
 
     If duels end by themselves, matches after the end of this one do not count.
 
@@ -161,7 +161,7 @@ def stored_duel(duel: Duel, settings: Settings) -> PlayedDuel | None:
 
 
 def backends_of(duels: Iterable[PlayedDuel]) -> dict[str, str]:
-    """The backend of each game that was played."""
+    """Backend of each game that was played."""
     return {
         match.planned.game: match.record.backend for duel in duels for match in duel.matches[:1]
     }

@@ -1,4 +1,4 @@
-"""How figures are made: duels at each resource index, points and claims of them."""
+"""Figures: duels at each resource index, and the points and claims made from them."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Curve:
     """One curve of a figure.
 
     Attributes:
-        options: of the players that make it.
-        suffix: of its folders.
+        options: options of its players.
+        suffix: suffix of its folders.
     """
 
     options: str
@@ -41,10 +41,10 @@ CURVES: Mapping[str, Curve] = {
     SAMPLED: Curve(f",exact=0{BY_LOT}", "-sampled"),
     PROMPT: Curve(",ties=prompt", "-prompt"),
 }
-"""The curves of each figure. The paper breaks ties by lot, the last curve does not."""
+"""Curves of each figure, by name. The paper breaks ties by lot, the last curve does not."""
 
 STRONG = "hyperplay:n=8"
-"""4,096 playouts a candidate."""
+"""Spec of HyperPlay with 4,096 playouts a candidate."""
 
 RANDOM_INDEX = "0"
 
@@ -58,7 +58,7 @@ EQUAL_METHOD = (
 )
 
 PlayedDuels = Mapping[str, PlayedDuel]
-"""Duels by folder."""
+"""Played duels by folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +66,15 @@ class Figure:
     """A figure of scores over resource indices.
 
     Attributes:
-        name: as the command knows it.
+        name: name by which the command knows it.
         title: one line.
         method: how it is made.
-        game: that is played.
-        indices: resource indices beyond 0, of the ordinary run.
-        long_indices: those that take hours.
-        duels: one for each index and curve, and others that claims need.
-        points: made of the duels.
-        claims: what is expected, judged by them.
+        game: the game that is played.
+        indices: resource indices above 0 of the ordinary run.
+        long_indices: further indices, which take hours.
+        duels: makes a duel for each index and curve, and others that claims need.
+        points: makes the points from the duels.
+        claims: makes the claims, judged by duels and points.
         lines: levels to compare with.
     """
 
@@ -121,17 +121,17 @@ class Figure:
 
 
 def folder_of(name: str, index: str, curve: str) -> str:
-    """Where the duel of a point is kept."""
+    """Folder in which the duel of a point is kept."""
     return f"{name}/n{index}{CURVES[curve].suffix}"
 
 
 def point_of(
     series: str, at: str, played: PlayedDuel, *, player: int = 0, alone: bool = False
 ) -> Point:
-    """The mean score of a player of a duel.
+    """Point for the mean score of a player of a duel.
 
     Args:
-        alone: whether they did not play against each other.
+        alone: whether the players did not play against each other.
     """
     own = played.summary.players[player]
     point = Point(
@@ -145,7 +145,7 @@ def point_of(
 
 
 def states_of(series: str, at: str, played: PlayedDuel) -> list[StatesRow]:
-    """What was visited in a duel with equal states; empty for others."""
+    """States visited in a duel with equal states; empty for other duels."""
     return [
         StatesRow(
             *(series, at, row.role, row.turn + 1, row.budget),
@@ -158,7 +158,7 @@ def states_of(series: str, at: str, played: PlayedDuel) -> list[StatesRow]:
 
 
 def equal_duels(figure: Figure, indices: Sequence[int]) -> list[Duel]:
-    """Random play, then HyperPlay-II at each index, against HyperPlay."""
+    """Duels against HyperPlay of random play, then of HyperPlay-II at each index."""
     found = [
         Duel(
             figure.game,
@@ -181,7 +181,7 @@ def equal_duels(figure: Figure, indices: Sequence[int]) -> list[Duel]:
 
 
 def equal_points(name: str) -> Callable[[PlayedDuels, Sequence[int]], list[Point]]:
-    """Makes the points of `equal_duels`."""
+    """Make the function that makes the points of `equal_duels`."""
 
     def points(played: PlayedDuels, indices: Sequence[int]) -> list[Point]:
         found = []
@@ -196,16 +196,16 @@ def equal_points(name: str) -> Callable[[PlayedDuels, Sequence[int]], list[Point
 
 
 def last_point(points: Sequence[Point], series: str, at: int) -> Point:
-    """The point of an index, or of the highest below it that was made."""
+    """Point at an index, or at the highest index below it that was played."""
     made = [p for p in points if p.series == series and p.at.isdigit() and int(p.at) <= at]
     return max(made, key=lambda p: int(p.at))
 
 
 def score_text(interval: Interval) -> str:
-    """`68.9 [68.1, 69.4]`, as much of it as there is."""
+    """A score as `68.9 [68.1, 69.4]`, as much of it as there is."""
     return interval_text(interval, ".1f")
 
 
 def share_text(count: int, of: int) -> str:
-    """`97 of 100`."""
+    """A count as `97 of 100`."""
     return f"{count} of {of}"

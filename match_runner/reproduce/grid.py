@@ -1,11 +1,11 @@
-"""Grids: duels under a clock of many players in many games, and what came of those played so far.
+"""Grids: duels under a clock of many players in many games, and the results so far.
 
-Nobody plays a whole grid at once. So any part of it can be named, or the time be limited; what is
-shown is all that was ever played in the folder, and how much of the grid that is.
+Nobody plays a whole grid at once. So any part of it can be named, or the time limited; the results
+show everything that was ever played in the folder, and how much of the grid that is.
 
-Scores are compared by *shares*: 50 and half of what the first player got more than the second, a
-round. Equal players have 50 in every game, and where one wins what the other loses, the share is
-the mean score.
+Scores are compared by *shares*: in each round, 50 plus half of the first player's lead over the
+second. Equal players have 50 in every game, and if one wins what the other loses, the share is the
+mean score.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ from match_runner.series.verdicts import DECIDED, SMALL, UNDECIDED, differences_
 from match_runner.workers.executor import Executor
 
 EQUAL = 50.0
-"""The share of equal players."""
+"""Share of equal players."""
 
 JUDGED_ROUNDS = 10
-"""Rounds from which on a share may be called significant; of fewer, none ever is."""
+"""Least number of rounds for which a share may be called significant."""
 
 Cells = Mapping[Duel, PlayedDuel]
-"""The duels of a grid of which something was played."""
+"""Duels of a grid of which at least one match was played."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a grid makes of its cells."""
+    """Results of a grid, made from its cells."""
 
     claims: tuple[Claim, ...]
     tables: tuple[Table, ...]
@@ -64,14 +64,14 @@ class Grid:
     """Many duels, of which any part may be played.
 
     Attributes:
-        name: as the command knows it.
+        name: name by which the command knows it.
         title: one line.
         method: how it is made.
-        duels: all of them, those of most interest first.
-        show: what to say of those that were played.
-        matches, quick_matches: of each duel, unless it is said how many; quick is with `--quick`.
-        quickly: matches of a duel in a quick run, where these are not the same for all; 0 leaves
-            it out.
+        duels: makes all duels, those of most interest first.
+        show: makes the results of those that were played.
+        matches, quick_matches: default number of matches of each duel, without and with `--quick`.
+        quickly: number of matches of a duel in a quick run, if that is not the same for all; 0
+            leaves it out.
     """
 
     name: str
@@ -119,19 +119,19 @@ class Grid:
         )
 
     def _settings_of(self, duel: Duel, settings: Settings) -> Settings:
-        """With as many matches as this duel gets."""
+        """Settings with the number of matches that a duel gets."""
         if not settings.quick or self.quickly is None:
             return settings
         return replace(settings, matches=self.quickly(duel))
 
 
 def selected(duels: Sequence[Duel], only: Sequence[str]) -> list[Duel]:
-    """The duels of the games, players and clocks named; of all where none is named.
+    """Duels of the games, players and clocks named; if none is named, of all.
 
-    Of one player these are all of its duels, of several those among them.
+    One player selects all of its duels, several players those among them.
 
     Raises:
-        ConfigError: a name is that of no game, player or clock of the grid.
+        ConfigError: the grid has no game, player or clock of that name.
     """
     games = {duel.game: None for duel in duels}
     players = {player: None for duel in duels for player in duel.players}
@@ -156,23 +156,23 @@ def selected(duels: Sequence[Duel], only: Sequence[str]) -> list[Duel]:
 
 
 def _clock_name(duel: Duel) -> str:
-    """`0.3s`."""
+    """Name of a duel's clock, such as `0.3s`."""
     return f"{duel.play_clock_s or 0:g}s"
 
 
 def shares_of(cell: PlayedDuel, player: int = 0) -> list[float]:
-    """The share of a player of a duel in every whole round."""
+    """Share of a player of a duel in every whole round."""
     whole = whole_rounds(rounds_of(cell.matches), cell.held.series.matches_a_round)
     return [EQUAL + more / 2 for more in differences_of(whole, player, 1 - player)]
 
 
 def interval_of(shares: Sequence[float]) -> Interval:
-    """The mean share with its interval, which holds however many rounds were added when."""
+    """Mean share with its interval, which holds however many rounds were added at any time."""
     return mean_interval(shares, 0, fixed=False)
 
 
 def sign_of(shares: Sequence[float]) -> int | None:
-    """1 or -1 where a share is significantly (99 %) above or below 50, else 0; None of too few."""
+    """1 or -1 if the share is significantly (99 %) above or below 50, else 0; None if too few."""
     if len(shares) < JUDGED_ROUNDS:
         return None
     interval = interval_of(shares)
@@ -182,12 +182,12 @@ def sign_of(shares: Sequence[float]) -> int | None:
 
 
 def tally_of_cell(cell: PlayedDuel, player: int = 0) -> ContestCounts:
-    """How a player of a duel did in its contests."""
+    """Counts of the contests of a player in a duel."""
     return tally_of(contests_by_round(rounds_of(cell.matches), 2), player, 0, fixed=False)
 
 
 def cell_text(shares: Sequence[float]) -> str:
-    """`62.5`, with `+` or `-` where it is significantly above or below 50."""
+    """A share as `62.5`, with `+` or `-` if it is significantly above or below 50."""
     if not shares:
         return "."
     mark = {1: " +", -1: " -"}.get(sign_of(shares) or 0, "")
@@ -195,7 +195,7 @@ def cell_text(shares: Sequence[float]) -> str:
 
 
 def clock_sentence(clock: Clock) -> str:
-    """Which clock it was, for the report."""
+    """Sentence for the report that says which clock was used."""
     if clock is Clock.CPU:
         return "Seconds are CPU time of a player's process and its copies."
     return "Seconds are those of the clock on the wall."
@@ -227,7 +227,7 @@ def _played_text(cells: Cells, duels: Sequence[Duel], settings: Settings) -> str
 
 
 def _thought_hours(cells: Cells) -> float:
-    """How long all decisions took; core-hours if the clock counts CPU time."""
+    """Hours that all decisions took; core-hours if the clock counts CPU time."""
     return (
         math.fsum(
             decision.seconds
@@ -240,7 +240,7 @@ def _thought_hours(cells: Cells) -> float:
 
 
 def _ended_text(cells: Sequence[PlayedDuel], until: Until | None) -> str:
-    """How many duels ended by themselves, and why."""
+    """Number of duels that ended by themselves, and why, as text."""
     if until is None:
         return ""
     ended = Counter(cell.held.ending.outcome for cell in cells if cell.held.ending is not None)

@@ -1,4 +1,4 @@
-"""Figures of heat maps: a row of panels for each thing that is shown, dark where it is low.
+"""Figures of heat maps: a row of panels for each quantity, dark where it is low.
 
 Densities are dark where they are high.
 """
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 _PANEL_INCHES = (3.2, 3.0)
 _NAMED_INCHES = (8.6, 3.6)
-"""Of a panel whose values along the axes have names."""
+"""Size of a panel whose values along the axes have names."""
 
 _DPI = 150
 
 _DARK = 0.6
-"""Numbers so far from the middle of the scale, as a share of half of it, are white on dark."""
+"""Distance from the middle of the scale, as a share of its half, from which numbers are white."""
 
 
 def draw_heat_maps(result: Result, path: Path) -> None:
@@ -55,7 +55,7 @@ def draw_heat_maps(result: Result, path: Path) -> None:
             for value in line
             if value is not None
         ]
-        # What has names is compared with a known level, the middle of the span.
+        # Values with names are compared with a known level, the middle of the span.
         low, high = result.span if panels[0].x_names else (min(values), max(values))
         for axes, panel in zip(places, panels, strict=True):
             image = _draw_panel(axes, panel, low, max(high, low + 1e-9))

@@ -1,4 +1,4 @@
-"""Experiments as figures: scores over the resource index, or values side by side."""
+"""Plots of experiments: scores over the resource index, or values side by side."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _SIZE_INCHES = (7.0, 4.2)
 _PART_INCHES = (3.6, 2.8)
 _TITLE_LETTERS = 42
-"""Of a line above so many inches."""
+"""Most letters in a line of a title above a part of `_PART_INCHES`."""
 
 _MOST_ABREAST = 3
 _DPI = 150
@@ -53,7 +53,7 @@ def draw(result: Result, path: Path) -> None:
     sure = all(point.value.low == point.value.high for point in points)
     axes.set_ylabel(result.measure if sure else f"{result.measure}, with 99 % intervals")
     axes.set_title(result.title)
-    if axes.get_legend_handles_labels()[0]:  # else nothing was played, and it would complain
+    if axes.get_legend_handles_labels()[0]:  # else nothing was played, and a legend would warn
         axes.legend(fontsize="small", framealpha=0.8)
     save_figure(figure, path)
 
@@ -92,7 +92,7 @@ def draw_chart(chart: Chart, path: Path) -> None:
 
 
 def _draw_curves(axes: Axes, points: Sequence[Point]) -> None:
-    """A line for every series over the indices, evenly spaced as they double."""
+    """Draw a line for every series over the indices, evenly spaced as they double."""
     indices = sorted({int(p.at) for p in points if p.at.isdigit()})
     series = list(dict.fromkeys(p.series for p in points if p.at.isdigit()))
     for number, name in enumerate(series):
@@ -104,7 +104,7 @@ def _draw_curves(axes: Axes, points: Sequence[Point]) -> None:
 
 
 def _draw_columns(axes: Axes, points: Sequence[Point]) -> None:
-    """A mark for every number, the published one beside it."""
+    """Draw a mark for every number, with the published one beside it."""
     rows = list(dict.fromkeys(point.at for point in points))
     series = list(dict.fromkeys(point.series for point in points))
     alone = len(series) == len(points)  # nothing to tell apart in a row
@@ -129,7 +129,7 @@ def _draw_columns(axes: Axes, points: Sequence[Point]) -> None:
 
 
 def _folded(text: str) -> str:
-    """In two lines if it is of two parts."""
+    """A label in two lines if it has two parts."""
     return text.replace(": ", ":\n").replace(" and ", "\nand ")
 
 
@@ -150,7 +150,7 @@ def _error_bars(
 
 
 def _errors(interval: Interval) -> tuple[float, float]:
-    """How far the interval reaches below and above its value."""
+    """Distances of an interval's ends below and above its value."""
     value = interval.value or 0.0
     low = value if interval.low is None else interval.low
     high = value if interval.high is None else interval.high

@@ -1,6 +1,6 @@
-"""Numbers of the papers: M. Schofield and M. Thielscher, Lifting Model Sampling for General Game
-Playing to Incomplete-Information Models, AAAI 2015, each with its 99 % half-width; and below,
-of paper 003.
+"""Published numbers of the papers: M. Schofield and M. Thielscher, Lifting Model Sampling for
+General Game Playing to Incomplete-Information Models, AAAI 2015, each with its 99 % half-width;
+below them, those of paper 003.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ BINARY_SEARCH = 100.0
 """Score of binary search in number guessing."""
 
 BANKER_AND_THIEF = (40.0 + 100.0) / 2
-"""Mean of both roles against a greedy opponent, which HyperPlay-II reaches at index 8."""
+"""Mean score of both roles against a greedy opponent, which HyperPlay-II reaches at index 8."""
 
 BATTLESHIPS = 100.0 - 9.4
 """Share of battleships won by HyperPlay-II, HyperPlay's chance being 9.4 %."""

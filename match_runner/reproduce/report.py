@@ -1,4 +1,4 @@
-"""Experiments as files: a CSV and a PNG for each, and one report of all."""
+"""Writes experiments as files: a CSV and a PNG for each, and one report on all."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from match_runner.series.statistics.intervals import interval_text, methods_text
 
 _SETTINGS = "settings.json"
 _OF_OLD = {"clock": str(Clock.WALL)}
-"""Settings that older versions did not write, because there was nothing else."""
+"""Settings that older versions did not write, because they had only one value."""
 
 _COLUMNS = (
     *("series", "at", "value", "low", "high", "count", "rounds", "player", "opponent"),
@@ -38,9 +38,9 @@ _VERDICTS = {True: "agree", False: "differ", None: "-"}
 
 
 def begin_run(settings: Settings) -> None:
-    """Make the folder of a run, or see that it belongs to one with the same settings.
+    """Make the folder of a run, or check that it belongs to one with the same settings.
 
-    Matches may be added.
+    The number of matches may grow.
 
     Raises:
         ConfigError: it cannot be used, or was made with other settings; says which.
@@ -78,7 +78,7 @@ def write_results(
     """Write all files of a run into its folder; the report comes first.
 
     Args:
-        name: of the report.
+        name: name of the report.
 
     Raises:
         GGPError: a file cannot be written; see `write_whole`.
@@ -108,7 +108,7 @@ def write_results(
 
 
 def backends_text(backends: Mapping[str, str]) -> str:
-    """`propnet`, or which games on which where they differ."""
+    """Backends as text: `propnet`, or the games on each if they differ."""
     names = sorted(set(backends.values()))
     if len(names) == 1:
         return names[0]
@@ -117,7 +117,7 @@ def backends_text(backends: Mapping[str, str]) -> str:
 
 
 def verdict(claim: Claim) -> str:
-    """`agree`, `differ`, or `-` where there is too little to tell."""
+    """Verdict on a claim: `agree`, `differ`, or `-` if too little was played to tell."""
     return _VERDICTS[claim.agrees]
 
 

@@ -1,4 +1,4 @@
-"""What an experiment gives: points with intervals, and claims of the paper that they bear on."""
+"""Results of an experiment: points with intervals, and the paper's claims that they bear on."""
 
 from __future__ import annotations
 
@@ -15,34 +15,35 @@ from match_runner.series.stopping import Until
 from match_runner.workers.executor import Executor
 
 BY_LOT = ",ties=random"
-"""The papers do not tell equal moves apart, so their players must not."""
+"""Option for players of the papers, which break ties between equal moves by lot."""
 
 PAPER_004 = "Schofield & Thielscher (AAAI 2015)"
 PAPER_003 = "Long, Sturtevant, Buro & Furtak (AAAI 2010)"
 
 FEWEST_ROUNDS = 20
-"""Rounds from which on means are judged."""
+"""Least number of rounds from which means are judged."""
 
 Tell = Callable[[], None]
-"""Is called whenever one of the counted pieces of work (a match, a decision) is done."""
+"""Function that is called whenever a counted piece of work (a match, a decision) is done."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What all experiments of a run share.
+    """Settings that all experiments of a run share.
 
     Attributes:
-        matches: a point, decisions a row of a table, and trees a cell of a heat map.
+        matches: number of matches for a point, of decisions for a row of a table, and of trees
+            for a cell of a heat map.
         long: whether the points that take hours are made too.
-        seed: of everything.
-        backend: of the machines.
+        seed: seed of everything.
+        backend: backend of the machines.
         folder: where results are kept.
-        limits: on building machines.
-        only: players and games whose duels of a grid are played; all without any.
-        seconds: after which no other duel of a grid is begun.
+        limits: limits on building machines.
+        only: players, games and clocks whose duels of a grid are played; if empty, all.
+        seconds: time after which no other duel of a grid is begun.
         quick: whether a grid chooses what to leave out, and how many matches to play.
-        until: when a duel of a grid ends by itself; `matches` are the most then.
-        clock: of the duels of a grid.
+        until: when a duel of a grid ends by itself; `matches` is then the most.
+        clock: clock of the duels of a grid.
     """
 
     matches: int
@@ -60,19 +61,19 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One number that was measured.
+    """One measured number.
 
     Attributes:
-        series: which curve, or which column of a table.
-        at: which point of the curve (the resource index), or which row of the table.
-        value: with its 99 % confidence interval.
-        count: matches, decisions or trees that it is the mean of.
+        series: the curve, or the column of a table.
+        at: the point of the curve (the resource index), or the row of the table.
+        value: the number with its 99 % confidence interval.
+        count: number of matches, decisions or trees that it is the mean of.
         rounds: how many of them are independent.
         player: spec of the player that was measured.
         opponent: spec of the other one, empty if there is none.
-        states: visited by the player for a decision between several moves.
-        opponent_states: likewise by its opponent.
-        paper: the published number and its 99 % half-width, where there is one.
+        states: mean number of states that the player visited for a decision between several moves.
+        opponent_states: likewise for its opponent.
+        paper: the published number and its 99 % half-width, if there is one.
     """
 
     series: str
@@ -89,13 +90,13 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Something to be expected, and what came of it.
+    """A claim: something expected, beside what was measured.
 
     Attributes:
-        text: what is looked at.
-        expected: by the paper, or by computation, as text.
-        ours: what was measured, as text.
-        agrees: whether they agree; None where too little was played to tell.
+        text: what the claim is about.
+        expected: value according to the paper or a computation, as text.
+        ours: measured value, as text.
+        agrees: whether they agree; None if too little was played to tell.
         reason: why they differ, if they do.
     """
 
@@ -113,9 +114,9 @@ class StatesRow:
     Attributes:
         series, at: the point.
         turn: from 1.
-        budget: what the player visited when it played itself.
-        player, opponent: what they visited in the matches of the point; None of no decisions.
-        decisions: how many there were of either.
+        budget: mean number of states that the player visited when it played itself.
+        player, opponent: mean numbers in the matches of the point; None without decisions.
+        decisions: numbers of decisions of both.
     """
 
     series: str
@@ -130,7 +131,7 @@ class StatesRow:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A level that a figure is compared with."""
+    """A level with which a figure is compared."""
 
     value: float
     label: str
@@ -141,12 +142,12 @@ class Panel:
     """One heat map of a figure.
 
     Attributes:
-        row: what is shown, the same for all panels side by side; they share their colours.
-        title: what is the same for all of the panel.
+        row: the quantity shown, the same for all panels side by side; they share their colours.
+        title: what everything in the panel has in common, such as a fixed parameter.
         x, y: labels of the axes.
         xs, ys: values along them.
         values: one row for each of `ys`; None where nothing was measured.
-        x_names, y_names: of the values along the axes, where they have names. Cells then show
+        x_names, y_names: names of the values along the axes, if they have names. Cells then show
             their numbers too.
         is_dense: whether dark is high, as for densities, instead of low.
     """
@@ -174,14 +175,14 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A picture of its own with lines.
+    """A line chart, in a file of its own.
 
     Attributes:
-        name: of its file, behind that of the experiment.
+        name: name of its file, after that of the experiment.
         title: one line.
         x, y: labels of the axes.
-        curves: lines by part of the picture; parts are drawn side by side.
-        log: whether the upright axis is logarithmic.
+        curves: lines by part of the chart; parts are drawn side by side.
+        log: whether the vertical axis is logarithmic.
     """
 
     name: str
@@ -194,12 +195,12 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Numbers as text, to be read.
+    """A table of numbers as text.
 
     Attributes:
         title: one line.
         head: names of the columns; `#` before those that hold numbers.
-        rows: of as many texts.
+        rows: rows, each with as many texts as there are columns.
     """
 
     title: str
@@ -209,26 +210,26 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """All of one experiment.
+    """Results of one experiment.
 
     Attributes:
-        name: of its files.
+        name: name of its files.
         title: one line.
         method: how it was made, a paragraph.
         measure: what the values are, e.g. `mean score`.
-        points: in the order to show.
+        points: in the order in which to show them.
         claims: likewise.
         lines: levels to show in the figure.
-        states: of all points with equal states.
+        states: states visited, for all points with equal states.
         failures: matches that could not be played, one line each.
-        panels: heat maps; where there are any, they are the figure, and the points are as many
-            as their cells.
-        tables: shown besides the claims.
-        charts: further pictures.
-        paper: whose experiment it is; empty if it is in none.
-        span: what values may be at least and at most.
-        clock: that players were on; None where counts decide.
-        backends: of the machines, by game; empty where there are none.
+        panels: heat maps; if there are any, they are the figure, and there are as many points as
+            cells.
+        tables: tables shown besides the claims.
+        charts: further charts.
+        paper: the paper of the experiment; empty if it is in none.
+        span: the least and the greatest possible value.
+        clock: clock that players were on; None if counts decide.
+        backends: backends of the machines, by game; empty if there are none.
     """
 
     name: str
@@ -249,24 +250,24 @@ class Result:
     backends: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The results as JSON values."""
         return asdict(self)
 
 
 class Experiment(Protocol):
-    """A table or figure that can be made again."""
+    """A table or figure that can be reproduced."""
 
     @property
     def name(self) -> str:
-        """As the command knows it."""
+        """Name by which the command knows it."""
         ...
 
     def size(self, settings: Settings) -> int:
-        """How many pieces of work it is made of."""
+        """Number of pieces of work that it is made of."""
         ...
 
     def run(self, settings: Settings, executor: Executor, tell: Tell) -> Result:
-        """Make it; what is stored of it already is not made again.
+        """Run the experiment; work whose results are stored already is not repeated.
 
         Raises:
             ConfigError: the folder holds something else.
@@ -276,14 +277,14 @@ class Experiment(Protocol):
 
 
 def point_at(points: Sequence[Point], series: str, at: str) -> Point | None:
-    """The point of a series with that name, if it was made."""
+    """Point of a series at a place, if there is one."""
     return next((p for p in points if (p.series, p.at) == (series, at)), None)
 
 
 def agrees_with(point: Point, value: float) -> bool | None:
-    """Whether a value is within the interval of a point; None if that says too little.
+    """Whether a value is within the interval of a point; None if there are too few rounds.
 
-    Intervals of fewer than `FEWEST_ROUNDS` rounds are so wide that nearly everything is in them.
+    Intervals of fewer than `FEWEST_ROUNDS` rounds are so wide that they contain nearly everything.
     """
     interval = point.value
     if interval.low is None or interval.high is None or point.rounds < FEWEST_ROUNDS:
@@ -292,10 +293,10 @@ def agrees_with(point: Point, value: float) -> bool | None:
 
 
 def reaches(value: float | None, least: float, rounds: int) -> bool | None:
-    """Whether a mean is at least that; None if there are too few rounds to tell."""
+    """Whether a mean is at least `least`; None if there are too few rounds to tell."""
     return None if value is None or rounds < FEWEST_ROUNDS else value >= least
 
 
 def happens(count: int, of: int, share: float = 1.0) -> bool | None:
-    """Whether something happened in at least this share of all; None of nothing."""
+    """Whether something happened in at least this share of all cases; None if there are none."""
     return None if not of else count >= share * of

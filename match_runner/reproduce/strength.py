@@ -1,4 +1,4 @@
-"""How strong players are: each against three of them, in our games, under a clock."""
+"""Strength of players: each plays against three of them, in our games, under a clock."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from match_runner.tournament.standing_tables import faults_text, rating_text
 PLAY_CLOCK_S = 0.3
 
 PLAIN_GAMES = ("connect_four", "breakthrough", "tic_tac_toe", "othello")
-"""Where everybody knows everything."""
+"""Games in which everybody knows everything."""
 
 HIDDEN_GAMES = (
     "krieg_tic_tac_toe",
@@ -48,11 +48,11 @@ HIDDEN_GAMES = (
 )
 
 LONELY_GAMES = ("exploding_bomb", "monty_hall", "number_guessing", "mastermind")
-"""Of one role, which both play one after the other with the same seeds."""
+"""Games of one role, which both players play one after the other with the same seeds."""
 
 GAMES = (*PLAIN_GAMES, *HIDDEN_GAMES, *LONELY_GAMES)
-"""Ours, but kriegspiel, of which a match takes too long, and cooperative_spies, where both roles
-get the same."""
+"""Our games, except kriegspiel, of which a match takes too long, and cooperative_spies, in which
+both roles score the same."""
 
 AUTO, HYPERPLAY, HYPERPLAY2 = "auto", "hyperplay", "hyperplay2"
 MCTS, ISMCTS = "mcts", "ismcts"
@@ -61,14 +61,14 @@ SPIEL_MCTS, SPIEL_ISMCTS = "peer:openspiel-mcts", "peer:openspiel-ismcts"
 PLAYERS = (AUTO, HYPERPLAY2, HYPERPLAY, ISMCTS, MCTS, "pimc", SPIEL_ISMCTS, SPIEL_MCTS)
 
 OPPONENTS = (AUTO, HYPERPLAY2, HYPERPLAY)
-"""Whom every player meets."""
+"""Opponents of every player."""
 
 PEER_GAMES = tuple(game for game in GAMES if game in twins())
 """Games that OpenSpiel has too."""
 
 
 def may_play(player: str, game: str) -> bool:
-    """Whether a player of the grid plays a game of it.
+    """Whether a player of the grid plays one of its games.
 
     Trees over states are for games in which everybody knows everything, trees over information sets
     for the others.
@@ -83,13 +83,13 @@ def may_play(player: str, game: str) -> bool:
 def duels() -> list[Duel]:
     """All duels: opponent by opponent, then player by player.
 
-    `auto` does not meet `mcts`: where `mcts` plays, `auto` is it.
+    `auto` does not meet `mcts`: in games that `mcts` plays, `auto` is `mcts`.
     """
     found: dict[frozenset[str], tuple[str, str]] = {}
     for opponent in OPPONENTS:
         for player in PLAYERS:
             if player != opponent and {player, opponent} != {AUTO, MCTS}:
-                # The same two meet once.
+                # The same two players meet once.
                 pair = frozenset((player, opponent))
                 found.setdefault(pair, (player, opponent))
     return [
@@ -104,7 +104,7 @@ def duels() -> list[Duel]:
 
 
 def show(cells: Cells) -> Shown:
-    """Claims, the table against each opponent, ratings, and the same as heat maps."""
+    """Claims, a table of shares against each opponent, ratings, and heat maps of the tables."""
     ratings = {
         "plain": _ratings(cells, PLAIN_GAMES),
         "hidden": _ratings(cells, HIDDEN_GAMES),
@@ -121,7 +121,7 @@ def show(cells: Cells) -> Shown:
 
 
 def _shares(cells: Cells, game: str, player: str, opponent: str) -> list[float]:
-    """The shares of a player against another one, whoever of them stands first in the duel."""
+    """Shares of a player against another, whichever of them comes first in the duel."""
     for duel, cell in cells.items():
         if duel.game == game and set(duel.players) == {player, opponent}:
             return shares_of(cell, duel.players.index(player))
@@ -129,7 +129,7 @@ def _shares(cells: Cells, game: str, player: str, opponent: str) -> list[float]:
 
 
 def _players(cells: Cells) -> list[str]:
-    """All that played, in the order of the grid; others, as tests have them, come after."""
+    """All players with matches, in the order of the grid; others, such as in tests, come after."""
     played = {player: None for duel in cells for player in duel.players}
     return sorted(played, key=lambda name: (*PLAYERS, name).index(name))
 
@@ -259,7 +259,7 @@ def _other(duel: Duel) -> str:
 
 
 def _not_below(own: Rating, best: Rating) -> bool | None:
-    """None where it is below, but may be so by chance (99 %)."""
+    """Whether a rating is not below the best; None if it is, but maybe by chance (99 %)."""
     lead = own.mean - best.mean
     if lead >= 0:
         return True

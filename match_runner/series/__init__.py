@@ -1,9 +1,10 @@
 """The one way to play many matches.
 
-In come settings, out go records of matches and what they come to. Begin with `plan`, which says
-which matches there are, a pure function of settings; `runner` has those played that are not stored
-yet, by `match_task`, wherever `match_runner.workers` finds room; `store` keeps whole records in one
-SQLite file. `outcomes`, `comparison`, `verdicts` and `stopping` say what they come to and when that
-is clear, `equal_states` makes resources equal, and `holding` is the course of every command that
-plays a series. The rooms: `commands` has two of these, and `statistics` says how certain a mean is.
+In come settings, out go records of matches and their results. Begin with `plan`, which says which
+matches there are, a pure function of settings; `runner` has those played that are not stored yet,
+by `match_task`, wherever `match_runner.workers` finds room; `store` keeps whole records in one
+SQLite file. `outcomes` and `comparison` sum results up, `verdicts` and `stopping` say when it is
+clear who is better, `equal_states` makes resources equal, and `holding` is the course of every
+command that plays a series. The rooms: `commands` has two such commands, and `statistics` says how
+certain a mean is.
 """

@@ -1,4 +1,4 @@
-"""What the stored matches of a comparison come to."""
+"""Summary of the stored matches of a comparison."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from match_runner.series.verdicts import DIFFERENCES, Verdict, differences_of, j
 
 @dataclass(frozen=True, slots=True)
 class PlayerSummary:
-    """One player.
+    """Results of one player.
 
     Attributes:
         score: mean goal value, rounds being the independent unit.
-        tally: of its contests.
-        effort: of its decisions.
+        tally: counts of its contests.
+        effort: mean effort of its decisions.
         by_role: mean goal value and effort in each role that it played.
     """
 
@@ -51,7 +51,7 @@ class PlayerSummary:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How much more one player got than another in the same rounds, so with the same seeds."""
+    """How much more one player scored than another in the same rounds, so with the same seeds."""
 
     player: str
     other: str
@@ -61,13 +61,14 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class EqualStates:
-    """One role at one turn: what was measured, and what every player really visited.
+    """One role at one turn: the measured budget, and what every player really visited.
 
     Attributes:
         turn: from 0.
-        budget: states a decision, measured on the first player beforehand.
-        visited: by each player, in the order of the series; None of no decisions.
-        decisions: of each player.
+        budget: states per decision, measured on the first player beforehand.
+        visited: mean number of states per decision of each player, in the order of the series;
+            None without decisions.
+        decisions: number of decisions of each player.
     """
 
     role: str
@@ -79,16 +80,16 @@ class EqualStates:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonSummary:
-    """All that is reported of a comparison, the series of one game.
+    """Everything that is reported of a comparison, the series of one game.
 
     Attributes:
-        planned, played: matches.
+        planned, played: numbers of matches.
         players: in the order of the series.
-        differences: of each pair of players.
-        verdict: who is the best, as far as whole rounds can tell; None of none.
-        ending: of a series that ends by itself.
+        differences: one for each pair of players.
+        verdict: who is the best, as far as whole rounds can tell; None without whole rounds.
+        ending: how a series ended that ends by itself.
         equal_states: by role, then turn; empty without `--equal-states`.
-        faulty: each match in which something went wrong: number and errors.
+        faulty: number and errors of each match in which something went wrong.
     """
 
     series: Series
@@ -109,7 +110,7 @@ class ComparisonSummary:
 
     @property
     def methods(self) -> list[str]:
-        """How its intervals are made, and when they hold."""
+        """Lines that say how its intervals are made, and when they hold."""
         scores = [player.score for player in self.players]
         return methods_text([*scores, *(difference.score for difference in self.differences)])
 

@@ -1,8 +1,9 @@
 """Equal resources: budgets of states, measured on the first player.
 
-What a player visits depends on its role and on the turn: one that moves first knows less, and
-early games are longer. So budgets are means for each role and turn over the measured matches,
-over decisions between several moves only, because a forced move needs no budget.
+The number of states that a player visits depends on its role and on the turn: a player that moves
+first knows less, and playouts from early turns are longer. So budgets are means for each role and
+turn over the measured matches, over decisions between several moves only, because a forced move
+needs no budget.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from match_runner.series.outcomes import Played
 from match_runner.series.plan import PlannedMatch, Series, SeriesGame, with_states
 
 Budgets = Mapping[str, tuple[int, ...]]
-"""For each role the states a decision, turn by turn."""
+"""States per decision for each role, turn by turn."""
 
 
 def measured_budgets(game: SeriesGame, measured: Sequence[Played]) -> Budgets:
-    """What the first player visits on average in each role at each turn.
+    """Mean number of states that the first player visits in each role at each turn.
 
-    A turn at which it never had a choice in a role takes the budget of the turn before, the
-    first ones that of the turn after: in another match there may be a choice.
+    A turn at which it never had a choice in a role gets the budget of the turn before, and the
+    first turns get that of the turn after: in another match there may be a choice.
     """
     visited: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
     longest = 0
@@ -49,7 +50,7 @@ def _filled(visited: Mapping[int, Sequence[int]], length: int) -> tuple[int, ...
 def specs_of(
     series: Series, game: SeriesGame, match: PlannedMatch, budgets: Budgets | None
 ) -> dict[str, str]:
-    """What plays every role but `random` in a match, with its budget where it has one."""
+    """Spec of the player of every role but `random` in a match, with its budget if it has one."""
     plays = list(series.players.values())
     specs = {
         role: plays[player]

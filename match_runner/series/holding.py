@@ -1,4 +1,4 @@
-"""The course of a command that plays a series: play what is missing, show, say how it ended."""
+"""The course of a command that plays a series: play what is missing, show it, report errors."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from match_runner.workers.places import open_executor
 
 
 class Summary(Protocol):
-    """What a series came to."""
+    """Results of a series."""
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The results as JSON values."""
         ...
 
 
@@ -47,15 +47,15 @@ _Summary = TypeVar("_Summary", bound=Summary)
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What has been played of a series so far.
+    """The matches of a series that have been played so far.
 
     Attributes:
-        series: that was asked for.
-        planned: how many matches it is made of; those that count, if it has ended by itself.
+        series: the series that was asked for.
+        planned: number of its matches; of those that count, if it has ended by itself.
         matches: those played, by round, then game, then number.
-        budgets: of states, by game; empty where states are not to be equal.
-        fixed: whether all that was planned before the first match was played, and nothing else.
-        ending: of a series that ends by itself; None where all that is planned is played.
+        budgets: budgets of states, by game; empty unless states are to be equal.
+        fixed: whether these are exactly the rounds that were planned before the first match.
+        ending: how a series ended that ends by itself; None where all that is planned is played.
     """
 
     series: Series
@@ -69,12 +69,12 @@ class Held:
 def hold_series(
     series: Series, place: Place, show: Callable[[Held], None], until: Until | None = None
 ) -> int:
-    """Play what is missing of a series, show what it came to, and say what went wrong.
+    """Play what is missing of a series, show its results, and say what went wrong.
 
     Args:
         series: checked, see `check_series`.
-        place: where.
-        show: prints what it is given, once, also of a series that was interrupted.
+        place: where matches are played and kept.
+        show: prints the results; called once, also for a series that was interrupted.
         until: when the series, of one game, ends by itself.
 
     Returns:
@@ -127,7 +127,7 @@ def printer(
     *,
     as_json: bool,
 ) -> Callable[[Held], None]:
-    """What `hold_series` shows a series by: its summary as JSON, or as tables."""
+    """Make the argument `show` of `hold_series`: it prints a summary as JSON or as tables."""
 
     def show(held: Held) -> None:
         summary = summarize(held)
@@ -151,7 +151,7 @@ def play_missing(
 
     Args:
         until: when the series, of one game, ends by itself.
-        say: told what it will take to tell differences, once that is known.
+        say: called with the effort that it will take to tell differences, once that is known.
     """
     if until is None:
         return run_series(series, store, executor, watch)
@@ -173,7 +173,7 @@ def play_missing(
 
 
 def held_so_far(series: Series, store: Store, until: Until | None = None) -> Held:
-    """What a store holds of the matches that are planned: it may have more.
+    """Those planned matches that a store holds; it may hold others too.
 
     Args:
         until: when the series ends by itself; matches after that do not count.
@@ -199,7 +199,7 @@ def _say_forecasts(forecasts: Sequence[Forecast]) -> None:
 
 
 class _Files:
-    """Writes records as files; the first that cannot be written is the last that is tried.
+    """Writes records as files; after the first that cannot be written, no other is tried.
 
     Attributes:
         problems: why records are missing, at most one line.
@@ -224,14 +224,14 @@ class _Files:
         self._written.add(planned.key)
 
     def write_missing(self, matches: Sequence[Played]) -> None:
-        """Write those that were played by an earlier run."""
+        """Write those matches that were played by an earlier run."""
         for match in matches:
             if match.planned.key not in self._written:
                 self.write(match)
 
 
 def _problems(held: Held) -> Iterator[str]:
-    """What went wrong in matches, if it makes the command fail."""
+    """Yield what went wrong in matches, if it makes the command fail."""
     failed = [match for match in held.matches if match.record.failed]
     if failed:
         first = failed[0]
@@ -245,9 +245,9 @@ def _problems(held: Held) -> Iterator[str]:
 
 @contextmanager
 def _progress(series: Series, store: Store) -> Iterator[Callable[[Played], None]]:
-    """A bar on standard error with the running means, if that is a terminal.
+    """Show a bar on standard error with the running means, if that is a terminal.
 
-    Yields a function that is told of each match.
+    Yields a function that takes each match as it ends.
     """
     totals = [0.0] * len(series.players)
     counts = [0] * len(series.players)
@@ -279,7 +279,7 @@ def _progress(series: Series, store: Store) -> Iterator[Callable[[Played], None]
 
 @contextmanager
 def _each_warning_once() -> Iterator[None]:
-    """Every machine of a match in this process warns of the same rules; once is enough."""
+    """Let each warning through once: every machine of a match here warns of the same rules."""
     seen: set[tuple[str, str]] = set()
 
     def is_new(record: logging.LogRecord) -> bool:

@@ -1,4 +1,4 @@
-"""Plays one match of a series; in a worker process, which keeps its machines for the next."""
+"""Plays one match of a series in a worker process, which keeps its machines for the next match."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, RemoteCond
 from match_runner.workers.idle import num_kept
 
 _MOST_GAMES = 2
-"""Games whose machines are kept: one is followed by the next."""
+"""Number of games whose machines are kept: a series plays one game after the other."""
 
 REHEARSED_TURNS, REHEARSED_S = 6, 0.05
 """Turns of a match before the first one with a clock, and seconds for each decision in it: what
 players need is loaded or compiled when they first use it, and that may take longer than a clock."""
 
 DEALT_TURNS, DEALT_S, LOOKED_S = 100, 0.3, 1.0
-"""Where all have to wait at first, for cards that are dealt, these turns come after the first
-choice of every role, if it comes within so many turns; and seconds for each decision then, as hands
-have to be found. It is looked for that for so many seconds."""
+"""In games that begin without choices, such as while cards are dealt: the rehearsed turns are those
+after the first choice of every role, if that comes within so many turns; seconds for each decision
+there, as hands have to be found; and seconds of the search for that turn."""
 
 _rehearsed: dict[tuple[object, ...], bool] = {}
-"""Games and players that were rehearsed, and whether all players came through it."""
+"""Games and players that were rehearsed, and whether all players survived the rehearsal."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchTask:
-    """A match for a worker.
+    """A match for a worker to play.
 
     Attributes:
-        game: what to call the game.
+        game: name of the game in the record.
         source: name of its rules in messages.
         rules: their text, or the game's name in OpenSpiel, so that a worker need not see the same
             files.
-        backend, limits: of the machines.
+        backend, limits: backend of the machines, and limits on building them.
         players: spec or address for every role but `random`.
-        seed: of the match.
-        conditions: of the match.
+        seed: seed of the match.
+        conditions: conditions of the match.
     """
 
     game: str
@@ -74,7 +74,7 @@ def play(task: MatchTask, own_process: bool = False) -> MatchRecord:
     Raises:
         MachineError: no machine can be built.
     """
-    # Nothing is to be loaded or compiled while a clock runs.
+    # Nothing should be loaded or compiled while a clock runs.
     ready = task.conditions.play_clock_s is not None
     program, machines = machines_of(task.source, task.rules, task.backend, task.limits, ready)
     apart = order_of(task.conditions, program, machines, task.limits)
@@ -89,7 +89,7 @@ def play(task: MatchTask, own_process: bool = False) -> MatchRecord:
 def order_of(
     conditions: Conditions, program: GameDefinition, machines: Sequence[Machine], limits: Limits
 ) -> MachineOrder | None:
-    """The machine of players in processes of their own; None where nobody has one."""
+    """Order for the machines of players in processes of their own; None if there are none."""
     if not conditions.keeps_apart:
         return None
     return MachineOrder.of(program, machines[0].backend, limits)
@@ -98,16 +98,16 @@ def order_of(
 def rehearse(
     arena: Arena, rules: str, start_s: int = DEFAULT_START_CLOCK_S, *, own_process: bool
 ) -> None:
-    """Play the beginning of a match that does not count; once with each game and players.
+    """Play the beginning of a match that does not count, once for each game and its players.
 
-    It is done again where a player has lost its process since, but not with those that hang.
+    It is repeated if a player has lost its process since, but not for players that hang.
 
     Args:
-        start_s: what players in processes of their own have until they are given up, to be made and
-            again to make a first move.
-        own_process: whether this process is ours, and plays matches only. Then what is loaded now
-            stays out of the garbage collector's way; to a program that calls us, its objects and
-            its collector are its own.
+        start_s: seconds after which players in processes of their own are given up, when they are
+            made and again when they make a first move.
+        own_process: whether this process is ours, and only plays matches. Then what is loaded now
+            is kept out of the garbage collector's way; in somebody else's program we leave objects
+            and collector alone.
     """
     key = (rules, arena.machine.backend, *arena.players.values())
     if arena.remotes is not None or (key in _rehearsed and _is_warm(arena) >= _rehearsed[key]):
@@ -122,20 +122,20 @@ def rehearse(
     play_match(arena, 0, conditions, counts=False)
     _rehearsed[key] = _is_warm(arena)
     if own_process:
-        # What is loaded now stays: looking through it again and again delays answers.
+        # What is loaded now stays loaded: collecting through it again and again delays answers.
         gc.collect()
         gc.freeze()
 
 
 def _is_warm(arena: Arena) -> bool:
-    """Whether processes are there for all players that need one."""
+    """Whether there are processes for all players that need one."""
     names = [seat.apart for seat in arena.seats.values() if seat.apart is not None]
     return all(num_kept(name) >= names.count(name) for name in names)
 
 
 def _forced_turns(machine: Machine) -> int:
-    """Turns of a random match before every role but `random` has had a choice; 0 if one of them
-    has it at once, or gets none for long."""
+    """Number of turns of a random match before every role but `random` has had a choice; 0 if one
+    of them has a choice at once, or if some get none for a long time."""
     rng, began_s = np.random.default_rng(0), time.process_time()
     waiting = set(player_roles(machine))
     state, num_roles = machine.initial(), len(waiting)

@@ -1,7 +1,7 @@
-"""What matches come to: scores, contests, effort, faults. Every summary is made of these.
+"""Outcomes of matches: scores, contests, effort, faults. Every summary is made of these.
 
-A match that failed (it ended before the game was over, or its goals are no numbers) is counted
-and shown, but scores nothing for anybody.
+A match that failed (it ended before the game was over, or its goals are not numbers) is counted
+and shown, but counts for nobody's score.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from match_runner.series.statistics.intervals import Interval, mean_interval
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A match and what came of it."""
+    """A planned match and its record."""
 
     planned: PlannedMatch
     record: MatchRecord
 
     @property
     def scored(self) -> dict[str, float]:
-        """The goal value of every role; empty if the match failed."""
+        """Goal value of every role; empty if the match failed."""
         if self.record.failed:
             return {}
         return {role: goal for role, goal in self.record.goals.items() if goal is not None}
 
     def decisions(self) -> Iterator[tuple[int, str, Decision]]:
-        """Turn, role and decision of whoever has a seat, by turn, then in role order."""
+        """Yield turn, role and decision of all players with a seat, by turn, then by role."""
         for number, turn in enumerate(self.record.turns):
             for role in self.record.roles:
                 if role in turn.decisions and role in self.planned.seating:
                     yield number, role, turn.decisions[role]
 
     def faults(self, player: int) -> list[Fault]:
-        """What a player did wrong."""
+        """Faults of a player."""
         return [f for f in self.record.faults if self.planned.seating.get(f.role) == player]
 
 
@@ -46,12 +46,12 @@ Round = Sequence[Played]
 """Matches of one game with the same seed."""
 
 Scores = Mapping[int, float]
-"""By player, as an index."""
+"""Scores by player, as an index."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContestCounts:
-    """How a player did in contests.
+    """Counts of a player's contests.
 
     Attributes:
         wins, draws, losses: contests in which it alone, it and others, or others came first.
@@ -67,11 +67,11 @@ class ContestCounts:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What decisions between several moves cost on average.
+    """Mean effort of decisions between several moves.
 
     Attributes:
-        decisions: how many there were.
-        states, seconds: a decision, seconds by the clock of its match; None of no decisions.
+        decisions: number of decisions.
+        states, seconds: per decision, seconds by the clock of its match; None without decisions.
     """
 
     decisions: int
@@ -88,7 +88,7 @@ def rounds_of(matches: Sequence[Played]) -> list[Round]:
 
 
 def scores_of(matches: Sequence[Played]) -> dict[int, float]:
-    """The mean goal value of every player over its seats in some matches."""
+    """Mean goal value of every player over its seats in some matches."""
     goals = defaultdict(list)
     for match in matches:
         scored = match.scored
@@ -99,8 +99,8 @@ def scores_of(matches: Sequence[Played]) -> dict[int, float]:
 
 
 def whole_rounds(rounds: Sequence[Round], matches_a_round: int) -> list[Scores]:
-    """The scores of all players in every round of which all matches were played, and none failed:
-    what players are compared by."""
+    """Scores of all players in every round of which all matches were played and none failed;
+    players are compared by these."""
     return [
         scores_of(round_)
         for round_ in rounds
@@ -109,10 +109,10 @@ def whole_rounds(rounds: Sequence[Round], matches_a_round: int) -> list[Scores]:
 
 
 def contests_by_round(rounds: Sequence[Round], num_players: int) -> list[list[Scores]]:
-    """The scores of those who can be compared, contest by contest, of each round that has any.
+    """Scores of the players in each contest, for each round that has contests.
 
-    A contest is a match in which several players sit, else (in games of one role) a whole
-    round: those who play the same match one after the other.
+    A contest is a match in which several players sit; in games of one role it is a whole round,
+    in which they play the same match one after the other.
     """
     found: list[list[Scores]] = []
     for round_ in rounds:
@@ -132,10 +132,10 @@ def contests_of(rounds: Sequence[Round], num_players: int) -> list[Scores]:
 def tally_of(
     contests: Sequence[Sequence[Scores]], player: int, seed: int, *, fixed: bool
 ) -> ContestCounts:
-    """How a player did in the contests it took part in.
+    """Count the results of a player in the contests it took part in.
 
     Args:
-        contests: by round.
+        contests: contests by round.
         seed, fixed: see `mean_interval`.
     """
     margins = [
@@ -161,7 +161,7 @@ def decisions_of(
 ) -> list[tuple[int, str, Decision]]:
     """Turn, role and decision of a player between several moves, in all roles or in one.
 
-    Decisions of remote players, who do not say what they chose from, are among them.
+    Decisions of remote players, which do not say what they chose from, are included.
     """
     return [
         (turn, name, decision)
@@ -174,7 +174,7 @@ def decisions_of(
 
 
 def effort_of(decisions: Sequence[tuple[int, str, Decision]]) -> Effort:
-    """The mean effort of some decisions."""
+    """Mean effort of some decisions."""
     if not decisions:
         return Effort(0, None, None)
     num = len(decisions)
@@ -184,7 +184,7 @@ def effort_of(decisions: Sequence[tuple[int, str, Decision]]) -> Effort:
 
 
 def always_at_fault(names: Sequence[str], matches: Sequence[Played]) -> list[tuple[str, Fault]]:
-    """Players that committed a fault in every match they sat in, each with its first one."""
+    """Players that committed a fault in every match they played, each with its first fault."""
     found = []
     for player, name in enumerate(names):
         own = [
@@ -196,5 +196,5 @@ def always_at_fault(names: Sequence[str], matches: Sequence[Played]) -> list[tup
 
 
 def fault_counts(matches: Sequence[Played], player: int) -> Counter[str]:
-    """How often a player did what wrong, by kind."""
+    """Number of a player's faults, by kind."""
     return Counter(fault.kind for match in matches for fault in match.faults(player))

@@ -1,4 +1,4 @@
-"""Which matches a series is made of: a pure function of its settings.
+"""The plan of a series: which matches it is made of, a pure function of its settings.
 
 Matches of a game come in rounds. All matches of a round have the same seed, so that chance and
 the random choices of a role are the same whoever sits there: players are compared in pairs.
@@ -33,10 +33,10 @@ from match_runner.remote.remote_players import check_clocks
 from match_runner.remote.wire import Wire
 
 MEASURED_ROUNDS = 10
-"""Matches in which equal states are measured, at most."""
+"""Most matches in which equal states are measured."""
 
 PLAY, MEASURE = "play", "measure"
-"""Kinds of matches: those that count, and those before that only show what a player visits."""
+"""Kinds of matches: those that count, and those before them that only measure visited states."""
 
 _PLAY_STREAM, _MEASURE_STREAM, _RESAMPLING_STREAM = 0, 1, 2
 _SEED_BITS = 48
@@ -49,9 +49,9 @@ class SeriesGame:
     Attributes:
         name: as it was given; no two games of a series have the same.
         program: its rules.
-        rounds: to play.
-        conditions: of its matches.
-        fixed: spec or address of who keeps a role in all matches, by role.
+        rounds: number of rounds to play.
+        conditions: conditions of its matches.
+        fixed: spec or address of the players that keep a role in all matches, by role.
     """
 
     name: str
@@ -73,21 +73,21 @@ class SeriesGame:
 
 @dataclass(frozen=True)
 class Series:
-    """What a series of matches was asked for.
+    """Settings of a series of matches.
 
     Attributes:
         players: spec or address of each player by its name, in order; seatings hold indices.
         games: in order.
         rotate: whether players change roles from match to match; else the first plays the
             first free role, and so on.
-        equal_states: whether the others get as many states a decision as the first visits.
-        seed: of all matches.
+        equal_states: whether the others get as many states per decision as the first visits.
+        seed: the seed from which those of all matches are made.
         counted_seeds: match i has the seed `seed + i`, as `play` promises; else each round has
             one derived from `seed`.
-        backend: of the machines, as asked for; what `auto` has chosen for a game stays when the
-            series is continued.
-        limits: on building them; may change when a series is continued.
-        version: of the package.
+        backend: backend of the machines, as asked for; what `auto` has chosen for a game stays
+            when the series is continued.
+        limits: limits on building them; may change when a series is continued.
+        version: version of the package.
     """
 
     players: Mapping[str, str]
@@ -107,19 +107,19 @@ class Series:
 
     @property
     def matches_a_round(self) -> int:
-        """Of one game."""
+        """Number of matches in a round of one game."""
         return len(self.players) if self.rotate else 1
 
     def everybody(self, game: SeriesGame) -> tuple[str, ...]:
-        """Spec or address of all who play a game."""
+        """Spec or address of everybody who plays a game."""
         return (*self.players.values(), *game.fixed.values())
 
     def game(self, name: str) -> SeriesGame:
-        """The game of that name."""
+        """The game with this name."""
         return next(game for game in self.games if game.name == name)
 
     def settings(self) -> dict[str, Any]:
-        """What must stay the same when a series is continued, as JSON values.
+        """Settings that must stay the same when a series is continued, as JSON values.
 
         Addresses and paths may change as long as the names stay, and rounds may be added.
         """
@@ -142,9 +142,9 @@ class PlannedMatch:
     Attributes:
         game: its name in the series.
         kind: `PLAY` or `MEASURE`.
-        number: among those of its game and kind, from 0.
-        round: matches of one round share their seed.
-        seed: plays the match, see `match_runner.match.conditions`.
+        number: its number among those of its game and kind, from 0.
+        round: its round; matches of one round share their seed.
+        seed: seed of the match, see `match_runner.match.conditions`.
         seating: which player, as an index into `Series.names`, plays each free role.
     """
 
@@ -157,18 +157,18 @@ class PlannedMatch:
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """Tells it from all others of a series."""
+        """Key of the match, unique in a series."""
         return self.game, self.kind, self.number
 
 
 def check_series(series: Series) -> None:
-    """See that a series can be played.
+    """Check that a series can be played.
 
     Raises:
         ConfigError: a bad spec or address, a game without a role for the players, more players
-            than roles where they do not rotate, clocks or messages that remote players cannot
-            be told, players that cannot be given a budget of states but should be, peers that
-            do not know a game, or a match whose number cannot be a seed.
+            than roles where they do not rotate, clocks or messages that cannot be sent to remote
+            players, players that should be given a budget of states but cannot have one, peers
+            that do not know a game, or a match whose number cannot be a seed.
     """
     check_seed(series.seed)
     if series.counted_seeds:
@@ -186,7 +186,7 @@ def check_series(series: Series) -> None:
 
 
 def check_player(text: str, where: str = "") -> None:
-    """See that a text is a player's spec, or the address of one.
+    """Check that a text is a player's spec, or the address of one.
 
     Raises:
         ConfigError: it is neither; the message begins with `where`.
@@ -201,7 +201,7 @@ def check_player(text: str, where: str = "") -> None:
 
 
 def plan_matches(series: Series, game: SeriesGame) -> tuple[PlannedMatch, ...]:
-    """The matches of a game that count, in order.
+    """Matches of a game that count, in order.
 
     With rotation, the k-th match of a round seats the players in a circle, moved on by k: in
     each round every player plays every role once. Where there are more than two players the
@@ -224,13 +224,13 @@ def plan_matches(series: Series, game: SeriesGame) -> tuple[PlannedMatch, ...]:
 
 
 def plan_all(series: Series) -> tuple[PlannedMatch, ...]:
-    """The matches of all games that count, round by round through the games."""
+    """Matches of all games that count, round by round through the games."""
     found = [match for game in series.games for match in plan_matches(series, game)]
     return tuple(sorted(found, key=lambda match: match.round))  # stable: games keep their order
 
 
 def measured_rounds(game: SeriesGame) -> int:
-    """In how many matches equal states are measured when a series is begun.
+    """Number of matches in which equal states are measured when a series is begun.
 
     What was measured stays when rounds are added later.
     """
@@ -238,7 +238,7 @@ def measured_rounds(game: SeriesGame) -> int:
 
 
 def plan_measurements(series: Series, game: SeriesGame, count: int) -> tuple[PlannedMatch, ...]:
-    """The matches in which the first player plays all free roles: so each role meets the
+    """Matches for measuring: the first player plays all free roles, so that each role meets the
     opponent that the others will meet."""
     if not series.equal_states:
         return ()
@@ -261,7 +261,7 @@ def with_states(spec: str, states: Sequence[int]) -> str:
 
 
 def resampling_seed(series: Series) -> int:
-    """The seed of what is random in the intervals."""
+    """Seed of the resampling of intervals."""
     return _derived_seed(series.seed, _RESAMPLING_STREAM, 0)
 
 
@@ -327,9 +327,9 @@ def _plays(text: str) -> str:
 
 
 def _circle(num_players: int, round_: int) -> tuple[int, ...]:
-    """The players' order in a round: all orders of a circle, one after the other."""
+    """Order of the players in a round: all orders of a circle, one after the other."""
     # Player 0 stays in front: players change places within a round, so orders that differ by a
-    # rotation come to the same. `index`, digit by digit of the factorial number system, picks one.
+    # rotation are equivalent. `index`, digit by digit of the factorial number system, picks one.
     rest = list(range(1, num_players))
     order = [0]
     index = round_ % math.factorial(len(rest))

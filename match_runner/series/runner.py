@@ -1,4 +1,4 @@
-"""Has those matches of a series played that are not stored yet."""
+"""Runs a series: has an executor play those matches that are not stored yet."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from match_runner.workers.executor import Executor
 from match_runner.workers.tries import run_all
 
 Watcher = Callable[[Played], None]
-"""Is told of every match as it ends."""
+"""Function that takes every match as it ends."""
 
 
 def run_series(
@@ -38,13 +38,13 @@ def run_series(
     """Play all matches that are not stored yet.
 
     Args:
-        watch: told of each match as it ends.
-        go_on: asked before each match that counts, round by round; at the first no, no other is
-            begun.
+        watch: called with each match as it ends.
+        go_on: asked before each match that counts, round by round; after the first no, no other
+            match is begun.
         ahead: see `run_all`; for a `go_on` that depends on results.
 
     Returns:
-        what could not be played, one line a match; the same call tries these again.
+        the matches that could not be played, one line each; the same call tries these again.
 
     Raises:
         MatchError: a match for measuring cannot be played, a worker failed otherwise than by
@@ -59,7 +59,7 @@ def run_series(
 
 
 def measurements(series: Series, store: Store) -> list[PlannedMatch]:
-    """The matches in which equal states are measured, of all games."""
+    """Matches of all games in which equal states are measured."""
     return [
         match
         for game in series.games
@@ -68,9 +68,9 @@ def measurements(series: Series, store: Store) -> list[PlannedMatch]:
 
 
 def stored_budgets(series: Series, store: Store) -> dict[str, Budgets]:
-    """The budgets of each game whose matches for measuring are all stored.
+    """Budgets of each game whose matches for measuring are all stored.
 
-    Empty where states are not to be equal.
+    Empty unless states are to be equal.
     """
     if not series.equal_states:
         return {}
@@ -98,7 +98,7 @@ class _Session:
         go_on: Callable[[PlannedMatch], bool] = lambda match: True,
         ahead: int | None = None,
     ) -> tuple[str, ...]:
-        """Play those matches of a list that are not stored; what could not be."""
+        """Play those of some matches that are not stored; returns what could not be played."""
         missing = takewhile(go_on, (match for match in planned if match.key not in self._keys))
         several = len(self._series.games) > 1
         return run_all(

@@ -29,13 +29,13 @@ from match_runner.series.verdicts import (
 )
 
 AHEAD = 64
-"""Matches under way at a time at most: some of them will not count."""
+"""Most matches under way at a time: some of them will not count."""
 
 FORECAST_ROUNDS = 5
-"""Rounds after which it is said what it takes to tell differences."""
+"""Number of rounds after which forecasts are made."""
 
 DIFFERENCES_TOLD = (5.0, 10.0, 20.0)
-"""Points of score."""
+"""Differences for which forecasts are made, in points of score."""
 
 DEFAULT_WORTH, DEFAULT_MOST = 5.0, 2000
 
@@ -45,8 +45,8 @@ class Until:
     """When a series ends.
 
     Attributes:
-        worth: a difference that is surely smaller is none, in points of score.
-        most: matches to play at most.
+        worth: a difference that is surely smaller does not matter, in points of score.
+        most: most matches to play.
     """
 
     worth: float = DEFAULT_WORTH
@@ -55,13 +55,13 @@ class Until:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What it would take to tell that one player is better than another.
+    """Forecast of the effort that it takes to tell that one player is better than another.
 
     Attributes:
-        difference: by so many points of score.
+        difference: how much better, in points of score.
         rounds, matches: about how many in all; None if more than `MOST_ROUNDS` rounds.
-        core_hours: that these take, counting all processors that a match may use; None if it is
-            not known how long matches take.
+        core_hours: processor time of these, counting all processors that a match may use; None if
+            it is not known how long matches take.
     """
 
     difference: float
@@ -75,9 +75,9 @@ class Ending:
     """How a series ended that ends by itself.
 
     Attributes:
-        until: when it was to.
+        until: when it was to end.
         outcome: one of `DECIDED`, `SMALL` and `UNDECIDED`; None if it has not ended.
-        forecasts: what it would take to tell differences, by the first rounds; empty before these.
+        forecasts: forecasts from the first rounds; empty before these are over.
     """
 
     until: Until
@@ -85,17 +85,17 @@ class Ending:
     forecasts: tuple[Forecast, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The ending as JSON values."""
         rest = {"outcome": self.outcome, "forecasts": [asdict(each) for each in self.forecasts]}
         return {**asdict(self.until), **rest}
 
 
 class Stopper:
-    """Is told of matches as they end, and says when there were enough.
+    """Watches matches as they end, and says when there have been enough.
 
     Attributes:
-        rounds: whole ones that count: all from the first one on, up to the last before which it
-            was not settled.
+        rounds: number of whole rounds that count: from the first one on, up to the round that
+            settles it.
         outcome, forecasts: see `Ending`.
     """
 
@@ -121,11 +121,11 @@ class Stopper:
 
     @property
     def ending(self) -> Ending:
-        """As of now."""
+        """Ending of the series as of now."""
         return Ending(self._until, self.outcome, self.forecasts)
 
     def goes_on(self, match: PlannedMatch) -> bool:
-        """Whether a match is still of use."""
+        """Whether a match still needs to be played."""
         return self.outcome is None
 
     def _judge(self) -> None:
@@ -138,8 +138,8 @@ class Stopper:
 
 
 def forecasts_of(series: Series, matches: Sequence[Played]) -> tuple[Forecast, ...]:
-    """What it would take to tell each of `DIFFERENCES_TOLD`, by the spread of scores in the first
-    matches and by how long they took; nothing if all failed."""
+    """A forecast for each of `DIFFERENCES_TOLD`, from the spread of scores in the first matches
+    and the time they took; none if all failed."""
     players = range(len(series.players))
     rounds = whole_rounds(rounds_of(matches), series.matches_a_round)
     if not rounds:
@@ -160,7 +160,7 @@ def forecasts_of(series: Series, matches: Sequence[Played]) -> tuple[Forecast, .
 
 
 def forecast_text(forecast: Forecast) -> str:
-    """`10 points: about 62 rounds, 124 matches, 0.4 core-hours`."""
+    """A forecast as `10 points: about 62 rounds, 124 matches, 0.4 core-hours`."""
     what = f"{forecast.difference:g} points"
     if forecast.rounds is None:
         return f"{what}: more than {MOST_ROUNDS:,} rounds"
@@ -169,7 +169,7 @@ def forecast_text(forecast: Forecast) -> str:
 
 
 def ending_text(ending: Ending, verdict: Verdict | None, matches: int) -> str:
-    """Why a series ended that has."""
+    """Why a series ended, in words."""
     if ending.outcome == DECIDED:
         return f"stopped after {matches:,} matches: decided"
     if ending.outcome == SMALL:
@@ -183,10 +183,10 @@ def ending_text(ending: Ending, verdict: Verdict | None, matches: int) -> str:
 
 
 def _spread(pairs: Sequence[Sequence[float]]) -> float:
-    """The standard deviation of differences in a round, the mean of all pairs.
+    """Standard deviation of the differences in a round, the mean over all pairs.
 
-    Where all are equal it is unknown rather than 0: as if one more round had been as far off as
-    can be.
+    If all are equal it is unknown rather than 0: it is computed as if one more round had been as
+    far off as possible.
     """
     num = len(pairs[0])
     squares = [sum((x - math.fsum(pair) / num) ** 2 for x in pair) for pair in pairs]

@@ -1,4 +1,4 @@
-"""The matches of a series in one SQLite file, each with its whole record, written as they end.
+"""Store of a series: its matches in one SQLite file, with whole records, written as they end.
 
 A match is one transaction, so that whatever happens to the process leaves whole matches only.
 Rules are kept once for all matches of a game. Two views are for people with questions of their
@@ -27,7 +27,7 @@ FILE = "series.sqlite"
 FORMAT = 1
 
 _OLD_FILES = ("comparison.sqlite", "tournament.sqlite")
-"""What versions before this one kept."""
+"""Files in which earlier versions kept their results."""
 
 _WAIT_S = 60.0
 
@@ -62,20 +62,20 @@ CREATE VIEW decisions AS SELECT
 
 _WRONG_FILE = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR)
 _WRONG_PLACE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
-"""Errors about what was named. All others are about what becomes of it: no room, a broken disk."""
+"""Errors of a wrong path. All others are about the disk, such as a full or a broken one."""
 
 
 class Store:
     """The file of one series, open.
 
     Args:
-        renamed: names in the file of games that are called otherwise now, by their names now.
+        renamed: names in the file of games that have other names now, by their names now.
 
     Attributes:
-        measured: matches in which equal states are measured, by game: as many as there were to
-            be when the series was begun.
-        planned: rounds of each game that were to be played when the series was begun; None where
-            results were to decide, or in files of versions that did not note it.
+        measured: number of matches in which equal states are measured, by game, as planned when
+            the series was begun.
+        planned: number of rounds of each game, as planned when the series was begun; None if
+            results were to decide it, or in files of versions that did not note it.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Store:
         self.planned = {self._name(game): rounds for game, rounds in planned.items()}
 
     def add(self, match: Played, rules: str) -> None:
-        """Keep a match, and the rules of its game unless they are there."""
+        """Store a match, and the rules of its game unless they are stored already."""
         planned, record = match.planned, match.record
         row = (
             *(self._stored_names.get(planned.game, planned.game), planned.kind, planned.number),
@@ -111,7 +111,7 @@ class Store:
         return {(self._name(game), kind, number) for game, kind, number in found}
 
     def is_as_planned(self, series: Series) -> bool:
-        """Whether just those rounds were asked for and played that were planned at first, so that
+        """Whether exactly the rounds that were planned at first were asked for and played, so that
         no result can have decided how many there are."""
         played = Counter(game for game, kind, _ in self.keys() if kind == PLAY)
         return all(
@@ -152,18 +152,18 @@ class Store:
                 self._read[planned.key] = Played(planned, found)
 
     def _name(self, stored: str) -> str:
-        """What a game of the file is called now."""
+        """Present name of a game in the file."""
         return self._names.get(stored, stored)
 
 
 @contextmanager
 def open_store(folder: Path | None, series: Series, *, fixed: bool = True) -> Iterator[Store]:
-    """The file of a series in a folder, made if there is none; without a folder, in memory.
+    """Open the store of a series in a folder, made if there is none; without a folder, in memory.
 
     Others may read the file meanwhile.
 
     Args:
-        fixed: whether all rounds of the series are to be played, whatever comes of the first ones.
+        fixed: whether all rounds of the series are to be played, whatever the first ones show.
 
     Raises:
         ConfigError: the folder cannot be used, another process is using it, or it holds
@@ -186,19 +186,19 @@ def open_store(folder: Path | None, series: Series, *, fixed: bool = True) -> It
             with closing(sqlite3.connect(path, timeout=_WAIT_S)) as connection:
                 yield _set_up(connection, path, series, fixed)
         except sqlite3.Error as error:
-            # Of a code, the lower byte says the kind.
+            # The lower byte of an error code is its kind.
             kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if kind in (*_WRONG_FILE, *_WRONG_PLACE):
                 raise ConfigError(f"cannot use {path}: {error}") from error
             raise ResultsError(
-                f"cannot keep results in {path}: {error}; what was stored before is there, and "
+                f"cannot keep results in {path}: {error}; what was stored before is kept, and "
                 "the same command continues"
             ) from error
 
 
 def _set_up(connection: sqlite3.Connection, path: Path, series: Series, fixed: bool) -> Store:
-    """Make the tables, or see that they belong to the same series."""
-    # As it will be read again, with lists for tuples, so that the two can be compared.
+    """Make the tables, or check that they belong to the same series."""
+    # In the form in which it is read back, with lists for tuples, so that both can be compared.
     wanted = json.loads(json.dumps({**series.settings(), "format": FORMAT}))
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     if not tables:
@@ -232,13 +232,15 @@ def _set_up(connection: sqlite3.Connection, path: Path, series: Series, fixed: b
 
 
 def _renamed(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, str]:
-    """The stored names of games that are called otherwise now, by their names now.
+    """Stored names of games that have other names now, by their names now.
 
-    A game is known by its rules: somebody may be in another folder, or have moved a file.
+    A game is recognised by its rules: the command may run in another folder, or a file may have
+    been moved.
     """
     left = {name: game for name, game in stored.items() if name not in wanted}
     found: dict[str, str] = {}
-    for is_same in (_is_equal, _has_same_rules):  # one of several settings takes its own first
+    # With the same rules under several settings, equal settings are matched first.
+    for is_same in (_is_equal, _has_same_rules):
         for name, game in wanted.items():
             if name in stored or name in found:
                 continue
@@ -258,7 +260,7 @@ def _has_same_rules(stored: Any, wanted: Any) -> bool:
 
 
 def _differences(stored: object, wanted: object, where: str = "") -> Iterator[str]:
-    """What is not the same, each with its place."""
+    """Yield the differences between two values, each with its place."""
     if isinstance(stored, dict) and isinstance(wanted, dict):
         for name in {**stored, **wanted}:
             place = f"{where}.{name}" if where else name

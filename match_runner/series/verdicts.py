@@ -1,12 +1,12 @@
-"""Which player is the best, as far as rounds can tell, and how many more it would take to tell.
+"""Verdicts on which player is the best, as far as rounds can tell, and how many more it would take.
 
-Players are compared in pairs, by what one got more than the other in each round. To call one of k
-players the best is to choose: with many equal players, some interval of 99 % is wrong more often
-than in 1 % of cases. So each pair gets 1/(k - 1) of the doubt, which is enough. Let b be a player
-whose mean is the highest. Whoever calls another one better than all others, or leaves b out of
-those that may be as good, claims of one of the k - 1 pairs with b in them what its interval of
-99 % + 1 % (k - 2)/(k - 1) excludes wrongly. By the sum of these chances that happens in 1 % of
-cases at most. Which player b is need not be known.
+Players are compared in pairs, by how much more one scored than the other in each round. To call one
+of k players the best is to choose: with many equal players, some 99 % interval is wrong more often
+than in 1 % of cases. So each pair gets 1/(k - 1) of the error probability, which is enough. Let b
+be a player whose mean is the highest. To call another player better than all others, or to leave b
+out of those that may be as good, is possible only if the interval of one of the k - 1 pairs with b,
+at the level of 99 % + 1 % (k - 2)/(k - 1), is wrong. By the union bound that happens in at most 1 %
+of cases. Which player b is need not be known.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ from match_runner.series.statistics.intervals import GOALS, LEVEL, mean_interval
 SPAN = GOALS[1] - GOALS[0]
 
 DIFFERENCES = (-SPAN, SPAN)
-"""What one player can get more than another in a round."""
+"""Least and greatest difference between the scores of two players in a round."""
 
 MOST_ROUNDS = 10_000
-"""Rounds beyond which it is not said how many are needed."""
+"""Number of rounds above which no forecast names a number."""
 
 FEWEST_ROUNDS = 3
-"""Rounds from which on it is said how many are needed."""
+"""Least number of rounds that a forecast is based on."""
 
 DECIDED, SMALL, UNDECIDED = "decided", "small", "undecided"
-"""One player is better than all others; the best ones differ by less than matters; neither."""
+"""One player is better than all others; the best ones differ by too little to matter; neither."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What some rounds say about who is the best.
+    """Verdict of some rounds on who is the best.
 
     Attributes:
-        best: who scored most.
-        as_good: who may have a mean as high, those that scored most first; none of them if the
+        best: the player that scored most.
+        as_good: players whose mean may be as high, those that scored most first; empty if the
             best one is surely better than all others.
-        players: how many were compared.
-        rounds: by which.
-        more_rounds: about how many more would leave nobody who may be as good, if they went as
-            those so far; 0 if nobody is left, None if more than `MOST_ROUNDS`, or if these are
-            fewer than `FEWEST_ROUNDS`.
+        players: number of players compared.
+        rounds: number of rounds by which they were compared.
+        more_rounds: about how many more rounds would leave nobody who may be as good, if they went
+            like those so far; 0 if nobody is left, None if more than `MOST_ROUNDS`, or if there
+            were fewer than `FEWEST_ROUNDS` so far.
         margin: how far those that may be as good may be from the best one, in points of score, by
             the widest of their intervals; 0 if nobody is left. Surely nobody is better by more.
     """
@@ -80,28 +80,28 @@ class Verdict:
         return f"about {more:,} more round{'' if more == 1 else 's'} would decide"
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The verdict as JSON values."""
         return {**asdict(self), "decided": self.decided, "forecast": self.forecast}
 
 
 def level_among(num_players: int) -> float:
-    """The level of each pair's interval where one of so many players is called the best."""
+    """Level of each pair's interval if one of so many players is to be called the best."""
     return 1 - (1 - LEVEL) / (num_players - 1)
 
 
 def differences_of(rounds: Sequence[Scores], player: int, other: int) -> list[float]:
-    """What a player got more than another in each round."""
+    """How much more a player scored than another in each round."""
     return [scores[player] - scores[other] for scores in rounds]
 
 
 def judge(
     names: Sequence[str], rounds: Sequence[Scores], seed: int, *, fixed: bool
 ) -> Verdict | None:
-    """What rounds say about some players; None of no rounds.
+    """Judge some players by rounds; None without rounds.
 
     Args:
-        names: of the players, at least two.
-        rounds: the scores of all of them in each.
+        names: names of the players, at least two.
+        rounds: scores of all of them in each round.
         seed, fixed: see `mean_interval`.
     """
     if not rounds:
@@ -128,11 +128,11 @@ def judge(
 
 
 def settled(rounds: Sequence[Scores], num_players: int, worth: float) -> str:
-    """`DECIDED` or `SMALL`, by betting, else `UNDECIDED`; quick, to be asked after every round.
+    """`DECIDED` or `SMALL`, by betting, else `UNDECIDED`; quick enough to ask after every round.
 
     Small means that the best player and all that may be as good surely differ by less than
-    `worth`. Of two players, that is the difference between them. Of more, it is sure that nobody
-    is better by `worth` than the one that is called the best.
+    `worth`. With two players, that is the difference between them. With more, it is sure that
+    nobody is better by `worth` than the one that is called the best.
     """
     if not rounds:
         return UNDECIDED
@@ -157,11 +157,11 @@ def rounds_to_tell(difference: float, spread: float, num_players: int) -> int | 
     `MOST_ROUNDS`.
 
     Args:
-        difference: true mean of what a player gets more than another in a round, above 0.
-        spread: its standard deviation.
-        num_players: that are compared.
+        difference: true mean of how much more a player scores than another in a round, above 0.
+        spread: standard deviation of that.
+        num_players: number of players compared.
     """
-    # Two values at equal distances from the mean, as far as there is room; then a rarer low one.
+    # Two values at equal distances from the mean, if the range allows; else a rarer low one.
     high = min(SPAN, difference + spread)
     low = max(-SPAN, difference - spread**2 / max(high - difference, 1e-9))
     share = (difference - low) / (high - low) if high > low else 1.0
@@ -175,7 +175,7 @@ def rounds_to_tell(difference: float, spread: float, num_players: int) -> int | 
 
 
 def verdict_text(verdict: Verdict, matches_a_round: int) -> str:
-    """What is said under tables."""
+    """A verdict in words, as it stands under tables."""
     certain = "99 %" if verdict.players == 2 else f"99 %, chosen among {verdict.players}"
     if verdict.decided:
         than = "the other" if verdict.players == 2 else "all others"
@@ -189,7 +189,7 @@ def verdict_text(verdict: Verdict, matches_a_round: int) -> str:
 
 
 def _by_mean(rounds: Sequence[Scores], num_players: int) -> list[int]:
-    """All players, the best first; of equal ones the first."""
+    """All players, the best first; equal ones in their order."""
     totals: Mapping[int, float] = {
         player: math.fsum(scores[player] for scores in rounds) for player in range(num_players)
     }
@@ -197,7 +197,7 @@ def _by_mean(rounds: Sequence[Scores], num_players: int) -> list[int]:
 
 
 def _scaled(difference: float) -> float:
-    """Between 0 and 1."""
+    """A difference scaled to lie between 0 and 1."""
     return (difference + SPAN) / (2 * SPAN)
 
 

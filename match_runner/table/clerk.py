@@ -1,6 +1,6 @@
-"""What worker processes do for the server besides playing: read rules, replay, sum up series.
+"""Work of worker processes for the server besides playing: read rules, replay, sum up series.
 
-Nothing of a stranger's rulesheet is looked at in the server itself: it could take long.
+The server itself never looks into a stranger's rulesheet: that could take long.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from match_runner.table.seats.server_log import read_logged_match
 from match_runner.tournament.summary import summarize
 
 MOST_DIAGNOSTICS = 50
-"""That are shown of one rulesheet."""
+"""Most diagnostics that are shown of one rulesheet."""
 
 
 def read_rules(name: str, text: str) -> Json:
@@ -68,7 +68,7 @@ def _shown(diagnostic: Diagnostic) -> Json:
 def check_match(
     name: str, text: str, players: Mapping[str, str], conditions: Conditions
 ) -> tuple[tuple[str, ...], bool]:
-    """See that a match can be played; its roles, and whether they are told every move.
+    """Check that a match can be played; returns its roles, and whether they are told every move.
 
     Raises:
         GDLError: the rules cannot be used.
@@ -89,7 +89,7 @@ class Shown:
     """A match that was played elsewhere.
 
     Attributes:
-        match: what the page says of it; see `HeldMatch.summary`.
+        match: its summary for the page; see `HeldMatch.summary`.
         rules: text of the rulesheet.
     """
 
@@ -98,26 +98,26 @@ class Shown:
 
     @property
     def game(self) -> str:
-        """What its game is called."""
+        """Name of its game."""
         return str(self.match["game"])
 
     @property
     def minds(self) -> tuple[str, ...]:
-        """Roles of which it is known what they saw."""
+        """Roles whose percepts are known."""
         return tuple(self.match["players"])
 
 
 def replay(record: MatchRecord, side_file: Path | None) -> list[Json]:
-    """What there is to see of a record after every turn.
+    """Frames of a record, one after every turn.
 
     Raises:
-        GGPError: it does not fit its rules.
+        GGPError: the record does not fit its rules.
     """
     return list(frames_of(record, side_file))
 
 
 def replay_file(path: Path) -> tuple[Shown, list[Json]]:
-    """A record, or a log of `ggp serve`, and what there is to see of it after every turn.
+    """Read a record or a log of `ggp serve`; returns it and its frames, one after every turn.
 
     Raises:
         GGPError: the file cannot be read, or does not fit the rules.
@@ -139,7 +139,7 @@ def replay_file(path: Path) -> tuple[Shown, list[Json]]:
 
 
 def standings(folder: Path) -> Json:
-    """How a series stands whose matches are kept in a folder; it may be played at the moment.
+    """Standings of the series that is kept in a folder; it may be in progress.
 
     Raises:
         ConfigError: there is no series, or it cannot be read.
@@ -160,7 +160,7 @@ def standings(folder: Path) -> Json:
 
 
 def _held(connection: sqlite3.Connection) -> Held:
-    """What a store holds, without the file that the series was read from."""
+    """Matches in a store, read without the file that the series was read from."""
     rows = connection.execute("SELECT name, value FROM settings")
     settings: dict[str, Any] = {name: json.loads(value) for name, value in rows}
     programs: dict[str, GameDefinition] = {}

@@ -1,4 +1,4 @@
-"""`match-runner table`."""
+"""The command `match-runner table`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ _log = logging.getLogger(__name__)
 @click.option(
     "--url",
     metavar="URL",
-    help="What browsers call the table if a proxy stands before it, e.g. https://table.example.",
+    help="Address by which browsers reach the table behind a reverse proxy, e.g. "
+    "https://table.example.",
 )
 @click.option(
     "--folder",
@@ -165,7 +166,7 @@ def table(
 
 
 def _own_name(host: str, address: str) -> str:
-    """What browsers call the machine that listens on an address."""
+    """Name by which browsers reach the machine that listens on an address."""
     found = ipaddress.ip_address(address)
     if found.is_unspecified:
         return socket.gethostname()
@@ -175,10 +176,10 @@ def _own_name(host: str, address: str) -> str:
 
 
 def _origin(url: str) -> str:
-    """What is before the path of an address.
+    """The origin of an address: the part before its path.
 
     Raises:
-        ConfigError: it is no address of a whole site.
+        ConfigError: it is not the address of a whole site.
     """
     try:
         parts = urlsplit(url.strip().lower())

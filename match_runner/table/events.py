@@ -1,11 +1,11 @@
-"""What browsers are told as it happens: a log that each of them follows at its own pace.
+"""Events for browsers: a log that each of them follows at its own pace.
 
 A match has one log for all its audiences: those who see everything, those who see the board, and
-every seat. An entry is kept, and has a number: whoever was away asks for those after the last it
-has seen. News that only count while they are new (what a player thinks at the moment) are not
-kept: there is a place for each, and followers get what it holds when they look.
+every seat. An entry is kept, and has a number: a browser that was away asks for those after the
+last it has seen. News that matter only while they are new (what a player thinks at the moment) are
+not kept: there is a place for each, and followers get what it holds when they look.
 
-A slow reader holds nobody up: it reads the log when its socket has room, and that is all.
+A slow reader holds nobody up: it reads the log whenever its socket has room.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
 BEAT_S = 1.5
-"""A reader hears something at least so often. Who is gone is noticed by the server then, and pages
-notice after three beats without one that the server is gone."""
+"""Seconds between heartbeats, so that the server notices readers that are gone. Pages notice after
+three missing heartbeats that the server is gone."""
 
 _MOST_DIGITS = 15
 
 
 class Entry(NamedTuple):
-    """Something that was said.
+    """An entry of a log: one event.
 
     Attributes:
-        audience: whom it is for.
+        audience: who may see it.
         kind: name of the event.
-        text: JSON.
+        text: its data as JSON.
     """
 
     audience: str
@@ -38,10 +38,10 @@ class Entry(NamedTuple):
 
 
 class EventLog:
-    """A log, and the news of the moment.
+    """A log of events, and the news of the moment.
 
     Attributes:
-        epoch: tells this log from those that a server before this one kept of the same match.
+        epoch: distinguishes this log from those of the same match that earlier servers kept.
     """
 
     def __init__(self) -> None:
@@ -54,37 +54,37 @@ class EventLog:
 
     @property
     def last(self) -> str:
-        """What to ask for to get only what comes from now on."""
+        """Place of the last entry: whoever asks for what comes after it gets only new entries."""
         return f"{self.epoch}-{len(self._entries)}"
 
     def add(self, audience: str, kind: str, data: Any) -> None:
-        """Say something that stays."""
+        """Add an entry that is kept."""
         text = data if isinstance(data, str) else json.dumps(data)
         self._entries.append(Entry(audience, kind, text))
         self._wake()
 
     def show(self, audience: str, place: str, kind: str, data: Any) -> None:
-        """Say something that counts until the same place holds something else."""
+        """Publish news that hold until the same place holds something else."""
         self._num_news += 1
         self._news[audience, place] = self._num_news, Entry(audience, kind, json.dumps(data))
         self._wake()
 
     def clear(self, place: str) -> None:
-        """Nothing is new in that place any more, for nobody."""
+        """Remove the news in a place, for all audiences."""
         for key in [key for key in self._news if key[1] == place]:
             del self._news[key]
 
     def close(self) -> None:
-        """Nothing more will be said; readers end when they have it all."""
+        """Close the log: there will be no more entries, and readers end when they have them all."""
         self._closed = True
         self._wake()
 
     async def follow(self, audience: str, after: str) -> AsyncIterator[str]:
-        """Everything for an audience after a place, as server-sent events, for ever.
+        """Yield everything for an audience after a place, as server-sent events, until it closes.
 
         Args:
-            after: see `last`. Where it is of another log, there is an event `reset` first: what
-                the reader has is to be read again.
+            after: see `last`. If it is of another log, an event `reset` comes first: the reader
+                must read again what it has.
         """
         at = self._place(after) if after else 0
         if at is None:
@@ -114,7 +114,7 @@ class EventLog:
                 yield "event: beat\ndata: {}\n\n"
 
     def _place(self, after: str) -> int | None:
-        """How many entries there were at a place; None if it is none of this log."""
+        """Number of entries before a place; None if it is not a place of this log."""
         epoch, _, number = after.partition("-")
         if epoch != self.epoch or not number.isdecimal() or len(number) > _MOST_DIGITS:
             return None

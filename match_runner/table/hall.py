@@ -1,7 +1,7 @@
 """All matches of a table: made, played in worker processes, kept on disk, found again.
 
 A match with people has a worker of its own, which mostly waits. Other matches wait for one of
-`jobs` workers. Two more workers do what is asked for while nobody plays: one reads rulesheets, one
+`jobs` workers. Two more workers do what is asked for besides playing: one reads rulesheets, one
 replays matches and looks into minds.
 """
 
@@ -39,34 +39,34 @@ from match_runner.table.shelf import Shelf
 from match_runner.workers.executor import LocalPool, WorkerFailedError
 
 MOST_WITH_PEOPLE = 16
-"""Matches with people at once: each has a process."""
+"""Most matches with people at once: each has a process."""
 
 MOST_WAITING = 1_000
-"""Matches that may wait for a worker."""
+"""Most matches that may wait for a worker."""
 
 MOST_REPLAYS = 8
-"""Matches that are over and whose frames are kept in memory."""
+"""Most matches that are over and whose frames are kept in memory."""
 
 READING_S, THINKING_S = 30.0, 60.0
-"""What a worker may take to read rules, and to replay or think."""
+"""Seconds that a worker may take to read rules, and to replay or think."""
 
 LINGER_S = 60.0
-"""For which what was said of a match is kept after its end, for readers that are behind."""
+"""Seconds for which the events of a match are kept after its end, for readers that are behind."""
 
 LOBBY, NOBODY = "lobby", "nobody"
-"""Audiences of the hall's log; nothing is ever said to the second."""
+"""Audiences of the hall's log; the second never gets an event."""
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
 
 class Hall:
-    """Everything the server knows. All but `__init__` needs a running loop.
+    """All state of the server. Everything but `__init__` needs a running event loop.
 
     Attributes:
-        token: of the table's link; None where everybody is let in.
+        token: token of the table's link; None where everybody is let in.
         seats: the match, the role and the token of every seat, by the seat's name.
-        private: a folder that only this user may enter, and that goes when the hall is closed.
+        private: a folder that only this user may enter; it is removed when the hall is closed.
 
     Raises:
         ConfigError: the folder cannot be used, or another process holds it.
@@ -90,14 +90,14 @@ class Hall:
         self._replays: OrderedDict[str, Any] = OrderedDict()
 
     async def open(self) -> None:
-        """Find the matches there are, and go on with those that are not over."""
+        """Find the matches on disk, and go on with those that are not over."""
         await self._exchange.open()
         for setup in self.folder.setups():
             is_over = setup.goals is not None or setup.error is not None
             match = self._hold(setup, "over" if is_over else "waiting")
             if not is_over:
                 self._begin(match)
-        # The first question would wait for a process to start.
+        # Else the first question would wait for a process to start.
         self._spawn(self._warm_up())
 
     async def close(self) -> None:
@@ -117,7 +117,7 @@ class Hall:
     # ---------------------------------------------------------------- matches
 
     async def create(self, request: MatchRequest) -> list[HeldMatch]:
-        """New matches, which begin as soon as there is room.
+        """Make new matches, which begin as soon as there is a worker for them.
 
         Raises:
             GGPError: they cannot be played; says why.
@@ -165,14 +165,14 @@ class Hall:
         return made
 
     def seat_token(self, seat: str) -> str | None:
-        """The token of a seat; None where there is no such seat."""
+        """Token of a seat; None if there is no such seat."""
         return self.seats[seat][2] if seat in self.seats else None
 
     def move(self, seat: str, turn: int, move: str) -> None:
-        """A person moves.
+        """Pass a person's move on to the match.
 
         Raises:
-            ConfigError: it is not asked for that.
+            ConfigError: the person is not asked for that move.
         """
         match, role, _ = self.seats[seat]
         asked = match.asked.get(role)
@@ -188,7 +188,7 @@ class Hall:
     async def end(self, match: HeldMatch) -> None:
         """Break a match off."""
         if not match.is_over:
-            # First of all, so that it does not end by what its worker says of being interrupted.
+            # This comes first, so that the match does not end with its worker's interruption.
             self._finish(match, self.folder.broken_off(match.setup, "the match was ended"))
             pool = self._own.get(match.setup.id)
             if pool is not None:
@@ -197,7 +197,7 @@ class Hall:
     # ---------------------------------------------------------------- what workers find out
 
     async def look_at_rules(self, name: str, text: str) -> Json:
-        """What is wrong with a rulesheet, see `read_rules`."""
+        """Diagnostics of a rulesheet, see `read_rules`."""
         try:
             text, _ = self.options.offers.rules_of(name, text)
             return await self._ask(self._reader, read_rules, name, text)
@@ -205,7 +205,7 @@ class Hall:
             return {"ok": False, "diagnostics": [], "num_diagnostics": 1, "error": str(error)}
 
     async def frames(self, match: HeldMatch, audience: str) -> list[str]:
-        """What an audience may see of every turn, as JSON texts; of a match that is over, all.
+        """Frames that an audience may see, one a turn, as JSON texts; all if the match is over.
 
         Raises:
             GGPError: the record cannot be replayed.
@@ -219,7 +219,7 @@ class Hall:
         return found
 
     async def replay_file(self, name: str) -> tuple[Shown, list[str]]:
-        """A record or a log of the folder, and what there is to see of it.
+        """A record or a log of the folder, and its frames as JSON texts.
 
         Raises:
             GGPError: there is none of that name, or it cannot be replayed.
@@ -233,7 +233,7 @@ class Hall:
         return found
 
     async def series(self) -> list[Json]:
-        """How all series stand whose matches are kept in the folder."""
+        """Standings of all series that are kept in the folder."""
         found = []
         for name, path, stamp in self.shelf.series():
             key = f"series {path}:{stamp}"
@@ -247,10 +247,10 @@ class Hall:
         return found
 
     async def look_into(self, task: Callable[[str, str], MindTask]) -> AsyncIterator[Message]:
-        """What a worker finds in a mind, as it does; then `done`, or `failed` with a text.
+        """Yield a worker's messages about a mind as they come, then `done`, or `failed` and a text.
 
         Args:
-            task: made of a socket and a key.
+            task: makes the task from a socket and a key.
         """
         key = secrets.token_hex(16)
         heard: asyncio.Queue[Message] = asyncio.Queue()
@@ -258,13 +258,13 @@ class Hall:
         asked = self._thinker.submit(look_into, (task(self._exchange.path, key),))
         try:
             done = asyncio.ensure_future(asyncio.wrap_future(asked))
-            # Who asked may be gone before it ends, and then nobody looks at it.
+            # The browser may be gone before this ends, and then nobody looks at the result.
             done.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             while True:
                 next_ = asyncio.ensure_future(heard.get())
                 try:
                     await asyncio.wait((next_, done), return_when=asyncio.FIRST_COMPLETED)
-                finally:  # who asked may go away while there is nothing to tell
+                finally:  # the browser may go away while there is nothing to tell
                     if not next_.done():
                         next_.cancel()
                 if next_.cancelled() or not next_.done():
@@ -277,7 +277,7 @@ class Hall:
             yield {"kind": "done"} if error is None else {"kind": "failed", "text": str(error)}
         finally:
             asked.cancel()
-            self._exchange.forget(key)  # the worker stops when it has something to say
+            self._exchange.forget(key)  # the worker stops when it next has something to send
 
     # ---------------------------------------------------------------- private
 
@@ -298,7 +298,7 @@ class Hall:
         earlier = self.folder.turns(setup.id)
         try:
             specs = self._specs_of(setup.players)
-        except ConfigError as error:  # it was offered when the match began
+        except ConfigError as error:  # the player was offered when the match was made
             self._finish(match, self.folder.broken_off(match.setup, str(error)))
             return
         if earlier and any(map(is_address, specs.values())):
@@ -354,7 +354,7 @@ class Hall:
         asyncio.get_running_loop().call_later(LINGER_S, match.forget)
 
     def _specs_of(self, players: Mapping[str, str]) -> dict[str, str]:
-        """What plays, by role, of what a page has named."""
+        """Specs or addresses by role of the players that a page has named."""
         spec_of = self.options.offers.spec_of
         return {r: name if name == HUMAN else spec_of(name) for r, name in players.items()}
 

@@ -1,8 +1,8 @@
 """One match as the server holds it: what happened so far, who may know it, who is asked to move.
 
-There are three kinds of audiences. `ALL` sees everything, minds of players included. `BOARD` sees
-the state and the moves. Each seat has an audience of its own, named by its role, and sees what the
-worker made for that role alone.
+There are three kinds of audiences. `ALL` sees everything, players' minds included. `BOARD` sees
+the state and the moves. Each seat is an audience of its own, named by its role, and sees the frames
+that the worker made for that role alone.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from match_runner.table.match_folder import Setup
 from match_runner.table.seats.seating import HUMAN
 
 ALL, BOARD = "all", "board"
-"""Audiences; seats are `seat:ROLE`."""
+"""Audiences other than seats, which are `seat:ROLE`."""
 
 _BRIEF = ("turn", "over", "moves", "percepts", "faults", "move", "known")
-"""What is told of the turns before the present one: pictures are asked for one by one."""
+"""Fields of a frame that are sent for earlier turns: their pictures are asked for one by one."""
 
 Json = dict[str, Any]
 
 
 def seat_of(role: str) -> str:
-    """The audience of one seat."""
+    """Audience of the seat of a role."""
     return f"seat:{role}"
 
 
@@ -37,12 +37,12 @@ class HeldMatch:
     """A match.
 
     Attributes:
-        setup: what was asked for.
+        setup: the match as it was asked for.
         status: `waiting` for a worker, `running`, or `over`.
-        line_key: what its worker says to the server; another for every worker.
-        log: what browsers are told.
-        frames: of every audience, by turn, JSON texts.
-        asked: what each person is asked at the moment, by role.
+        line_key: key by which its worker identifies itself; a new one for every worker.
+        log: events for browsers.
+        frames: frames of every audience, by turn, as JSON texts.
+        asked: the question that each person is asked at the moment, by role.
     """
 
     setup: Setup
@@ -58,7 +58,7 @@ class HeldMatch:
         return tuple(r for r, player in self.setup.players.items() if player == HUMAN)
 
     def seat_name(self, role: str) -> str:
-        """What a seat is called in addresses, which is no secret."""
+        """Name of a seat in addresses, which is not secret."""
         return f"{self.setup.id}-{self.setup.roles.index(role)}"
 
     def seat_links(self) -> dict[str, str]:
@@ -75,14 +75,14 @@ class HeldMatch:
 
     @property
     def turns(self) -> int:
-        """Turns played so far, as far as they are in memory."""
+        """Number of turns played so far, as far as they are in memory."""
         return max(0, len(self.frames.get(ALL, ())) - 1)
 
     def audience(self, key: str, *, open_minds: bool) -> str | None:
-        """What somebody without a seat may see; None for nothing.
+        """Audience to which somebody without a seat belongs; None if nothing may be seen.
 
         Args:
-            key: that it showed.
+            key: the key that was shown.
             open_minds: whether everybody may see everything.
         """
         if self.is_over or not self.people or open_minds:
@@ -94,7 +94,7 @@ class HeldMatch:
     # ---------------------------------------------------------------- what a worker says
 
     def heard(self, message: Mapping[str, Any]) -> Json | None:
-        """Take note of what the worker says; a turn that is to be written down, if it is one."""
+        """Take in a message of the worker; returns the turn to write down, if it has one."""
         match message["kind"]:
             case "frame":
                 return self._frame(message)
@@ -106,13 +106,13 @@ class HeldMatch:
         return None
 
     def moved(self, role: str) -> None:
-        """A person has moved."""
+        """Note that a person has moved."""
         self.asked.pop(role, None)
         self.log.add(seat_of(role), "moved", {})
         self._show_waiting()
 
     def ended(self, setup: Setup) -> None:
-        """The match is over."""
+        """Note that the match is over."""
         self.setup, self.status = setup, "over"
         self.asked.clear()
         for audience in self._audiences():
@@ -120,7 +120,7 @@ class HeldMatch:
         self.log.close()
 
     def forget(self) -> None:
-        """Keep nothing of a match that is over; its record has it all."""
+        """Drop everything that is kept of a match that is over; its record has it all."""
         self.frames = {}
         self.log = EventLog()
         self.log.close()
@@ -160,23 +160,23 @@ class HeldMatch:
     # ---------------------------------------------------------------- what browsers ask
 
     def question(self, role: str) -> Json | None:
-        """What a person is asked, and until when, in seconds since 1970."""
+        """The question that a person is asked, and its deadline, in seconds since 1970."""
         return self.asked.get(role)
 
     def result(self) -> Json:
-        """How it ended."""
+        """How the match ended."""
         goals = self.setup.goals
         return {"goals": None if goals is None else dict(goals), "error": self.setup.error}
 
     def summary(self) -> Json:
-        """A match in the lobby; no secret is in it."""
+        """Summary of the match for the lobby; it contains no secrets."""
         setup = self.setup
         return {
             "id": setup.id,
             "game": setup.game,
             "players": dict(setup.players),
             "roles": list(setup.roles),
-            # Who knows the seed can find out what chance has hidden.
+            # Whoever knows the seed can find out what chance has hidden.
             "seed": setup.seed if self.is_over or not self.people else None,
             "created_s": setup.created_s,
             "status": self.status,
@@ -185,7 +185,7 @@ class HeldMatch:
         }
 
     def snapshot(self, audience: str, texts: Sequence[str]) -> Json:
-        """Everything an audience needs to begin with; what comes after it is in the log.
+        """Everything an audience needs at first; later events are in the log.
 
         Args:
             texts: the frames of that audience.

@@ -1,11 +1,11 @@
-"""Matches of the table on disk: a folder for each, so that a server finds what one before it held.
+"""Matches of the table on disk: a folder for each, so that a server finds those of earlier ones.
 
     FOLDER/matches/token            the secret of the table's own link
     FOLDER/matches/ID/match.json    what was asked for, with the secrets of its links
     FOLDER/matches/ID/turns.jsonl   the turns so far, a line each, while it is played
     FOLDER/matches/ID/record.json   the whole match, when it is over; see docs/records.md
 
-The folder of matches may be entered by this user only, and one server at a time works in it.
+Only this user may enter the folder of matches, and one server at a time works in it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from match_runner.match.record_files import make_folder
 from match_runner.match.records import MatchRecord, TurnRecord, record_from_json, turn_from_json
 
 MOST_REMEMBERED = 500
-"""Matches that are looked for when a server starts, the newest ones."""
+"""Most matches that a server finds when it starts, the newest ones."""
 
 _T = TypeVar("_T")
 
@@ -42,24 +42,24 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What was asked for.
+    """A match as it was asked for.
 
     Attributes:
-        id: of the match.
-        game: what the game is called.
+        id: id of the match.
+        game: name of the game.
         rules: text of the rulesheet.
         side_file: path of the file that says how to draw it, or None.
         roles: in the order of the rulesheet.
         players: `human`, or what an offer names (see `offers`), for every role but `random`.
         is_told: whether the rules tell every role every move, so that everybody knows the state.
-        play_clock_s: of players that are no people; None for none.
-        human_clock_s: of people; None for none.
-        pause_s: waited before each turn.
-        seed: of the match.
+        play_clock_s: play clock of players that are not people; None for none.
+        human_clock_s: play clock of people; None for none.
+        pause_s: wait before each turn.
+        seed: seed of the match.
         created_s: when it was asked for, in seconds since 1970.
         seats: secret of each person's link, by role.
-        key: secret of the link by which all of a match with people may be watched.
-        goals: what everybody got; None until it is over.
+        key: secret of the link by which everything in a match with people may be watched.
+        goals: goal value of every role; None until it is over.
         error: why it ended early.
     """
 
@@ -85,7 +85,7 @@ class MatchFolder:
     """All matches on disk.
 
     Args:
-        folder: of the table; made if there is none.
+        folder: folder of the table; made if there is none.
 
     Raises:
         ConfigError: it cannot be used, belongs to another user, or another process holds it.
@@ -107,14 +107,14 @@ class MatchFolder:
         )
 
     def close(self) -> None:
-        """Others may work in it from now on."""
+        """Release the folder, so that others may work in it."""
         self._held.close()
 
     def token(self) -> str:
-        """The secret of the table's link: pages that are open find a server that is started anew.
+        """The secret of the table's link, kept so that open pages find a restarted server.
 
         Raises:
-            ConfigError: it cannot be kept.
+            ConfigError: it cannot be written.
         """
         path = self._matches / "token"
         try:
@@ -129,7 +129,7 @@ class MatchFolder:
         return token
 
     def keep(self, setup: Setup) -> None:
-        """Write down what was asked for, or what became of it.
+        """Write down a match as it was asked for, or as it ended.
 
         Raises:
             ConfigError: it cannot be written.
@@ -145,7 +145,7 @@ class MatchFolder:
             _log.warning("a turn of match %s cannot be kept: %s", match, error)
 
     def finish(self, setup: Setup, record: MatchRecord) -> Setup:
-        """Write down how a match ended; what is known of it from now on."""
+        """Write down how a match ended; returns its setup with the outcome."""
         setup = replace(setup, goals=dict(record.goals), error=record.error)
         try:
             self._write(setup.id, "record.json", record.to_json())
@@ -156,7 +156,7 @@ class MatchFolder:
         return setup
 
     def record(self, match: str) -> MatchRecord:
-        """The record of a match that is over.
+        """Record of a match that is over.
 
         Raises:
             ConfigError: there is none, or it is damaged.
@@ -164,7 +164,7 @@ class MatchFolder:
         return _read(self._matches / match / "record.json", record_from_json)
 
     def broken_off(self, setup: Setup, why: str) -> MatchRecord:
-        """The record of a match that ended before the game was over."""
+        """Record of a match that ended before the game was over."""
         return MatchRecord(
             game=setup.game,
             digest="",
@@ -181,7 +181,7 @@ class MatchFolder:
         )
 
     def turns(self, match: str) -> tuple[TurnRecord, ...]:
-        """The turns that were written down of a match that is not over."""
+        """Turns that were written down of a match that is not over."""
         path = self._matches / match / "turns.jsonl"
         text = b""
         found: list[TurnRecord] = []
@@ -195,12 +195,12 @@ class MatchFolder:
             return ()
         except (OSError, ValueError, MatchError) as error:
             _log.warning("match %s goes on after turn %d: %s", match, len(found), error)
-        if whole != text:  # what was cut off would spoil the turns to come
+        if whole != text:  # a line that was cut off would spoil the next ones
             path.write_bytes(whole)
         return tuple(found)
 
     def setups(self) -> Iterator[Setup]:
-        """All matches, the oldest first; what cannot be read is left out."""
+        """Yield all matches, the oldest first; those that cannot be read are left out."""
         found = []
         for folder in self._matches.iterdir():
             if not _ID.fullmatch(folder.name):
@@ -213,7 +213,7 @@ class MatchFolder:
         yield from found[-MOST_REMEMBERED:]
 
     def remove(self, match: str) -> None:
-        """Forget a match."""
+        """Delete a match."""
         shutil.rmtree(self._matches / match, ignore_errors=True)
 
     def _write(self, match: str, name: str, data: object) -> None:
@@ -226,7 +226,7 @@ class MatchFolder:
 
 
 def usual_folder() -> Path:
-    """Where the table keeps matches unless another folder is named."""
+    """Default folder in which the table keeps matches."""
     return user_data_path("ggp") / "table"
 
 
@@ -234,7 +234,7 @@ def _setup(data: Any) -> Setup:
     try:
         return Setup(**{**data, "roles": tuple(data["roles"])})
     except (TypeError, KeyError) as error:
-        raise MatchError(f"this is no match of the table: {error}") from error
+        raise MatchError(f"this is not a match of the table: {error}") from error
 
 
 def _read(path: Path, read: Callable[[Any], _T]) -> _T:

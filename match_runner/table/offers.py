@@ -1,8 +1,9 @@
-"""What a page may name: whoever has the table's link may play, and not do all that its user may.
+"""Offers: the games and players that a page may name.
 
+Whoever has the table's link may play, but may not do everything that the user who started it may.
 A page knows the games of this package, the one that the table was started with, and rulesheets
 below one folder; other rules are pasted. It knows the players of this package, with options that
-name no file, and what the command line offers. Modules, files and addresses of a user's own are
+name no file, and what the command line offers. A user's own modules, files and addresses are
 named on the command line, or not at all.
 """
 
@@ -27,7 +28,7 @@ from match_runner.series.plan import check_player
 from match_runner.table.requests import MOST_RULES
 
 MOST_GAMES = 500
-"""Rulesheets of the folder after which no more folders are looked into."""
+"""Number of rulesheets after which no more folders are searched."""
 
 _MOST_LOOKED_AT = 20_000
 _SUFFIXES = (".gdl", ".kif")
@@ -36,12 +37,12 @@ _NAME = re.compile(r"[A-Za-z][\w.-]{0,40}")
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """What there is to choose from.
+    """Games and players that a page may name.
 
     Attributes:
         game: name or path of the game that the table was started with, or None.
         games: a folder of rulesheets, or None.
-        players: specs and addresses by the names that pages know them by.
+        players: specs and addresses, by the names under which pages know them.
     """
 
     game: str | None = None
@@ -59,7 +60,8 @@ class Offers:
         """The text of a rulesheet, and the file beside it that says how to draw it.
 
         Args:
-            game: one of `game_names` where there is no text.
+            game: one of `game_names`, unless there is a text.
+            rules: the text that was pasted, or None.
 
         Raises:
             ConfigError: there is no such game, or it cannot be read.
@@ -116,7 +118,7 @@ class Offers:
         raise ConfigError(unknown("game", game, names, "paste the rules of other games"))
 
     def _listed(self) -> Iterator[str]:
-        """What the rulesheets of the folder are called."""
+        """Yield the names of the rulesheets in the folder."""
         if self.games is None:
             return
         looked_at = found = 0
@@ -132,7 +134,7 @@ class Offers:
                 return
 
     def _below(self, name: str) -> Path | None:
-        """The rulesheet of that name in the folder, which neither dots nor links lead out of."""
+        """The rulesheet of that name in the folder; neither dots nor links lead out of it."""
         if self.games is None or any(part[:1] in ("", ".") for part in name.split("/")):
             return None
         path = self.games / name
@@ -140,14 +142,14 @@ class Offers:
         return path if is_named and self._has(path) else None
 
     def _has(self, path: Path | None) -> bool:
-        """Whether the folder has a file, and does not only lead to it."""
+        """Whether a file is in the folder itself, not just linked from there."""
         if path is None or self.games is None:
             return False
         return path.resolve().is_relative_to(self.games.resolve())
 
 
 def read_offers(texts: Iterable[str]) -> dict[str, str]:
-    """Players out of texts `NAME=SPEC`, as `Offers.players`.
+    """Read players from texts `NAME=SPEC`, as in `Offers.players`.
 
     Raises:
         ConfigError: a text is malformed, a name is taken or given twice, or there is no such

@@ -1,4 +1,4 @@
-"""How a table is held: what whoever starts it decides."""
+"""Options of a table, set by whoever starts it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from match_runner.table.web.guard import Names, RequestLimits
 
 @dataclass(frozen=True, slots=True)
 class TableOptions:
-    """How a table is held.
+    """Options of a table.
 
     Attributes:
         folder: where matches are kept.
-        offers: what pages may name.
+        offers: games and players that pages may name.
         has_token: whether only those are let in who have the table's link.
-        names: what the server may be called.
-        jobs: matches without people that are played side by side.
+        names: names by which requests may reach the server.
+        jobs: number of matches without people that are played side by side.
         open_minds: whether everybody may look into every mind at any time.
-        limits: on requests.
+        limits: limits on requests.
         logs: folder of logs of `ggp serve` that are shown besides those in `folder`.
     """
 

@@ -1,4 +1,4 @@
-"""What browsers ask for, checked: whatever is wrong is a `ConfigError` with a line of text."""
+"""Requests of browsers, checked: whatever is wrong is a `ConfigError` with one line of text."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from match_runner.options import MAX_PAUSE_S
 from match_runner.table.seats.seating import HUMAN
 
 MOST_MATCHES = 100
-"""That are asked for at once."""
+"""Most matches in one request."""
 
 MOST_RULES, MOST_TEXT = 2_000_000, 500
-"""Characters of a rulesheet, and of any other text."""
+"""Most characters of a rulesheet, and of any other text."""
 
 MOST_SEED = 2**48
 
 
 @dataclass(frozen=True, slots=True)
 class MatchRequest:
-    """Matches somebody wants.
+    """A request for matches.
 
     Attributes:
-        game: name of a game, or what to call the rules.
+        game: name of a game, or a name for the rules.
         rules: their text; None for those of that game.
         players: `human`, or what an offer names (see `offers`), by role.
-        play_clock_s: of players that are no people; None without one.
-        human_clock_s: of people; None without one.
-        pause_s: before each turn.
-        seed: of the first match; the others count on.
-        matches: how many.
+        play_clock_s: play clock of players that are not people; None without one.
+        human_clock_s: play clock of people; None without one.
+        pause_s: wait before each turn.
+        seed: seed of the first match; the others count on from it.
+        matches: number of matches.
     """
 
     game: str
@@ -46,7 +46,7 @@ class MatchRequest:
 
 
 def read_match(data: object) -> MatchRequest:
-    """A request for matches out of JSON.
+    """Read a request for matches from JSON.
 
     Raises:
         ConfigError: a field is missing or wrong.
@@ -73,12 +73,12 @@ def read_match(data: object) -> MatchRequest:
 
 
 def read_player(data: object) -> str:
-    """A player that somebody typed."""
+    """Read a player that somebody typed."""
     return _text(fields_of(data).get("player"), "player")
 
 
 def read_move(data: object) -> tuple[int, str]:
-    """Turn and move that a person sends."""
+    """Read the turn and the move that a person sends."""
     fields = fields_of(data)
     move = fields.get("move")
     if not isinstance(move, str):
@@ -87,21 +87,21 @@ def read_move(data: object) -> tuple[int, str]:
 
 
 def rules_text(value: object) -> str:
-    """The text of a rulesheet."""
+    """Read the text of a rulesheet."""
     if not isinstance(value, str) or len(value) > MOST_RULES:
         raise ConfigError(f"rules must be a string of at most {MOST_RULES:,} characters")
     return value
 
 
 def fields_of(data: object) -> dict[str, Any]:
-    """An object of JSON."""
+    """Read a JSON object."""
     if not isinstance(data, dict):
         raise ConfigError("an object was expected")
     return data
 
 
 def number_of(text: str, name: str) -> int:
-    """A whole number in a query."""
+    """Read a whole number in a query."""
     if not text.isascii() or not text.isdecimal() or len(text) > 15:
         raise ConfigError(f"{name} must be a whole number")
     return int(text)
@@ -120,7 +120,7 @@ def _whole(value: object, name: str, low: int, high: int) -> int:
 
 
 def _seconds(value: object, name: str, most: float) -> float | None:
-    """Seconds; None for none, which 0 means too."""
+    """Read a number of seconds; None if there is none, or if it is 0."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if value is None:
         return None

@@ -1,4 +1,4 @@
-"""What others have put into the table's folder: records of matches, logs of `ggp serve`, series."""
+"""Records, logs of `ggp serve` and series that others have put into the table's folder."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from ggp.protocol.retelling import SUFFIX
 from match_runner.series.store import FILE
 
 MOST_FILES = 200
-"""Records, logs and series that are shown, the newest first."""
+"""Most records, logs and series that are shown, the newest first."""
 
 _DEPTH = 3
-"""Folders below the table's in which series are looked for."""
+"""Depth of folders below the table's in which series are looked for."""
 
 _LONGEST_LINE = 1 << 16
-"""Bytes that are read of a log to find out what it is called: the ids of matches are short."""
+"""Most bytes that are read of a log's first line to find its match: ids of matches are short."""
 
 
 class Shelf:
-    """The folder, read only.
+    """The table's folder, read only.
 
     Args:
-        folder: of the table.
-        logs: another one, in which only logs are looked for.
+        folder: the folder of the table.
+        logs: another folder, in which only logs are looked for.
     """
 
     def __init__(self, folder: Path, logs: Path | None = None) -> None:
@@ -37,7 +37,7 @@ class Shelf:
         return list(self._found(".json"))
 
     def logs(self) -> list[dict[str, Any]]:
-        """Name of each log, and what its first line says: `match`, `role`, `player`, `time`."""
+        """Name of each log with the fields of its first line: `match`, `role`, `player`, `time`."""
         return [
             {"name": name, **begin}
             for name, path in self._found(SUFFIX).items()
@@ -45,7 +45,7 @@ class Shelf:
         ]
 
     def path(self, name: str) -> Path:
-        """The path of a record or a log.
+        """Path of a record or a log.
 
         Raises:
             ConfigError: there is none of that name.
@@ -56,7 +56,7 @@ class Shelf:
         return found[name]
 
     def series(self) -> Iterator[tuple[str, Path, int]]:
-        """Name, folder and time of the last change of every series."""
+        """Yield name, folder and time of the last change of every series."""
         found = [
             path
             for depth in range(_DEPTH + 1)
@@ -68,7 +68,7 @@ class Shelf:
             yield name if name != "." else self._folder.name, path.parent, path.stat().st_mtime_ns
 
     def _found(self, suffix: str) -> dict[str, Path]:
-        """Files that end so, by name, the newest first; those of the table itself are left out."""
+        """Files with a suffix, by name, newest first; those of the table itself are left out."""
         if suffix not in (".json", SUFFIX):
             return {}
         found = {
@@ -85,7 +85,7 @@ class Shelf:
 
 
 def _begin(path: Path) -> dict[str, Any] | None:
-    """What the first line of a log says; None if this is none."""
+    """Read the first line of a log; None if the file is not a log."""
     try:
         with path.open("rb") as file:
             begin = json.loads(file.readline(_LONGEST_LINE))

@@ -16,17 +16,18 @@ from match_runner.pictures.picture import Json
 
 _STYLES = ("bold cyan", "bold magenta", "bold yellow", "bold green", "bold red", "bold blue")
 _WIDEST = 12
-"""Characters of a cell; what does not fit stands in full where boards are tables."""
+"""Most characters of a cell; longer texts are cut, and stand in full where a board is a table."""
 
 
 def draw(
     picture: Json, encoding: str = "utf-8", *, colours: bool = True
 ) -> Iterator[RenderableType]:
-    """The parts of a picture, one below the other.
+    """Draw the parts of a picture, one below the other.
 
     Args:
-        encoding: of the terminal: what it does not have is written in words.
-        colours: whether it shows them; else pieces are marked with the first letter of their role.
+        encoding: encoding of the terminal: symbols that it does not have are written in words.
+        colours: whether it shows colours; else pieces are marked with the first letter of their
+            role.
     """
     pen = _Pen(picture["owners"], encoding, colours)
     drawers = {"boards": pen.boards, "tables": _tables}
@@ -41,7 +42,7 @@ class _Pen:
     """Draws boards.
 
     Attributes:
-        legend: the roles whose pieces were drawn in their colours.
+        legend: roles whose pieces were drawn in their colours.
     """
 
     def __init__(self, owners: Sequence[str], encoding: str, colours: bool) -> None:
@@ -49,7 +50,7 @@ class _Pen:
         self.legend: dict[str, None] = {}
 
     def style(self, owner: str) -> str:
-        """The colour of a role."""
+        """Style of a role's pieces: its colour."""
         return _STYLES[self._owners.index(owner) % len(_STYLES)]
 
     def boards(self, boards: Sequence[Json]) -> Iterator[RenderableType]:

@@ -1,7 +1,7 @@
-"""A person's place in a match: what the role knows is shown, and a move is asked for.
+"""A person's seat in a match: shows what the role knows, and asks for a move.
 
-Everything shown is made of the role's own moves and percepts (`Knowledge`), and of the legal moves,
-which a referee tells the role it asks.
+Everything shown is derived from the role's own moves and percepts (`Knowledge`), and from the legal
+moves, which a referee tells the role it asks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from match_runner.terminal.drawing import draw
 from match_runner.terminal.screen import Screen, TimeIsUpError
 
 RULES, AGAIN, HISTORY, QUIT = "?", "", "history", "quit"
-"""What can be said instead of a move; a legal move of that name comes first."""
+"""Commands that can be typed instead of a move; a legal move of that name takes precedence."""
 
 _PROMPT = "Your move (number or text; ? rules, history, quit):"
 _ONLY_PROMPT = "Your only move; Enter plays it (? rules, history, quit):"
@@ -38,12 +38,12 @@ class Person:
     """A `Guest` in the terminal.
 
     Args:
-        role: which it plays.
-        screen: of the person.
+        role: name of the role that the person plays.
+        screen: where the person reads and types.
         artist: draws the game.
-        knowledge: of the role.
+        knowledge: knowledge of the role.
         rules: what `?` shows.
-        clock_s: for each decision; None for as long as it takes.
+        clock_s: seconds for each decision; None for no limit.
         is_alone: whether nobody else plays at this screen.
     """
 
@@ -75,18 +75,18 @@ class Person:
         in_time: bool = True,
         deadline: Deadline | None = None,
     ) -> None:
-        """A turn is over."""
+        """Take in a turn that is over."""
         assert move is not None
         assert percepts is not None
         self._turns.append((move, tuple(percepts), submitted))
         self._knowledge.observe(move, percepts, submitted, in_time=in_time)
 
     def invite(self, legal: Sequence[str]) -> None:
-        """A turn has begun; the person is asked when the players of this process have moved."""
+        """Begin a turn; the person is asked after the players of this process have moved."""
         self._legal = legal
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
-        """The move the person types.
+        """Ask the person for a move, and return the one typed.
 
         Raises:
             NoAnswerError: the clock ran out.
@@ -144,7 +144,7 @@ class Person:
                 self._screen.show(plain(self._complaint(answer), "yellow"))
 
     def _meant(self, answer: str) -> str | None:
-        """The legal move that an answer names: by text, with or without parentheses, or number."""
+        """Legal move that an answer names: by number, or by text with or without parentheses."""
         for text in (answer, f"({answer})"):
             try:
                 move = to_kif(parse_term(text))
@@ -167,14 +167,14 @@ class Person:
     # ---------------------------------------------------------------- showing
 
     def _view(self) -> Iterator[RenderableType]:
-        """Everything the role knows now, and what it may do."""
+        """Yield everything that the role knows now, and its legal moves."""
         yield Text()
         yield plain(f"Turn {len(self._turns) + 1}: you are {self._role}", "bold")
         yield from self._last_turn()
         known = self._knowledge.known()
         console = self._screen.console
         if not known.states:
-            yield Text("What you know of the state cannot be told.", "dim")
+            yield Text("Nothing is shown: no state was found that fits what you saw.", "dim")
         else:
             yield Text(_about(known.states, known.exact), "dim")
             picture = self._artist.certain(known.shares)
@@ -195,7 +195,7 @@ class Person:
         ]
         yield Padding(Columns(moves, padding=(0, 3)), (0, 0, 0, 2), expand=False)
         if any(move not in sure for move in self._legal):
-            yield Text("(*) You could not tell from what you saw that this is legal.", "dim")
+            yield Text("(*) What you saw does not tell you that this is legal.", "dim")
 
     def _last_turn(self) -> Iterator[Text]:
         if self._turns:
@@ -216,7 +216,7 @@ class Person:
 
 
 def _about(states: int, exact: bool) -> str:
-    """What a picture of knowledge means."""
+    """Heading of a picture of the role's knowledge, which says how to read it."""
     if exact and states == 1:
         return "The state, which you know:"
     if exact:

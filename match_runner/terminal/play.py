@@ -36,7 +36,7 @@ from match_runner.terminal.screen import Screen
 
 
 def check_place(place: Place) -> None:
-    """See that people can play there.
+    """Check that people can play in a place.
 
     Raises:
         ConfigError: they cannot.
@@ -55,17 +55,17 @@ def check_place(place: Place) -> None:
 def play_with_people(
     series: Series, place: Place, show: Callable[[Held], None], *, as_json: bool
 ) -> int:
-    """Play a series of one game in which people take part, and show what it came to.
+    """Play a series of one game in which people take part, and show its results.
 
     Args:
-        series: of one game, without rotation; its players are called by their roles.
+        series: of one game, without rotation; its players are named by their roles.
         place: see `check_place`; records are written.
         show: prints the matches that were played to their end.
         as_json: whether standard output is for that alone.
 
     Returns:
-        the exit code of the command: 130 after Ctrl-C, 1 where the input ended in a match or one
-        failed.
+        the exit code of the command: 130 after Ctrl-C, 1 where the input ended during a match or
+        a match failed.
     """
     if place.records is not None:
         make_folder(place.records)
@@ -116,7 +116,7 @@ def _rules_of(program: GameDefinition) -> Iterator[RenderableType]:
 
 
 class _Sitting:
-    """A game and those who play it, for all matches of a series."""
+    """A session at the terminal: a game and those who play it, for all matches of a series."""
 
     def __init__(self, series: Series, screen: Screen) -> None:
         (self._game,) = series.games
@@ -131,7 +131,7 @@ class _Sitting:
         self._rules = list(_rules_of(self._program))
         self._people = [role for role, text in series.players.items() if text == HUMAN]
         others = {role: text for role, text in series.players.items() if text != HUMAN}
-        if has_clock:  # a player that has never played takes longer for its first move
+        if has_clock:  # a player that has not played before takes longer for its first move
             stand_ins = {**others, **dict.fromkeys(self._people, "random")}
             start_s = self._game.conditions.remote.start_clock_s
             arena = self._arena(stand_ins, {})
@@ -139,7 +139,7 @@ class _Sitting:
         self._others = others
 
     def play(self, seed: int) -> MatchRecord:
-        """Play one match."""
+        """Play the match with this seed."""
         guests = {role: Seat(HUMAN, self._maker(role, seed)) for role in self._people}
         return play_match(self._arena(self._others, guests), seed, self._game.conditions)
 

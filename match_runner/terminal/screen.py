@@ -1,7 +1,7 @@
-"""What a person reads and types.
+"""A screen: shows texts to a person, and reads the lines that the person types.
 
-Lines are read from the file itself, not through Python's buffers: only so a clock can run out while
-nobody types.
+Lines are read from the file itself, not through Python's buffers: only then can a clock run out
+while nobody types.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ggp.console import console_on
 from match_runner.match.guests import LeftError
 
 _MOST_BYTES = 65_536
-"""Of a line; what is longer is cut."""
+"""Most bytes of a line; longer ones are cut."""
 
 
 class TimeIsUpError(Exception):
@@ -27,14 +27,14 @@ class TimeIsUpError(Exception):
 
 
 class Screen:
-    """A console, and the lines that come in.
+    """A console for output, and a source of lines.
 
     Args:
         out: where everything is shown.
         source: where lines come from.
 
     Attributes:
-        left: who left the match that is played, and why; None while everybody plays on.
+        left: who left the current match, and why; None while everybody plays on.
     """
 
     def __init__(self, out: TextIO, source: TextIO | None = None) -> None:
@@ -48,18 +48,18 @@ class Screen:
             self._file = None
 
     def show(self, *parts: RenderableType) -> None:
-        """Print what rich can print."""
+        """Print anything that rich can print."""
         for part in parts:
             self.console.print(part)
 
     def ask(self, prompt: str, until_s: float | None = None) -> str:
-        """A line, without its end.
+        """Ask for a line, and return it without its end.
 
         Args:
-            until_s: the moment, as `time.monotonic` tells it, when it is too late.
+            until_s: moment on `time.monotonic` at which time is up; None for no limit.
 
         Raises:
-            TimeIsUpError: no line came before.
+            TimeIsUpError: no line came in time.
             EOFError: there are no more lines.
         """
         self.console.print(prompt, end=" ", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`match-runner tournament`."""
+"""The command `match-runner tournament`."""
 
 from __future__ import annotations
 
@@ -54,5 +54,5 @@ def tournament(
 
 
 def _beside(file: Path) -> Path:
-    """The folder of results that belongs to a file."""
+    """Default folder of results of a tournament file, beside it."""
     return file.with_suffix("") if file.suffix else file.with_name(f"{file.name}.results")

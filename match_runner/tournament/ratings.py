@@ -16,11 +16,11 @@ _DEVIATIONS = NormalDist().inv_cdf((1 + LEVEL) / 2)
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """How strong a player is believed to be; everybody begins at 25 with deviation 25 / 3.
+    """Rating of a player: the belief about its strength, at first 25 with deviation 25 / 3.
 
     Attributes:
-        mean, deviation: of the belief, a normal distribution.
-        contests: it comes from.
+        mean, deviation: parameters of the belief, a normal distribution.
+        contests: number of contests that it is based on.
     """
 
     mean: float
@@ -29,21 +29,21 @@ class Rating:
 
     @property
     def low(self) -> float:
-        """The lower end of the 99 % interval; players are ranked by it."""
+        """Lower end of the 99 % interval; players are ranked by it."""
         return self.mean - _DEVIATIONS * self.deviation
 
     @property
     def high(self) -> float:
-        """The upper end of the 99 % interval."""
+        """Upper end of the 99 % interval."""
         return self.mean + _DEVIATIONS * self.deviation
 
 
 def rate(players: Sequence[int], contests: Iterable[Mapping[int, float]]) -> dict[int, Rating]:
-    """The rating of each player after some contests.
+    """Rating of each player after some contests.
 
     Args:
-        contests: scores of those who took part, in an order that does not depend on when
-            matches ended: it counts a little.
+        contests: scores of those who took part. Their order matters a little, so it must not
+            depend on when matches ended.
     """
     model = PlackettLuce()
     ratings: dict[int, PlackettLuceRating] = {player: model.rating() for player in players}

@@ -1,4 +1,4 @@
-"""A tournament as tables."""
+"""Tables that show a tournament."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from match_runner.tournament.ratings import Rating
 from match_runner.tournament.summary import TournamentSummary
 
 MOST_PROBLEMS = 10
-"""Problems that are shown; `--json` has all."""
+"""Most problems that are shown; `--json` has all."""
 
 
 def show_tournament(summary: TournamentSummary) -> Iterator[RenderableType]:
-    """The tables of a tournament, of an unfinished one too."""
+    """Yield the tables of a tournament, which may be unfinished."""
     of_all = "" if summary.played == summary.planned else f" of {summary.planned}"
     yield Text(
         f"{summary.played}{of_all} matches, {summary.moves} turns, seed {summary.seed}",
@@ -41,12 +41,12 @@ def show_tournament(summary: TournamentSummary) -> Iterator[RenderableType]:
 
 
 def faults_text(faults: Mapping[str, int]) -> str:
-    """`2 late, 1 illegal`, or `none`."""
+    """Counts of faults as `2 late, 1 illegal`, or `none`."""
     return ", ".join(f"{count} {kind}" for kind, count in sorted(faults.items())) or "none"
 
 
 def rating_text(rating: Rating | None) -> str:
-    """`27.3 [20.1, 34.5]`, `-` for none."""
+    """A rating as `27.3 [20.1, 34.5]`, or `-` for none."""
     if rating is None:
         return "-"
     return f"{rating.mean:.1f} [{rating.low:.1f}, {rating.high:.1f}]"

@@ -1,4 +1,4 @@
-"""What the stored matches of a tournament come to."""
+"""Summary of the stored matches of a tournament."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from match_runner.tournament.ratings import Rating, rate
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One player.
+    """Standing of one player.
 
     Attributes:
         player: its name.
         plays: its spec or address.
-        matches: it took part in.
+        matches: number of matches it took part in.
         score: mean goal value over the rounds of all games.
-        tally: of its contests.
-        rating: None where it met nobody.
+        tally: counts of its contests.
+        rating: None if it met no other player.
         by_game: mean goal value in each game it played.
-        faults: how often it did what wrong, by kind.
+        faults: number of its faults, by kind.
     """
 
     player: str
@@ -49,19 +49,19 @@ class Standing:
     faults: Mapping[str, int]
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The standing as JSON values."""
         found = asdict(self)
         return {**found, **found.pop("tally")}
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What went wrong in a match.
+    """Something that went wrong in a match.
 
     Attributes:
-        game, number: of the match.
-        player: whose fault, None for what was wrong with the game.
-        text: what, one line.
+        game, number: name of the game, and number of the match in it.
+        player: whose fault it was; None if something was wrong with the game.
+        text: what went wrong, on one line.
     """
 
     game: str
@@ -72,13 +72,13 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class GameSummary:
-    """How a game was played.
+    """Conditions under which a game was played.
 
     Attributes:
         game: its name.
-        backend: of its machines; None before the first match.
+        backend: backend of its machines; None before the first match.
         play_clock: seconds for each decision; None where counts decided.
-        clock: whose seconds.
+        clock: the clock that counts these seconds.
     """
 
     game: str
@@ -89,13 +89,13 @@ class GameSummary:
 
 @dataclass(frozen=True, slots=True)
 class TournamentSummary:
-    """All that is reported of a tournament.
+    """Everything that is reported of a tournament.
 
     Attributes:
-        seed: of all matches.
+        seed: seed of the whole tournament.
         games: in the order of the file.
-        planned, played: matches.
-        moves: joint moves in all of them.
+        planned, played: numbers of matches.
+        moves: number of joint moves in all of them.
         standings: best first.
         problems: in the order of the matches.
     """
@@ -167,7 +167,7 @@ def _score(held: Held, player: int, rounds: Sequence[Round]) -> Interval:
 
 
 def _rank(standing: Standing) -> tuple[float, float]:
-    """Best first: by the lower end of the rating, then by score."""
+    """Sort key, best first: the lower end of the rating, then the score."""
     rated = standing.rating.low if standing.rating else 0.0
     return -rated, -(standing.score.value or 0.0)
 

@@ -1,4 +1,4 @@
-"""A tournament is a series that is read from TOML."""
+"""Reads a tournament, which is a series described in TOML."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_ROUNDS = 100_000
 
 
 def read_tournament(path: Path) -> Series:
-    """The tournament in a TOML file; paths of games in it are relative to the file.
+    """Read the tournament in a TOML file; paths of games in it are relative to the file.
 
     Raises:
         ConfigError: the file cannot be read or holds something else; says what and where.
@@ -44,7 +44,7 @@ def read_tournament(path: Path) -> Series:
 
 @dataclass(frozen=True, slots=True)
 class _Setting:
-    """What a setting must be, in words and as a test."""
+    """Requirement on the value of a setting, in words and as a test."""
 
     text: str
     fits: Callable[[Any], bool]
@@ -73,7 +73,7 @@ _SETTINGS: Mapping[str, _Setting] = {
         lambda v: _is_number(v) and 0 <= v <= MAX_PAUSE_S,
     ),
 }
-"""What can be set for the whole tournament and for single games."""
+"""Settings of the whole tournament and of single games, with their requirements."""
 
 _GENERAL = ("players", "games", "roles", "equal_states", "seed", "backend")
 
@@ -112,7 +112,7 @@ def _tournament(data: Mapping[str, Any], folder: Path) -> Series:
 
 
 def _texts(data: object, where: str) -> dict[str, str]:
-    """Players by name or role; empty if there is no such table."""
+    """A table of players by name or role; empty if there is no such table."""
     if not isinstance(data, dict):
         return {}
     for name, text in data.items():
@@ -159,7 +159,7 @@ def _game(
 
 
 def _check_clock(play_clock_s: float | None) -> None:
-    """Say what is wrong with it in the words of the file."""
+    """Refuse a clock that does not suit remote players, with the file's name for the setting."""
     try:
         check_clocks(play_clock_s)
     except ConfigError:

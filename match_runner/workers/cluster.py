@@ -33,21 +33,21 @@ _ADDRESS = re.compile(r"((tcp|tls|wss?)://)?[^\s/]+:\d{1,5}/?")
 _CONNECT_S = 10.0
 _CLOSE_S = 5.0
 _LOOK_S = 0.5
-"""How often a thread of a worker looks whether its match is still wanted."""
+"""Seconds between two looks of a worker's thread at whether its match is still wanted."""
 
 _log = logging.getLogger(__name__)
 
 
 class ClusterExecutor:
-    """Calls functions on the workers of a Dask scheduler that is there already.
+    """Calls functions on the workers of a Dask scheduler that is already running.
 
-    A worker that is lost gives its work to the others, as Dask does it: only what has lost as
-    many workers as the scheduler allows ends with `WorkerCrashError`.
+    If a worker is lost, Dask gives its work to the others: a call ends with `WorkerCrashError`
+    only after it has lost as many workers as the scheduler allows.
 
     Args:
-        address: of the scheduler, or the path of its scheduler file (`*.json`).
-        limit_s: a call that takes longer is broken off, and so has crashed. Waiting for a worker
-            does not count.
+        address: address of the scheduler, or path of its scheduler file (`*.json`).
+        limit_s: a call that takes longer is broken off, and counts as crashed. Waiting for a
+            worker does not count.
 
     Raises:
         ConfigError: Dask is not installed, or the scheduler cannot be reached.
@@ -70,7 +70,7 @@ class ClusterExecutor:
             _log.warning("the Dask scheduler at %s has no workers yet; waiting for them", address)
 
     def submit(self, function: Callable[..., _T], args: tuple[Any, ...]) -> Future[_T]:
-        # Pickled here: a Dask worker hands it on to its child, and need not import what is in it.
+        # Pickled here: a Dask worker passes it on to its child, and need not import its contents.
         message = pickle.dumps((function, args))
         # Not pure: Dask would take a second try with the same arguments for the first one.
         task = self._client.submit(run_in_child, message, self._limit_s, self._version, pure=False)
@@ -80,7 +80,7 @@ class ClusterExecutor:
         return call
 
     def close(self) -> None:
-        """Give up what is not finished; its processes end within about a second."""
+        """Give up all unfinished calls; their processes end within about a second."""
         if self._closed:
             return
         self._closed = True
@@ -92,7 +92,7 @@ class ClusterExecutor:
             _log.info("the Dask scheduler at %s: %s", self._address, _said(error))
 
     async def _answer(self, task: Any) -> Any:
-        """What comes of a Dask future."""
+        """Wait for the result of a Dask future, and turn Dask's errors into ours."""
         from distributed.scheduler import KilledWorker
 
         try:
@@ -119,7 +119,7 @@ class ClusterExecutor:
 
 
 def _connect(address: str) -> Any:
-    """A client of a scheduler."""
+    """Make a client of a scheduler."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -128,12 +128,12 @@ def _connect(address: str) -> Any:
     _silence()
     if not address.endswith(".json") and not _ADDRESS.fullmatch(address):
         raise ConfigError(
-            f"{address!r} is no address of a Dask scheduler; give it as `dask scheduler` says it, "
-            "tcp://HOST:PORT, or the path of its scheduler file, which ends with .json"
+            f"{address!r} is no address of a Dask scheduler; give the one that `dask scheduler` "
+            "prints, tcp://HOST:PORT, or the path of its scheduler file, which ends with .json"
         )
     url = _read_scheduler_file(Path(address)) if address.endswith(".json") else address
     try:
-        # A client that fails to connect may wait for long, and complains when it is dropped.
+        # A client that fails to connect may wait for a long time, and warns when it is dropped.
         kind = asyncio.run(asyncio.wait_for(_kind(url), _CONNECT_S))
         if kind != "Scheduler":
             raise ConfigError(
@@ -153,7 +153,7 @@ def _connect(address: str) -> Any:
 
 
 async def _kind(url: str) -> str:
-    """What is at an address."""
+    """The kind of Dask process that answers at an address."""
     from distributed import rpc
     from distributed.security import Security
 
@@ -176,7 +176,7 @@ def _read_scheduler_file(path: Path) -> str:
 
 
 def _silence() -> None:
-    """Have Dask log nothing: what matters of it comes as an exception."""
+    """Stop Dask's logging: whatever matters is raised as an exception."""
     for name in ("distributed", *logging.root.manager.loggerDict):
         if name.partition(".")[0] in ("asyncio", "distributed", "tornado"):
             logger = logging.getLogger(name)
@@ -185,7 +185,7 @@ def _silence() -> None:
 
 
 def _said(error: BaseException) -> str:
-    """An error of somebody else and its cause, without line breaks."""
+    """A foreign error and its cause as text, without line breaks."""
     said = " ".join(str(error).split()) or type(error).__name__
     return said if error.__cause__ is None else f"{said.rstrip('.')} ({_said(error.__cause__)})"
 
@@ -199,10 +199,10 @@ def run_in_child(message: bytes, limit_s: float, version: str) -> bytes:
     Args:
         message: the function and its arguments, pickled.
         limit_s: as for `ClusterExecutor`.
-        version: of the package, where the function comes from.
+        version: version of the package on the machine that sends the function.
 
     Returns:
-        what it returned, pickled.
+        the function's result, pickled.
     """
     from distributed import get_worker
 
@@ -249,6 +249,6 @@ def _call(message: bytes, limit_s: float, is_wanted: Callable[[], bool]) -> byte
 
 
 def call_pickled(message: bytes) -> bytes:
-    """Call a function in the child; the Dask worker need not import what it deals with."""
+    """Call a pickled function in the child, so that the Dask worker need not import its module."""
     function, args = pickle.loads(message)
     return pickle.dumps(function(*args))

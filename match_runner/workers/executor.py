@@ -1,9 +1,10 @@
-"""Where matches are played: behind a protocol, so that a cluster can take the place of this
-machine.
+"""Executors call functions in other processes; they are a protocol, so that a cluster can take
+the place of this machine.
 
-`LocalPool` keeps worker processes, children as in `ggp.children`. Each is told functions and
-arguments on its standard input and answers on its standard output, both pickled. Work that is
-broken off is interrupted first: who plays against players elsewhere tells them that it is over.
+`LocalPool` keeps worker processes, children as in `ggp.children`. Each reads functions and
+arguments from its standard input and writes results to its standard output, both pickled. Work
+that is broken off is interrupted first, so that a match with players elsewhere can tell them that
+it is over.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from ggp.errors import MatchError
 _T = TypeVar("_T")
 
 LAST_WORDS_S = 3.0
-"""What a worker that is interrupted may take until it is killed."""
+"""Seconds after which an interrupted worker is killed."""
 
 
 class WorkerCrashError(MatchError):
-    """The process that worked on something is gone; the work can be given to another."""
+    """A worker process is gone; its work can be given to another one."""
 
 
 class WorkerFailedError(MatchError):
@@ -37,18 +38,18 @@ class WorkerFailedError(MatchError):
 
 
 def too_long(limit_s: float) -> WorkerCrashError:
-    """What is said of work that was broken off."""
+    """The error for work that was broken off because it took too long."""
     return WorkerCrashError(f"it took longer than {limit_s:g} seconds and was broken off")
 
 
 class Executor(Protocol):
-    """Something that calls functions elsewhere.
+    """Calls functions elsewhere.
 
     A future's exception is `WorkerCrashError` where trying again makes sense, and
     `WorkerFailedError` where the function raised.
 
     Attributes:
-        window: calls it is best handed at a time; None for all there are.
+        window: number of calls that are best submitted at a time; None for all there are.
         own_processes: whether functions are called in processes of ours, where nothing else runs.
     """
 
@@ -56,11 +57,11 @@ class Executor(Protocol):
     own_processes: bool
 
     def submit(self, function: Callable[..., _T], args: tuple[Any, ...]) -> Future[_T]:
-        """Have a function of a module called with picklable arguments, some time."""
+        """Schedule a call of a module-level function with picklable arguments."""
         ...
 
     def close(self) -> None:
-        """Give up what is not finished, within seconds; no process remains."""
+        """Give up all unfinished calls, within seconds; no process remains."""
         ...
 
 
@@ -70,8 +71,8 @@ class LocalPool:
     A worker that dies costs the work it had in hand; the next work starts another one.
 
     Args:
-        jobs: processes side by side.
-        limit_s: a worker that takes longer for one call is killed, and so has crashed.
+        jobs: number of processes side by side.
+        limit_s: a worker that takes longer for one call is killed, which counts as a crash.
     """
 
     own_processes = True
@@ -99,14 +100,14 @@ class LocalPool:
         """See `Executor.submit`.
 
         Args:
-            hear: given what the function says by `process.tell`, in another thread.
+            hear: called in another thread with whatever the function sends by `process.tell`.
         """
         future: Future[_T] = Future()
         self._work.put((future, pickle.dumps((function, args)), hear))
         return future
 
     def cpu_seconds(self) -> float:
-        """CPU time of the workers that live."""
+        """CPU time of the workers that are alive, in seconds."""
         with self._lock:
             return sum(process_cpu_seconds(each.pid) for each in self._processes.values())
 
@@ -114,7 +115,7 @@ class LocalPool:
         """See `Executor.close`.
 
         Args:
-            last_words_s: what workers may take to end until they are killed.
+            last_words_s: seconds that workers may take to end before they are killed.
         """
         with self._lock:
             self._closed = True
@@ -131,7 +132,7 @@ class LocalPool:
             thread.join()
 
     def _run(self, slot: int) -> None:
-        """One thread for each process: it does nothing but hand work over and wait."""
+        """Thread of one process: it only hands work over and waits."""
         while (work := self._work.get()) is not None:
             future, message, hear = work
             if not future.set_running_or_notify_cancel():
@@ -146,7 +147,7 @@ class LocalPool:
             children.reap(process)
 
     def _ask(self, slot: int, message: bytes, hear: Callable[[Any], None] | None) -> Any:
-        """What the worker of this slot answers."""
+        """Send a message to the worker of this slot, and return its answer."""
         process = self._process(slot)
         assert process.stdin is not None
         assert process.stdout is not None
@@ -166,14 +167,14 @@ class LocalPool:
             how = children.how_it_ended(status)
             raise WorkerCrashError(f"a worker process died ({how})") from error
         # The answer counts, but the process is being killed and can take no more work.
-        if limit.passed:  # at the very moment it answered
+        if limit.passed:  # at the very moment at which it answered
             self._discard(slot, process)
         if failed:
             raise WorkerFailedError(result)
         return result
 
     def _discard(self, slot: int, process: subprocess.Popen[bytes]) -> int:
-        """End a process that is of no more use; its exit status."""
+        """End a process that is no longer of use; returns its exit status."""
         with self._lock:
             self._processes.pop(slot, None)
         return children.reap(process)

@@ -8,15 +8,15 @@ from collections.abc import Hashable
 from match_runner.workers.executor import LocalPool
 
 KEPT_S = 30.0
-"""How long one is kept."""
+"""Seconds for which an idle pool is kept."""
 
 _idle: dict[LocalPool, tuple[Hashable, threading.Timer]] = {}
-"""Pools without work, with what they were used for, and what ends them."""
+"""Idle pools, with their keys and the timers that end them."""
 _lock = threading.Lock()
 
 
 def take_pool(key: Hashable = None) -> LocalPool:
-    """A pool of one process: one that was kept with this key, else a new one."""
+    """Take a pool of one process: one that was kept with this key, else a new one."""
     with _lock:
         pool = next((pool for pool, (found, _) in _idle.items() if found == key), None)
         if pool is None:
@@ -27,7 +27,7 @@ def take_pool(key: Hashable = None) -> LocalPool:
 
 
 def keep_pool(pool: LocalPool, key: Hashable = None) -> None:
-    """Keep a pool that has nothing to do for whoever takes it next.
+    """Keep an idle pool for the next caller that wants one with this key.
 
     Args:
         key: what it was used for.
@@ -40,13 +40,13 @@ def keep_pool(pool: LocalPool, key: Hashable = None) -> None:
 
 
 def num_kept(key: Hashable) -> int:
-    """How many are kept with a key."""
+    """Number of pools that are kept with a key."""
     with _lock:
         return sum(found == key for found, _ in _idle.values())
 
 
 def close_idle() -> None:
-    """End all that are kept."""
+    """End all pools that are kept."""
     with _lock:
         pools = list(_idle)
     for pool in pools:

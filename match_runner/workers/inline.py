@@ -1,4 +1,4 @@
-"""Calls in this very process, one after the other: nothing to start, and Ctrl-C is felt at once."""
+"""Calls in this process, one after the other: nothing has to start, and Ctrl-C acts at once."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _T = TypeVar("_T")
 
 
 class InlineExecutor:
-    """An `Executor` that has done what it is given when `submit` returns."""
+    """An `Executor` that has finished the call when `submit` returns."""
 
     window: int | None = 1
     own_processes = False
 
     def submit(self, function: Callable[..., _T], args: tuple[Any, ...]) -> Future[_T]:
-        """Call a function; what it raises, but for interrupts, is the future's."""
+        """Call a function; the future gets what it raises, except for interrupts."""
         future: Future[_T] = Future()
         try:
             future.set_result(function(*args))
@@ -27,5 +27,5 @@ class InlineExecutor:
         return future
 
     def close(self) -> None:
-        """End processes that calls have kept for the next; nothing else is left to give up."""
+        """End processes that calls have kept for later ones; there is nothing else to give up."""
         close_idle()

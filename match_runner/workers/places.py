@@ -1,4 +1,4 @@
-"""Where matches are played, as chosen by the options of a command."""
+"""Choice of where matches are played, by the options of a command."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from match_runner.workers.executor import Executor, LocalPool
 from match_runner.workers.inline import InlineExecutor
 
 MATCH_SECONDS = 3600
-"""How long a match may take unless something else is asked for."""
+"""Default time limit of a match, in seconds."""
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -23,13 +23,15 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 def open_executor(
     jobs: int | None, scheduler: str | None, match_seconds: float = MATCH_SECONDS
 ) -> Iterator[Executor]:
-    """What plays matches; closed at the end, with what it has not finished.
+    """Open an executor that plays matches; closed at the end, unfinished matches are given up.
 
     Args:
-        jobs: processes side by side on this machine; 0 for this very process; None for one.
+        jobs: number of processes side by side on this machine; 0 to play in this process; None
+            for one.
         scheduler: address of a Dask scheduler, or path of its scheduler file; None for this
             machine.
-        match_seconds: after which a match is broken off as if its process had died; 0 for never.
+        match_seconds: time after which a match is broken off as if its process had died; 0 for
+            never.
 
     Raises:
         ConfigError: the scheduler cannot be used, or both places are named.
@@ -54,10 +56,10 @@ def open_executor(
 
 
 def jobs_option(usual: str = "1") -> Callable[[_F], _F]:
-    """`--jobs`: None if not given.
+    """Option `--jobs`: None if not given.
 
     Args:
-        usual: what is then used, as text.
+        usual: the number that is then used, as text for the help.
     """
     return click.option(
         "--jobs",
@@ -68,7 +70,7 @@ def jobs_option(usual: str = "1") -> Callable[[_F], _F]:
 
 
 def scheduler_option(command: _F) -> _F:
-    """`--scheduler`: None if not given."""
+    """Option `--scheduler`: None if not given."""
     return click.option(
         "--scheduler",
         metavar="ADDRESS",
@@ -77,7 +79,7 @@ def scheduler_option(command: _F) -> _F:
 
 
 def match_seconds_option(command: _F) -> _F:
-    """`--match-seconds`."""
+    """Option `--match-seconds`."""
     return click.option(
         "--match-seconds",
         type=click.IntRange(min=0),

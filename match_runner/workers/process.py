@@ -1,4 +1,4 @@
-"""The worker's side of `LocalPool`. It imports what a function needs when it is asked for it."""
+"""The worker's side of `LocalPool`. It imports a function's module when it is asked to call it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _lock = threading.Lock()
 
 
 def tell(news: Any) -> None:
-    """Have the caller of the function that is being worked on hear of something meanwhile."""
+    """Send something to the caller of the running function before the function returns."""
     _send((None, news))
 
 
@@ -34,16 +34,16 @@ def _send(answer: tuple[bool | None, Any]) -> None:
 
 
 def serve() -> None:
-    """Answer questions `(function, arguments)` with `(failed, result or text)` until they end."""
+    """Answer each question `(function, arguments)` with `(failed, result or text)`, to the last."""
     global _answers
     setup_logging(0)
-    # The parent has shown the warnings of a game, or will show an error instead. But it does not
+    # The parent has shown the warnings of a game, or will show an error instead. But it cannot
     # know that machine code has to be compiled.
     logging.getLogger("ggp").setLevel(logging.ERROR)
     logging.getLogger("ggp.machine.compiling.jit").setLevel(NOTE)
     with os.fdopen(os.dup(0), "rb") as questions, children.own_answers() as answers:
         with open(os.devnull, "rb") as nothing:
-            os.dup2(nothing.fileno(), 0)  # nobody else may read questions, as Prolog would
+            os.dup2(nothing.fileno(), 0)  # so that nothing else, such as Prolog, reads questions
         _answers = answers
         with contextlib.suppress(EOFError, BrokenPipeError):
             while True:
@@ -53,7 +53,7 @@ def serve() -> None:
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """What is done within can be interrupted, and ends what it has begun; see `LocalPool`."""
+    """Context in which a call can be interrupted, and then ends what it began; see `LocalPool`."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield

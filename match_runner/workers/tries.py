@@ -1,4 +1,4 @@
-"""One function called for many tasks, and again where a worker crashed."""
+"""Calls one function for many tasks, and calls it again where a worker crashed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TypeVar
 from match_runner.workers.executor import Executor, WorkerCrashError
 
 MAX_TRIES = 3
-"""Worker processes that one task may cost."""
+"""Number of worker processes that one task may cost."""
 
 _Key = TypeVar("_Key")
 _Task = TypeVar("_Task")
@@ -33,14 +33,13 @@ def run_all(
     """Have a function called for every task, side by side where the executor can.
 
     Args:
-        executor: where.
-        function: of a module, called with a task.
-        tasks: each with what it is known by here; taken as there is room for them.
-        keep: told of each result as it comes.
-        name: of a task, for people.
-        ahead: tasks that are in hand at a time at most, where results decide whether there are
-            others; then none is begun after one that crashed too often. None for as many as the
-            executor takes.
+        executor: where the function is called.
+        function: a module-level function, called with a task.
+        tasks: tasks, each with a key; taken as there is room for them.
+        keep: called with each result as it comes.
+        name: gives the name of a task for messages.
+        ahead: most tasks in hand at a time, where results decide whether there are others; then
+            none is begun after one that crashed too often. None for as many as the executor takes.
 
     Returns:
         the tasks that crashed `MAX_TRIES` times, one line each.

@@ -1,8 +1,8 @@
-"""Which duels repeat the experiments of papers 000 to 002, and others of interest beside them.
+"""Duels that repeat the experiments of papers 000 to 002, and others of interest beside them.
 
 The papers gave 30 and 90 seconds a move, and 2 and 6 (30 in the second paper) after a try that was
-refused. Here it is `SHORT_S` and `LONG_S`, and a fifteenth of that after a refused try. How many
-boards that makes is part of what is shown.
+refused. Here it is `SHORT_S` and `LONG_S`, and a fifteenth of that after a refused try. The results
+show how many boards were searched in that time.
 """
 
 from __future__ import annotations
@@ -12,32 +12,32 @@ from dataclasses import dataclass
 from match_runner.reproduce.duels import Duel
 
 SHORT_S, LONG_S = 0.05, 0.15
-"""Seconds for a move: 1 to 3, as in paper 000."""
+"""Seconds for a move, in the ratio of 1 to 3 as in paper 000."""
 
 RETRY_PERCENT = 7
-"""Of that, after a try that was refused: a fifteenth."""
+"""Percent of that time after a try that was refused: a fifteenth."""
 
 BOARD, SMALL_BOARD = "kriegspiel", "kriegspiel_5x5"
 SMALL_GAMES = ("krieg_tic_tac_toe", "phantom_connect_four", "blind_breakthrough")
 GAMES = (*SMALL_GAMES, SMALL_BOARD, BOARD)
 
 SAMPLERS = ("los", "aosp", "hs")
-"""Players that are named by their samplers. In the papers these look for nothing else where they
-have no board: a random move is made."""
+"""Players that are named by their samplers. In the papers they do not search for other boards when
+they have none: they make a random move."""
 
 DEPTHS = (1, 2, 3)
 SHORT_POOL = 600
-"""Boards of a pool that dies out on the whole board."""
+"""Number of boards in a pool that dies out on the whole board."""
 
 POOLS = (600, 2_000, 6_000, 20_000)
 
 
 def spec(game: str, player: str, **options: object) -> str:
-    """A player as it plays a game.
+    """Spec of a player with the options that it has in a game.
 
-    On boards of chess, states are valued by KS of paper 000 and drawn where no history is found,
-    and a refused try is a ply: else few histories fit into the time. Paper 000 does not say what
-    samples the histories of `over` and `para`: they keep all that we have.
+    On chess boards, states are valued by KS of paper 000 and drawn if no history is found, and a
+    refused try is a ply: else few histories fit into the time. Paper 000 does not say which sampler
+    makes the histories of `over` and `para`: here they keep all histories that we find.
     """
     if player in SAMPLERS:
         options["rescue"] = "none"
@@ -57,13 +57,13 @@ class Cell:
     """Two players in a game, and what is known or expected of the first.
 
     Attributes:
-        clock_s: None where players go by their own counts.
+        clock_s: seconds for a move; None if players go by their own counts.
         published: percent of matches that the first won and lost in a paper.
-        share: it should get at least this share of the points, by its mean.
-        sign: whether it should be significantly (99 %) better: 1, or neither: 0.
-        lead: percent of matches that it should win more than it loses.
-        most_lost: share of matches that it may lose.
-        least_won: share of matches that it should win.
+        share: least mean share of the points that it should get.
+        sign: 1 if it should be significantly (99 %) better, 0 if neither should.
+        lead: least lead, percent of matches won less percent lost, that it should have.
+        most_lost: greatest share of matches that it may lose.
+        least_won: least share of matches that it should win.
     """
 
     game: str
@@ -78,7 +78,7 @@ class Cell:
 
     @property
     def duel(self) -> Duel:
-        """It, as a duel."""
+        """The cell as a duel."""
         names = "-".join(self.players).replace(":", "_")
         clock = "counts" if self.clock_s is None else f"{self.clock_s:g}s"
         folder = f"kriegspiel/{self.game}/{names}-{clock}"
@@ -86,7 +86,7 @@ class Cell:
 
 
 def _sets(game: str, clock_s: float, opponent: str) -> list[Cell]:
-    """Figures 2 and 3 of paper 000."""
+    """Cells of Figures 2 and 3 of paper 000."""
     published = PUBLISHED_SETS if game == BOARD else {}
     judged = (game, opponent, clock_s) == (BOARD, "random", SHORT_S)
     measured = ("over", 1) if judged else None
@@ -105,7 +105,7 @@ def _sets(game: str, clock_s: float, opponent: str) -> list[Cell]:
 
 
 def _against_each_other(game: str) -> list[Cell]:
-    """Figure 5 of paper 000."""
+    """Cells of Figure 5 of paper 000."""
     least = {
         ("krieg_tic_tac_toe", 1, 1): 65.0,
         ("phantom_connect_four", 1, 1): 75.0,
@@ -123,7 +123,7 @@ def _against_each_other(game: str) -> list[Cell]:
 
 
 def _samplers(game: str) -> list[Cell]:
-    """Tables 2 and 3 of paper 001."""
+    """Cells of Tables 2 and 3 of paper 001."""
     least = {
         ("phantom_connect_four", "hs", "los"): {"share": 65.0},
         ("blind_breakthrough", "hs", "los"): {"share": 58.0},
@@ -141,7 +141,7 @@ def _samplers(game: str) -> list[Cell]:
 
 
 def _ideas(game: str) -> list[Cell]:
-    """Two decades of ideas: ours against the best of the papers'."""
+    """Cells of two decades of ideas: our players against the best of the papers'."""
     best = spec(game, "over", depth=1), spec(game, "hs")
     return [
         Cell(game, (spec(game, player), opponent))
@@ -155,7 +155,7 @@ def _others() -> list[Cell]:
     ahead = spec(game, "over", depth=3), spec(game, "over", depth=1)
     deeper = spec(game, "over", depth=2), spec(game, "para", depth=2)
     return [
-        # With as many histories each: a clock gives depth 1 so many playouts that it errs less.
+        # Both get as many histories: a clock gives depth 1 so many playouts that it errs less.
         Cell(game, ahead, None, sign=1),
         Cell(game, ahead),
         Cell(game, deeper, LONG_S, share=85.0),
@@ -211,7 +211,7 @@ PUBLISHED_BOARDS = {1: (1683, 3145), 2: (321, 662), 3: (67, 190)}
 
 
 def cells() -> list[Cell]:
-    """All of them: first what decides most, in games that are over soon."""
+    """All cells: first those that decide most, in games that are over soon."""
     found: list[Cell] = []
     for game in GAMES:
         found += _against_each_other(game)[:1]

@@ -1,4 +1,4 @@
-"""Pictures of how games of kriegspiel went: material, boards, and pools that die."""
+"""Charts of how games of kriegspiel went: material, boards, and pools that die out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from match_runner.reproduce.results import Chart, Curve
 from match_runner.series.outcomes import Played
 
 WORTH = {"queen": 9.0, "rook": 5.0, "bishop": 3.0, "knight": 3.0, "pawn": 1.0}
-"""Standard values, as in paper 002."""
+"""Standard values of pieces, as in paper 002."""
 
 PIECES = BoardRelation("cell", (1, 2, 3, 4))
 
@@ -31,15 +31,16 @@ REFUSED = "refused"
 
 MOST_PLIES = 160
 PLIES_A_STEP = 10
-"""Shares are shown for so many plies together."""
+"""Number of plies for which shares are shown together."""
 
 BRANCHING, CONSISTENT, STATES = 30.0, 3.0, 1e13
-"""Of the models in paper 001: moves of a state, of which one in so many agrees with what is seen,
-and states in all. The paper gives the last one only, for kriegspiel."""
+"""Parameters of the models in paper 001: the number of moves in a state, of which one in
+`CONSISTENT` agrees with the observation, and the number of all states. The paper gives only the
+last one, for kriegspiel."""
 
 
 def charts(cells: Cells) -> tuple[Chart, ...]:
-    """All that something was played for, and the two models."""
+    """All charts for which matches were played, and that of the two models."""
     found = [
         *(_material(game, cells) for game in (BOARD, SMALL_BOARD)),
         _last_boards(cells),
@@ -49,12 +50,12 @@ def charts(cells: Cells) -> tuple[Chart, ...]:
 
 
 def pairs(game: str) -> list[tuple[str, str]]:
-    """Players whose material paper 002 shows."""
+    """Pairs of players whose material paper 002 shows."""
     return [(spec(game, first), spec(game, second)) for first, second in PUBLISHED_SAMPLERS]
 
 
 def hybrid(game: str) -> str:
-    """The player whose boards of the last observation paper 001 shows."""
+    """Player whose boards of the last observation paper 001 shows."""
     return spec(game, "hs")
 
 
@@ -85,7 +86,7 @@ def _material(game: str, cells: Cells) -> Chart:
 def material_by_ply(machine: Machine, matches: Sequence[Played]) -> FloatArray:
     """`[2, plies + 1]` mean material of the first and the second player after each ply.
 
-    Games that are over keep what there was. Refused tries are no plies.
+    Games that are over keep their last material. Refused tries do not count as plies.
     """
     squares = BoardSquares(machine, PIECES, WORTH)
     worth = np.zeros((len(machine.roles), len(squares.bits.fluent_names)))
@@ -127,7 +128,7 @@ def material_by_ply(machine: Machine, matches: Sequence[Played]) -> FloatArray:
 
 
 def _last_boards(cells: Cells) -> Chart:
-    """Paper 001, Figure 3."""
+    """Chart like Figure 3 of paper 001."""
     curves = {}
     for game in (BOARD, SMALL_BOARD):
         of_game = tuple(
@@ -172,7 +173,7 @@ def _is_dead(decision: Decision) -> float:
 
 
 def _shares(label: str, cell: PlayedDuel, player: int, share: Callable[[Decision], float]) -> Curve:
-    """The mean over decisions between several moves, by ply."""
+    """Curve of the mean over decisions between several moves, by ply."""
     found: dict[int, list[float]] = {}
     for match in cell.matches:
         for ply, decision in _plies(match, player):
@@ -186,7 +187,7 @@ def _shares(label: str, cell: PlayedDuel, player: int, share: Callable[[Decision
 
 
 def _plies(match: Played, player: int) -> Iterable[tuple[int, Decision]]:
-    """A player's decisions between several moves, each with its ply."""
+    """Yield a player's decisions between several moves, each with its ply."""
     (role,) = (role for role, seated in match.planned.seating.items() if seated == player)
     ply = 0
     for turn in match.record.turns:
@@ -197,7 +198,7 @@ def _plies(match: Played, player: int) -> Iterable[tuple[int, Decision]]:
 
 
 def _growth() -> Chart:
-    """The two models of paper 001: how likely a board is to be consistent after so many moves."""
+    """Chart of the two models of paper 001: how likely a board is consistent after each move."""
     moves = np.arange(1, 81)
     tree = (1 / CONSISTENT) ** (moves / 2)
     log_graph = (moves - 1) * np.log(BRANCHING / CONSISTENT) - 2 * np.log(STATES - 1)

@@ -39,12 +39,15 @@ from match_runner.series.statistics.intervals import interval_text
 
 
 def duels() -> list[Duel]:
-    """All duels: first those of the small games."""
+    """All duels, those of the small games first."""
     return [cell.duel for cell in cells()]
 
 
 def quickly(duel: Duel) -> int:
-    """Of the whole board a quick run has one duel, which is the question of paper 000."""
+    """Number of matches of a duel in a quick run, 0 to leave it out.
+
+    On the whole board it plays only one duel, which answers the question of paper 000.
+    """
     if duel.game != BOARD:
         return 2
     (asked, *_) = (cell.duel for cell in cells() if cell.game == BOARD)
@@ -52,7 +55,7 @@ def quickly(duel: Duel) -> int:
 
 
 def show(played: Cells) -> Shown:
-    """What is expected of each, tables by game beside the papers' numbers, and pictures."""
+    """Claims, a table of each game with the papers' numbers beside ours, panels and charts."""
     tables = [_table(game, played) for game in GAMES]
     return Shown(
         tuple(_claims(played)),
@@ -98,7 +101,7 @@ def _table(game: str, played: Cells) -> Table:
 
 
 def _boards(played: Cells) -> Table:
-    """Paper 000, Figure 4."""
+    """Table like Figure 4 of paper 000."""
     rows = []
     for depth in DEPTHS:
         row = [str(depth)]
@@ -123,7 +126,7 @@ def _boards(played: Cells) -> Table:
 
 
 def _panel(game: str, played: Cells) -> Panel | None:
-    """All shares of a game at the shorter clock."""
+    """Panel of all shares of a game at the shorter clock."""
     found = {
         each.players: interval_of(shares_of(played[each.duel])).value
         for each in cells()
@@ -147,7 +150,7 @@ def _panel(game: str, played: Cells) -> Panel | None:
 
 
 def _short(player: str) -> str:
-    """`over 1` for `over:depth=1,tries=0,...`."""
+    """Short name of a player: `over 1` for `over:depth=1,tries=0,...`."""
     name, _, given = player.partition(":")
     options = dict(option.split("=") for option in given.split(",") if option)
     kept = [options[key] for key in ("depth", "leaf") if key in options]
@@ -217,7 +220,7 @@ def _percent(count: int, tally: ContestCounts) -> float:
 
 
 def _lead(tally: ContestCounts) -> float | None:
-    """Percent of matches that the first player won more than it lost."""
+    """Lead of the first player: percent of matches won less percent lost."""
     return 100 * (tally.wins - tally.losses) / _played(tally) if _played(tally) else None
 
 

@@ -1,17 +1,17 @@
 """Deals of Skat and Hearts as OpenSpiel plays them, at the beginning of card play.
 
-The paper takes deals that people bid on. OpenSpiel's Skat has no auction to speak of (the first who
+The paper takes deals that people bid on. OpenSpiel's Skat has no real auction (the first player who
 does not pass plays), so deals are filtered: a seat is drawn, and cards are dealt until its hand is
-one that people would play that game with:
+one with which people would play that game:
 
 - suit: six or more trumps (jacks and the longest suit); seven or more with aces of other suits;
 - grand: two or more jacks, and five or more jacks and aces;
-- null: at most one card that is too high. Of each suit the lowest is to be a 7, the next at most a
+- null: at most one card that is too high. The lowest of each suit should be a 7, the next at most a
   9, then at most a jack, then at most a king, in the order 7 8 9 10 jack queen king ace.
 
-The soloist picks up the two cards of the skat and puts two away. In suit and grand these are no
-trumps or aces as long as there are others, of the shortest suit first, and of that the most
-valuable first; in null the two highest. In Hearts every deal counts, and no cards are passed.
+The soloist picks up the two cards of the skat and puts two away. In suit and grand games these are
+not trumps or aces as long as there are others, from the shortest suit first, and the most valuable
+of it first; in null games the two highest. In Hearts every deal counts, and no cards are passed.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ KINDS = (SUIT, GRAND, NULL, HEARTS)
 
 _SKAT_CARDS, _HEARTS_CARDS = 32, 52
 _TRUMPS = 4
-"""The suit that jacks belong to, and in a suit game the suit too."""
+"""Index of the suit to which jacks belong, and in a suit game the cards of that suit too."""
 
 _PASS, _FIRST_SUIT, _GRAND_BID, _NULL_BID = 32, 33, 37, 38
 _ACE, _JACK = 6, 7
 _POINTS = (0, 0, 0, 3, 4, 10, 11, 2)
-"""Of 7, 8, 9, queen, king, 10, ace and jack, in the order of OpenSpiel's numbers."""
+"""Points of 7, 8, 9, queen, king, 10, ace and jack, in the order of OpenSpiel's numbers."""
 
 _NULL_RANKS = (0, 1, 2, 5, 6, 3, 7, 4)
 
 
 def _place(number: int) -> int:
-    """Who gets the card dealt at a place, 3 for the skat: 3 3 3, skat, 4 4 4, 3 3 3."""
+    """Player who gets the n-th card dealt, 3 for the skat: 3 3 3, skat, 4 4 4, 3 3 3."""
     if number < 9:
         return number // 3
     if number < 11:
@@ -53,16 +53,16 @@ _SEATS = tuple(map(_place, range(_SKAT_CARDS)))
 
 @dataclass(frozen=True)
 class Deal:
-    """A deal at the beginning of card play, and whose view of it is measured.
+    """A deal at the beginning of card play, and the player whose view of it is measured.
 
     Attributes:
-        state: the `pyspiel.State`; it is not to be changed.
+        state: the `pyspiel.State`; it must not be changed.
         player: the soloist, or in Hearts the first player.
-        hand: its cards.
-        unseen: how many cards every other player has.
-        known: cards that nobody has any more, as the player knows.
-        suit_of: the suit that a card belongs to.
-        num_cards: of the pack.
+        hand: cards of that player.
+        unseen: number of cards that every other player has.
+        known: cards that nobody has any more, as that player knows.
+        suit_of: gives the suit of a card.
+        num_cards: number of cards in the pack.
     """
 
     state: Any
@@ -75,7 +75,7 @@ class Deal:
 
 
 def draw_deal(kind: str, rng: Random) -> Deal:
-    """A deal of one of `KINDS`.
+    """Draw a deal of one of `KINDS`.
 
     Raises:
         BackendUnavailableError: OpenSpiel is not installed.
@@ -132,7 +132,7 @@ def _suits(kind: str, trump: int) -> Callable[[int], int]:
 
 
 def _is_played(kind: str, hand: Sequence[int]) -> bool:
-    """Whether people would play a game with ten cards; see the top of this file."""
+    """Whether people would play this game with these ten cards; see the module's docstring."""
     jacks = sum(card % 8 == _JACK for card in hand)
     aces = sum(card % 8 == _ACE for card in hand)
     if kind == GRAND:
@@ -146,12 +146,12 @@ def _is_played(kind: str, hand: Sequence[int]) -> bool:
 
 
 def _longest(hand: Sequence[int]) -> int:
-    """The suit with the most cards that are no jacks."""
+    """The suit with the most cards that are not jacks."""
     return max(range(4), key=lambda suit: sum(c // 8 == suit and c % 8 != _JACK for c in hand))
 
 
 def _too_high(hand: Sequence[int]) -> int:
-    """Cards that are higher than their places in their suits allow in a null game."""
+    """Number of cards that are too high for their places in their suits, for a null game."""
     found = 0
     for suit in range(4):
         ranks = sorted(_NULL_RANKS[card % 8] for card in hand if card // 8 == suit)
@@ -160,7 +160,7 @@ def _too_high(hand: Sequence[int]) -> int:
 
 
 def _put_away(kind: str, cards: Sequence[int], suit_of: Callable[[int], int]) -> list[int]:
-    """The two of twelve cards that the soloist puts away."""
+    """The two cards of twelve that the soloist puts away."""
     if kind == NULL:
         return sorted(cards, key=lambda card: -_NULL_RANKS[card % 8])[:2]
     lengths = [sum(suit_of(card) == suit for card in cards) for suit in range(_TRUMPS + 1)]

@@ -1,17 +1,17 @@
 """Leaf correlation, bias and disambiguation of single deals of card games (paper 003, Figure 6).
 
 A walk goes down the tree by random moves that do not end the game, and stops where every move ends
-it; forced moves are no moves. There the moves are *correlated* if the player gets the same from all
-of them. In Skat that is whether the soloist wins, in Hearts the player's points.
+it; forced moves do not count. There the moves are *correlated* if the player gets the same from all
+of them: in Skat whether the soloist wins, in Hearts the player's points.
 
-Disambiguation is 1 - the mean share that is left of the possible worlds from one of the player's
+Disambiguation is 1 - the mean share of the possible worlds that is left from one of the player's
 moves to the next. Worlds are the ways in which the cards that it has not seen can be held by the
 others, who have no card of a suit that they did not follow:
 
     worlds = product of (cards of a suit)! * sum over how many of each suit each of them holds of
              1 / product of (these numbers)!
 
-That needs only numbers of cards, so it is exact also where there are billions.
+That needs only numbers of cards, so it is exact even if there are billions of worlds.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from ggp.machine.base import FloatArray
 from match_runner.reproduce.paper_003.card_deals import HEARTS, Deal, draw_deal
 
 WALKS = 100
-"""For each deal."""
+"""Number of walks for each deal."""
 
 MATCHES = 10
-"""Random matches for the disambiguation of a deal; the paper's too."""
+"""Number of random matches for the disambiguation of a deal, as in the paper."""
 
 _FAIR_HEARTS = 26 - 6.5
-"""What OpenSpiel gives each of four players who take the same number of points."""
+"""Return that OpenSpiel gives each of four players who take the same number of points."""
 
 _STREAM = 8
 
 
 class DealProperties(NamedTuple):
-    """What was measured of a deal.
+    """Measured properties of a deal.
 
     Attributes:
         leaf_correlation: share of walks that end where moves are correlated.
-        bias: share of these that the player wins; in Hearts, with fewer points than a fourth of
-            all. 0.5 of none.
-        disambiguation: 1 - the mean share that is left of the possible worlds.
+        bias: share of these that the player wins, in Hearts with less than a fourth of all
+            points; 0.5 if there are none.
+        disambiguation: 1 - the mean share of the possible worlds that is left.
     """
 
     leaf_correlation: float
@@ -58,7 +58,7 @@ class DealProperties(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Deals:
-    """A piece of work: deals `first` to `first + count - 1` of a kind."""
+    """A batch of work: deals `first` to `first + count - 1` of a kind."""
 
     kind: str
     first: int
@@ -67,7 +67,7 @@ class Deals:
 
 
 def measure_deals(deals: Deals) -> list[DealProperties]:
-    """The properties of deals, in order.
+    """Measure the properties of deals, in order.
 
     Raises:
         BackendUnavailableError: OpenSpiel is not installed.
@@ -79,7 +79,7 @@ def measure_deals(deals: Deals) -> list[DealProperties]:
 
 
 def measure_deal(kind: str, rng: Random) -> DealProperties:
-    """The properties of one deal."""
+    """Measure the properties of one deal."""
     deal = draw_deal(kind, rng)
     value, wins = _VALUES[kind == HEARTS]
     correlated = won = 0
@@ -98,11 +98,11 @@ _VALUES: tuple[tuple[Callable[[float], float], Callable[[float], bool]], ...] = 
     (lambda gained: gained > 0, lambda won: won > 0),
     (lambda points: points, lambda points: points > _FAIR_HEARTS),
 )
-"""What a return is worth, and whether that is a win: in Skat, in Hearts."""
+"""The value of a return, and whether that is a win: first for Skat, then for Hearts."""
 
 
 def pre_terminal_ends(state: Any, rng: Random) -> list[Any]:
-    """The ends of the game after each move at the end of a random walk."""
+    """Terminal states after each move at the end of a random walk."""
     state = _collapsed(state.clone())
     while True:
         actions = state.legal_actions()
@@ -119,7 +119,7 @@ def pre_terminal_ends(state: Any, rng: Random) -> list[Any]:
 
 
 def _collapsed(state: Any) -> Any:
-    """The state after all forced moves."""
+    """State after all forced moves."""
     while not state.is_terminal():
         actions = state.legal_actions()
         if len(actions) > 1:
@@ -129,7 +129,7 @@ def _collapsed(state: Any) -> Any:
 
 
 def shares_left(deal: Deal, rng: Random) -> Iterator[float]:
-    """What is left of the player's worlds from each of its moves to the next in a random match."""
+    """Yield the share of the player's worlds left from each of its moves to the next, at random."""
     state = deal.state.clone()
     held = dict(deal.unseen)
     others = tuple(held)
@@ -167,11 +167,11 @@ def shares_left(deal: Deal, rng: Random) -> Iterator[float]:
 
 
 def num_worlds(held: tuple[int, ...], suits: tuple[tuple[int, tuple[bool, ...]], ...]) -> float:
-    """In how many ways two or three players can hold cards.
+    """Number of ways in which two or three players can hold cards.
 
     Args:
-        held: how many cards each of them holds.
-        suits: how many cards of each suit they hold together, and who may have some.
+        held: number of cards that each of them holds.
+        suits: number of cards of each suit that they hold together, and who may have some.
     """
     first, second = held[:2]
     ways = np.zeros((1 + first, 1 + second))
@@ -186,7 +186,7 @@ def num_worlds(held: tuple[int, ...], suits: tuple[tuple[int, tuple[bool, ...]],
 
 @lru_cache(maxsize=4096)
 def _shared(number: int, may: tuple[bool, ...], first: int, second: int) -> FloatArray:
-    """`[i, j]` 1 / (i! j! k!) where the first has i of so many cards and the second j."""
+    """`[i, j]` 1 / (i! j! k!), where i + j + k = `number`: the first has i cards, the second j."""
     found = np.zeros((1 + first, 1 + second))
     for i in range(min(number, first) + 1 if may[0] else 1):
         for j in range(min(number - i, second) + 1 if may[1] else 1):
@@ -197,7 +197,7 @@ def _shared(number: int, may: tuple[bool, ...], first: int, second: int) -> Floa
 
 
 def _product(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Two polynomials multiplied, without powers above those that count."""
+    """Product of two polynomials, without the powers that do not matter."""
     found = np.zeros_like(one)
     for i, j in zip(*np.nonzero(other), strict=True):
         found[i:, j:] += other[i, j] * one[: len(one) - i, : one.shape[1] - j]

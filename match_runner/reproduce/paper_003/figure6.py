@@ -1,7 +1,7 @@
 """Figure 6 of paper 003: where Skat and Hearts lie among synthetic trees.
 
 Deals are measured one by one (`card_walks`). Their density over leaf correlation and disambiguation
-is shown above what PIMC loses there, as Figure 3 has it.
+is shown above the loss of PIMC there, as in Figure 3.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from match_runner.workers.executor import Executor
 from match_runner.workers.tries import run_all
 
 DEALS, LONG_DEALS = 3, 30
-"""Deals of a kind for each of `--matches`, and with `--long`."""
+"""Number of deals of a kind for each of `--matches`, and with `--long`."""
 
 AT_ONCE = 10
-"""Deals of one piece of work, less than a second."""
+"""Number of deals in a batch of work, less than a second."""
 
 FINE = tuple(step / 20 for step in range(21))
-"""Along both axes of a density."""
+"""Values along both axes of a density."""
 
 CORRELATION, PAPER_SHARE = (0.8, 1.0), 0.6
-"""What the paper says of all four: correlation, and disambiguation."""
+"""The paper's numbers for all four: bounds of correlation, and disambiguation."""
 
 NEAR = 0.05
 
@@ -68,14 +68,14 @@ _WHY = {
 }
 
 _LOSS = PANELS[1]
-"""The panel of Figure 3 with the axes of the densities."""
+"""Panel of Figure 3 that has the axes of the densities."""
 
 Measured = Mapping[str, Sequence[DealProperties]]
 
 
 @dataclass(frozen=True, slots=True)
 class CardFigure:
-    """Properties of deals of Skat and Hearts."""
+    """Figure of the properties of deals of Skat and Hearts."""
 
     name: str = "003-figure6"
 
@@ -110,7 +110,7 @@ def _num_deals(settings: Settings) -> int:
 
 
 def _measured(settings: Settings, executor: Executor, tell: Tell) -> Measured:
-    """The deals of each kind in order.
+    """Properties of the deals of each kind, in order.
 
     Raises:
         BackendUnavailableError, MatchError: OpenSpiel is not installed, or workers fail.
@@ -200,7 +200,7 @@ def _loss_claim(loss: Mapping[Cell, float], trees: int) -> Claim:
 
 
 def _density(kind: str, made: Sequence[DealProperties]) -> Panel:
-    """The share of deals at each place; None where there are none."""
+    """Panel of the share of deals at each place; None where there are none."""
     half = (FINE[1] - FINE[0]) / 2
     edges = [*(at - half for at in FINE), FINE[-1] + half]
     counts, _, _ = np.histogram2d(

@@ -1,4 +1,4 @@
-"""Table 1 of paper 003: Kuhn's poker, exactly."""
+"""Table 1 of paper 003: Kuhn's poker, computed exactly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RANDOM_FIRST, RANDOM_SECOND = "random, player 1", "random, player 2"
 PIMC_FIRST, PIMC_SECOND = "PIMC, player 1", "PIMC, player 2"
 
 SAMPLED = 0.01
-"""The paper seems to have sampled its column of equilibria: so much is not called a difference."""
+"""Deviation that does not count as a difference: the paper seems to have sampled its equilibria."""
 
 _BETS = Fraction(1)
 _LOT = Fraction(1, 2)
@@ -28,7 +28,7 @@ _WHY = {
 
 @dataclass(frozen=True, slots=True)
 class KuhnTable:
-    """What random play and PIMC get in Kuhn's poker, in bets."""
+    """Table of what random play and PIMC get in Kuhn's poker, in bets."""
 
     name: str = "003-table1"
 
@@ -69,7 +69,7 @@ class KuhnTable:
 
 
 def exact_table() -> dict[tuple[str, str], tuple[Fraction, Fraction]]:
-    """Each number of the table, at least and at most, as there are several equilibria."""
+    """Least and greatest value of each number of the table, as there are several equilibria."""
     second = kuhn.nash(kuhn.SECOND)
     return {
         (RANDOM_FIRST, NASH): _same(kuhn.payoff(kuhn.uniform(), second)),
@@ -92,7 +92,7 @@ def _same(value: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def _over_equilibria(strategy: kuhn.Strategy) -> tuple[Fraction, Fraction]:
-    """What player 2 gets, at least and at most; it is linear in their parameter."""
+    """Least and greatest value for player 2 over all equilibria, linear in their parameter."""
     ends = [
         -kuhn.payoff(kuhn.nash(kuhn.FIRST, bluffs), strategy)
         for bluffs in (Fraction(0), kuhn.MOST_BLUFFS)
@@ -123,7 +123,7 @@ def _by_lot() -> Claim:
 
 
 def text_of(least: Fraction, most: Fraction) -> str:
-    """`-1/6 = -0.167`, or both ends where they differ."""
+    """A number as `-1/6 = -0.167`, or both ends if they differ."""
     if least == most:
         return f"{least} = {float(least):.3f}"
     return f"{least} to {most} = {float(least):.3f} to {float(most):.3f}"

@@ -1,8 +1,8 @@
-"""Cells of paper 003's heat maps: what strategies score on synthetic trees, tree by tree.
+"""Cells of paper 003's heat maps: scores of strategies on synthetic trees, tree by tree.
 
-Trees are kept as they come, one line of JSON for a few, in the folder of the run. So figures share
-them, and a run that was stopped goes on. Tree k of every cell is drawn with the same random
-numbers: cells then differ by their parameters more than by luck.
+Scores are stored as they come, one line of JSON for a few trees, in the folder of the run. So
+figures share them, and a run that was stopped goes on. Tree k of every cell is drawn with the same
+random numbers: cells then differ by their parameters more than by luck.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from match_runner.workers.tries import run_all
 FILE = "003-trees.jsonl"
 
 TREES_AT_ONCE = 25
-"""Trees of one piece of work, about a second."""
+"""Number of trees in a batch of work, about a second."""
 
 _STREAM = 7
 
 
 class Cell(NamedTuple):
-    """Parameters of trees, see `TreeModel`."""
+    """A cell: parameters of trees, see `TreeModel`."""
 
     leaf_correlation: float
     bias: float
@@ -40,7 +40,7 @@ class Cell(NamedTuple):
 
 
 class TreeScores(NamedTuple):
-    """What was measured on one tree: see `ggp.study.tree_play.Scores`."""
+    """Scores on one tree, see `ggp.study.tree_play.Scores`."""
 
     pimc: float
     pimc_best_response: float
@@ -51,7 +51,7 @@ class TreeScores(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trees:
-    """A piece of work: trees `first` to `first + count - 1` of a cell."""
+    """A batch of work: trees `first` to `first + count - 1` of a cell."""
 
     cell: Cell
     first: int
@@ -60,8 +60,8 @@ class Trees:
 
 
 def measure(trees: Trees) -> list[TreeScores]:
-    """The scores of trees, in order."""
-    # Importing numba takes as long as all of a command that does not need it.
+    """Measure the scores of trees, in order."""
+    # Importing numba takes as long as a whole command that does not need it.
     from ggp.study.synthetic import TreeModel, draw_tree
     from ggp.study.tree_play import equilibrium, pimc, scores, uniform
 
@@ -84,7 +84,7 @@ def measure(trees: Trees) -> list[TreeScores]:
 def measure_cells(
     cells: Sequence[Cell], settings: Settings, executor: Executor, tell: Tell
 ) -> Mapping[Cell, Sequence[TreeScores]]:
-    """`settings.matches` trees of each cell; only those that are not kept are measured.
+    """Scores of `settings.matches` trees of each cell; only those not stored yet are measured.
 
     Args:
         tell: called for each tree.
@@ -142,7 +142,7 @@ def _write(file: TextIO, trees: Trees, found: Sequence[TreeScores]) -> None:
 
 
 def _kept(path: Path) -> _Kept:
-    """What was measured before; a line that was cut off counts as nothing."""
+    """Read the scores that were measured before; a line that was cut off is ignored."""
     kept: _Kept = {}
     if not path.exists():
         return kept
@@ -163,7 +163,7 @@ def _kept(path: Path) -> _Kept:
 
 
 def _add(kept: _Kept, cell: Cell, first: int, found: Sequence[TreeScores]) -> int:
-    """Keep trees; how many of them are new."""
+    """Add scores of trees to `kept`; returns the number of new ones."""
     before = len(kept)
     for number, each in enumerate(found, first):
         kept[cell, number] = each

@@ -1,4 +1,4 @@
-"""What paper 003 says of its heat maps, and what others computed, judged by our trees."""
+"""Claims of paper 003 about its heat maps, and numbers computed by others, judged by our trees."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ EXPECTED: Mapping[Cell, float] = {
 
 TOLERANCE = 0.015
 NOTHING = 0.003
-"""What a score of 0 may differ by, as nobody finds an equilibrium exactly."""
+"""Tolerance of a score of 0, as nobody finds an equilibrium exactly."""
 
 RANDOM_ALTERNATING = -0.42
-"""What random play scores against an equilibrium by alternating updates at `UPDATES`, computed
+"""Score of random play against an equilibrium found by alternating updates at `UPDATES`, computed
 independently; -0.62 with simultaneous ones."""
 
 UPDATES = Cell(0.8, 0.75, 0.6)
 SKAT = Cell(0.9, 0.75, 0.6)
-"""About what Skat and Hearts have in Figure 6."""
+"""Cell about where Skat and Hearts lie in Figure 6."""
 
 EXTRA = (Cell(0.9, 0.5, 0.6),)
 
@@ -39,12 +39,12 @@ _TENTHS = tuple(step / 10 for step in range(11))
 
 
 def mean_of(trees: Sequence[TreeScores], value: _Value) -> float:
-    """The mean over trees."""
+    """Mean of a value over trees."""
     return sum(map(value, trees)) / len(trees)
 
 
 def of_pimc(trees: _Measured) -> list[Claim]:
-    """Of Figure 3."""
+    """Claims about Figure 3."""
     claims = [
         _near(f"PIMC at {cell}", expected, TOLERANCE, trees[cell], _pimc)
         for cell, expected in EXPECTED.items()
@@ -90,7 +90,7 @@ def of_pimc(trees: _Measured) -> list[Claim]:
 
 
 def of_random(trees: _Measured) -> list[Claim]:
-    """Of Figure 4."""
+    """Claims about Figure 4."""
     return [
         _near(f"random at {UPDATES}", RANDOM_ALTERNATING, 0.03, trees[UPDATES], _random),
         _order(
@@ -107,7 +107,7 @@ def of_random(trees: _Measured) -> list[Claim]:
 
 
 def of_gain(trees: _Measured) -> list[Claim]:
-    """Of Figure 5."""
+    """Claims about Figure 5."""
     return [
         _order(
             "PIMC gains more over random play as disambiguation grows (lc = 0.5, b = 0.75)",
@@ -144,7 +144,7 @@ def _near(
     said: str = "",
     reason: str = "",
 ) -> Claim:
-    """Agrees if the mean is within the tolerance."""
+    """Claim that agrees if the mean is within the tolerance."""
     interval = student_interval([value(each) for each in trees])
     return Claim(
         text,
@@ -162,12 +162,12 @@ def _nothing(text: str, cells: Sequence[Cell], trees: _Measured) -> Claim:
 
 
 def _order(text: str, cells: Sequence[Cell], trees: _Measured, value: _Value) -> Claim:
-    """Agrees if the value grows from cell to cell."""
+    """Claim that agrees if the value grows from cell to cell."""
     return _growing(text, [[cell] for cell in cells], trees, value)
 
 
 def _growing(text: str, cells: Sequence[Sequence[Cell]], trees: _Measured, value: _Value) -> Claim:
-    """Agrees if the mean value of some cells grows from one list of them to the next."""
+    """Claim that agrees if the mean value of some cells grows from one list of them to the next."""
     found = [sum(mean_of(trees[cell], value) for cell in some) / len(some) for some in cells]
     return _judged(
         text,
@@ -184,5 +184,5 @@ def _judged(text: str, expected: str, ours: str, agrees: bool, trees: _Measured)
 
 
 def score_text(interval: Interval) -> str:
-    """`-0.234 [-0.241, -0.227]`."""
+    """A score as `-0.234 [-0.241, -0.227]`."""
     return interval_text(interval, ".3f")

@@ -35,7 +35,7 @@ METHOD = (
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """The panel in which one parameter is fixed, an index into `Cell`."""
+    """Axes of the panel in which one parameter, an index into `Cell`, is fixed."""
 
     letter: str
     fixed: int
@@ -60,7 +60,7 @@ class Axes:
 
 
 PANELS = (Axes("a", 2, 0.3), Axes("b", 1, 0.75), Axes("c", 0, 0.5))
-"""What is fixed in the paper's Figures 3 and 4. The caption of Figure 5 has 0.5 as bias and 0.75
+"""Panels as fixed in the paper's Figures 3 and 4. The caption of Figure 5 has 0.5 as bias and 0.75
 as correlation, which do not fit its text; here it shows the same cells."""
 
 NAMES = ("leaf correlation", "bias", "disambiguation")
@@ -70,7 +70,7 @@ Measured = Mapping[Cell, Sequence[TreeScores]]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A row of panels: what is shown, by whom, against whom."""
+    """A row of panels: the value shown, of which player, against which opponent."""
 
     row: str
     player: str
@@ -80,15 +80,15 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class TreeFigure:
-    """A figure of three panels for each thing shown.
+    """A figure of three panels for each value shown.
 
     Attributes:
-        name: as the command knows it.
+        name: name by which the command knows it.
         title: one line.
         method: what is shown.
         shown: rows of panels.
         extra: cells that claims need besides those of the panels.
-        claims: what is expected, judged by the trees.
+        claims: makes the claims, judged by the trees.
     """
 
     name: str
@@ -164,9 +164,9 @@ TREE_FIGURES = (
     TreeFigure(
         "003-figure4",
         "Figure 4 (Long et al.): random play on synthetic trees",
-        "How the equilibrium plays where it never lets the game come to is not determined by "
-        "being one, and random play comes there: with simultaneous updates random play loses about "
-        "half as much again, while PIMC's scores hardly change.",
+        "An equilibrium does not determine play where it never lets the game go, and random play "
+        "goes there: with simultaneous updates random play loses about half as much again, while "
+        "PIMC's scores hardly change.",
         (Shown("random against an equilibrium", "random", "equilibrium", lambda t: t.random),),
         (),
         tree_claims.of_random,

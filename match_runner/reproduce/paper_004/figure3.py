@@ -31,10 +31,10 @@ from match_runner.reproduce.results import (
 )
 
 GUESSER = "hyperplay:n=6"
-"""1,296 playouts a candidate."""
+"""Spec of HyperPlay with 1,296 playouts a candidate."""
 
 ENOUGH = 8
-"""The index at which HyperPlay-II is expected to play as well as it can."""
+"""Index at which HyperPlay-II is expected to play as well as it can."""
 
 LEAST_SCORE = 85
 
@@ -42,7 +42,7 @@ _NAME = "figure3"
 
 
 def _duels(figure: Figure, indices: Sequence[int]) -> list[Duel]:
-    """All curves at each index, and random play and HyperPlay, on the same numbers."""
+    """Duels of all curves at each index, of random play and of HyperPlay, on the same numbers."""
     found = [
         Duel(figure.game, ("random", f"{GUESSER}{BY_LOT}"), folder_of(_NAME, RANDOM_INDEX, EXACT))
     ]
@@ -72,7 +72,7 @@ def _claims(played: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
     assert guesses is not None
     best = last_point(points, EXACT, ENOUGH)
     careful = played[folder_of(_NAME, best.at, EXACT)]
-    # The sets of the default curve are exact: so many particles, so many numbers possible.
+    # The sets of the default curve are exact: each particle is one possible number.
     announced = [
         decision.particles == 1
         for made in careful.decisions(0)

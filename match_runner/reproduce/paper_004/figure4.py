@@ -36,7 +36,7 @@ from match_runner.reproduce.results import (
 )
 
 OPTIMAL_INDEX = 8
-"""Where the paper's HyperPlay-II reaches the optimum."""
+"""Index at which the paper's HyperPlay-II reaches the optimum."""
 
 LEAST_SCORE, LEAST_SAMPLED_SCORE = 68, 65
 RISING = (2, 4, 16)
@@ -143,7 +143,7 @@ def _sampled_claims(points: Sequence[Point]) -> list[Claim]:
 
 
 def _deposits(played: PlayedDuel, player: int) -> Counter[str]:
-    """How often a player as banker made each deposit."""
+    """Number of times that a player as banker made each deposit."""
     return Counter(
         decision.move
         for made in played.decisions(player)
@@ -153,7 +153,7 @@ def _deposits(played: PlayedDuel, player: int) -> Counter[str]:
 
 
 def _deposits_text(played: PlayedDuel) -> str:
-    """What the other banker did: below 100 in one bank there is less to steal."""
+    """Deposits of the other banker, as text: below 100 in one bank there is less to steal."""
     largest: Counter[int] = Counter()
     for move, count in _deposits(played, 1).items():
         largest[max(int(part) for part in move.strip("()").split()[1:])] += count

@@ -23,7 +23,7 @@ from match_runner.reproduce.results import Claim, Line, Point, happens, reaches
 from match_runner.series.statistics.intervals import Interval
 
 SUFFICIENT_INDEX = 4
-"""A resource index of four is sufficient to dominate, the paper says."""
+"""Resource index that is sufficient to dominate, according to the paper."""
 
 LEAST_SHARE_WON, LEAST_SCANS, LEAST_QUICK = 75, 0.9, 0.9
 
@@ -87,7 +87,7 @@ def _claims_of(curve: str, point: Point, duel: PlayedDuel) -> list[Claim]:
 
 
 def _act(move: str) -> str:
-    """`fire` of `(fire 1 2)`."""
+    """Name of a move: `fire` of `(fire 1 2)`."""
     return move.strip("()").split()[0]
 
 

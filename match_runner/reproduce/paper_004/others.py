@@ -1,4 +1,4 @@
-"""What the paper does not play: its known limitation, and larger games."""
+"""Experiments that the paper does not make: its known limitation, and larger games."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _N = 4
 
 @dataclass(frozen=True, slots=True)
 class Limitation:
-    """Coordination without communication, which both players fail at."""
+    """Coordination without communication, at which both players fail."""
 
     name: str = "limitation"
 
@@ -62,7 +62,7 @@ class Limitation:
 
 @dataclass(frozen=True, slots=True)
 class LargerGames:
-    """HyperPlay-II against HyperPlay with equal states, where nobody knows what comes out."""
+    """HyperPlay-II against HyperPlay with equal states, in games without published numbers."""
 
     name: str = "larger"
 

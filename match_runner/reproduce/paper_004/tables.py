@@ -1,4 +1,4 @@
-"""Tables 1 and 2: what the players think of their moves, mean of many decisions."""
+"""Tables 1 and 2: the values that players give to their moves, means of many decisions."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ PLAYERS: Mapping[str, str] = {
     HYPERPLAY: f"hyperplay:n=12{BY_LOT}",
     HYPERPLAY2: f"hyperplay2:n=20{BY_LOT}",
 }
-"""Enough playouts and simulations for error bars like the paper's."""
+"""Specs of the players, with enough playouts and simulations for error bars like the paper's."""
 
 COLOURS = ("blue", "red")
 
 _ROUNDING = 0.005
-"""The paper gives two decimals."""
+"""Rounding error of the paper's numbers, which have two decimals."""
 
 _STREAM = 3
 
@@ -38,9 +38,9 @@ class Question:
     """A decision to be made many times.
 
     Attributes:
-        player: as the paper calls it.
-        history: what its role did and saw, given the colour of the wire.
-        rows: the row of the table each move belongs to, given that colour.
+        player: the player, by the paper's name.
+        history: gives the moves and percepts of its role, for a colour of the wire.
+        rows: gives the row of the table to which each move belongs, for that colour.
     """
 
     player: str
@@ -53,11 +53,11 @@ class ValueTable:
     """A table of values of moves.
 
     Attributes:
-        name: as the command knows it.
+        name: name by which the command knows it.
         title: one line.
         method: how it is made.
-        game: whose moves.
-        role: who decides.
+        game: the game of the moves.
+        role: the role that decides.
         questions: all decisions.
         paper: the published value in each row for each player.
     """
@@ -83,7 +83,7 @@ class ValueTable:
             for move, row in question.rows(colour).items():
                 found[row, question.player].append(values[move])
         points = tuple(
-            # As the paper has them. Each value is itself a mean of many playouts, so nearly normal.
+            # As in the paper. Each value is itself a mean of many playouts, so nearly normal.
             Point(
                 *(player, row, student_interval(values), len(values), len(values), PLAYERS[player]),
                 states=sum(states[player]) / len(states[player]),
@@ -100,7 +100,7 @@ class ValueTable:
     def _answers(
         self, settings: Settings, executor: Executor, tell: Tell
     ) -> Iterator[tuple[Question, str, _Answer]]:
-        """What came of every decision, in order.
+        """Yield the answer to every decision, in order.
 
         Raises:
             MatchError: a decision cannot be made; one whose worker dies is tried again.
@@ -142,7 +142,7 @@ class ValueTable:
 
 
 def _claim(point: Point) -> Claim:
-    """The two numbers agree if their intervals meet."""
+    """Claim that two numbers agree, which they do if their intervals overlap."""
     assert point.paper is not None
     assert point.value.value is not None
     value, error = point.paper

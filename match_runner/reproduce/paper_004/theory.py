@@ -1,4 +1,4 @@
-"""What can be computed about the experiments without playing them."""
+"""Expected results of the experiments that can be computed without playing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def random_useful_questions(numbers: int = NUMBERS, asked: int = 0) -> float:
 def random_against_greedy() -> float:
     """Expected score in banker and thief of random play, mean of both roles.
 
-    The greedy thief raids the bank that holds more, the greedy banker puts all into its own.
+    The greedy thief raids the bank that holds more, the greedy banker puts everything into its own.
     """
     kept = [d if d < 50 else d / 2 if d == 50 else 0 for d in range(0, 101, 10)]
     return (sum(kept) / len(kept) + 100 / 2) / 2

@@ -21,11 +21,11 @@ class Thought:
 
     Attributes:
         game: name or path of the rulesheet.
-        backend, limits: of the machine.
-        role: who decides.
-        player: spec.
+        backend, limits: backend of the machine, and limits on building it.
+        role: the role that decides.
+        player: spec of the player.
         history: its turns so far.
-        seed: of the player.
+        seed: seed of the player.
     """
 
     game: str
@@ -38,7 +38,7 @@ class Thought:
 
 
 def think(thought: Thought) -> tuple[Mapping[str, float], int, str]:
-    """The value of every candidate move, the states visited for all of them, and the backend.
+    """Make a decision: the value of every candidate, the number of states visited, the backend.
 
     Raises:
         MatchError: the player could not decide.

@@ -1,4 +1,4 @@
-"""`match-runner compare`."""
+"""The command `match-runner compare`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _ONE = "--player"
 
 
 class _SeveralPlayers(click.Command):
-    """Reads `--players A B` as `--player A --player B`."""
+    """A command that reads `--players A B` as `--player A --player B`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         read: list[str] = []
@@ -145,7 +145,7 @@ def compare(
 
 
 def _named(players: tuple[str, ...]) -> dict[str, str]:
-    """The players, who are known by their specs."""
+    """The players by their names, which are their specs."""
     if len(players) < 2:
         raise ConfigError("give at least two players: --players SPEC SPEC")
     for player in players:
@@ -155,7 +155,7 @@ def _named(players: tuple[str, ...]) -> dict[str, str]:
 
 
 def _num_rounds(matches: int | None, until: Until | None, size: int) -> int:
-    """How many rounds of so many matches are planned."""
+    """Number of rounds to plan, each of `size` matches."""
     if until is not None:
         if until.most < size:
             raise ConfigError(f"--most {until.most} is less than one round, {size} matches")

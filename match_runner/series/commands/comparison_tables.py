@@ -1,4 +1,4 @@
-"""A comparison as tables."""
+"""Tables that show a comparison."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from match_runner.series.stopping import ending_text
 from match_runner.series.verdicts import SMALL, verdict_text
 
 MOST_ROWS = 24
-"""Rows of the table of equal states that are shown; `--json` has all."""
+"""Most rows shown of the table of equal states; `--json` has all."""
 
 
 def show_comparison(summary: ComparisonSummary) -> Iterator[RenderableType]:
-    """The tables of a comparison, of an unfinished one too."""
+    """Yield the tables of a comparison, which may be unfinished."""
     series, game = summary.series, summary.game
     roles = "roles rotate" if series.rotate else "fixed roles"
     of_all = "" if summary.played == summary.planned else f" of {summary.planned}"
@@ -56,7 +56,7 @@ def show_comparison(summary: ComparisonSummary) -> Iterator[RenderableType]:
 
 
 def _verdict(summary: ComparisonSummary) -> Iterator[RenderableType]:
-    """How intervals are made, who is the best, and why the series ended."""
+    """Yield lines that say how intervals are made, who is the best, and why the series ended."""
     yield from map(Text, summary.methods)
     if len(summary.players) > 2:
         yield Text("each of these holds by itself; who is the best is judged with all in mind")

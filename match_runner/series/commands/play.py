@@ -1,4 +1,4 @@
-"""`match-runner play`."""
+"""The command `match-runner play`."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ from match_runner.series.statistics.intervals import (
 )
 
 MOST_WARNINGS = 5
-"""Warnings of a rulesheet that are shown before a match."""
+"""Most warnings of a rulesheet that are shown before a match."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlaySummary:
-    """What the matches of a `play` came to.
+    """Summary of the matches that `play` played.
 
     Attributes:
         game: as it was given.
-        players: what plays each role; `random` is not among them.
-        roles: all of the game, in its order.
-        records: of all matches, in order.
+        players: spec or address of the player of each role; `random` is not among them.
+        roles: all roles of the game, in its order.
+        records: records of all matches, in order.
         scores: mean goal value of every role over the matches that did not fail.
-        series: that they were asked for as.
+        series: the series that these matches were planned as.
     """
 
     game: str
@@ -71,17 +71,17 @@ class PlaySummary:
 
     @property
     def backend(self) -> str | None:
-        """Of the machines; None if nothing was played."""
+        """Backend of the machines; None if nothing was played."""
         return self.records[0].backend if self.records else None
 
     @property
     def conditions(self) -> Conditions:
-        """Of the matches."""
+        """Conditions of the matches."""
         return self.series.games[0].conditions
 
     @property
     def states_visited(self) -> dict[str, int]:
-        """By every role's player, in all matches together."""
+        """Number of states that every role's player visited, in all matches together."""
         return {role: sum(r.states_visited[role] for r in self.records) for role in self.roles}
 
     def to_json(self) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def series_of_roles(
     seed: int = 0,
     backend: str = "auto",
 ) -> Series:
-    """Matches in which every role has its player.
+    """Series of matches in which every role has a player of its own.
 
     Match i is the match with seed `seed + i`, whether played in a series or alone.
 
@@ -193,7 +193,7 @@ def series_of_roles(
 
 
 def summarize(held: Held) -> PlaySummary:
-    """Means of what has been played so far, of such a series."""
+    """Sum up what has been played so far of a series made by `series_of_roles`."""
     (game,) = held.series.games
     scored = [match.scored for match in held.matches if not match.record.failed]
     return PlaySummary(
@@ -212,8 +212,8 @@ def summarize(held: Held) -> PlaySummary:
 
 
 def _mean_json(score: Interval) -> dict[str, float | str | None]:
-    """`ci99` is the larger distance from the mean to an end of its interval; `method` is how that
-    was made, see `METHODS`."""
+    """A mean as JSON: `ci99` is the larger distance from it to an end of its interval, `method`
+    says how the interval was made, see `METHODS`."""
     ci99 = None
     if score.value is not None and score.low is not None and score.high is not None:
         ci99 = max(score.value - score.low, score.high - score.value)

@@ -39,14 +39,14 @@ _OPTIONS = (
 
 
 def until_options(command: _F) -> _F:
-    """`--until`, `--worth` and `--most`, see `read_until`."""
+    """Options `--until`, `--worth` and `--most`, see `read_until`."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def read_until(asked: dict[str, Any], matches: int | None) -> Until | None:
-    """When a series ends by itself, if it does; takes the options out of the others.
+    """When a series ends by itself, if it does; removes these options from `asked`.
 
     Raises:
         ConfigError: options that do not go together.

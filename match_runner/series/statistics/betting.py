@@ -1,20 +1,21 @@
-"""Bounds on a mean that hold after any number of values, also where one looks and goes on.
+"""Bounds on a mean that hold after any number of values, even if one looks and then goes on.
 
 If the mean of values between 0 and 1 were at most m, nobody could expect to win by betting, value
-by value, that they are above m. To have 200 times the money at any time then has a chance of 1/200
-at most (Ville's inequality). So where somebody comes to have it, the mean is above m, however often
-one has looked. Bets on the other side bound the mean from above.
+by value, that they are above m. The chance of ever having 200 times the initial money is then at
+most 1/200 (Ville's inequality). So if a bettor does reach it, the mean is above m with 99.5 %
+confidence, however often one has looked. Bets on the other side bound the mean from above.
 
 These are the hedged grid bets (hgKelly) of Waudby-Smith & Ramdas, *Estimating means of bounded
 random variables by betting*, J. R. Stat. Soc. B 86 (2024). The money is split evenly, first
-between both sides, then among constant bets g/20 of all one has, g = 1 ... 20. After values x
+between both sides, then among constant bets of the fraction g/20 of the current wealth,
+g = 1 ... 20. After values x
 
     K(m) = 1/20 sum_g prod_x (1 + g/20 (x/m - 1))
 
-is the wealth of those who bet that the mean is above m, as a multiple. It has three properties
-that bets chosen from value to value lack. The order of values does not matter, nor, for time,
-how many of them are equal. K falls as m grows, so that each bound is found by halving. And K is
-at most 1 at the mean of the values, which is therefore always between the bounds.
+is the wealth of those who bet that the mean is above m, as a multiple of what they began with. It
+has three properties that bets chosen from value to value lack. The order of values does not matter,
+and equal values cost no extra time. K falls as m grows, so that each bound is found by bisection.
+And K is at most 1 at the mean of the values, which is therefore always between the bounds.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ _HALVINGS = 48
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Independent values of V kinds, scaled to lie between 0 and 1.
+    """A sample of independent values, V different ones, scaled to lie between 0 and 1.
 
     Attributes:
         values: `[V]` between 0 and 1.
-        counts: `[V]` how often each came; above 0.
+        counts: `[V]` number of times each occurred; above 0.
     """
 
     values: FloatArray
@@ -46,20 +47,20 @@ class Sample:
 
     @property
     def mean(self) -> float:
-        """Of the values."""
+        """Mean of the values."""
         return float(self.counts @ self.values / self.counts.sum())
 
     @property
     def other_side(self) -> Sample:
-        """The same values counted down from 1."""
+        """The sample of `1 - value`."""
         return replace(self, values=1.0 - self.values)
 
 
 def sample_of(bounds: tuple[float, float], values: Sequence[float]) -> Sample:
-    """Values as bets see them.
+    """Make a sample of values by scaling them to lie between 0 and 1.
 
     Args:
-        bounds: what values may be at least and at most, the first below the second.
+        bounds: the least and the greatest possible value, the first below the second.
         values: at least one.
     """
     low, high = bounds
@@ -69,27 +70,27 @@ def sample_of(bounds: tuple[float, float], values: Sequence[float]) -> Sample:
 
 
 def log_wealth(sample: Sample, mean: float, times: float = 1.0) -> float:
-    """The logarithm of what those have who bet that the mean is above this one; they began with 1.
+    """Logarithm of the wealth of those who bet that the mean is above `mean`; they began with 1.
 
     Args:
         mean: above 0.
-        times: as if all values had come so often.
+        times: computed as if every value had occurred so many times as often.
     """
     return _wealth_of(_growth(sample, mean), times)
 
 
 def bounds_of(sample: Sample, alpha: float) -> tuple[float, float]:
-    """Between which the mean is, with a chance of at least 1 - alpha, however often one looks."""
+    """Bounds of the mean with confidence of at least 1 - alpha, however often one looks."""
     return _lowest(sample, alpha), 1.0 - _lowest(sample.other_side, alpha)
 
 
 def is_above(sample: Sample, mean: float, alpha: float) -> bool:
-    """Whether the lower one of `bounds_of` is above a mean; faster."""
+    """Whether the lower bound of `bounds_of` is above `mean`; faster."""
     return 0.0 < mean < 1.0 and log_wealth(sample, mean) >= _needed(alpha)
 
 
 def times_until_above(sample: Sample, mean: float, alpha: float, most: float) -> float | None:
-    """How many times the values have to come, on and on as they did, until `is_above`.
+    """How often the same values would have to occur again and again until `is_above`.
 
     None if more than `most` times.
 
@@ -99,7 +100,7 @@ def times_until_above(sample: Sample, mean: float, alpha: float, most: float) ->
     growth, needed = _growth(sample, mean), _needed(alpha)
     if _wealth_of(growth, most) < needed:
         return None
-    # Wealth begins at 1, is convex, and so comes to what is needed only once.
+    # Wealth begins at 1 and is convex, so it reaches the needed value only once.
     low, high = 0.0, most
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -108,13 +109,13 @@ def times_until_above(sample: Sample, mean: float, alpha: float, most: float) ->
 
 
 def _needed(alpha: float) -> float:
-    """Each side begins with half of the money."""
+    """Logarithm of the wealth that is needed; each side begins with half of the money."""
     return math.log(2 / alpha)
 
 
 def _growth(sample: Sample, mean: float) -> FloatArray:
-    """`[20]` by what the logarithm of each bet's wealth has grown."""
-    with np.errstate(divide="ignore"):  # who bets all of it may lose all of it
+    """`[20]` growth of the logarithm of each bet's wealth."""
+    with np.errstate(divide="ignore"):  # a bet of everything may lose everything
         gains = np.log1p(_BETS * (sample.values / mean - 1.0))
     found: FloatArray = gains @ sample.counts
     return found
@@ -128,7 +129,7 @@ def _wealth_of(growth: FloatArray, times: float) -> float:
 
 
 def _lowest(sample: Sample, alpha: float) -> float:
-    """The least mean that the bets leave possible; where it is not exact, it is below."""
+    """The least mean that the bets do not exclude, rounded down where it is not exact."""
     low, high, needed = 0.0, sample.mean, _needed(alpha)
     for _ in range(_HALVINGS if high > 0.0 else 0):
         middle = (low + high) / 2

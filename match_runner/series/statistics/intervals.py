@@ -1,7 +1,7 @@
 """99 % confidence intervals.
 
-Those by betting hold after any number of rounds, also where somebody looks and then plays on. They
-are wide. Of many rounds whose number was fixed beforehand, resampling and the exact binomial
+Those by betting hold after any number of rounds, even if somebody looks and then plays on. They
+are wide. For many rounds whose number was fixed beforehand, resampling and the exact binomial
 interval are narrower, and may be used.
 """
 
@@ -27,18 +27,18 @@ METHODS = {
     FIXED: "resampled or exact binomial: for this number of rounds only, fixed beforehand",
     STUDENT: "by Student's t: valid for values that are nearly normal",
 }
-"""How intervals are made, and when they hold."""
+"""Methods by which intervals are made, and when these hold."""
 
 FIXED_ROUNDS = 50
-"""Rounds from which on intervals of a fixed number of rounds are used: of fewer, somebody is likely
+"""Least number of rounds for intervals that assume a fixed number: with fewer, somebody is likely
 to look and play on."""
 
 GOALS = (0.0, 100.0)
 """The goal values of GDL go from 0 to 100."""
 
 _DOUBT_SHOWN = 0.6
-"""The share of the doubt that resampling is given: it misses a little more often than it promises,
-most where scores are mostly equal."""
+"""Share of the error probability that resampling is given: it misses a little more often than it
+promises, most of all where scores are mostly equal."""
 
 _BATCH = 1_000_000
 
@@ -48,9 +48,9 @@ class Interval:
     """An estimate with its 99 % confidence interval.
 
     Attributes:
-        value: None of no values.
-        low, high: None where there are too few values to say.
-        method: one of `METHODS`; None where there are no ends, or no doubt.
+        value: the estimate; None without values.
+        low, high: ends of the interval; None if there are too few values.
+        method: one of `METHODS`; None where there are no ends, or no uncertainty.
     """
 
     value: float | None
@@ -60,7 +60,7 @@ class Interval:
 
 
 def interval_text(interval: Interval, layout: str = ".2f", scale: float = 1.0) -> str:
-    """`62.50 [48.11, 75.32]`, as much of it as there is."""
+    """An interval as `62.50 [48.11, 75.32]`, as much of it as there is."""
     if interval.value is None:
         return "-"
     value = format(scale * interval.value, layout)
@@ -71,13 +71,13 @@ def interval_text(interval: Interval, layout: str = ".2f", scale: float = 1.0) -
 
 
 def methods_text(intervals: Iterable[Interval]) -> list[str]:
-    """How some intervals were made, one line for each method."""
+    """Lines that say how some intervals were made, one for each method."""
     found = dict.fromkeys(each.method for each in intervals if each.method is not None)
     return [f"99 % intervals {METHODS[method]}" for method in found]
 
 
 def share_interval(successes: int, trials: int, level: float = LEVEL) -> Interval:
-    """A share between 0 and 1 of a fixed number of trials, with its exact binomial
+    """Share of successes in a fixed number of trials, from 0 to 1, with its exact binomial
     (Clopper-Pearson) interval."""
     from scipy.stats import binomtest
 
@@ -95,17 +95,17 @@ def mean_interval(
     fixed: bool,
     level: float = LEVEL,
 ) -> Interval:
-    """A mean of independent values with its interval.
+    """Mean of independent values with its interval.
 
-    It is that of bets (`match_runner.series.statistics.betting`), unless there are `FIXED_ROUNDS`
-    values or more and their number was fixed beforehand, see `fixed_interval`.
+    The interval is by betting (`match_runner.series.statistics.betting`), unless there are
+    `FIXED_ROUNDS` values or more and their number was fixed beforehand, see `fixed_interval`.
 
     Args:
-        seed: of the resampling.
-        bounds: what the values may be at least and at most; wider if they are not, but then bets
-            promise nothing.
-        fixed: whether there were to be as many values before any was known.
-        level: of the interval.
+        seed: seed of the resampling.
+        bounds: the least and the greatest possible value; widened if a value lies outside, but
+            then bets promise nothing.
+        fixed: whether the number of values was fixed before any was known.
+        level: confidence level of the interval.
     """
     num = len(values)
     if not num:
@@ -122,17 +122,17 @@ def mean_interval(
 def fixed_interval(
     values: Sequence[float], seed: int, bounds: tuple[float, float], level: float = LEVEL
 ) -> Interval:
-    """A mean with an interval for values whose number was fixed beforehand, and is large.
+    """Mean with an interval for values whose number was fixed beforehand and is large.
 
-    Values that are all at one of the bounds make an exact binomial interval. If all are equal,
-    resampling would say there is no doubt at all; instead, the share of values that may differ
+    If every value is at one of the bounds, the interval is exact binomial. If all are equal,
+    resampling would leave no uncertainty at all; instead, the share of values that may differ
     has an exact binomial bound, and these may be anywhere between the bounds. All others are
     resampled (bootstrap-t; the accelerated one misses too often where values are skewed). Where
-    nearly all are equal that knows nothing, and bets are narrower.
+    nearly all are equal resampling says nothing, and bets are narrower.
 
     Args:
         values: at least two, within the bounds.
-        seed: of the resampling.
+        seed: seed of the resampling.
     """
     num, (low, high) = len(values), bounds
     mean = math.fsum(values) / num
@@ -155,14 +155,14 @@ def fixed_interval(
 def mean_of_means(
     groups: Sequence[Sequence[float]], bounds: tuple[float, float] = GOALS
 ) -> Interval:
-    """The mean of the means of some groups of independent values, with its interval by betting.
+    """Mean of the means of some groups of independent values, with its interval by betting.
 
-    Each of k groups has an interval with 1/k of the doubt, and their ends are averaged: so it holds
-    whatever decided how many values each has, as where a duel ends when it is clear who is better.
-    (The mean itself is then a little too far from where nobody is better.)
+    Each of k groups has an interval with 1/k of the error probability, and their ends are averaged.
+    So it holds whatever decided the number of values in each, for example if a duel ends when it is
+    clear who is better. (The mean itself is then a little too far from a draw.)
 
     Args:
-        groups: those without values say nothing.
+        groups: groups of values; those without values say nothing.
     """
     given = [group for group in groups if group]
     if not given:
@@ -184,15 +184,15 @@ def _betting_interval(
 ) -> Interval:
     low, high = bounds
     ends = bounds_of(sample_of(bounds, values), 1 - level)
-    # The mean is between them, but for the last digit.
+    # The mean is between them, except for rounding in the last digit.
     least, most = (low + (high - low) * end for end in ends)
     return Interval(mean, min(mean, least), max(mean, most), BETTING)
 
 
 def student_interval(values: Sequence[float]) -> Interval:
-    """A mean and its interval by Student's t, for values that are nearly normal.
+    """Mean with its interval by Student's t, for values that are nearly normal.
 
-    All may be equal; then there is no doubt.
+    All may be equal; then the interval is a point.
     """
     num = len(values)
     if not num:

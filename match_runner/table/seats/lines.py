@@ -1,11 +1,11 @@
-"""Lines of play: how a match may go on after a move, as HyperPlay-II thinks of it.
+"""Lines of play: how a match may go on after a move, as HyperPlay-II simulates it.
 
 Each is one of its simulations (paper 004, Definition 8). It begins in a particle, as if that were
-the true state. From there every role but `random` follows the match with a bag of its own, made of
-what that role did and would see, and moves by HyperPlay.
+the true state. From there every role but `random` follows the match with a bag of its own, made
+from its own moves and the percepts it would get, and moves by HyperPlay.
 
-A line has a seed of its own. Where the particles are all there can be, the same seed gives the
-same line again.
+A line has a seed of its own. If the particles are the whole information set, the same seed gives
+the same line again.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from ggp.search.moves import is_legal
 from match_runner.pictures.frames import Json
 
 LINES = 4
-"""That are shown of a move at a time."""
+"""Number of lines that are shown of a move at a time."""
 
 MOST_TURNS = 60
-"""Of a line that are shown."""
+"""Most turns that are shown of a line."""
 
 MOST_SUPPOSED = 4
-"""Fluents that tell a particle from others, in words before a line."""
+"""Most fluents named before a line that tell its particle from others."""
 
 MOST_COMPARED = 500
-"""Particles that are looked at to find them."""
+"""Most particles that are examined to find these fluents."""
 
 
 def lines_of_play(
@@ -42,12 +42,13 @@ def lines_of_play(
     """Simulations after a move, from particles in which it is legal, drawn by weight.
 
     Args:
-        player: a `HyperPlay2` that was told what its role did and saw.
-        deadline: of all; a line that was not over within its share of the time has no goal value.
+        player: a `HyperPlay2` that was told the moves and percepts of its role.
+        deadline: deadline of all lines; a line that was not over within its share of the time has
+            no goal value.
 
     Returns:
-        for each seed the joint moves, the goal value of the player's role, and some of what holds
-        in the particle but not in all of them; nothing where the move is legal in no particle.
+        for each seed the joint moves, the goal value of the player's role, and some fluents that
+        hold in the particle but not in all of them; empty if the move is legal in no particle.
     """
     assert isinstance(player, HyperPlay2)
     machine, bag = player.machine, player.tracker.bag
@@ -84,7 +85,7 @@ def lines_of_play(
 def _line(
     player: HyperPlay2, entry: int, move: int, rng: np.random.Generator, until: Deadline
 ) -> tuple[list[dict[str, str]], float | None]:
-    """The joint moves of a simulation, and the goal value; None if it was not over in time."""
+    """Joint moves of a simulation and its goal value, which is None if it was not over in time."""
     machine = player.machine
     turns: list[dict[str, str]] = []
 
@@ -100,7 +101,7 @@ def _line(
 
 
 def _common(machine: Machine, bag: Bags) -> set[str]:
-    """What holds in all particles, or in as many as are looked at."""
+    """Fluents that hold in all particles, or in all that are examined."""
     entries = bag.lanes_of(0)[:MOST_COMPARED]
     first, *others = machine.fluents(bag.sets.states.take(entries))
     return set(first).intersection(*others)

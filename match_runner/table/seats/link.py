@@ -1,7 +1,7 @@
-"""The line between a match in a worker process and the server: one JSON object a line.
+"""The link between a match in a worker process and the server: one JSON object a line.
 
-A worker connects to a socket in a folder that only this user may enter, and says a key that it was
-given for its match. From then on both sides may speak at any time.
+A worker connects to a socket in a folder that only this user may enter, and sends a key that it was
+given for its match. From then on both sides may send messages at any time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MOST_LINE_BYTES = 1 << 26
 """Longest line that is read; pictures of hostile states are bounded far below."""
 
 LAST_WORDS_S = 5.0
-"""What is in the socket of a worker that has done its work is read in so much time."""
+"""Most seconds of reading what is still in the socket of a worker that has finished its work."""
 
 Message = Mapping[str, Any]
 """An object with the field `kind`."""
@@ -32,13 +32,13 @@ class LinkBrokenError(MatchError):
 
 
 class WorkerLink:
-    """The worker's end.
+    """The worker's end of the link.
 
     Args:
-        path: of the socket.
-        key: of the match.
-        hear: told every message of the server, in a thread of its own; None when there will be no
-            more.
+        path: path of the socket.
+        key: key of the match.
+        hear: called with every message of the server, in a thread of its own; with None when
+            there will be no more.
 
     Raises:
         LinkBrokenError: there is no server.
@@ -55,10 +55,10 @@ class WorkerLink:
         threading.Thread(target=self._read, args=(hear,), daemon=True).start()
 
     def send(self, message: Message) -> None:
-        """Tell the server something.
+        """Send the server a message.
 
         Raises:
-            LinkBrokenError: nobody is there.
+            LinkBrokenError: the server is gone.
         """
         line = json.dumps(message).encode() + b"\n"
         try:
@@ -68,7 +68,7 @@ class WorkerLink:
             raise LinkBrokenError("the match was ended") from error
 
     def close(self) -> None:
-        """No more is said."""
+        """Close the link: no more is sent."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
@@ -81,10 +81,10 @@ class WorkerLink:
 
 
 class Exchange:
-    """The server's end of all lines.
+    """The server's end of all links.
 
     Attributes:
-        path: of the socket.
+        path: path of the socket.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -95,33 +95,33 @@ class Exchange:
         self._read: dict[str, asyncio.Event] = {}
 
     async def open(self) -> None:
-        """Listen."""
+        """Listen for workers."""
         self._server = await asyncio.start_unix_server(
             self._serve, self.path, limit=MOST_LINE_BYTES
         )
 
     async def close(self) -> None:
-        """Break all lines off."""
+        """Break all links off."""
         if self._server is not None:
             self._server.close()
         for writer in list(self._writers.values()):
             writer.transport.abort()
 
     def expect(self, key: str, hear: Callable[[Message], None]) -> None:
-        """Somebody will say this key; `hear` is told what else it says."""
+        """Expect a worker with this key; `hear` is called with its messages."""
         self._hear[key] = hear
         self._read[key] = asyncio.Event()
 
     async def all_heard(self, key: str) -> None:
-        """Wait until everything was heard that a worker said who has done its work.
+        """Wait until all messages of a worker that has finished its work have been read.
 
-        What it returned comes another way, and may be here before, even before the line was begun.
+        Its result comes another way, and may arrive earlier, even before the worker connected.
         """
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._read[key].wait(), LAST_WORDS_S)
 
     def forget(self, key: str) -> None:
-        """Nothing more is heard from whoever said this key."""
+        """Drop the worker with this key: no more is read from it."""
         self._hear.pop(key, None)
         self._read.pop(key, None)
         writer = self._writers.pop(key, None)
@@ -129,7 +129,7 @@ class Exchange:
             writer.transport.abort()
 
     def send(self, key: str, message: Message) -> bool:
-        """Tell a worker something; false if it is not there."""
+        """Send a worker a message; false if it is not connected."""
         writer = self._writers.get(key)
         if writer is None or writer.transport.is_closing():
             return False

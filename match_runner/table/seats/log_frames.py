@@ -1,7 +1,7 @@
-"""What is shown of a match that is in a log of `ggp serve`.
+"""Frames of a match that is in a log of `ggp serve`.
 
 If the rules tell every role every move, the true state follows from the role's path. If they do
-not, what the role knew is drawn, as at a seat.
+not, the frames show what the role knew, as at a seat.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from match_runner.series.match_task import machines_of
 from match_runner.table.seats.server_log import LoggedMatch, Sent
 
 FOLLOWING_S = 20.0
-"""What finding out what a role knew may take, of all turns."""
+"""Most seconds of finding out what a role knew, for all turns together."""
 
 THINKER = "thinker"
-"""Where answers come from if all is well."""
+"""Source of answers if all is well."""
 
 
 def frames_of_log(match: LoggedMatch) -> tuple[Json, list[Json]]:
-    """How a logged match began and ended, and what there is to see of it after every turn.
+    """How a logged match began and ended, and its frames, one after every turn.
 
     Returns:
-        `game`, `players`, `roles`, `seed`, `goals` and `error` as of a record; and frames as those
-        of `Artist.frame`. Of what the log does not tell nothing is in them. Where the state is not
-        told, that of a frame is what the role knew of it, and `known` says of how many states.
+        `game`, `players`, `roles`, `seed`, `goals` and `error` as of a record; and frames like
+        those of `Artist.frame`, without what the log does not tell. If the log does not tell the
+        state, a frame has what the role knew of it, and `known` says from how many states.
 
     Raises:
         GGPError: the rules cannot be played.
@@ -65,7 +65,7 @@ def frames_of_log(match: LoggedMatch) -> tuple[Json, list[Json]]:
 
 
 def _frame(artist: Artist, match: LoggedMatch, number: int) -> Json:
-    """What the log says of the turn before a frame, and nothing of the state."""
+    """Frame with what the log says of the turn before it, still without the state."""
     frame: Json = {"turn": number, "over": False, "state": None, "moves": {}, "percepts": {}}
     frame |= {"views": {}, "marks": [], "faults": [], "decisions": {}}
     if not number:
@@ -84,7 +84,7 @@ def _frame(artist: Artist, match: LoggedMatch, number: int) -> Json:
 
 
 def _odd(turn: PathTurn, sent: Sent | None) -> Iterator[str]:
-    """What was not as it should be in a turn."""
+    """Yield what was not as it should be in a turn."""
     if turn.move is None:
         yield "the server did not tell which move was played"
     elif turn.submitted is not None and turn.submitted != turn.move:
@@ -114,10 +114,10 @@ def _joint_moves(
 def _draw_states(
     artist: Artist, machine: Machine, joint_moves: Sequence[IntArray], frames: Sequence[Json]
 ) -> dict[str, float | None]:
-    """Put true states and all moves into the frames; what everybody got.
+    """Put true states and all moves into the frames; returns the goal value of every role.
 
     Raises:
-        MatchError: a move was told that is not legal.
+        MatchError: the log has a move that is not legal.
     """
     state = machine.initial(1)
     frames[0]["state"] = artist.picture(machine.fluents(state)[0])
@@ -142,7 +142,7 @@ def _draw_known(
     match: LoggedMatch,
     frames: Sequence[Json],
 ) -> dict[str, float | None]:
-    """Put what the role knew into the frames; what it got, if it knows."""
+    """Put what the role knew into the frames; returns its goal value, if it knows it."""
     role = program.roles.index(match.role)
     knowledge = Knowledge(machines[1 + role], role, match.seed)
     deadline = Deadline.after(FOLLOWING_S)

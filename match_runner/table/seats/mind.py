@@ -1,8 +1,8 @@
-"""A player's mind: what a role may believe after what it did and saw, and what it thinks of moves.
+"""A player's mind: a role's belief after its moves and percepts, and its values of moves.
 
-It is made from the role's incomplete path and a seed alone, in a worker process, within a time:
-particles, how good they are, and what holds in them; what HyperPlay and HyperPlay-II think of the
-moves; or, for one move, a few of HyperPlay-II's simulations (`lines`).
+It is made from the role's incomplete path and a seed alone, in a worker process, within a time
+limit: particles, how good they are, and which fluents hold in them; the values that HyperPlay and
+HyperPlay-II give to the moves; or, for one move, a few of HyperPlay-II's simulations (`lines`).
 """
 
 from __future__ import annotations
@@ -30,36 +30,36 @@ from match_runner.table.seats.link import WorkerLink
 HYPERPLAY2 = "hyperplay2"
 
 THINKERS = {"hyperplay": "hyperplay:exact=10000", HYPERPLAY2: HYPERPLAY2}
-"""Whose thoughts are shown side by side."""
+"""Players whose values are shown side by side, with their specs."""
 
 THINKING_S = 1.5
-"""For each of them; and for following the path, together."""
+"""Seconds for each of these players to decide, and as many to follow the path in all turns."""
 
 MORE_S = 6.0
-"""Where no move could be valued in that time, as in kriegspiel on a busy machine."""
+"""Seconds if no move could be valued in that time, as in kriegspiel on a busy machine."""
 
 LINES_S = 8.0
-"""For all lines of play together: in long games they are broken off."""
+"""Seconds for all lines of play together: in long games they are broken off."""
 
 MOST_LANES = 2_000
-"""Particles whose fluents are looked at; of more, so many are drawn."""
+"""Most particles whose fluents are examined; if there are more, so many are drawn."""
 
 REPORT_EVERY_S = 0.15
 
 
 @dataclass(frozen=True, slots=True)
 class MindTask:
-    """Whose mind is to be looked into, and when.
+    """Request to look into the mind of a role at a turn.
 
     Attributes:
-        socket, key: where the thoughts are told while they are thought.
+        socket, key: where results are sent as they are found.
         game, rules, side_file: see `TableTask`.
-        role: whose.
-        turns: what it did and saw so far.
-        seed: of all that is drawn.
-        move: of which lines of play are wanted, or None to see what it believes and thinks.
+        role: the role.
+        turns: its moves and percepts so far.
+        seed: seed of everything that is drawn.
+        move: the move whose lines of play are wanted, or None for belief and values.
         line: seed of the first of these lines.
-        thinks: whether it has a move to make: after the last turn it has not.
+        thinks: whether the role has a move to make, as it has not after the last turn.
     """
 
     socket: str
@@ -76,7 +76,7 @@ class MindTask:
 
 
 def known_turns(frames: Sequence[str], role: str, turn: int) -> tuple[KnownTurn, ...]:
-    """What a role did and saw before it decided in a turn, by the frames of a match as JSON."""
+    """Moves and percepts of a role before its decision in a turn, from a match's frames as JSON."""
     each = [json.loads(text) for text in frames[1 : turn + 1]]
     # The log of a server may not tell all of it.
     seen = [frame["percepts"].get(role) for frame in each]
@@ -87,7 +87,7 @@ def known_turns(frames: Sequence[str], role: str, turn: int) -> tuple[KnownTurn,
 
 
 def look_into(task: MindTask) -> None:
-    """Find out what there is to show, and tell the server: `belief`, `values`, `lines`.
+    """Compute what a task asks for, and send it to the server: `belief`, `values` or `lines`.
 
     Raises:
         GGPError: the path does not fit the rules.
@@ -124,7 +124,7 @@ def look_into(task: MindTask) -> None:
 
 
 class _Report:
-    """Tells the server what a player thinks, now and then."""
+    """Sends a player's values to the server, now and then while it decides."""
 
     def __init__(self, link: WorkerLink, name: str) -> None:
         self._link, self._name = link, name
@@ -135,7 +135,7 @@ class _Report:
             self.tell(decision, final=False)
 
     def tell(self, decision: Decision, *, final: bool) -> None:
-        """Tell a decision at once."""
+        """Send a decision at once."""
         self._told_s = time.monotonic()
         told = decision_json(decision)
         self._link.send({"kind": "values", "player": self._name, "final": final, "decision": told})
@@ -149,7 +149,7 @@ def _player(
     role: int,
     report: Callable[[Decision], None] | None = None,
 ) -> BeliefPlayer:
-    """A player that was told what the role did and saw, all of it within a time."""
+    """Make a player and tell it the role's path, all of it within a time limit."""
     rng = np.random.default_rng(task.seed)
     player = make_player(parse_spec(spec), machine, role, rng, report=report, program=program)
     assert isinstance(player, BeliefPlayer)
@@ -161,7 +161,7 @@ def _player(
 
 
 def _belief(machine: Machine, artist: Artist, bag: Bags, quality: Quality, seed: int) -> Json:
-    """How good the particles are, and what holds in them with which probability."""
+    """How good the particles are, and the probability of each fluent in them."""
     if bag.depleted[0]:
         return {"quality": quality.as_json(), "picture": None}
     states, weights = bag.states_of(0), bag.weights_of(0)

@@ -1,9 +1,9 @@
 """A match of the table in a worker process: the referee, its players, and the people at the table.
 
-What happens is told to the server as it does (`frame`, `ask`, `thought`); people's moves come back
-the same way. A frame has two parts: what everybody may see who may see everything, and for each
-person what its role may see. The second is made of the role's own moves and percepts, of what
-follows from them (`knowledge`), and of the state only where the rules tell everybody every move.
+Events are sent to the server as they happen (`frame`, `ask`, `thought`); people's moves come back
+the same way. A frame has two parts: one for those who may see everything, and one for each person,
+with what that role may see. The second is made from the role's own moves and percepts, from what
+follows from them (`knowledge`), and from the state only if the rules tell everybody every move.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ from match_runner.series.match_task import machines_of, order_of, rehearse
 from match_runner.table.seats.link import LinkBrokenError, Message, WorkerLink
 
 REPORT_EVERY_S = 0.1
-"""How often the thoughts of a player are told: nobody reads faster."""
+"""Least seconds between two reports of a player's values: nobody reads faster."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableTask:
-    """A match for a worker.
+    """A match of the table for a worker to play.
 
     Attributes:
-        socket, key: where the server listens, and what it knows this match by.
-        game: what to call the game.
+        socket, key: where the server listens, and the key by which it knows this match.
+        game: name of the game in the record.
         rules: their text.
-        side_file: how to draw it, or None.
+        side_file: file that says how to draw the game, or None.
         players: spec, address or `HUMAN` for every role but `random`.
-        seed: of the match.
-        conditions: of the match, but for people.
-        human_clock_s: for each decision of a person; None for as long as it likes.
-        earlier: turns that were played before the server was started anew.
+        seed: seed of the match.
+        conditions: conditions of the match, except for people.
+        human_clock_s: seconds for each decision of a person; None for no limit.
+        earlier: turns that were played before the server was restarted.
     """
 
     socket: str
@@ -67,7 +67,7 @@ class TableTask:
 
 
 def play_at_table(task: TableTask) -> MatchRecord:
-    """Play a match, telling the server of it.
+    """Play a match, and report it to the server.
 
     Raises:
         GGPError: it could not begin.
@@ -80,7 +80,7 @@ def play_at_table(task: TableTask) -> MatchRecord:
         apart = order_of(task.conditions, program, machines, Limits())
         people = [role for role, player in task.players.items() if player == HUMAN]
         others = {role: player for role, player in task.players.items() if player != HUMAN}
-        if has_clock:  # a player that has never played takes longer for its first move
+        if has_clock:  # a player that has not played before takes longer for its first move
             stand_ins = {**others, **dict.fromkeys(people, "random")}
             rehearse(
                 set_up(task.game, program, stand_ins, machines, apart=apart),
@@ -104,7 +104,7 @@ def play_at_table(task: TableTask) -> MatchRecord:
 
 
 class _Mail:
-    """Moves of people, by role; everybody who waits for one wakes up when the match is ended."""
+    """Mailboxes for moves of people, by role; all who wait for one wake up when the match ends."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -112,12 +112,12 @@ class _Mail:
         self.ended = False
 
     def box(self, role: str) -> queue.SimpleQueue[Message | None]:
-        """Where the moves of a role arrive."""
+        """Queue in which the moves of a role arrive."""
         with self._lock:
             return self._boxes.setdefault(role, queue.SimpleQueue())
 
     def put(self, message: Message | None) -> None:
-        """Something came, or the line is broken."""
+        """Deliver a message; None means that the link is broken."""
         if message is not None and message["kind"] == "move":
             self.box(message["role"]).put(message)
             return
@@ -129,7 +129,7 @@ class _Mail:
 
 
 class _Teller:
-    """Tells the server what happens; a `Watcher` of the match."""
+    """A `Watcher` of the match that reports it to the server."""
 
     def __init__(
         self,
@@ -167,7 +167,7 @@ class _Teller:
         )
 
     def report(self, role: str, decision: Decision) -> None:
-        """A player has thought; see `set_up`."""
+        """Report a player's best decision so far; see `set_up`."""
         now_s = time.monotonic()
         if now_s - self._reported_s.get(role, 0.0) >= REPORT_EVERY_S:
             self._reported_s[role] = now_s
@@ -177,16 +177,16 @@ class _Teller:
             )
 
     def guest(self, role: str) -> Any:
-        """What makes the player of a person, see `Seat.make`."""
+        """Function that makes the guest of a person, see `Seat.make`."""
         return lambda rng: _Person(role, self)
 
     @property
     def clock_s(self) -> float | None:
-        """What people have for a decision."""
+        """Seconds that people have for a decision; None for no limit."""
         return self._task.human_clock_s
 
     def ask(self, role: str, legal: Sequence[str]) -> None:
-        """Have a person asked for a move."""
+        """Have the server ask a person for a move."""
         sure = self._knowledge[role].known().legal if role in self._knowledge else set(legal)
         moves = [
             {"move": move, "cells": self._artist.cells(move, role), "sure": move in sure}
@@ -198,7 +198,7 @@ class _Teller:
         )
 
     def answer(self, role: str, legal: Sequence[str], until: Deadline | None) -> str:
-        """The move of a person.
+        """Wait for the move of a person, and return it.
 
         Raises:
             NoAnswerError: the clock ran out.
@@ -216,7 +216,7 @@ class _Teller:
         raise LinkBrokenError("the match was ended")
 
     def _seat_frame(self, role: str, frame: Json, turn: TurnRecord | None) -> Json:
-        """What one role may see of a frame: nothing in here may come from anywhere else."""
+        """The part of a frame that one role may see: nothing else may get in here."""
         own: Json = {"turn": frame["turn"], "over": frame["over"], "move": None, "percepts": []}
         own |= {"view": None, "known": None, "marks": [], "faults": []}
         if turn is not None:
@@ -247,7 +247,7 @@ class _Teller:
 
 
 class _Person:
-    """A person's place in the match; a `Guest`."""
+    """A person in the match; a `Guest`."""
 
     states_visited = 0
 
@@ -257,7 +257,7 @@ class _Person:
         self._began_s = 0.0
 
     def observe(self, move: str | None, percepts: Sequence[str] | None, **_: Any) -> None:
-        """Its seat has seen the turn already, in the frame."""
+        """Do nothing: the seat has already seen the turn, in the frame."""
 
     def invite(self, legal: Sequence[str]) -> None:
         self._legal = legal

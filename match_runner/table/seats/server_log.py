@@ -1,7 +1,7 @@
-"""The log of a match that `ggp serve` played elsewhere (`ggp.protocol.retelling`), to be replayed.
+"""Reads the log of a match that `ggp serve` played elsewhere (`ggp.protocol.retelling`).
 
-The log has the messages that came, and what was decided. From the messages a lobby makes the role's
-incomplete path once more, just as the server did. `log_frames` draws what follows from it.
+The log has the messages that came, and the decisions. From the messages a lobby rebuilds the role's
+incomplete path, just as the server did. `log_frames` draws what follows from it.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from ggp.protocol.turns import History, PathTurn, read_heard
 from match_runner.log_views import LogLine, read_log
 
 ALL_TOLD = f"(<= (sees ?r ({PLAIN} ?other ?move)) (role ?r) (does ?other ?move))"
-"""What servers of plain GDL do, as a rule."""
+"""Rule for what servers of plain GDL do: everybody is told all moves."""
 
 _OVER = "stop"
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What was answered in a turn.
+    """An answer that was sent in a turn.
 
     Attributes:
-        move: canonical KIF.
-        source: which worker found it, or what else it comes from.
-        decision: what was thought; None if that is not in the log.
+        move: in canonical KIF.
+        source: worker that found the move, or where else it came from.
+        decision: the decision; None if it is not in the log.
     """
 
     move: str | None
@@ -45,16 +45,16 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class LoggedMatch:
-    """What a log says of a match.
+    """A match as its log describes it.
 
     Attributes:
         id: as the server sent it.
-        role: ours.
-        player: its spec.
+        role: our role.
+        player: spec of our player.
         rules: text of a rulesheet that can be played as it is.
         turns: our incomplete path.
-        sent: by turns played before.
-        why: the match ended, as the log says it; None where it does not.
+        sent: our answers, by the number of turns played before.
+        why: why the match ended, in the log's words; None if the log does not say that it ended.
     """
 
     id: str
@@ -68,22 +68,22 @@ class LoggedMatch:
 
     @property
     def is_over(self) -> bool:
-        """Whether the game came to its end."""
+        """Whether the game was played to its end."""
         return self.why == _OVER
 
 
 def read_logged_match(path: Path) -> LoggedMatch:
-    """The match in a log.
+    """Read the match in a log.
 
     Raises:
-        ConfigError: the file cannot be read, or is no log of a match.
+        ConfigError: the file cannot be read, or is not the log of a match.
         GDLError: its rules cannot be used.
     """
     events = read_log(path)
     try:
         return _match(events)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise ConfigError(f"{path} cannot be followed: {error!r}") from error
+        raise ConfigError(f"{path} cannot be replayed: {error!r}") from error
 
 
 def _match(events: Sequence[LogLine]) -> LoggedMatch:
@@ -135,7 +135,7 @@ def _sent(event: LogLine) -> Sent:
 
 
 def _playable(rules: str, turns: History) -> str:
-    """The rules as the server played them: repaired, and telling moves where those were told."""
+    """The rules as the server played them: repaired, and with percepts of moves if it told them."""
     program = normalize(parse(rules, "the rules", lenient=True), lenient=True)
     text = "\n".join(map(str, program.rules)) if program.diagnostics else rules
     if never_tells(program) and any(turn.tells_moves(program.roles) for turn in turns):

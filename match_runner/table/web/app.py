@@ -1,18 +1,18 @@
-"""What the server answers: the page, its files, and JSON for it.
+"""The application: the page, its files, and JSON for it.
 
     GET  /                              the page; /match/ID, /seat/SEAT and /record/NAME too
-    GET  /static/FILE                   what the page needs
-    GET  /api/lobby, /api/series        what there is; /api/events tells what changes
-    GET  /api/alive                     events that say that the server is there
-    POST /api/player                    {player}: what is wrong with what somebody typed
-    POST /api/rules                     {game} or {name, rules}: what is wrong with a rulesheet
+    GET  /static/FILE                   files of the page
+    GET  /api/lobby, /api/series        the lobby, all series; /api/events streams changes
+    GET  /api/alive                     events that show that the server is there
+    POST /api/player                    {player}: checks a player that somebody typed
+    POST /api/rules                     {game} or {name, rules}: diagnostics of a rulesheet
     POST /api/matches                   see `requests`; answers with the links of all seats
     GET  /api/matches/ID[?key=]         a match; /turns/N, /events; POST /end
-    GET  /api/matches/ID/mind?role=&turn=&move=    what a role may believe and think
+    GET  /api/matches/ID/mind?role=&turn=&move=    belief and values of a role
     GET  /api/records/NAME              a record or a log of the folder; /turns/N, /mind
     GET  /api/seats/SEAT                a seat; /turns/N, /events; POST /move
 
-Who may ask for which of these is said in `door`. Errors are `{"error": text}`.
+`door` decides who may ask for which of these. Errors are `{"error": text}`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _Answer = Callable[[Request], Awaitable[Response]]
 
 
 def make_app(hall: Hall) -> Guard:
-    """The application, with its guard."""
+    """Make the application, with its guard."""
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -114,7 +114,7 @@ def make_app(hall: Hall) -> Guard:
 
 
 class Table:
-    """The answers to what is below `/api`."""
+    """Answers to requests below `/api`."""
 
     def __init__(self, hall: Hall) -> None:
         self._hall = hall
@@ -145,15 +145,15 @@ class Table:
         )
 
     async def lobby_events(self, request: Request) -> Response:
-        """What changes in it."""
+        """Stream of what changes in the lobby."""
         return _stream(self._hall.log.follow(LOBBY, _after(request)))
 
     async def series(self, request: Request) -> Response:
-        """How series stand."""
+        """Standings of all series."""
         return JSONResponse({"series": await self._hall.series()})
 
     async def rules(self, request: Request) -> Response:
-        """What is wrong with a rulesheet."""
+        """Diagnostics of a rulesheet."""
         fields = fields_of(await _json(request))
         rules = fields.get("rules")
         if rules is None:
@@ -165,7 +165,7 @@ class Table:
         return JSONResponse({**found, "rules": text} if rules is None else found)
 
     async def player(self, request: Request) -> Response:
-        """What is wrong with a player that somebody typed."""
+        """Whether a player that somebody typed can be used, with the error if not."""
         player = read_player(await _json(request))
         try:
             self._hall.options.offers.spec_of(player)
@@ -174,11 +174,11 @@ class Table:
         return JSONResponse({"ok": True})
 
     async def alive(self, request: Request) -> Response:
-        """That the server is there."""
+        """Stream of heartbeats, which show that the server is there."""
         return _stream(self._hall.log.follow(NOBODY, ""))
 
     async def create(self, request: Request) -> Response:
-        """New matches."""
+        """Make new matches."""
         made = await self._hall.create(read_match(await _json(request)))
         return JSONResponse(
             {
@@ -197,23 +197,23 @@ class Table:
     # ---------------------------------------------------------------- matches
 
     async def match(self, request: Request) -> Response:
-        """A match, as whoever asks may see it."""
+        """A match, as far as the visitor may see it."""
         match, audience = self._watched(request)
         frames = await self._hall.frames(match, audience)
         return JSONResponse(match.snapshot(audience, frames))
 
     async def match_events(self, request: Request) -> Response:
-        """What happens in it."""
+        """Stream of what happens in a match."""
         match, audience = self._watched(request)
         return _stream(match.log.follow(audience, _after(request)))
 
     async def match_turn(self, request: Request) -> Response:
-        """Everything there is to see after a turn."""
+        """Frame after a turn, as far as the visitor may see it."""
         match, audience = self._watched(request)
         return _turn(request, await self._hall.frames(match, audience))
 
     async def match_mind(self, request: Request) -> Response:
-        """What a role may believe and think before a turn."""
+        """Belief and values of a role before a turn."""
         match, audience = self._watched(request)
         if audience != ALL:
             raise HTTPException(403, "minds are open when the match is over")
@@ -237,38 +237,38 @@ class Table:
         return JSONResponse(_snapshot_of(name, *await self._hall.replay_file(name)))
 
     async def record_turn(self, request: Request) -> Response:
-        """Everything there is to see after a turn."""
+        """Frame of a recorded match after a turn."""
         return _turn(request, (await self._hall.replay_file(request.path_params["name"]))[1])
 
     async def record_mind(self, request: Request) -> Response:
-        """What a role may believe and think before a turn."""
+        """Belief and values of a role in a recorded match before a turn."""
         shown, frames = await self._hall.replay_file(request.path_params["name"])
         return self._mind(request, frames, shown.game, shown.rules, None, shown.minds)
 
     # ---------------------------------------------------------------- seats
 
     async def seat(self, request: Request) -> Response:
-        """What a person at the table sees."""
+        """A match as a person in a seat sees it."""
         match, role = self._seat(request)
         own = match.frames.get(seat_of(role), ()) if not match.is_over else ()
         told = match.snapshot(seat_of(role), own)
-        # Who has no more than the seat's link gets no further.
+        # Whoever has only the seat's link gets no further.
         more = request.scope["visitor"].is_host
         minds = more and self._hall.options.open_minds
         return JSONResponse({**told, "open_minds": minds, "more": more})
 
     async def seat_events(self, request: Request) -> Response:
-        """What happens there."""
+        """Stream of what happens at a seat."""
         match, role = self._seat(request)
         return _stream(match.log.follow(seat_of(role), _after(request)))
 
     async def seat_turn(self, request: Request) -> Response:
-        """What a person saw after a turn."""
+        """Frame that a person saw after a turn."""
         match, role = self._seat(request)
         return _turn(request, match.frames.get(seat_of(role), []))
 
     async def move(self, request: Request) -> Response:
-        """A person moves."""
+        """Make a person's move."""
         self._seat(request)
         turn, move = read_move(await _json(request))
         self._hall.move(request.path_params["seat"], turn, move)
@@ -346,7 +346,7 @@ async def _failed(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     path = request.url.path
     if error.status_code == 404 and not path.startswith(("/api/", "/static/")):
-        return FileResponse(STATIC / "index.html", 404)  # which says that there is nothing
+        return FileResponse(STATIC / "index.html", 404)  # the page says that nothing is there
     return JSONResponse({"error": error.detail}, error.status_code)
 
 
@@ -386,7 +386,7 @@ async def _json(request: Request) -> object:
 
 
 def _answered(answer: _Answer) -> _Answer:
-    """The answer; what is wrong with a request is said in a line."""
+    """An answer that turns errors of ours into status 400 with one line of text."""
 
     async def answered(request: Request) -> Response:
         try:

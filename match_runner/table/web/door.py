@@ -1,12 +1,12 @@
-"""Who may ask what: tokens, which come in a link once and in a cookie from then on.
+"""Who may request what: tokens, which come once in a link and from then on in a cookie.
 
-The table has one token. Whoever shows it may begin matches, watch what is open and manage what is
-there. Every seat has a token of its own, and it takes that one to sit there, also for those who
-have the table's. With a seat's token alone one gets that seat and the files of the page.
+The table has one token. Whoever shows it may begin matches, watch those that are open and manage
+all of them. Every seat has a token of its own, which even those who have the table's token need to
+sit there. A seat's token alone gives access to that seat and the files of the page.
 
-A link has its token in the address. It is answered with a cookie, and leads to the address without
-the token, which so stays out of the browser's history. Cookies are named by port, because browsers
-send them to all ports of a machine.
+A link has its token in the address. The answer sets a cookie and redirects to the address without
+the token, which thus stays out of the browser's history. Cookies are named by port, because
+browsers send them to all ports of a machine.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 Scope = MutableMapping[str, Any]
 
 Refusal = tuple[str, Response]
-"""Why somebody is refused, and what is answered."""
+"""Reason for a refusal, and its response."""
 
 TOKEN = "token"
-"""The part of a link that lets one in."""
+"""Query parameter of a link that has its token."""
 
 ALIVE = "/api/alive"
-"""The stream that says no more than that the server is there."""
+"""Path of the stream that only shows that the server is there."""
 
 _REFUSED = (
     "this table needs its link: open the one that `match-runner table` printed, or your seat's"
@@ -51,11 +51,11 @@ link of your seat.</p>
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Whose request it is.
+    """Sender of a request.
 
     Attributes:
         is_host: whether the table's token was shown.
-        seats: whose tokens were.
+        seats: seats whose tokens were shown.
     """
 
     is_host: bool
@@ -63,12 +63,12 @@ class Visitor:
 
 
 class Door:
-    """Lets requests in.
+    """Decides which requests are let in.
 
     Args:
-        token: of the table; None where everybody is let in.
-        seat_token: the token of a seat by its name; None where there is no such seat.
-        is_secure: whether browsers come by https.
+        token: token of the table; None where everybody is let in.
+        seat_token: gives the token of a seat by its name; None if there is no such seat.
+        is_secure: whether browsers connect by https.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Door:
         self._token, self._seat_token, self._is_secure = token, seat_token, is_secure
 
     def visitor(self, scope: Scope) -> Visitor:
-        """Who asks, by the cookies."""
+        """Sender of a request, recognised by its cookies."""
         table, prefix = _names(scope)
         cookies = cookie_parser(Headers(scope=scope).get("cookie", ""))
         is_host = self._token is None or _equal(cookies.get(table, ""), self._token)
@@ -87,7 +87,7 @@ class Door:
         )
 
     def admits(self, visitor: Visitor, path: str) -> bool:
-        """Whether somebody may ask for a path."""
+        """Whether a visitor may request a path."""
         seat = _seat_of(path)
         if seat is not None and self._seat_token(seat) is not None:
             return seat in visitor.seats
@@ -95,7 +95,10 @@ class Door:
         return visitor.is_host or (is_shared and bool(visitor.seats))
 
     def answer_to_link(self, scope: Scope) -> Response | None:
-        """What a link is answered with; None for what is none, or has a wrong token."""
+        """Response to a link with a token: cookies and a redirect.
+
+        None if the request is not such a link, or if neither its token nor a cookie admits it.
+        """
         path = scope["path"]
         if scope["method"] not in ("GET", "HEAD") or path.startswith(("/api/", "/static/")):
             return None
@@ -115,7 +118,7 @@ class Door:
         return answer
 
     def _cookies(self, scope: Scope, token: str) -> Iterator[tuple[str, str]]:
-        """What a token is kept in: names and values."""
+        """Yield names and values of the cookies that keep a token."""
         table, prefix = _names(scope)
         if self._token is not None and _equal(token, self._token):
             yield table, token
@@ -129,7 +132,7 @@ class Door:
 
 
 def refusal(scope: Scope) -> Refusal:
-    """What everybody gets who may not ask: 403, and nothing else."""
+    """Refusal of a request that is not allowed: status 403, and nothing else."""
     is_page = scope["method"] == "GET" and not scope["path"].startswith(("/api/", "/static/"))
     page = HTMLResponse(_REFUSED_PAGE, 403) if is_page else JSONResponse({"error": _REFUSED}, 403)
     return _REFUSED, page
@@ -139,19 +142,19 @@ def _lead_to(scope: Scope, address: str) -> Response:
     if Headers(scope=scope).get("sec-fetch-site") != "cross-site":
         return Response(status_code=303, headers={"location": address})
     # A browser sends no strict cookie while it follows a link of another site, not even to where
-    # that leads. From a page of ours it does.
+    # that redirects. From a page of ours it does.
     text = f'<title>The table</title>{_HEAD}<a href="{escape(address)}">To the table</a>'
     return HTMLResponse(f"<!doctype html>{text}", headers={"refresh": f"0; url={address}"})
 
 
 def _names(scope: Scope) -> tuple[str, str]:
-    """Name of the table's cookie, and what those of seats begin with."""
+    """Name of the table's cookie, and the prefix of those of seats."""
     port = scope["server"][1]
     return f"ggp-table-{port}", f"ggp-seat-{port}-"
 
 
 def _seat_of(path: str) -> str | None:
-    """The seat that a path is about: `/seat/SEAT`, `/api/seats/SEAT`, and what is below it."""
+    """The seat that a path belongs to: `/seat/SEAT`, `/api/seats/SEAT`, and paths below it."""
     match path.split("/"):
         case ["", "seat", seat, *_] | ["", "api", "seats", seat, *_]:
             return seat

@@ -1,9 +1,10 @@
-"""What a request must be before anything else looks at it, and what every answer carries.
+"""Checks every request before anything else reads it, and adds headers to every answer.
 
-Nobody is answered without a token (`door`). Besides, browsers of those who have one run pages of
-strangers. Three things keep these out. A page whose name was made to point here (DNS rebinding)
-gives itself away by its Host. A page that posts here from elsewhere does so by its Origin, or by
-`Sec-Fetch-Site`. And what it may post without being asked for permission is no JSON.
+Nobody is answered without a token (`door`). But the browsers of those who have one also run
+strangers' pages. Three checks keep these out. A page whose name was made to point here (DNS
+rebinding) gives itself away by its Host. A page that posts here from elsewhere gives itself away by
+its Origin, or by `Sec-Fetch-Site`. And what a page may post elsewhere without asking for permission
+(CORS) cannot be JSON.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 NAMES = ("127.0.0.1", "localhost", "[::1]")
-"""What this machine may be called in a Host header by itself."""
+"""Names by which this machine may call itself in a Host header."""
 
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -39,7 +40,7 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "cache-control": "no-store",
 }
-"""Of every answer. Links with secrets are never sent on as a referrer."""
+"""Headers of every answer. Links with secrets are never sent on as a referrer."""
 
 _METHODS = ("GET", "HEAD", "POST")
 _ELSEWHERE = "a page from elsewhere may not ask this server anything"
@@ -49,13 +50,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What the server may be called.
+    """Names by which requests may reach the server.
 
     Attributes:
-        hosts: names that others know this machine by, besides `NAMES` and the address that a
+        hosts: names by which others know this machine, besides `NAMES` and the address that a
             connection came to.
-        origin: what browsers call the table where a proxy stands before it, such as
-            `https://table.example`; empty where there is none.
+        origin: origin of the table in browsers if it is behind a reverse proxy, such as
+            `https://table.example`; empty if there is none.
     """
 
     hosts: tuple[str, ...] = ()
@@ -71,13 +72,13 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """Bounds on what browsers may ask.
+    """Limits on requests of browsers.
 
     Attributes:
-        body_bytes: of one request.
-        header_bytes: of one request, its first line included.
-        request_s: from the connection to the last byte of the body.
-        connections: at once.
+        body_bytes: most bytes of the body of a request.
+        header_bytes: most bytes of the header of a request, its first line included.
+        request_s: most seconds from the connection to the last byte of the body.
+        connections: most connections at once.
     """
 
     body_bytes: int = 4 << 20
@@ -87,13 +88,13 @@ class RequestLimits:
 
 
 class Guard:
-    """Wraps an application.
+    """Wraps an application, and passes on only the requests that are allowed.
 
     Args:
-        app: is only asked what may be asked.
-        door: knows who may ask.
-        names: what requests may call this server.
-        limits: of one request.
+        app: the application.
+        door: knows who may request what.
+        names: names by which requests may reach this server.
+        limits: limits of one request.
     """
 
     def __init__(self, app: App, door: Door, names: Names, limits: RequestLimits) -> None:
@@ -123,7 +124,7 @@ class Guard:
             self._answering.discard(task)
 
     def stop(self) -> None:
-        """End all answers, streams of events too; there will be no others."""
+        """End all answers, including streams of events; no others begin."""
         self._is_stopped = True
         for task in self._answering:
             task.cancel()
@@ -172,7 +173,7 @@ class Guard:
                 yield _error(415, "what is posted must be application/json")
 
     async def _body(self, receive: Receive) -> bytes | None:
-        """The body; None if it is too long. What comes after the limit is not read."""
+        """Read the body; None if it is too long. What comes after the limit is not read."""
         parts, length = [], 0
         while True:
             message = await receive()
@@ -187,7 +188,7 @@ class Guard:
 
 
 class _Sending:
-    """What takes an answer, adds `HEADERS`, and can end it wherever it is."""
+    """Passes an answer on with `HEADERS` added, and can end it at any point."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -204,7 +205,7 @@ class _Sending:
         await self._send(message)
 
     async def end(self, scope: Scope, receive: Receive) -> None:
-        """Nothing more is sent."""
+        """End the answer; if it has not begun, with status 503."""
         if not self._has_begun:
             await _error(503, _ENDED)[1](scope, receive, self)
         elif not self._has_ended:
@@ -216,7 +217,7 @@ def _error(status: int, text: str) -> Refusal:
 
 
 def _repeat(body: bytes, receive: Receive) -> Receive:
-    """What gives a body that was read, and then what there is besides."""
+    """Make a `receive` that first gives a body that was read already, then passes on the rest."""
     given = False
 
     async def repeat() -> MutableMapping[str, Any]:

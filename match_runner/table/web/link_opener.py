@@ -1,4 +1,4 @@
-"""Opening the table's link in the browser of whoever started it."""
+"""Opens the table's link in the browser of whoever started it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def has_screen() -> bool:
 
 
 def open_link(link: str, private: Path) -> None:
-    """Open a link in the user's browser; nothing happens where there is none.
+    """Open a link in the user's browser; nothing happens if there is none.
 
-    The browser is handed a file that leads there: all users of a machine see the command lines of
-    all processes, and the link has a secret in it.
+    The browser is given a file that redirects to the link: all users of a machine see the command
+    lines of all processes, and the link has a secret in it.
 
     Args:
         private: a folder that only this user may enter.
@@ -30,5 +30,5 @@ def open_link(link: str, private: Path) -> None:
     page = private / "open.html"
     page.touch(0o600)
     page.write_text(_PAGE.format(escape(link)), encoding="utf-8")
-    # Some browsers, and what looks for one, return when they are closed.
+    # Some browsers, and some programs that look for one, return only when they are closed.
     threading.Thread(target=webbrowser.open, args=(page.as_uri(),), daemon=True).start()

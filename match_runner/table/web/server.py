@@ -15,11 +15,11 @@ from match_runner.table.web.app import make_app
 from match_runner.table.web.guard import Guard
 
 CLOSE_S = 1
-"""What answers that are being sent may take when the server ends."""
+"""Seconds that answers under way may take when the server ends."""
 
 
 class _Server(uvicorn.Server):
-    """Ends in order on a signal: an interrupt is no failure, and streams of events end with it."""
+    """Server that ends cleanly on a signal: an interrupt is no failure, and ends event streams."""
 
     def __init__(self, config: uvicorn.Config, guard: Guard) -> None:
         super().__init__(config)
@@ -35,12 +35,12 @@ class _Server(uvicorn.Server):
 
 
 def table_server(hall: Hall) -> uvicorn.Server:
-    """A server of a table, to be run on a socket; it ends on SIGINT and SIGTERM, or when its
-    `should_exit` is set."""
+    """Make the server of a table, to be run on a socket; it ends on SIGINT and SIGTERM, or when
+    its `should_exit` is set."""
     limits = hall.options.limits
 
     class Bounded(H11Protocol):
-        """A connection that says nothing for too long is closed."""
+        """Protocol that closes a connection which sends nothing for too long."""
 
         _patience: asyncio.TimerHandle | None = None
 

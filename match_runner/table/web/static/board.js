@@ -3,7 +3,7 @@
 //     drawPicture(picture, {onCell, playable, selected, marked}) -> an element
 //
 // Everything in a picture comes from a rulesheet, so it only ever becomes text. Cells that can be
-// chosen are buttons: one of them is in the order of tabs, and arrow keys go on from there.
+// chosen are buttons: one of them is in the tab order, and arrow keys go on from there.
 
 const COLOURS = new Set([
   "white", "black", "red", "blue", "green", "yellow", "orange", "purple", "pink", "teal",
@@ -15,7 +15,7 @@ const EDGES = { "▔": "north", "▕": "east", "▁": "south", "▏": "west" };
 const PALETTE = 6;
 const CERTAIN = 0.995;
 const MOST_SMALL = 3;
-// Asks for the plain form of characters that also exist as pictures in colours.
+// Variation selector for the text form of characters that also have an emoji form.
 const AS_TEXT = "\uFE0E";
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
@@ -30,7 +30,7 @@ function make(tag, className = "", text = null) {
 /**
  * The picture as an element.
  *
- * @param picture what `Picture.to_json()` or `Layout.heat()` gives.
+ * @param picture JSON of `Picture.to_json()` or `Layout.heat()`.
  * @param options.onCell called with the id of a cell that is chosen.
  * @param options.playable ids of the cells that can be chosen.
  * @param options.selected id of the cell that is chosen, or null.
@@ -76,7 +76,7 @@ function drawBoard(board, options) {
   return figure;
 }
 
-/** Coordinates below and at the left. */
+/** Coordinates below and to the left of a board. */
 function edges(columns, rows) {
   const label = (name, row, column, className) => {
     const element = make("span", `board-edge ${className}`, name);
@@ -90,7 +90,7 @@ function edges(columns, rows) {
   ];
 }
 
-/** Shading helps the eye along diagonals: on boards with files and ranks, or with chess pieces. */
+/** Whether squares are shaded, as on boards with files and ranks or chess pieces: it shows diagonals. */
 function isCheckered(board) {
   if (Math.min(board.columns.length, board.rows.length) < 3) return false;
   const full = board.cells.length === board.columns.length * board.rows.length;
@@ -142,13 +142,13 @@ function inWords(items) {
   return items.map((item) => item.text + percent(item.share)).join(", ") || "empty";
 }
 
-/** A share of a whole, in words; nothing where there is no doubt. */
+/** A probability in percent; empty if it is certain. */
 function percent(share) {
   if (share >= CERTAIN) return "";
   return ` ${share < 0.01 ? "<1" : Math.round(100 * share)} %`;
 }
 
-/** What is in a cell: all of it side by side, or the likeliest large and others small. */
+/** The items in a cell: all of them side by side, or the likeliest large and the others small. */
 function drawItems(items, owners) {
   const box = make("span", "items");
   box.setAttribute("aria-hidden", "true");
@@ -169,7 +169,7 @@ function drawItems(items, owners) {
 
 function drawItem(item, owners) {
   const white = isIn(item.symbol, WHITE_PIECES);
-  // Both sides have the filled shape, in their colour: outlines alone change sides in the dark.
+  // Both sides have the filled shape, in their colour: in dark mode outlines would look like the other side.
   const shape = white ? BLACK_PIECES[WHITE_PIECES.indexOf(item.symbol)] : item.symbol;
   const isGlyph = /^[^\p{L}\p{N}]$/u.test(shape);
   const span = make("span", isGlyph ? "item glyph" : "item word", shape + (isGlyph ? AS_TEXT : ""));
@@ -191,7 +191,7 @@ function drawWall(item) {
   return wall;
 }
 
-/** One cell is in the order of tabs; arrow keys go to the nearest that can be chosen. */
+/** Puts one cell into the tab order; arrow keys go to the nearest cell that can be chosen. */
 function roveAmong(grid, cells, elements) {
   const stops = cells
     .map((cell, i) => ({ cell, element: elements[i] }))

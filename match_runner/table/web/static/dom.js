@@ -1,4 +1,4 @@
-// What all parts of the page share: elements, questions to the server, news as it comes.
+// Code that all parts of the page share: elements, requests to the server, streams of events.
 //
 // Texts from rulesheets and players become text nodes; nothing here reads markup.
 
@@ -16,13 +16,13 @@ export function el(tag, properties = {}, ...children) {
   return element;
 }
 
-/** Gives an element other children. */
+/** Replaces the children of an element. */
 export function fill(element, ...children) {
   element.replaceChildren(...children.flat().filter((child) => child !== null && child !== false));
   return element;
 }
 
-/** A text that cannot disturb the order of what stands beside it, shortened if it is very long. */
+/** A text that cannot change the direction of the text beside it, shortened if it is very long. */
 export function name(text, most = 200) {
   const shown = text.length > most ? `${text.slice(0, most)}…` : text;
   return el("bdi", text.length > most ? { title: text.slice(0, 2000) } : {}, shown);
@@ -31,7 +31,7 @@ export function name(text, most = 200) {
 /** A term as code. */
 export const term = (text) => el("code", {}, name(text));
 
-/** Asks the server; raises an Error with what it said is wrong. */
+/** Sends a request to the server; throws an Error with the server's message. */
 export async function ask(path, body) {
   const options = body === undefined ? {} : {
     method: "POST",
@@ -49,31 +49,31 @@ export async function ask(path, body) {
   return told;
 }
 
-/** How long a page that nobody sees keeps its connection: browsers have six for one server. */
+/** Time for which a hidden page keeps its connection: browsers have six for one server. */
 const HIDDEN_MS = 10_000;
 
-/** Three beats of a stream: a server that is silent for so long is gone. */
+/** Time of three heartbeats of a stream: a server that is silent for so long is gone. */
 const SILENT_MS = 4_500;
 
-/** What a server may take to say that it is there, and what is waited before it is asked again. */
+/** Time that a server may take to show that it is there, and time until it is asked again. */
 const ANSWER_MS = 2_000;
 const AGAIN_MS = 1_000;
 
-/** How often a stream is asked for that a server refuses which is there. */
+/** Most requests for a stream that a server refuses although it is there. */
 const MOST_TRIES = 5;
 
 const GONE = "The table does not answer. This page goes on by itself when it does.";
 const CLOSED = "The table was started anew and asks for its link: open the one that it printed, or your seat's.";
 const MISSING = "The table answers, but has nothing here any more.";
 
-/** Says what is wrong with the connection; nothing with an empty text. */
+/** Shows what is wrong with the connection; nothing if the text is empty. */
 function notice(text) {
   const place = document.getElementById("gone");
   place.hidden = !text;
   if (place.textContent !== text) place.textContent = text;
 }
 
-/** What is wrong with the server; an empty text if nothing is. */
+/** Asks whether the server is there; returns what is wrong, or an empty text. */
 async function reached() {
   try {
     const signal = AbortSignal.timeout(ANSWER_MS);
@@ -85,11 +85,11 @@ async function reached() {
 }
 
 /**
- * Follows what happens. If the connection breaks, the page says so, tries again, and asks for what it
- * missed; a page that is hidden gives its connection away, and asks when it is seen again.
+ * Follows a stream of events. If the connection breaks, the page says so, tries again, and asks for
+ * what it missed; a hidden page gives up its connection, and asks again when it is shown.
  *
- * @param path of a stream of events.
- * @param hear functions by kind of event. `reset` is called when everything is to be read again.
+ * @param path path of the stream.
+ * @param hear functions by kind of event. `reset` is called when everything must be read again.
  * @returns an object with `close()`.
  */
 export function follow(path, hear) {
@@ -112,7 +112,7 @@ export function follow(path, hear) {
       tries = 0;
       notice("");
     });
-    // A stream that beats goes on beating.
+    // After a heartbeat another one must follow.
     stream.addEventListener("beat", () => later("silence", () => { notice(GONE); again(); }, SILENT_MS));
     stream.addEventListener("error", again);
     for (const [kind, listener] of Object.entries(hear)) {
@@ -162,22 +162,22 @@ export function follow(path, hear) {
   };
 }
 
-/** For pages on which nothing happens any more: says if the server is gone. */
+/** Says if the server is gone, on pages that need no other events. */
 export const stay = () => follow("/api/alive", {});
 
-/** Says something to those who hear the page instead of seeing it. */
+/** Announces a text to users of screen readers. */
 export function say(text) {
   document.getElementById("news").textContent = text;
 }
 
-/** Puts a page together: its title, which stands beside the brand, and its parts. */
+/** Assembles a page: its title, which stands beside the brand, and its parts. */
 export function show(title, ...parts) {
   document.title = `${title} · The table`;
   document.getElementById("where").replaceChildren(name(title, 80));
   fill(document.getElementById("main"), ...parts);
 }
 
-/** The links of matches that were begun in this browser. */
+/** Links of the matches that were begun in this browser. */
 export const own = {
   all() {
     try {
@@ -195,29 +195,29 @@ export const own = {
   },
 };
 
-/** `alice 100, bob 0`, as elements; chance plays for nothing. */
+/** Scores as elements, such as `alice 100, bob 0`; without `random`, which has no goal. */
 export function scores(goals) {
   return Object.entries(goals).filter(([role]) => role !== "random").map(([role, goal]) =>
     el("span", { class: "score" }, name(role, 40), " ", el("b", {}, goal === null ? "–" : `${goal}`)));
 }
 
-/** A number of things, in words. */
+/** A number with the thing counted, in the singular or plural. */
 export const counted = (number, thing) =>
   `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : /(s|x|ch|sh)$/.test(thing) ? "es" : "s"}`;
 
 /** A box that says what went wrong. */
 export const trouble = (text) => el("p", { class: "trouble", role: "alert" }, name(text, 2000));
 
-/** What a board shows of which somebody does not know all. `told` is `known` of a frame, `who` you or it. */
+/** Explains a board of what somebody knows. `told` is `known` of a frame, `who` is "you" or "it". */
 export function knownText(told, who) {
   const states = counted(told.states, told.exact ? "state" : "sampled state");
   if (!told.states) return `Nothing is drawn: no state was found that fits what ${who} saw.`;
-  if (!told.exact) return `Drawn is what all of ${states} have in common that fit what ${who} saw; ? is where they differ.`;
+  if (!told.exact) return `The board shows what ${states} that fit what ${who} saw have in common; ? is where they differ.`;
   if (told.states === 1) return `This is the state: nothing else fits what ${who} saw.`;
-  return `Drawn is what is certain; ? is not: ${states} fit what ${who} saw.`;
+  return `The board shows what is certain; ? is not: ${states} fit what ${who} saw.`;
 }
 
-/** What somebody saw of a turn, as elements; percepts that only repeat its moves are not listed. */
+/** The percepts of a turn as elements; those that only repeat its moves are not listed. */
 export function saw(percepts, moves) {
   const did = new Set(Object.entries(moves).map(([role, move]) => `(did ${role} ${move})`));
   if (!percepts.length) return ["saw nothing"];

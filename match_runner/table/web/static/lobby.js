@@ -1,4 +1,4 @@
-// The lobby: new matches, matches that are or were played, records, and how series stand.
+// The lobby: new matches, matches that are or were played, records, and standings of series.
 
 import { ask, counted, el, fill, follow, name, own, say, scores, show, trouble } from "./dom.js";
 
@@ -104,7 +104,7 @@ function newMatch(told) {
 
   const ready = () => { start.disabled = !state.ok || state.isBusy || wrong.size > 0; };
 
-  /** What to call rules that were pasted. */
+  /** A name for rules that were pasted. */
   const ownName = () => title.value.trim() || "my game";
 
   function choose() {
@@ -186,9 +186,9 @@ const label = (game) =>
   game.title && game.title.toLowerCase() !== game.name.replaceAll("_", " ") ? `${game.title} (${game.name})` : game.title || game.name;
 
 /**
- * Who plays a role: a choice, and a field for players with options.
+ * Chooser of a role's player: a list, and a field for players with options.
  *
- * @param judge is told what is wrong with the choice; an empty text if nothing is.
+ * @param judge called with what is wrong with the choice; with an empty text if nothing is.
  */
 function seatField(role, number, players, judge) {
   const problem = el("p", { id: `problem-${number}`, class: "trouble", "aria-live": "polite" });
@@ -235,7 +235,7 @@ function playerIn(number) {
   return choice === "other" ? document.getElementById(`other-${number}`).value : choice;
 }
 
-/** Everything wrong with a rulesheet, each with its line and a caret under the place. */
+/** Diagnostics of a rulesheet, each with its line and a caret under the place. */
 function diagnostics(told) {
   if (told.error) return [trouble(told.error)];
   if (!told.num_diagnostics) return [el("p", { class: "good" }, "These rules can be played.")];
@@ -264,7 +264,7 @@ function description(told) {
   ];
 }
 
-/** To the seat, to the match, or to a choice of links. */
+/** Goes to the seat, to the match, or to a choice of links. */
 function go(matches, links) {
   own.keep(matches);
   const seats = matches.flatMap((match) => Object.entries(match.links));
@@ -325,7 +325,7 @@ function matchRow(match) {
     el("p", { class: "links" }, ...links, mine && !isOver ? endButton(match.id, mine.key) : null));
 }
 
-/** Ends a match when it is pressed twice. */
+/** Button that ends a match when it is pressed twice. */
 function endButton(id, key) {
   let isSure = false;
   const button = el("button", { type: "button", class: "quiet-button", onClick: async () => {
@@ -362,7 +362,7 @@ const recordLink = (file, title) =>
 
 async function standings(place) {
   for (;;) {
-    // A server that is gone is told of elsewhere.
+    // That a server is gone is shown elsewhere.
     const { series } = await ask("/api/series").catch(() => ({ series: null }));
     if (series) fill(place, ...series.map((each) => el("section", {},
       el("h2", {}, "Series ", name(each.name)),

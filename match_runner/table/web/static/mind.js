@@ -1,11 +1,11 @@
-// A player's mind: what a role may believe, what it thinks of its moves, and where they may lead.
+// A player's mind: a role's belief, its values of its moves, and where these may lead.
 
 import { drawPicture } from "./board.js";
 import { counted, el, fill, follow, name, term, trouble } from "./dom.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const MOST_MOVES = 10;
-/** Whether somebody has asked for all moves: tables are drawn again and again while a player thinks. */
+/** Whether the user has asked for all moves: tables are redrawn again and again while a player thinks. */
 let isWide = false;
 
 const TITLES = { hyperplay: "HyperPlay", hyperplay2: "HyperPlay-II" };
@@ -127,10 +127,10 @@ export function mindPanel(role, pathOf) {
   return { element, stop, isOpen: () => element.open, open: () => { element.open = true; } };
 }
 
-/** From here on estimated sizes are told as powers of ten. */
+/** Least estimated size that is shown as a power of ten. */
 const LARGE = 10_000;
 
-/** How good a bag is, in the words of `ggp.belief.in_words`; none if a record has no numbers there. */
+/** How good a bag is, in the words of `ggp.belief.in_words`; empty if a record lacks these numbers. */
 export function bagWords({ how, sound, entries, distinct, ess, log_size: size, inexact_turns: ago }) {
   if (![entries, distinct, ess].every(Number.isFinite)) return "";
   const isExact = how === "exact";
@@ -173,7 +173,7 @@ function drawLines(told, role, onMore) {
 }
 
 function drawLine(line, role) {
-  // Chance that has nothing to decide is not worth a line.
+  // A chance move without alternatives is not worth a line.
   const isIdle = line.turns.every((turn) => turn.random === line.turns[0].random);
   const movers = (turn) => Object.entries(turn).filter(([who]) => who !== "random" || !isIdle);
   const supposed = line.supposed.flatMap((fact, number) => [number ? ", " : null, term(fact)]);

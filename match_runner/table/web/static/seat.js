@@ -1,4 +1,4 @@
-// A person's seat: what its role knows, its moves as buttons and on the board, the clock.
+// A person's seat: the knowledge of its role, its moves as buttons and on the board, the clock.
 
 import { drawPicture } from "./board.js";
 import { ask, counted, el, fill, follow, knownText, name, saw, say, scores, show, stay, term } from "./dom.js";
@@ -22,7 +22,7 @@ export async function seat(id) {
   const minds = told.open_minds
     ? [el("p", { class: "links" }, el("a", { href: `/match/${told.match.id}` }, "Everything, and every mind"))]
     : [];
-  // Whoever has no more than this seat's link gets no further.
+  // Whoever has only this seat's link gets no further.
   if (!told.more) document.querySelector(".brand").removeAttribute("href");
   show(`${told.match.game}: you play ${told.role}`,
     el("div", { class: "seat-page" },

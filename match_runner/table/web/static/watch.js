@@ -71,7 +71,7 @@ export async function watch(path, id, key) {
     const frame = await frameOf(wanted);
     if (wanted !== shown) return;
     fill(state, drawPicture(frame.state, { marked: frame.marks }));
-    // The log of a server tells what one role saw, and that may be all there is.
+    // The log of a server has only what one role saw, which may be all there is.
     if (frame.known) fill(title, "What ", name(told.match.roles[0], 40), " knew");
     fill(about, frame.known ? knownText(frame.known, "it") : "");
     fill(faults, ...frame.faults.map((fault) => el("li", { class: "fault" }, name(fault.role, 40), ": ", name(fault.text, 400))));
@@ -107,14 +107,14 @@ export async function watch(path, id, key) {
   const thinking = (title, decision) => el("details", { open: true },
     el("summary", {}, title, particles(decision)), decisionTable([{ player: "", decision }]));
 
-  /** What a decision was made by; records of versions before this one say less of it. */
+  /** The particles of a decision, in words; records of earlier versions say less about them. */
   function particles({ particles: number, exact, quality }) {
     if (!number) return null;
     const few = (quality && bagWords(quality)) || `${counted(number, "particle")}${exact ? ", all there can be" : ""}`;
     return el("span", { class: "quiet" }, ` · ${few}`);
   }
 
-  /** The panel of a role's mind; it stays what it is until another turn is looked at. */
+  /** The panel of a role's mind; it stays as it is until another turn is shown. */
   function mindOf(role) {
     const known = minds.get(role);
     if (known && (known.turn === shown || !known.panel.isOpen())) {
