@@ -1,4 +1,4 @@
-"""Picking a backend for a game."""
+"""Picks a backend for a game, and builds its machine."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _SOON_S = 1.0
-"""Most rules are ground by then."""
+"""Seconds within which most rules are ground."""
 
 MORE_SECONDS = 4
-"""How many times longer to ground rules, in the advice given where that took too long."""
+"""Factor by which the advice raises the time for grounding, where that took too long."""
 
 
 def _prolog(program: Program, limits: Limits, ready: bool) -> PrologMachine:
@@ -93,7 +93,7 @@ def _propnet(
     try:
         return laid_out(built())
     except (IndexError, KeyError, ValueError) as error:
-        # What was stored is a circuit, but not one of these rules.
+        # The file holds a circuit, but not one of these rules.
         _log.info("the circuit of %s is made anew: %r", program.source.name, error)
         return laid_out(built(anew=True))
 
@@ -122,7 +122,7 @@ def _auto(program: Program, limits: Limits, ready: bool) -> Machine:
 def _instead(
     program: Program, limits: Limits, cause: MachineError, made: Machine | None = None
 ) -> Machine:
-    """A machine without a circuit, unless there is one, in place of one that cannot be built."""
+    """A machine without a circuit (`made`, if given) in place of one that cannot be built."""
     try:
         machine = made or _without_circuit(program, limits)
     except BackendUnavailableError as error:
@@ -135,7 +135,7 @@ def _instead(
 
 
 def _without_circuit(program: Program, limits: Limits) -> Machine:
-    """The faster one of the machines that need none, on Prolog where it cannot be built."""
+    """The faster of the machines that need no circuit, or Prolog where that cannot be built."""
     try:
         return _relational(program, limits, True)
     except MachineError as error:
@@ -144,11 +144,11 @@ def _without_circuit(program: Program, limits: Limits) -> Machine:
 
 
 _PLAYED = {"relational": "without a circuit", "prolog": "on Prolog"}
-"""How to say what a game is played on."""
+"""Words for the way that a game is played."""
 
 
 def _advice(error: MachineError, backend: str) -> str:
-    """What to do about a fast backend that cannot be built; another one is used instead."""
+    """Advice about a fast backend that cannot be built, in place of which another is used."""
     advice = f"`--backend {backend}` does not try anything else"
     if isinstance(error, ReasonerLimitError) and error.limit in ("seconds", WAITING):
         more = MORE_SECONDS * error.reached / (PATIENCE if error.limit == WAITING else 1)
@@ -163,7 +163,7 @@ BACKENDS: Mapping[str, Callable[[Program, Limits, bool], Machine]] = {
     "prolog": _prolog,
     "openspiel": _openspiel,
 }
-"""How to build a machine, by the name `--backend` takes. For rulesheets `auto` takes the first of
+"""Builders of machines, by the name `--backend` takes. For rulesheets `auto` takes the first of
 propnet, relational and prolog that can be built. Games of OpenSpiel have one backend only."""
 
 _READS_RULES = ("propnet", "relational", "prolog")
@@ -183,8 +183,8 @@ def build_machine(
         backend: one of `BACKENDS`.
         limits: bounds on the reasoners, on the time and memory for making a circuit, and on the
             processors used, where the backend can use several; results are the same.
-        ready: also load or compile all machine code, so that no call waits for that; else it is
-            done when it is needed.
+        ready: also load or compile all machine code, so that no call waits for that; otherwise this
+            is done when it is needed.
 
     Raises:
         ConfigError: there is no such backend, or it cannot play this kind of game.
@@ -205,19 +205,19 @@ def build_by_the_first_clock(
     is_asked: Callable[[], bool],
     foreseen: Foreseen | None = None,
 ) -> Machine:
-    """The fast machine if it is there when somebody asks for a move, else one without a circuit.
+    """The fast machine if it is ready when a move is asked for, otherwise one without a circuit.
 
-    That is made beside it, while the rules are ground: first on Prolog, which is there at once. So
-    nobody waits for rules that cannot be ground, and who asks early is answered by what is there.
+    The latter is made while the rules are ground: first on Prolog, which is ready at once. So
+    nobody waits for rules that cannot be ground, and an early request is answered by what is ready.
 
     Args:
         program: normalised rules.
         limits: see `build_machine`.
-        is_asked: whether somebody waits for a move. Without Prolog nobody asks in vain.
-        foreseen: told what is expected of grounding.
+        is_asked: whether somebody waits for a move; only called once there is a machine to play on.
+        foreseen: called with the forecast of grounding.
 
     Raises:
-        BackendUnavailableError: what both backends need is not installed.
+        BackendUnavailableError: the software that both backends need is not installed.
         ReasonerLimitError: the rules cannot be compiled within the limits.
     """
     beside = _Beside(program, limits, is_asked)
@@ -248,22 +248,22 @@ class _Asked(Exception):
 
 
 class _Ground(Exception):
-    """The rules are ground, or cannot be: what is made beside that need not go on."""
+    """The rules are ground, or cannot be: the machine made meanwhile need not be finished."""
 
 
 class _Beside:
     """A machine without a circuit that is made while rules are ground.
 
-    First it is made on Prolog, which is there at once. If grounding takes longer, a faster one
+    First it is made on Prolog, which is ready at once. If grounding takes longer, a faster machine
     takes its place, if that needs no machine code to be compiled.
 
     Args:
         program: normalised rules.
-        limits: of the reasoner.
+        limits: bounds on the reasoner.
         is_asked: whether somebody waits for a move.
 
     Attributes:
-        machine: None before it is made, and where it cannot be.
+        machine: None before it is made, and if it cannot be made.
     """
 
     def __init__(self, program: Program, limits: Limits, is_asked: Callable[[], bool]) -> None:
@@ -273,7 +273,7 @@ class _Beside:
         self.machine: Machine | None = None
 
     def look(self, is_ground: Callable[[], bool]) -> None:
-        """Make what is to be made next; raise if it is to be played on."""
+        """Make the next machine that is due; raise `_Asked` if the game must be played on now."""
         if not self._tried_prolog:
             self._make_prolog()
         elif time.monotonic() - self._began_s > _SOON_S:
@@ -282,7 +282,7 @@ class _Beside:
         self._check()
 
     def best(self) -> Machine | None:
-        """The best there is, or can be made before anybody asks, where rules cannot be ground."""
+        """The best machine there is, or can be before anybody asks, if rules cannot be ground."""
         if not self._tried_prolog:
             self._make_prolog()
         with suppress(_Asked):
@@ -313,7 +313,7 @@ class _Beside:
         try:
             self.machine = build()
         except MachineError as error:
-            _log.info("what plays without a circuit cannot be made ready: %s", error)
+            _log.info("the machine without a circuit cannot be made ready: %s", error)
             return
         if before is not None:
             before.close()
@@ -328,12 +328,12 @@ class _Beside:
 
 
 def tell_moves(machine: Machine, program: Program, limits: Limits | None = None) -> Machine:
-    """The same game on a machine that tells every role the joint move, as in plain GDL.
+    """The same game on a machine that shows every role the joint move, as in plain GDL.
 
-    A circuit is not made anew.
+    The circuit is not built again.
 
     Args:
-        machine: of the program, from `build_machine`.
+        machine: the program's machine, from `build_machine`.
         program: rules of GDL-II.
         limits: bounds on the reasoners.
 

@@ -1,7 +1,7 @@
-"""Which version some of our code is: a digest of its files, for caches of what the code makes.
+"""Versions of parts of our code: digests of files, for caches of what the code makes.
 
-What is cached is right for the code that made it. Nobody has to remember to raise a number: whoever
-changes one of the files gets everything made anew.
+A cached result is right for the code that made it. Nobody has to remember to raise a number: after
+a change of one of the files, everything is made anew.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def code_version(names: Iterable[str], *others: object) -> str:
-    """A hex digest.
+    """A hex digest of the sources of some modules.
 
     Args:
-        names: of modules of `ggp`, with slashes, and of folders all of whose modules count.
-        others: what else makes a difference, such as versions of libraries.
+        names: names of modules of `ggp`, with slashes, and of folders all of whose modules count.
+        others: other things that make a difference, such as versions of libraries.
     """
     digest = blake2b(repr(others).encode(), digest_size=16)
     for name in names:

@@ -1,7 +1,7 @@
-"""Games by their names, whatever they are: rulesheets, or games of OpenSpiel.
+"""Loads games by their names: rulesheets, or games of OpenSpiel.
 
-What comes of either is a `Program`. Its `source.text` is all that is needed to have it again:
-records keep it, and workers are sent it.
+Either becomes a `Program`. Its `source.text` is all that is needed to load it again: records keep
+it, and workers are sent it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def load_program(name_or_path: str) -> Program:
 
     Raises:
         ConfigError: there is no such game, or it cannot be played here.
-        BackendUnavailableError: OpenSpiel has it, which is not installed.
+        BackendUnavailableError: the game is one of OpenSpiel's, which is not installed.
         GDLError: the rules cannot be used.
     """
     if is_spiel(name_or_path):
@@ -25,16 +25,16 @@ def load_program(name_or_path: str) -> Program:
 
 
 def read_program(text: str, name: str = "<text>", *, files: bool = False) -> Program:
-    """A game from its rules, or from what names it in OpenSpiel.
+    """A game from its rules, or from its name in OpenSpiel.
 
     Args:
-        name: what messages call it.
-        files: whether a game of OpenSpiel may read a file that the text names: not where somebody
-            else may have written it.
+        name: the name of the text in messages.
+        files: whether a game of OpenSpiel may read a file that the text names: false where somebody
+            else may have written the text.
 
     Raises:
         ConfigError: OpenSpiel has no such game, or it cannot be played here.
-        BackendUnavailableError: OpenSpiel has it, which is not installed.
+        BackendUnavailableError: the game is one of OpenSpiel's, which is not installed.
         GDLError: the rules cannot be used.
     """
     if is_spiel(text):

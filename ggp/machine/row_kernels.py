@@ -1,7 +1,7 @@
 """The kernels of `rows.RowTable`: open addressing with linear probing.
 
-A row's hash names a slot. A slot holds the number of a row that is known, or -1. If it is another
-row's, the next slots are looked at, until one holds this row or is free: then the row is new.
+A row's hash gives a slot. A slot holds the number of a known row, or -1. If it holds another row,
+the next slots are looked at, until one holds this row or is free: then the row is new.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def number_rows(
     found: NDArray[np.int64],
     start: int,
 ) -> tuple[int, int]:
-    """Numbers from lane `start` on; stops when the table is full. Returns (lanes done, size)."""
+    """Number rows from lane `start`; stops when the table is full. Returns (lanes done, size)."""
     mask = np.uint64(len(slots) - 1)
     for lane in range(start, len(rows)):
         slot = _hash(rows, lane) & mask

@@ -1,4 +1,4 @@
-"""Which version of the code kernels are made of: a digest of its files, without numba.
+"""The version of the code that kernels are made of: a digest of its files, without numba.
 
 The cache of machine code is right for the code it was compiled from.
 """
@@ -48,12 +48,13 @@ FILES = (
     "search/trial_kernels",
     "study/tree_kernels",
 )
-"""Modules of `ggp` that kernels are made of: those with kernels or parts of them, those
+"""Modules of `ggp` that kernels are made of: those that define kernels or parts of them, those
 whose constants and named tuples they read, and those that compile them. A test follows every name
-that a kernel reads, and fails where one of these is missing."""
+that a kernel reads, and fails if a module is missing here.
+"""
 
 
 @cache
 def kernels_version() -> str:
-    """Changes whenever a file changes that kernels are made of."""
+    """A digest that changes whenever a file changes that kernels are made of."""
     return code_version(FILES)
