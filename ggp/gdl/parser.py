@@ -23,8 +23,7 @@ _WORD = re.compile(r"[()]|[^\s()]+")
 
 MOST_WORDS = 200_000
 """Greatest number of words and parentheses of a text. The largest of 300 rulesheets from elsewhere
-has 7,300; each takes microseconds to read.
-"""
+has 7,300; each takes microseconds to read."""
 
 _ONLY_KIF = re.compile(r"\(\s*(?:<=|role[ \t]+[\w?])", re.IGNORECASE)
 

@@ -14,8 +14,7 @@ MAX_NESTING = 100
 
 MOST_PARTS = 5_000
 """Names, variables and connectives that a rule may have; the largest of 300 rulesheets from
-elsewhere has some 250. Work on a rule may take as long as the square of its size.
-"""
+elsewhere has some 250. Work on a rule may take as long as the square of its size."""
 
 
 def is_small(rule: Rule, findings: Findings) -> bool:

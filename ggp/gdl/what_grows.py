@@ -26,8 +26,7 @@ _DEEP = 200
 
 _Place = tuple[Signature, Signature | None, int]
 """A relation, the function of its fluent, move or percept, and an argument of that function.
-Without a function it is an argument of the relation: any fluent of it.
-"""
+Without a function it is an argument of the relation: any fluent of it."""
 
 _WITH_TERM = {
     **dict.fromkeys((INIT, NEXT, TRUE), (TRUE, 0)),

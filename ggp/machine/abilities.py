@@ -184,8 +184,7 @@ class InParts(Protocol):
 
     def count_chance(self, states: States) -> FloatArray:
         """`[L]` number of moves that `random` has: exact, or an unbiased estimate where counting
-        would take too long; 0 only where there is none.
-        """
+        would take too long; 0 only where there is none."""
         ...
 
     def is_legal_chance(self, states: States, moves: IntArray) -> BoolArray:
@@ -322,8 +321,7 @@ class Redraws(Protocol):
 
     def unfinished(self) -> States | None:
         """The end of the history that was being changed when drawing stopped, if it did not agree:
-        one to begin with later, for this path or a longer one.
-        """
+        one to begin with later, for this path or a longer one."""
         ...
 
 

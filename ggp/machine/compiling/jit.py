@@ -109,8 +109,7 @@ class Kernel(Generic[_P, _R]):
 
     def on_views(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """The function as it was written, on views of arrays, whose items Python reads several
-        times as fast. Not for kernels that rely on the overflow of numbers.
-        """
+        times as fast. Not for kernels that rely on the overflow of numbers."""
         from numpy import ndarray
 
         views: list[Any] = [
@@ -170,8 +169,7 @@ def operations_in(module: str) -> None:
 
 def cache_files() -> tuple[Path, ...]:
     """The index file of the cache for each kernel that was called; kernels that were never compiled
-    have none. The machine code is in the same folders.
-    """
+    have none. The machine code is in the same folders."""
     return tuple(_files)
 
 
@@ -183,8 +181,7 @@ def num_loaded() -> int:
 
 def load_at_once() -> None:
     """Load or compile kernels when they are first called from now on, however little there is to
-    do: a clock may run when they are needed later.
-    """
+    do: a clock may run when they are needed later."""
     global SPARED_STEPS
     SPARED_STEPS = -1
 

@@ -47,8 +47,7 @@ _RECORD_NAME = re.compile(r"arg\.\w+")
 
 _UNNEEDED = {"nopython_rewrites", "inline_closure_likes"}
 """Passes of numba that change nothing in kernels, but take time: for expressions of whole
-arrays, and for functions within functions.
-"""
+arrays, and for functions within functions."""
 
 
 def compiled(function: Callable[..., Any], *, cache: bool) -> Any:

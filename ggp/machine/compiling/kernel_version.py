@@ -50,8 +50,7 @@ FILES = (
 )
 """Modules of `ggp` that kernels are made of: those that define kernels or parts of them, those
 whose constants and named tuples they read, and those that compile them. A test follows every name
-that a kernel reads, and fails if a module is missing here.
-"""
+that a kernel reads, and fails if a module is missing here."""
 
 
 @cache

@@ -49,8 +49,7 @@ _ANY_RANK = f"(goal(V_R,V_V) :- {_RANKED}(_,V_R,V_V))"
 
 MAX_UNFOLDED_CALLS = 5_000
 """Relations whose call trees have more calls than this are remembered: without recursion, but with
-each relation calling the next one twice, evaluation would double with every level.
-"""
+each relation calling the next one twice, evaluation would double with every level."""
 
 
 MAX_STEP_CALLS = 100

@@ -26,8 +26,7 @@ class Change(NamedTuple):
 
     def first(self, history: History) -> int:
         """The first turn in which the action differs from that of the history; the number of turns
-        if there is none.
-        """
+        if there is none."""
         pairs = zip(history.actions, self.actions, strict=True)
         return next((at for at, (old, new) in enumerate(pairs) if old != new), len(history))
 

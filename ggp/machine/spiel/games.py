@@ -27,8 +27,7 @@ PREFIX = "openspiel:"
 
 _TURNS_HIDDEN, _TURNS_SHOWN = "obstype", "reveal-numturns"
 """The parameter of OpenSpiel that says how much players observe, and the value that shows them
-the number of turns so far: paths of GDL-II always have it.
-"""
+the number of turns so far: paths of GDL-II always have it."""
 
 
 _FILE = re.compile(r"\b(filename|\w*_file)\s*=")

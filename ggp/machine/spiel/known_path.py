@@ -179,8 +179,7 @@ class KnownPath:
 
     def log_priors(self, actions: list[int], first: int = 0) -> list[float]:
         """Logs of the probabilities of actions, from turn `first` on, if the players other than the
-        role move uniformly at random.
-        """
+        role move uniformly at random."""
         found = []
         state = self.after(actions[:first])
         for at in range(first, len(actions)):
@@ -220,8 +219,7 @@ class KnownPath:
 
     def _before(self, state: Any, at: int) -> str | None:
         """The role's knowledge before a turn in which it is told nothing new, if only the history
-        says what that is.
-        """
+        says what that is."""
         turn = self._turns[at]
         if turn.digest is not None or turn.acts is None:
             return None
@@ -238,8 +236,7 @@ class KnownPath:
     def _likest(self, states: list[Any], at: int) -> tuple[float, str]:
         """The words for the role after a turn, in whichever of some states they are most similar to
         the
-        words it got: their similarity, and the words.
-        """
+        words it got: their similarity, and the words."""
         told = self._turns[at].words
         if not states or told is None:
             return (0.0 if states else -math.inf), ""

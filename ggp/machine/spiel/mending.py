@@ -35,21 +35,18 @@ FORGOTTEN = 150
 told."""
 
 PATIENCE = 30
-"""Number of such changes in a row after which three cards change places, too.
-"""
+"""Number of such changes in a row after which three cards change places, too."""
 
 DIRECTED = 0.8
 """Share of changes that follow what was learnt; the others are made anywhere."""
 
 SELDOM, OFTEN, SURE = -1.0, 1.0, 2.0
 """Log odds that a turn matters for the role's next words: initially of a turn of chance, initially
-of a player's turn, and when there is hardly any doubt.
-"""
+of a player's turn, and when there is hardly any doubt."""
 
 TRUST = 80.0
 """Factor by which actions that are part of what the role was told are tried more often than others,
-and actions that are not, less often.
-"""
+and actions that are not, less often."""
 
 
 class Mender:

@@ -28,8 +28,7 @@ from ggp.machine.spiel.terms import NOOP
 
 LEAST_DEALT = 8
 """Least number of turns of chance in a match of a game whose histories are changed; with fewer,
-what a role does not know is enumerated turn by turn.
-"""
+what a role does not know is enumerated turn by turn."""
 
 CHANGES = 16
 """Number of changes tried, on a history that agrees with everything, between two draws."""
@@ -107,8 +106,7 @@ class HistoryRedraws:
 
     def _shaken(self, history: History, stop: Callable[[], bool]) -> History | None:
         """A history that agrees after many changes, each kept by its likelihood; None if the
-        history turns out to be impossible, or not to agree in some turn.
-        """
+        history turns out to be impossible, or not to agree in some turn."""
         log_priors = self._path.log_priors(history.actions)
         numbers = list(range(len(self._kinds)))
         for number in range(CHANGES):
@@ -154,8 +152,7 @@ class HistoryRedraws:
 
     def _rename_round(self, history: History) -> Change | None:
         """Exchange three moves of chance in turn, for cases where two cannot be exchanged, as
-        neither of two roles may have what the other has.
-        """
+        neither of two roles may have what the other has."""
         cards = dealt(history)
         if not cards:
             return None

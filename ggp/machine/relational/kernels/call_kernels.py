@@ -196,8 +196,7 @@ def rely_on(m: Memory, depth: int, entry: int, added: int, scanning: bool) -> bo
 @inlined
 def _end_waiting(m: Memory, depth: int, status: int) -> None:
     """End the waiting of calls for a frame: they become `COMPLETE`, or `NEW` if they must be
-    evaluated when they are asked again; their answers stay.
-    """
+    evaluated when they are asked again; their answers stay."""
     first = m.stack.frames[depth, F_GROUP]
     for i in range(first, m.counts[GROUP]):
         m.calls.entries[m.stack.group[i], STATUS] = status

@@ -80,8 +80,7 @@ from ggp.machine.relational.kernels.term_kernels import term_of
 
 _FORWARD, _NEXT_VALUE, _RETURN, _NEXT_RULE = range(4)
 """The next thing to do: run the op at `pc` for the first time, get its next value, go on after a
-call, or try the next rule of the frame.
-"""
+call, or try the next rule of the frame."""
 
 _BEFORE_FIRST = -2
 """In place of an answer: the first one comes next."""

@@ -16,8 +16,7 @@ from ggp.machine.relational.kernels.room import Room
 
 SLICE = 3_000_000
 """Steps after which a kernel returns, so that a clock can be looked at or an interrupt served: some
-hundredths of a second.
-"""
+hundredths of a second."""
 
 State = NDArray[np.int32]
 """Names of fluents, in the order of `term_kernels.sort_by_key`: equal states are equal arrays."""

@@ -37,8 +37,7 @@ from ggp.machine.relational.kernels.term_kernels import place_terms
 
 STEPS_AN_INFERENCE = 5
 """Steps of the interpreter that may be made for each inference of Prolog: it needs more of them,
-and each takes a tenth of the time.
-"""
+and each takes a tenth of the time."""
 
 UNBOUNDED = 2**31 - 1
 """Bound on the size of terms where these cannot grow."""

@@ -98,8 +98,7 @@ def place(terms: Terms, term: int) -> None:
 @inlined
 def collect(terms: Terms, current: I32, num: int) -> None:
     """Forget all terms except the base, those that Python knows, `current[:num]`, and the terms
-    that they contain; these are renumbered.
-    """
+    that they contain; these are renumbered."""
     base, before = terms.used[BASE], terms.used[TERMS]
     for term in range(base, before):
         terms.marks[term] = 1 if terms.names[term] >= 0 else 0
@@ -140,8 +139,7 @@ def collect(terms: Terms, current: I32, num: int) -> None:
 @inlined
 def collect_if_many(terms: Terms, current: I32, num: int) -> None:
     """Collect when there are twice as many terms as the last time left, or half of the room is
-    used.
-    """
+    used."""
     if terms.used[TERMS] > terms.used[COLLECT_AT]:
         collect(terms, current, num)
 

@@ -130,8 +130,7 @@ class Compiled:
 
     def rules_for(self, pattern: Pattern) -> list[NormalRule]:
         """The rules of a relation, recursive ones last: they find more when others have found
-        something before.
-        """
+        something before."""
         rules = self.rules.rules.get(pattern.relation, ())
         return sorted(rules, key=lambda rule: _recurs(rule, pattern.relation))
 

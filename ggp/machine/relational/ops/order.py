@@ -24,8 +24,7 @@ from ggp.machine.relational.ops.rules import Rules, arguments
 
 class Pattern(NamedTuple):
     """A relation with, for each argument, `k` if it is known, `f` if it is to be found, and `-` if
-    its value is not used.
-    """
+    its value is not used."""
 
     relation: Signature
     args: str

@@ -35,8 +35,7 @@ class Located(NamedTuple):
 
 def located(atom: Atom, rules: Rules) -> Located:
     """The place of an atom's values. For fluents the arguments are those of the fluent, for moves
-    the role and the arguments of the move.
-    """
+    the role and the arguments of the move."""
     relation, args = signature(atom), arguments(atom)
     if relation in (TRUE, DOES):
         kind = Kind.FLUENT if relation == TRUE else Kind.MOVE

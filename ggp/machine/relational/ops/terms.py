@@ -44,8 +44,7 @@ class TermTable:
 
     def freeze(self) -> None:
         """Keep the numbers of the terms so far, and accept no more functions: what rules do not
-        mention can never hold.
-        """
+        mention can never hold."""
         self._frozen = True
         self._room.keep_terms()
 
