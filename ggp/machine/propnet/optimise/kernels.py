@@ -10,22 +10,22 @@ from ggp.machine.mixing import GOLDEN, mixed_by
 from ggp.machine.propnet.circuit import FALSE, TRUE, Literals
 
 UNMADE = -1
-"""Stands for the literal of a net that has none yet."""
+"""In place of the literal of a net that has none yet."""
 
 UNKNOWN = 2
 """The value of a net that may have several."""
 
 GATES, LITERALS, CIRCLE = range(3)
-"""What `emit` counts: gates and literals that were made; and a net that depends on itself."""
+"""The counts of `emit`: gates and literals that were made; and a net that depends on itself."""
 
 I64 = NDArray[np.int64]
 Values = NDArray[np.int8]
 
 _OPENED = -2
-"""In `of`: a net whose inputs are being made."""
+"""In `of`, marks a net whose inputs are being made."""
 
 _WAITING = 3
-"""Is added to the value of a net that will be unknown."""
+"""Added to the value of a net that will be unknown."""
 
 
 @kernel
@@ -48,10 +48,10 @@ def emit(
     Args:
         stack: room for every literal and net once.
         gate: room for the literals of the widest gate.
-        table: gates that were made by their digest, twice as many as there can be, a power of 2.
+        table: gates made, by digest; its size is twice the greatest number of them, a power of 2.
         made_offsets: offsets of the gates that are made.
         made: their literals.
-        counts: written, see `GATES`.
+        counts: the counts, see `GATES`; written.
     """
     first = len(of) - (len(offsets) - 1)
     mask = len(table) - 1
@@ -116,8 +116,8 @@ def emit(
 
 @inlined
 def _folded(gate: Literals, size: int) -> tuple[int, int]:
-    """How many literals are left of a gate, sorted, and which one it is equal to, or `UNMADE`."""
-    # Shell sort: by insertion where there are few.
+    """Number of literals left of a gate, sorted, and the literal it is equal to, or `UNMADE`."""
+    # Shell sort; by insertion if there are few.
     step = 1
     while 3 * step < size:
         step = 3 * step + 1
@@ -201,24 +201,24 @@ def spread(
     stack: I64,
     top: int,
 ) -> None:
-    """Draw all conclusions from inputs that become unknown.
+    """Propagate the inputs that become unknown to all nets.
 
     Args:
         uses: `[nets + 1]` offsets of the literals of each net.
-        users: room for all literals: who has those of a net, as 2 * gate + inverted.
-        of_sources: `[nets + 1]` offsets of the inputs that a net says whether they change.
+        users: room for all literals: the users of each net, as 2 * gate + inverted.
+        of_sources: `[nets + 1]` offsets of the inputs that each net may change.
         inputs_of: these inputs, net after net.
         stack: the inputs, with room for all nets.
-        top: how many there are.
+        top: the number of these inputs.
     """
-    # From the last literal to the first, for ends become starts.
+    # From the last literal to the first, as ends become starts.
     for gate in range(len(num_false) - 1, -1, -1):
         for place in range(offsets[gate], offsets[gate + 1]):
             net = literals[place] >> 1
             uses[net + 1] -= 1
             users[uses[net + 1]] = 2 * gate + (literals[place] & 1)
     for place in range(top):
-        # In the stack once: what is unknown is not put there again.
+        # Each net is in the stack once: unknown nets are not pushed again.
         values[stack[place]] += _WAITING
     while top > 0:
         top -= 1
@@ -250,11 +250,11 @@ def find_splittable(
     may_be_split: NDArray[np.bool_],
     holder: I64,
 ) -> None:
-    """Gates of whose inner gates two share a literal, or one may become another by being split.
+    """Find gates whose inner gates share a literal, or one of which may, when split, equal another.
 
     Args:
-        may_be_split: `[G]` which gates are such; those are set.
-        holder: for each literal the last gate that was seen to have it in an inner gate.
+        may_be_split: `[G]` whether each gate is such a gate; set here.
+        holder: for each literal, the last gate that was found to have it in an inner gate.
     """
     for gate in range(len(may_be_split)):
         found = False

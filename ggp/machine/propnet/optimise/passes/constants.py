@@ -1,4 +1,4 @@
-"""What never changes in a game."""
+"""Finds nets that never change in a game."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ggp.machine.propnet.optimise.knowledge import Knowledge
 
 
 def fold_constants(circuit: Circuit, _: Knowledge) -> Circuit:
-    """Nets that have one value in all reachable states become that value.
+    """Replace nets that have one value in all reachable states by that value.
 
     Fluents among them are dropped, and so are moves that are never legal.
     """
@@ -33,12 +33,13 @@ def fold_constants(circuit: Circuit, _: Knowledge) -> Circuit:
 class _Values:
     """The value of each net, `UNKNOWN` if there may be several.
 
-    Begins with the initial state and no moves. A fluent becomes unknown when its next value
-    is unknown or differs, a move when it may be legal, and a gate when none of its literals
-    is known to be false any more; a loop as a whole when anything that comes in is unknown.
-    So every net changes once at most, and moves never become known to be made.
+    Initially these are the values in the initial state without moves. A fluent becomes unknown when
+    its next value is unknown or differs, a move when it may be legal, and a gate when none of its
+    literals is known to be false any more; a loop as a whole when any literal that enters it is
+    unknown. So every net changes at most once, and moves never become known to be made.
 
-    Nets are dealt with in waves: all that are settled, or become unknown, by those of the last.
+    Nets are processed in waves: each wave settles, or makes unknown, all nets that the last one
+    allows.
     """
 
     def __init__(self, circuit: Circuit) -> None:
@@ -66,12 +67,12 @@ class _Values:
         self._values: Values = np.zeros(num_nets, dtype=np.int8)
 
     def reached(self) -> Values:
-        """The values in all reachable states."""
+        """The value of each net in all reachable states."""
         circuit, values = self._circuit, self._values
         num_fluents = len(circuit.fluents)
         values[1 : 1 + num_fluents] = circuit.initial
         wave = np.arange(self._first)
-        # Loops that nothing comes into wait for nothing.
+        # Loops that nothing enters wait for nothing.
         alone = [start for start in self._loops if not self._missing[start]]
         wave = np.concatenate([wave, *(self._settled(np.array([start])) for start in alone)])
         while len(wave):
@@ -108,7 +109,7 @@ class _Values:
         return self._users[places], self._inverted[places]
 
     def _settled(self, units: IntArray) -> IntArray:
-        """The nets of units of which all that comes in is known, with their values set."""
+        """The nets of units all of whose inputs are known; sets their values."""
         self._values[self._first + units] = self._num_false[units] == 0
         for start in self._loops if self._loops else ():
             if start in units:
@@ -116,7 +117,7 @@ class _Values:
         return self._nets_of(units)
 
     def _is_open(self, units: IntArray) -> NDArray[np.bool_]:
-        """Whether units are unknown where something that comes in is."""
+        """Whether each unit, given unknown inputs, is unknown itself."""
         open_: NDArray[np.bool_] = self._num_false[units] == 0
         if self._loops:
             open_ |= np.isin(units, list(self._loops))
@@ -128,7 +129,7 @@ class _Values:
         return self._first + np.flatnonzero(np.isin(self._unit, units))
 
     def _iterate(self, start: int) -> None:
-        """Set the values of a loop: from where it starts until nothing changes."""
+        """Set the values of a loop: from its initial values until nothing changes."""
         circuit, loop, first = self._circuit, self._loops[start], self._first
         values = self._values[first + loop.start : first + loop.end]
         values[:] = loop.initial
@@ -143,7 +144,7 @@ class _Values:
 
 
 def reached_at_once(circuit: Circuit) -> Values:
-    """What `_Values` finds for a large circuit without loops."""
+    """The same as `_Values` finds, for a large circuit without loops."""
     first = 1 + circuit.num_inputs
     values = np.zeros(first + circuit.num_gates, dtype=np.int8)
     values[1 : 1 + len(circuit.fluents)] = circuit.initial
