@@ -1,4 +1,4 @@
-"""What roles perceive, as a circuit says it: bits of its outputs, read and written as texts."""
+"""The percepts of roles: bits of a circuit's outputs, read and written as texts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ggp.machine.propnet.play.percepts import Read, RowPercepts, Spell
 
 
 def percept_names(circuit: Circuit, *, is_gdl2: bool) -> frozenset[str]:
-    """All percepts that there may be; in plain GDL everybody sees the joint move."""
+    """All possible percepts; in plain GDL everybody sees the joint move."""
     if is_gdl2:
         return frozenset(name for outputs in circuit.sees for name in outputs.names)
     return frozenset(
@@ -31,7 +31,7 @@ def percept_names(circuit: Circuit, *, is_gdl2: bool) -> frozenset[str]:
 
 
 def percepts_of_roles(circuit: Circuit, table: PerceptTable) -> list[RowPercepts | None]:
-    """The percepts of each role of a GDL-II game by rows of bits; None where it has none."""
+    """The percepts of each role of a GDL-II game by rows of bits; None if it has none."""
     return [
         RowPercepts(
             table, words_for(len(outputs.names)), _speller(outputs.names), _reader(outputs.names)

@@ -1,13 +1,13 @@
-"""When fluents take over their next values: as soon as nobody reads the old one.
+"""Decides when fluents take over their next values: as soon as the old one is no longer read.
 
-States are overwritten fluent by fluent. Where all next values are computed first, large circuits
+States are overwritten fluent by fluent. If all next values are computed first, large circuits
 write them to memory that is far away, and read them back from there. So a tape is cut into parts,
 and after each part those fluents are overwritten that no later gate reads:
 
     gates       next of a, next of b  | next of c, next of d    where only b is read by d
     after it    a                     | b, c, d
 
-Where all gates that read a fluent come before the one that drives its next value, that one can
+If all gates that read a fluent come before the one that drives its next value, that one can
 write *straight* into the row of the fluent, and nothing is copied.
 """
 
@@ -23,15 +23,15 @@ from ggp.machine.propnet.play.layout.cones import I64
 from ggp.machine.propnet.play.layout.fusing import FusedGates
 
 TOGETHER = 64
-"""Fluents that are overwritten together, if there are so many: 64 rows fit the first cache."""
+"""Number of fluents overwritten together, if there are so many: 64 rows fit the first cache."""
 
 
 class Updates(NamedTuple):
-    """P parts of a tape, and which inputs take over a new value after each.
+    """P parts of a tape, and the inputs that take over a new value after each.
 
     Attributes:
-        cuts: `[P - 1]` how many gates run before each part but the first.
-        part_of: `[K]` part after which each target is taken over; -1 where a gate writes it
+        cuts: `[P - 1]` number of gates that run before each part except the first.
+        part_of: `[K]` part after which each target is taken over; -1 if a gate writes it
             straight into the row of the input.
     """
 
@@ -47,12 +47,12 @@ def written_straight(
     into: I64,
     copied: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
-    """`[K]` which targets can be written straight into the rows of the inputs that take them over.
+    """`[K]` whether each target can be written straight into the row of the input that takes it.
 
     Args:
-        place: `[G]` where in the order each gate comes; gates of a loop follow each other.
+        place: `[G]` place of each gate in the order; gates of a loop follow each other.
         targets, into: as in `updates_of`.
-        copied: `[K]` which targets are copied after all gates.
+        copied: `[K]` whether each target is copied after all gates.
     """
     base = 1 + circuit.num_inputs
     writer = np.full(base + circuit.num_gates, -1, dtype=np.int64)
@@ -65,8 +65,8 @@ def written_straight(
     read[targets[copied] >> 1] = len(gates.gates)
     net = targets >> 1
     straight: NDArray[np.bool_] = writer[net] >= 0
-    # A gate writes into one row, and whoever else reads that row finds it as the input wants it:
-    # other gates, and other inputs that take over what it drives.
+    # A gate writes into one row, and everything else that reads that row must find its own value
+    # there: other gates, and other inputs that take over the same gate.
     once = np.zeros(len(targets), dtype=np.bool_)
     once[np.unique(net, return_index=True)[1]] = True
     alone = (read[net] < 0) & (np.bincount(net)[net] == 1)
@@ -90,16 +90,16 @@ def updates_of(
         gates: in order.
         segments: `[S, 9]` see `Tape`.
         targets: `[K]` literals.
-        into: `[K]` the input that takes over each.
+        into: `[K]` the input that takes over each target.
         copied: targets that are copied after all gates, and taken over then.
-        straight: `[K]` which are written straight.
+        straight: `[K]` whether each target is written straight.
     """
     base, size = 1 + circuit.num_inputs, len(gates.gates)
-    # How many gates have run when each is over: all of a loop runs again and again.
+    # Number of gates that have run when each is over: all gates of a loop run again and again.
     over = np.arange(1, size + 1)
     for first, end in segments[segments[:, 2] != 0, :2].tolist():
         over[first:end] = end
-    # And when each net is there, and nobody reads it any more.
+    # And when each net is ready, and when it is no longer read.
     ready = np.zeros(base + circuit.num_gates, dtype=np.int64)
     ready[base + gates.gates] = over
     inputs = gates.nets < base
