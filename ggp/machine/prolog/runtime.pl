@@ -98,8 +98,8 @@ not_last.
 % game's module.
 %   Clauses: text of one list of clauses.  Static: groups of Name/Arity evaluated once, in
 %   this order.  Remembered: kept(Kind, Watched, How, Group), groups of Name/Arity that depend on
-each %   other and whose answers are remembered in play: for a `state`, or only for the joint
-`moves` in %   it. If Watched, their calls may grow without bound.
+%   each other and whose answers are remembered in play: for a `state`, or only for the joint
+%   `moves` in it. If Watched, their calls may grow without bound.
 %   How: the way to find answers: plain, linear or short (memory.pl).
 %   Fluents: Name/Arity of fluent facts.
 %   Growing: whether terms may grow without bound, so that their size must be watched.
