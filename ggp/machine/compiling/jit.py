@@ -85,8 +85,7 @@ class Kernel(Generic[_P, _R]):
         return self._as_written if self.is_spared(steps) else self
 
     def is_spared(self, steps: int) -> bool:
-        """Whether to do without the kernel, since it is not loaded and there was little to do so
-        far.
+        """Whether to do without the kernel: it is not loaded, and there was little to do so far.
 
         So first moves are made without most kernels. `load_at_once` ends that.
         """

@@ -36,8 +36,7 @@ class JointPercepts:
         self._known: dict[tuple[int, ...], int] = {}
 
     def of(self, machine: Machine, joint_moves: IntArray) -> IntArray:
-        """`[L, R]` percept ids of `[L, R]` joint moves: every role sees `(did ROLE MOVE)` of every
-        role.
+        """`[L, R]` percept ids of `[L, R]` joint moves: everybody sees `(did ROLE MOVE)` of all.
 
         Raises:
             ReasonerLimitError: the machine cannot read such a percept.

@@ -43,10 +43,11 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Circuit:
-    """A circuit. Its nets are the constant, one for each fluent, one for each move of each role (in
-    the order of `legal[role].names`, role after role), one for each gate.
+    """A game as a circuit.
 
-    The literals of a gate come before it, except within a `Loop`.
+    Its nets, in order, are the constant, one for each fluent, one for each move of each role (in
+    the order of `legal[role].names`, role after role), and one for each gate. The literals of a
+    gate come before it, except within a `Loop`.
 
     Attributes:
         roles: names in the order of the rulesheet.

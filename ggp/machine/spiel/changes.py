@@ -70,9 +70,10 @@ def traded(history: History, one: int, other: int) -> Change:
 
 
 def renamed(history: History, role: int, turns: list[int], *acts: tuple[int, str]) -> Change:
-    """Replace each of some actions by the next, and the last by the first, wherever chance or a
-    player other than the role takes them: a player who put away a card then puts away the other
-    one.
+    """Replace each of some actions by the next, and the last by the first, in a whole history.
+
+    That is wherever chance or a player other than the role takes them: a player who put away a card
+    then puts away the other one.
 
     Args:
         turns: see `Change`.

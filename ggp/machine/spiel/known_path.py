@@ -235,8 +235,7 @@ class KnownPath:
 
     def _likest(self, states: list[Any], at: int) -> tuple[float, str]:
         """The words for the role after a turn, in whichever of some states they are most similar to
-        the
-        words it got: their similarity, and the words."""
+        the words it got: their similarity, and the words."""
         told = self._turns[at].words
         if not states or told is None:
             return (0.0 if states else -math.inf), ""

@@ -117,8 +117,7 @@ class DiskCache:
 
 
 def user_cache() -> DiskCache:
-    """The cache of this user: in the folder that `FOLDER_VARIABLE` names, or where the system has
-    it.
+    """The cache of this user: in the folder `FOLDER_VARIABLE` names, or where the system has it.
 
     `~` in the name is the user's home; a relative name is relative to the current folder. New
     circuits are stored elsewhere if `STORE_VARIABLE` says so.

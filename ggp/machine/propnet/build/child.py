@@ -39,9 +39,8 @@ Task = Callable[[Any], bytes]
 
 Meanwhile = Callable[[Callable[[], bool]], None]
 """The work of the parent while a child works. It is given a function that reads the child's
-messages
-without waiting for any, and returns whether the last one has come: work that takes more than a
-moment calls it now and then, and stops."""
+messages without waiting for any, and returns whether the last one has come: work that takes more
+than a moment calls it now and then, and stops."""
 
 _HEADER = struct.Struct("<8scQ")
 _MAGIC = b"ggpchild"

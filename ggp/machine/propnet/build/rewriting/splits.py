@@ -1,5 +1,4 @@
-"""Decides which rules are ground in place of the author's: split, and restricted to what is asked
-for.
+"""Chooses the rules to ground in place of the author's: split, and restricted to what is asked for.
 
 The rules that become facts come first, so that these can be counted, then the others. Where the
 ground rules of these are expected to cost too much, they are made only for what is asked for.

@@ -77,8 +77,7 @@ class _Level(NamedTuple):
 
 class _Circle(NamedTuple):
     """Gates of a loop. Evaluating all of them again and again, side by side, reaches the same
-    fixpoint
-    as one after the other: they only ever move away from their initial values."""
+    fixpoint as one after the other: they only ever move away from their initial values."""
 
     gates: _Level
     initial: Words

@@ -41,8 +41,7 @@ its readers, the next gate in the list of those that are ready."""
 
 _MET, _FIRST, _LAST, _SIZE, _SINCE, _SHAPES = range(4, 10)
 """Data of each shape: the piece it was met in, the list of its gates that are ready, the last of
-that, their number, the moment since when there are some. And the shapes that were met in a
-piece."""
+that, their number, the moment since when there are some. And the shapes met in a piece."""
 
 
 class Ordered(NamedTuple):

@@ -228,8 +228,7 @@ class _Variant(NamedTuple):
 
 
 def _refill(phases: Phases, variants: Sequence[_Variant]) -> NDArray[np.int64]:
-    """The value of `PlayoutPlan.refill`: later after an opening, because it begins anew with new
-    lanes.
+    """The value of `PlayoutPlan.refill`: later after an opening, which begins anew with new lanes.
 
     As long as the share of lanes that play on is larger than that of literals, this is cheaper.
     """
