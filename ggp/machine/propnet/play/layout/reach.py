@@ -36,7 +36,7 @@ WORTH = 0.8
 
 
 def reachable(circuit: Circuit) -> Bools:
-    """`[T, 2, F]` whether each fluent may be false, and may hold, in T steps; T is 0 if that is useless.
+    """`[T, 2, F]` whether each fluent may be false, and may hold, in T steps; T may be 0.
 
     A state that is within one of them in all fluents leads to states within them, whatever legal
     moves are made, until the game is over.
