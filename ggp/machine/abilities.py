@@ -308,8 +308,7 @@ class Redraws(Protocol):
         """Histories that agree with the path.
 
         They are drawn from their prior, in which the other roles move uniformly at random. Each is
-        made
-        by small changes of the one before: those that are drawn together are not independent.
+        made by small changes of the one before: those that are drawn together are not independent.
 
         Args:
             states: ends of histories to begin with, the first one first; they need neither agree

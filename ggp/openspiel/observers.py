@@ -4,9 +4,9 @@ Both are made of *rows* of ones, one for each turn: the move a player made and t
 by the indices of `ggp.env.Names`. So an algorithm that learns here learns from the same data as
 environments show.
 
-        information state   the player [P] | every turn [T, A + S] | its choice in this turn [A]
-        observation         the player [P] | the last turn [A + S] | all before it, together [A + S]
-                            | its choice in this turn [A]
+    information state   the player [P] | every turn [T, A + S] | its choice in this turn [A]
+    observation         the player [P] | the last turn [A + S] | all before it, together [A + S]
+                        | its choice in this turn [A]
 
 for P players, at most T turns, A moves and S percepts. Two information states are the same tensor
 if and only if they are the same text. Observations have earlier percepts as a set: they are

@@ -1,8 +1,7 @@
 """Makes the turns of a rulesheet in which somebody has a choice, and remembers them.
 
 Turns in which nobody has one are played automatically. The knowledge of players comes from all
-turns
-before, including these: their incomplete paths.
+turns before, including these: their incomplete paths.
 """
 
 from __future__ import annotations

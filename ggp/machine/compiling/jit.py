@@ -67,8 +67,7 @@ class Kernel(Generic[_P, _R]):
         """The machine code for such arguments, which does not check their types again.
 
         Finding the types of all arrays of a record takes five times as long as calling the code.
-        The
-        caller answers for them: the code reads arrays of another dtype, number of dimensions or
+        The caller answers for them: the code reads arrays of another dtype, number of dimensions or
         order as if they were of these.
         """
         assert not kwargs, "machine code takes arguments by position"

@@ -6,11 +6,11 @@ closed, so nothing piles up on its stacks however many calls are made.
 Several threads may call it, and they are served one after the other. What Prolog remembers belongs
 to a thread, and a thread that ends leaves it behind. So there are two *places* where Prolog runs:
 
-        the main thread     calls it directly, without going through another thread
-        a helper            calls for all other threads, one call after the other
+    the main thread     calls it directly, without going through another thread
+    a helper            calls for all other threads, one call after the other
 
-    A game is at home in one of them. It moves to the helper for good when a thread other than the
-    main one first asks about it. From then on the main thread, too, calls through the helper.
+A game is at home in one of them. It moves to the helper for good when a thread other than the main
+one first asks about it. From then on the main thread, too, calls through the helper.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ A circuit has an input for each move. Where chance deals three of 90 cards, in o
 700,000. Instead `random` makes one *stand-in* move, `(deal ;1 ;2 ;3)`, and three roles of the
 circuit's own, `random;1`, `random;2` and `random;3`, make a move for each of the *holes* in it: a
 card. So the circuit is that of an ordinary game, whose roles each make one legal move; but only
-some
-joint moves are valid: those that *fit*, which the first of these roles sees.
+some joint moves are valid: those that *fit*, which the first of these roles sees.
 
 No name of a rulesheet contains a `;`.
 """

@@ -6,11 +6,10 @@ leaf is one end of the game for one sequence of every role, with the probability
 its part. Roles that move at once need no order here. This is the sequence form (von Stengel,
 "Efficient computation of behavior strategies", 1996).
 
-Where a player's situation is common knowledge, a new game begins (`ggp.solve.trees.subgames`). It
-has empty sequences of its own, and its value stands at leaves of the game before. So a tree is a
-list of
-subgames; the first one is the whole game, and the others come in an order in which values can be
-backed up from the last to the first.
+Where the state of play is common knowledge, a new game begins (`ggp.solve.trees.subgames`). It has
+empty sequences of its own, and its value stands at leaves of the game before. So a tree is a
+list of subgames; the first one is the whole game, and the others come in an order in which values
+can be backed up from the last to the first.
 
 Shape letters: P players (roles without `random`), G subgames, I information sets and S sequences
 of one player, L leaves.

@@ -1,11 +1,9 @@
 """The rules of a game as this backend takes them: apart from facts, with relations of our own.
 
     ranked    (ranked 2 ?role ?value): goal values by the number of their rule in the rulesheet
-        hidden    what a negated condition asks for inside of a function, `(not (p (f ?local)))`: so
-        it
-                  becomes `(not hidden)`, of a relation without that argument
-        facts     relations asked for from outside have rules: where there are only facts, a rule
-        for them
+    hidden    what a negated condition asks for inside of a function, `(not (p (f ?local)))`: so it
+              becomes `(not hidden)`, of a relation without that argument
+    facts     relations asked for from outside have rules: if there are only facts, a rule for these
 
 No rulesheet has a name with a semicolon.
 """

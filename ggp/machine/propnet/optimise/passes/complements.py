@@ -1,8 +1,8 @@
 """Rewrites gates by what follows if exactly one of several nets holds.
 
 Of the moves m1 to m5 of a role exactly one is made, so `~m1 & ~m2 & ~m3 & ~m4` is `m5`. Frame
-rules,
-which say what stays as it was, are full of such gates: nothing was moved here, in any possible way.
+rules, which say what stays as it was, are full of such gates: nothing was moved here, in any
+possible way.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 Three examples:
 
-        does(x, left) & legal(x, left)      only legal moves are made, so the second is dropped
-        a & ~(a & b)                        where a holds that is a & ~b
-        a & ~g, with g = a & b & c          if g is used here only, it may as well be b & c
+    does(x, left) & legal(x, left)      only legal moves are made, so the second is dropped
+    a & ~(a & b)                        where a holds, this is a & ~b
+    a & ~g, with g = a & b & c          if g is used here only, it may as well be b & c
 """
 
 from __future__ import annotations

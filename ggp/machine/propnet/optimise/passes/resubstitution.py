@@ -1,9 +1,8 @@
 """Resubstitution: remakes gates from existing nets.
 
 The function of a gate may be expressed by nets that were made for something else. They are looked
-for
-in the lanes of random matches: candidates are literals that hold wherever the gate does, and enough
-of them are taken to rule out all other lanes.
+for in the lanes of random matches: candidates are literals that hold wherever the gate does, and
+enough of them are taken to rule out all other lanes.
 
     lanes           1 2 3 4 5
     gate 9          1 1 0 0 0

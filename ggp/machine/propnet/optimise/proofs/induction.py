@@ -7,10 +7,9 @@ An example: a cell is never both x and o (g1), a finished row stays finished (g2
 guessed that x never has more marks than o (g3), because it was so in random matches that all ended
 at once. The solver is asked for a state in which g1, g2 and g3 hold, and a legal step after which
 one of them does not. It finds one for g3, which is dropped. Asked again with g1 and g2 assumed, it
-finds
-none: they hold initially, and every step from a state where they hold keeps them. That is a proof
-by induction over the length of a match. Guesses may need each other: so all are assumed at first,
-and one is dropped at a time, never the other way round.
+finds none: they hold initially, and every step from a state where they hold keeps them. That is a
+proof by induction over the length of a match. Guesses may need each other: so all are assumed at
+first, and one is dropped at a time, never the other way round.
 
 Running out of work proves nothing: all guesses not looked at are dropped (`prove`).
 """

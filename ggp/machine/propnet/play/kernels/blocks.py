@@ -65,8 +65,8 @@ class PlayoutPlan(NamedTuple):
         next: `[C]` the places of their next values.
         terminal: `[V]` literals.
         role_moves: `[V, R + 1]` where the moves of each role begin; each has a multiple of
-                `choice.GROUP` of them, the last of which may be fillers, never legal. For phases
-                only moves that may be legal then.
+            `choice.GROUP` of them, the last of which may be fillers, never legal. For phases only
+            moves that may be legal then.
         legal: the literals of all roles' moves.
         move_rows: the row each move drives; one that nobody reads for fillers.
         always: `[len(move_rows) / GROUP]` whether a group of moves is counted even if no lane has

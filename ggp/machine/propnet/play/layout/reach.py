@@ -39,7 +39,7 @@ def reachable(circuit: Circuit) -> Bools:
     """`[T, 2, F]` whether each fluent may be false, and may hold, in T steps; T may be 0.
 
     A state that is within one of them in all fluents leads to states within them, whatever legal
-    moves are made, until the game is over.
+    moves are made, until the game is over. T is 0 if they would say little.
     """
     held = np.stack([~circuit.initial, circuit.initial]).astype(np.bool_)
     steps, ever = [], np.zeros_like(held[1])
