@@ -1,4 +1,4 @@
-"""The formal rules of GDL-II, and the ones without which a game cannot be played.
+"""Checks of the formal rules of GDL-II, and of those without which a game cannot be played.
 
 Sources: Love et al. 2006 (GDL specification, sections on well-formed games), Thielscher 2010
 (GDL-II). Each check reports; none repairs.
@@ -36,13 +36,13 @@ from ggp.gdl.terms import (
 )
 
 IGNORED = frozenset({("base", 1), ("input", 2), ("sees_xml", 2), ("sees_xml", 3), ("percept", 2)})
-"""Relations for viewers and for players that trust hints: no part of the semantics."""
+"""Relations for viewers and for players that trust hints; they are no part of the semantics."""
 
 _HEAD_ONLY = (INIT, NEXT, SEES)
 
 
 def conditions(rule: Rule) -> Iterator[Term]:
-    """The relations in the body of a read rule, connectives taken apart."""
+    """The relations in the body of a rule as read, with its connectives taken apart."""
     pending = list(reversed(rule.body))
     while pending:
         term = pending.pop()
@@ -53,7 +53,7 @@ def conditions(rule: Rule) -> Iterator[Term]:
 
 
 def check_vocabulary(rules: Sequence[Rule], report: Diagnosis) -> None:
-    """Names used with several arities, and keywords with a wrong arity or in a wrong place."""
+    """Report names used with several arities, and keywords of wrong arity or in a wrong place."""
     relations: dict[str, dict[int, int]] = {}
     functions: dict[str, dict[int, int]] = {}
     for rule in rules:
@@ -106,7 +106,7 @@ def _note_functions(term: Term, functions: dict[str, dict[int, int]]) -> None:
 
 
 def check_roles(rules: Sequence[Rule], report: Diagnosis) -> tuple[str, ...]:
-    """The roles in order of appearance; reports roles that are not given by facts."""
+    """The roles in order of appearance; reports those that are not given by facts."""
     roles: dict[str, None] = {}
     for rule in rules:
         if signature(rule.head) != ROLE or not isinstance(rule.head, Compound):
@@ -128,7 +128,7 @@ def check_roles(rules: Sequence[Rule], report: Diagnosis) -> tuple[str, ...]:
 def check_playable(
     read: Sequence[Rule], rules: Sequence[NormalRule], roles: Sequence[str], report: Diagnosis
 ) -> None:
-    """Errors without which play cannot start, and warnings for what only play would show.
+    """Report errors that keep play from starting, and warn of those that only play would show.
 
     Args:
         read: the rules as they were read; those that can never apply are not in `rules`.
@@ -157,7 +157,7 @@ def _is_goal(rule: NormalRule) -> bool:
 
 
 def check_dependencies(rules: Sequence[NormalRule], report: Diagnosis) -> None:
-    """Stratification, and what each keyword may depend on (GDL-II restrictions)."""
+    """Check stratification, and what each keyword may depend on (GDL-II restrictions)."""
     graph = RuleGraph(rules)
     for rule, literal in graph.negative_cycles():
         report.error(
@@ -171,12 +171,12 @@ def check_dependencies(rules: Sequence[NormalRule], report: Diagnosis) -> None:
 
 
 def says_forbidden(relation: Signature, target: Signature, rule: NormalRule) -> str:
-    """What is wrong where `relation` depends on `target` through a rule."""
+    """The message for a relation that depends on `target` through a rule, as it must not."""
     return f"`{relation[0]}` must not depend on `{target[0]}`, but does through {rule.head}"
 
 
 def forbidden_uses(graph: RuleGraph) -> Iterator[tuple[Signature, Signature, int]]:
-    """(relation, what it must not depend on, number of a rule through which it does)."""
+    """(relation, one it must not depend on but does, number of a rule through which it does)."""
     forbidden: dict[Signature, tuple[Signature, ...]] = {
         INIT: (TRUE, DOES, NEXT, LEGAL, SEES, GOAL, TERMINAL),
         LEGAL: (DOES, SEES, NEXT),
@@ -195,7 +195,7 @@ def forbidden_uses(graph: RuleGraph) -> Iterator[tuple[Signature, Signature, int
 
 
 def check_recursion(rules: Sequence[NormalRule], report: Diagnosis) -> None:
-    """The recursion restriction: arguments of recursive calls are bound or handed down.
+    """Check the recursion restriction: arguments of recursive calls are bound or handed down.
 
     Every argument of a recursive condition must be ground, an argument of the head, or bound
     by a condition that does not take part in the recursion (Love et al., definition 15).

@@ -1,4 +1,4 @@
-"""What depends on what: relations, and rules under unification of their arguments."""
+"""Dependencies between relations, and between rules under unification of their arguments."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class _Call:
 
 
 class RuleGraph:
-    """Rules as nodes; an edge where a condition unifies with the head of a rule.
+    """A graph of rules, with an edge where a condition unifies with the head of a rule.
 
     Finer than the graph of relations: `(goal ?r 0)` may depend on `(not (goal ?r 100))`.
     """
@@ -131,7 +131,7 @@ class RuleGraph:
         self._calls: dict[int, list[_Call]] = {}
 
     def calls(self, rule: int) -> list[_Call]:
-        """The rules whose head one of the conditions of rule number `rule` unifies with."""
+        """The rules whose heads unify with a condition of rule number `rule`."""
         found = self._calls.get(rule)
         if found is None:
             found = []
@@ -172,7 +172,7 @@ class RuleGraph:
         )
 
     def negative_cycles(self) -> list[tuple[int, int]]:
-        """(rule, condition) of every negation that its own rule's head depends on."""
+        """(rule, condition) of every negation that the head of its own rule depends on."""
         nodes, edges = self._cyclic_part()
         component_of = {
             nodes[member]: number
@@ -208,7 +208,7 @@ class RuleGraph:
 
 
 def may_unify(left: Term, right: Term) -> bool:
-    """Whether a condition and a head, whose variables are not the same, can be made equal."""
+    """Whether a condition and a head, whose variables are not the same, can be unified."""
     if isinstance(left, Symbol) or isinstance(right, Symbol):
         return signature(left) == signature(right)
     return unify(_tag(left, "<"), _tag(right, ">")) is not None

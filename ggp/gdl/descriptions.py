@@ -1,4 +1,4 @@
-"""What a rulesheet says of itself in words: the comment block that it begins with.
+"""The comment block that a rulesheet begins with, which describes the game in words.
 
 ; Title
 ;

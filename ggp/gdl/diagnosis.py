@@ -14,10 +14,10 @@ FORMAL_READER_RULES = frozenset(
 
 
 class Diagnosis:
-    """Problems of a rulesheet, one entry a place and rule.
+    """The problems of a rulesheet, with one entry for each place and rule.
 
-    `strict` turns repaired breaches of the formal rules into errors, `lenient` flaws of single
-    rules into warnings.
+    `strict` turns breaches of the formal rules that were repaired into errors, `lenient` turns
+    flaws of single rules into warnings.
     """
 
     def __init__(self, rulesheet: Rulesheet, *, strict: bool, lenient: bool = False) -> None:
@@ -33,22 +33,22 @@ class Diagnosis:
             self._found[key] = replace(diagnostic, severity=severity)
 
     def error(self, rule: str, message: str, offset: int) -> None:
-        """A problem that makes the rulesheet unplayable."""
+        """Report a problem that makes the rulesheet unplayable."""
         self._add("error", rule, message, offset)
 
     def flaw(self, rule: str, message: str, remedy: str, offset: int) -> None:
-        """What makes the rulesheet unplayable, unless lenient: then `remedy` says what was done."""
+        """Report a flaw that makes the rulesheet unplayable; if lenient, warn and add `remedy`."""
         if self.lenient:
             self._add("warning", rule, f"{message}: {remedy}", offset)
         else:
             self._add("error", rule, message, offset)
 
     def breach(self, rule: str, message: str, offset: int) -> None:
-        """A breach of the formal rules that was repaired: an error only when strict."""
+        """Report a breach of the formal rules that was repaired: an error only when strict."""
         self._add("error" if self._strict else "warning", rule, message, offset)
 
     def warn(self, rule: str, message: str, offset: int) -> None:
-        """Something the author may not have meant, allowed by the formal rules."""
+        """Warn of something that the formal rules allow but the author may not have meant."""
         self._add("warning", rule, message, offset)
 
     def warn_once(self, rule: str, message: str, offset: int) -> None:

@@ -1,4 +1,4 @@
-"""The values that argument positions can take: an approximation from above.
+"""The values that argument positions can take, approximated from above.
 
 A position is a path into a relation: argument 0 of `cell/3`, or argument 1 of the function
 `f/2` inside argument 0 of `true/1`. `init`, `next` and `true` share their positions, and so
@@ -49,7 +49,7 @@ def _inside(term: Term, at: Position) -> Iterable[tuple[str, Position]]:
 
 
 def with_uses(rules: Sequence[NormalRule]) -> list[NormalRule]:
-    """The rules, and for each use of an author's own relation one that makes it hold there.
+    """The rules, plus one for each use of an author's own relation that makes it hold there.
 
     Nothing but the uses of `(plus 0 ?x ?x)` or of `(<= (differ ?x ?y) (distinct ?x ?y))` tells
     which values there are.
@@ -67,12 +67,13 @@ class Domains:
     """Values of argument positions of a set of rules.
 
     Args:
-        rules: all that have a say in it.
-        most_flows: how often values may flow from one position to another, a hundred at a time, as
-            functions inside of functions can make a great many positions; None for no bound.
+        rules: all those that values may come from.
+        most_flows: number of times that values may flow from one position to another, in hundreds
+            at a time, as functions inside of functions can make a great many positions; None for
+            no bound.
 
     Attributes:
-        whole: false if that was not enough, so that values are missing.
+        whole: false if `most_flows` was not enough, so that values are missing.
     """
 
     def __init__(self, rules: Sequence[NormalRule], most_flows: int | None = None) -> None:
@@ -115,8 +116,8 @@ class Domains:
     def impossible(self, term: Term, at: Position) -> tuple[Term, Position] | None:
         """A part of a term that its position can never take, and where; None if all is possible.
 
-        Variables can be anything, and so can what a head takes from a variable that no positive
-        condition of its rule binds, and what nests deeper than `MAX_DEPTH`.
+        Anything is possible for variables, for what a head takes from a variable that no positive
+        condition of its rule binds, and for what nests deeper than `MAX_DEPTH`.
         """
         if isinstance(term, Variable) or len(at) > MAX_DEPTH or at in self._open:
             return None
@@ -131,7 +132,7 @@ class Domains:
 
     @cached_property
     def _open(self) -> set[Position]:
-        """The positions that can be anything, without those inside of them."""
+        """The positions that can take any value, without those inside of them."""
         sources: dict[Position, list[Position]] = {}
         for source in self._flows:
             for length in range(1, len(source) + 1):
@@ -173,7 +174,7 @@ class Domains:
                 self._flow_in(arg, (*at, (signature(term), i)), sources)
 
     def _spread(self, most_flows: int | None) -> None:
-        """Let values flow until nothing changes, or there are too many."""
+        """Let values flow until nothing changes or there are too many."""
         pending = list(self._flows)
         flows = 0
         while pending:

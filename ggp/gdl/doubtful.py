@@ -1,9 +1,9 @@
-"""Moves that only a slip of the rules allows: a variable of their rule is bound by nothing.
+"""Moves that only a slip in the rules allows: nothing binds a variable of their rule.
 
     (<= (legal ?p (go ?x ?y)) (true (at ?p ?x)))
 
 We let `?y` range over the values it can take. Others read it otherwise: a reasoner may find no move
-there at all, or one with a variable in it. So a player that can do something else had better.
+there at all, or one with a variable in it. So a player that has another move had better make that.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _Positions = Set[tuple[Signature, int]]
 
 
 def doubtful_moves(program: Program) -> tuple[Term, ...]:
-    """Patterns of the moves that follow from a variable which nothing binds; mostly none.
+    """Patterns of the moves that come from a variable which nothing binds; usually there are none.
 
     Roles are left out: a variable for a role is bound by whoever asks for the moves of a role.
     """
@@ -36,7 +36,7 @@ def doubtful_moves(program: Program) -> tuple[Term, ...]:
 
 
 def _doubtful_positions(rules: Iterable[NormalRule]) -> _Positions:
-    """Arguments of relations that have a variable which nothing binds, through other relations."""
+    """Arguments of relations that may come, through other relations, from an unbound variable."""
     rules = [rule for rule in rules if isinstance(rule.head, Compound) and rule.body]
     found: set[tuple[Signature, int]] = set()
     while True:
@@ -53,7 +53,7 @@ def _doubtful_positions(rules: Iterable[NormalRule]) -> _Positions:
 
 
 def _unbound(rule: NormalRule, doubtful: _Positions) -> Set[str]:
-    """Variables of a rule that no condition binds but ranges, and arguments that are doubtful."""
+    """Variables of a rule that only ranges or doubtful arguments bind."""
     bound: set[str] = set()
     loose: set[str] = set()
     for literal in rule.body:

@@ -1,4 +1,4 @@
-"""Collecting the problems of one text while it is read."""
+"""Collects the problems of one text while it is read."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections import Counter
 from ggp.errors import GDLSyntaxError
 from ggp.gdl.source import Diagnostic, Severity, Source, diagnose, errors, printable
 
-# Text that is not GDL at all has a problem every few characters; the first ones tell enough.
+# Text that is not GDL at all has a problem every few characters; the first ones say enough.
 _MOST_LISTED = 1000
 
 
 class Findings:
-    """Problems found in one source, in any order.
+    """The problems found in one source, in any order.
 
     With `lenient`, what cannot be read is left out with a warning. At most 1,000 errors and 1,000
-    warnings are listed; one more says how many are not.
+    warnings are listed; one more says how many are left out.
     """
 
     def __init__(self, source: Source, *, lenient: bool = False) -> None:
@@ -25,7 +25,7 @@ class Findings:
         self._num_unreadable = 0
 
     def error(self, rule: str, message: str, offset: int) -> None:
-        """Something that cannot be read."""
+        """Report something that cannot be read."""
         self._num_unreadable += 1
         if self.lenient:
             self._add("warning", rule, f"{message}; left out", offset)
@@ -33,12 +33,12 @@ class Findings:
             self._add("error", rule, message, offset)
 
     def warn(self, rule: str, message: str, offset: int) -> None:
-        """Something that was repaired."""
+        """Warn of something that was repaired."""
         self._add("warning", rule, message, offset)
 
     @property
     def num_unreadable(self) -> int:
-        """How many things could not be read, listed or not."""
+        """Number of things that could not be read, listed or not."""
         return self._num_unreadable
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -56,7 +56,7 @@ class Findings:
             raise self.syntax_error()
 
     def syntax_error(self) -> GDLSyntaxError:
-        """The error that tells of all errors found; there must be one."""
+        """The exception that lists all errors found; there must be at least one."""
         everything = self.diagnostics()
         found = errors(everything)
         first = found[0]

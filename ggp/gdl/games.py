@@ -1,4 +1,4 @@
-"""Finding rulesheets: by path, or by name among the games that come with the package."""
+"""Finds rulesheets: by path, or by name among the games that come with the package."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ggp.gdl.parser import parse
 from ggp.gdl.source import Rulesheet
 
 LONG_GAMES = frozenset({"kriegspiel", "kriegspiel_5x5"})
-"""Games whose matches have hundreds of joint moves: what goes through all games leaves them out."""
+"""Games whose matches have hundreds of joint moves, left out by whatever goes through all games."""
 
 _SUFFIXES = (".gdl", ".kif")
 _MAX_MB = 10
@@ -58,7 +58,7 @@ def find_companion(name_or_path: str, suffix: str) -> Path:
 
 
 def comes_with_games(name: str, suffix: str) -> bool:
-    """Whether `find_companion` finds nothing but a file that comes with the games."""
+    """Whether a name is that of a file that comes with the games, and not a path."""
     is_plain = os.path.basename(name) == name and not os.path.lexists(name)
     return is_plain and any(os.path.isfile(folder / f"{name}{suffix}") for folder in _folders())
 
@@ -104,7 +104,7 @@ def read_file(path: Path) -> bytes:
 
 
 def _beside(path: str) -> Iterator[str]:
-    """The paths of rulesheets in the folder of what may be the path of one, some at most."""
+    """The paths of rulesheets in the folder that a path names, a few at most."""
     folder = os.path.dirname(path)
     try:
         with os.scandir(folder or ".") as entries:

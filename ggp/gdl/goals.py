@@ -1,9 +1,9 @@
-"""Goal values that no game may have, as far as they can be told from the rules.
+"""Finds goal values that are not allowed, as far as the rules alone show them.
 
 A goal value is a whole number from 0 to 100 (Love et al. 2006). Only what is certain is reported:
-that a rule, whenever it applies, gives a value that is none. A variable may well take a wrong value
-in one state of many that are never reached, so it is reported only if none of the values that one
-of its conditions can give it is right.
+that a rule gives a wrong value whenever it applies. A variable may well take a wrong value in one
+state of many that are never reached, so it is reported only if one of its conditions gives it no
+value that is allowed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BOUNDS = f"{LEAST_GOAL:g} to {MOST_GOAL:g}"
 
 
 def check_goal_values(rules: Sequence[NormalRule], report: Diagnosis) -> None:
-    """Diagnosis rules for `goal` that give no whole number from 0 to 100."""
+    """Report rules for `goal` whose value is not a whole number from 0 to 100."""
     domains: Domains | None = None
     for rule in rules:
         if signature(rule.head) != GOAL or not isinstance(rule.head, Compound):
@@ -47,7 +47,7 @@ def check_goal_values(rules: Sequence[NormalRule], report: Diagnosis) -> None:
 
 
 def what_is_wrong(value: Term) -> str:
-    """Why a term without variables is no goal value; empty if it is one."""
+    """The reason why a ground term is no goal value; empty if it is one."""
     number = number_of(value.name) if isinstance(value, Symbol) else None
     if number is None:
         return f"is not a number: goal values go from {_BOUNDS}; in play it is an error"
@@ -59,7 +59,7 @@ def what_is_wrong(value: Term) -> str:
 
 
 def _possible(variable: Variable, rule: NormalRule, domains: Domains) -> Iterator[list[Term]]:
-    """For each condition that binds a variable the values it can give, where they are known."""
+    """For each condition that binds a variable, the values it can give it, where they are known."""
     for literal in rule.body:
         if not literal.binds:
             continue

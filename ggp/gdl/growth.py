@@ -1,4 +1,4 @@
-"""How deep the terms of a game can nest: an approximation from above."""
+"""An upper bound on how deep the terms of a game can nest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _Place = tuple[Signature, int]
 
 
 def terms_grow(rules: Sequence[NormalRule], depth: int) -> bool:
-    """Whether functions may come to be nested deeper than `depth` in a relation's argument.
+    """Whether functions may become nested deeper than `depth` in a relation's argument.
 
     False is certain; true is not.
     """
@@ -42,12 +42,12 @@ def terms_grow(rules: Sequence[NormalRule], depth: int) -> bool:
 
 
 def _relation(atom: Term) -> Signature:
-    """The relation whose arguments the atom's are: `true` for `next`, `legal` for `does`."""
+    """The relation that an atom shares arguments with: `true` for `next`, `legal` for `does`."""
     return position(signature(atom), 0)[0][0]
 
 
 def _bounds(rule: NormalRule, known: dict[_Place, int]) -> dict[str, int]:
-    """How deep the values of each variable nest at most."""
+    """The greatest depth to which the values of each variable nest."""
     bounds: dict[str, int] = {}
     for literal in rule.body:
         if literal.binds and isinstance(literal.atom, Compound):

@@ -1,10 +1,10 @@
-"""Conditions that can never hold, and rules for nobody: what an author cannot have meant.
+"""Finds conditions that can never hold, and names used as roles that are none.
 
-No formal rule forbids them, so only `ggp validate` looks for them. Reported is what is certain:
-the fluents of a state come from `init` and `next` alone, and joint moves from `legal`. So a `true`
-or `does` is wrong if no such head can be made equal to it, or if one of its arguments has a value
-that this position never takes (see `Domains`). Each wrong name is reported once, with the name
-that was probably meant.
+No formal rule forbids them, but no author can have meant them, so only `ggp validate` looks for
+them. Only what is certain is reported: the fluents of a state come from `init` and `next` alone,
+and joint moves from `legal`. So a `true` or `does` is wrong if it unifies with no such head, or if
+one of its arguments has a value that this position never takes (see `Domains`). Each wrong name is
+reported once, with the name that was probably meant.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from ggp.gdl.program import DOES, GOAL, INIT, LEGAL, NEXT, ROLE, SEES, TRUE, Lit
 from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature
 
 MOST_FLOWS = 100_000
-"""Flows of values between arguments; where there are more, nothing is said of values."""
+"""Flows of values between arguments; if there are more, values are not checked."""
 
 MOST_COMPARED = 20_000
-"""Heads that may be compared with conditions; those after that are taken to be possible."""
+"""Number of heads that are compared with conditions; those beyond it are assumed to be possible."""
 
 _WITH_ROLES = (LEGAL, GOAL, SEES, DOES)
 _MOST_LISTED = 4
 
 
 class _Kind(NamedTuple):
-    """A relation of the game's state or moves.
+    """A relation of the game's states or moves, and how messages speak of it.
 
     Attributes:
-        used: what conditions say.
-        made: by heads of which relations.
+        used: the relation in conditions.
+        made: the relations whose heads make it.
         argument: which argument is the fluent or the move.
-        rule: short name of the diagnosis.
-        never: what is said of what cannot be.
-        maker: what could have made it.
+        rule: short name of the diagnostic.
+        never: the words for a fluent or move that cannot be.
+        maker: the words for the lack of a head that makes it.
     """
 
     used: Signature
@@ -62,12 +62,12 @@ def check_possible(
     roles: Sequence[str],
     report: Diagnosis,
 ) -> None:
-    """Diagnosis conditions that can never hold, and names where a role must be.
+    """Report conditions that can never hold, and names that stand in place of a role.
 
     Args:
         read: the rules as they were read.
         unfolded: the same without connectives, before anything was dropped.
-        roles: of the game.
+        roles: the roles of the game.
     """
     _Check(read, unfolded, roles, report).run()
 
@@ -124,7 +124,7 @@ class _Check:
     # ---------------------------------------------------------------- fluents and moves
 
     def _patterns(self, kind: _Kind) -> Iterator[Compound]:
-        """The conditions of a kind, with the role's names that are none left out."""
+        """The conditions of a kind, without those whose role is not one of the game's."""
         for rule in self._read:
             for atom in conditions(rule):
                 if signature(atom) == kind.used and isinstance(atom, Compound):
@@ -149,7 +149,8 @@ class _Check:
     def _certain(self) -> Iterator[NormalRule]:
         """The rules without the conditions that are false because of a wrong name.
 
-        What their variables could be is not known then: one mistake is not to be reported as many.
+        The values of their variables are not known then, and one mistake must not be reported as
+        many.
         """
         defined = {signature(rule.head) for rule in self._unfolded} | {TRUE, DOES}
         for rule in self._unfolded:
@@ -168,7 +169,7 @@ class _Check:
         return True
 
     def _check_values(self, kind: _Kind, heads: _Heads, atom: Compound, domains: Domains) -> None:
-        """Report an argument that has a value it never takes, or what no head can be equal to."""
+        """Report an argument with a value it never takes, or a term that unifies with no head."""
         term = atom.args[kind.argument]
         at = position(kind.used, kind.argument)
         wrong = domains.impossible(term, at) if domains.whole else None
@@ -195,7 +196,7 @@ class _Heads:
 
     Attributes:
         by_name: the heads, by name and number of arguments of what they make.
-        any: whether a head may make anything.
+        any: whether some head may make any fluent or move.
     """
 
     def __init__(self, read: Sequence[Rule], kind: _Kind) -> None:
@@ -219,7 +220,7 @@ class _Heads:
                 self._by_value.setdefault((name, i, value), []).append(head)
 
     def may_be(self, atom: Compound) -> bool:
-        """Whether some head can be equal to a condition; also true where that is too much work."""
+        """Whether some head may unify with a condition; also true where that is too much work."""
         wanted = atom.args[self._argument]
         if self.any or isinstance(wanted, Variable):
             return True
@@ -228,13 +229,13 @@ class _Heads:
             if self._work > MOST_COMPARED:
                 return True
             assert isinstance(head, Compound)
-            # `init` and `next` say the same as `true`.
+            # `init` and `next` mean the same as `true`.
             if may_unify(Compound(atom.name, head.args), atom):
                 return True
         return False
 
     def _candidates(self, wanted: Symbol | Compound) -> list[Compound]:
-        """The heads that agree with a term in its most telling constant."""
+        """The heads that agree with a term in the constant that the fewest heads have."""
         name = signature(wanted)
         best = self.by_name[name]
         for i, arg in enumerate(wanted.args if isinstance(wanted, Compound) else ()):
@@ -249,7 +250,7 @@ class _Heads:
 
 
 def _says_never(part: Term, where: Position, domains: Domains) -> str:
-    """Why a part of a term cannot be."""
+    """The reason why a part of a term is impossible."""
     name, number = where[-1][0][0], where[-1][1]
     if isinstance(part, Symbol):
         others = domains.constants(where)

@@ -3,8 +3,8 @@
     (<= (legal ?r (mark ?x)) (true (control ?r)) (not (taken ?x)))
     ?r may (mark ?x) if (control ?r) is true and not (taken ?x)
 
-Only the keywords are put into words. What an author calls things stays as it is, since nobody but
-the author knows what it means. Each sentence says exactly what its rule says.
+Only the keywords are put into words. An author's own names stay as they are, since nobody but the
+author knows what they mean. Each sentence says exactly what its rule says.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ _OWN = "What these words mean"
 _FACTS = "What is always so"
 
 _MOST_FACTS = 40
-"""Facts of one relation that are listed."""
+"""Number of facts of one relation that are listed."""
 
 
 def rules_in_words(rules: Iterable[Rule]) -> dict[str, list[str]]:
-    """Sentences by title, in an order to be read in; titles without any are left out."""
+    """Sentences by title, in an order for reading; titles without any are left out."""
     found: dict[str, list[str]] = {title: [] for title in (*_TITLES.values(), _OWN, _FACTS)}
     facts: dict[Signature, list[str]] = {}
     for rule in rules:
@@ -90,7 +90,7 @@ def _concludes(head: Term) -> str:
 
 
 def _holds(term: Term) -> str:
-    """What a condition says."""
+    """A condition in words."""
     args = term.args if isinstance(term, Compound) else ()
     match signature(term):
         case ("not", 1):
@@ -113,7 +113,7 @@ def _said(texts: Mapping[Signature, str], term: Term) -> str:
 
 
 def _inner(term: Term) -> str:
-    """A condition among others: where it is several itself, in parentheses."""
+    """A condition among others in words, in parentheses if it consists of several itself."""
     text = _holds(term)
     return f"({text})" if _is_several(term) else text
 

@@ -1,7 +1,7 @@
-"""Reading GDL in infix syntax: Prolog-style, Stanford's HRF, and as printed in papers.
+"""Reads GDL in infix syntax: Prolog-style, Stanford's HRF, and as printed in papers.
 
-One grammar covers them, since a full stop is optional. After an error reading goes on behind
-the next full stop or at the next line that is not indented, so one run finds all errors.
+One grammar covers them, since a full stop is optional. After an error, reading goes on behind the
+next full stop or at the next line that is not indented, so one run finds all errors.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def read_infix(source: Source, findings: Findings) -> tuple[tuple[Rule, ...], di
 
 
 def _clauses(tokens: list[Token], findings: Findings) -> Iterator[Rule]:
-    """The clauses of all tokens but those around a syntax error."""
+    """The clauses of all tokens, except those around a syntax error."""
     at = 0
     while at < len(tokens):
         parser = _parser().parse_interactive()
@@ -61,7 +61,7 @@ def _clauses(tokens: list[Token], findings: Findings) -> Iterator[Rule]:
 
 
 def _clauses_before(parser: InteractiveParser) -> list[Rule]:
-    """The whole clauses before the token that a parser refused."""
+    """The complete clauses before the token that the parser refused."""
     try:
         clauses: list[Rule] = parser.feed_token(Token("$END", ""))
     except UnexpectedToken:
@@ -71,7 +71,7 @@ def _clauses_before(parser: InteractiveParser) -> list[Rule]:
 
 
 def _resume(tokens: list[Token], at: int, begin: int, text: str) -> int:
-    """Where to go on after an error at token `at` of the run that began at `begin`."""
+    """The token to go on at after an error at token `at` of the run that began at `begin`."""
     for i in range(at, len(tokens)):
         if i > begin and tokens[i].type == "NAME" and _begins_line(tokens[i], text):
             return i
@@ -100,7 +100,7 @@ def _report(error: UnexpectedToken, last: Token, findings: Findings) -> None:
 
 
 def _name_anonymous(clause: Rule) -> Rule:
-    """The clause with a name of its own for each `_`."""
+    """The clause, with each `_` given a name of its own."""
     terms = (clause.head, *clause.body)
     used = {variable.name for term in terms for variable in variables(term)}
     fresh = (name for name in map("_{}".format, count(1)) if name not in used)

@@ -139,7 +139,7 @@ def _unquote(spelled: str, start: int, names: Names, findings: Findings) -> tupl
 
 
 def _is_line_number(tokens: list[Token], token: Token, text: str) -> bool:
-    """Whether the last of the tokens is the number of a line that `token` begins."""
+    """Whether the last token is a line number in front of `token`, which begins the line."""
     if not tokens or tokens[-1].type != "NUMBER" or not tokens[-1].isdecimal():
         return False
     number, start = tokens[-1], start_of(token)

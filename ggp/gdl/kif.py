@@ -1,7 +1,7 @@
-"""Reading GDL in KIF, the prefix syntax that servers send.
+"""Reads GDL in KIF, the prefix syntax that servers send.
 
-Text becomes tokens, tokens become balanced top-level forms, and each form is parsed on its
-own, so that a form which cannot be read costs nothing but itself.
+Text becomes tokens, tokens become balanced top-level forms, and each form is parsed on its own, so
+that one that cannot be read is all that is lost.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _VARIABLE = re.compile(r"\?[^\s();\ufeff]*")
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """One balanced top-level form and how deep its parentheses nest."""
+    """A balanced top-level form, and how deep its parentheses nest."""
 
     tokens: list[Token]
     depth: int
@@ -61,7 +61,7 @@ def read_kif(source: Source, findings: Findings) -> tuple[tuple[Rule, ...], dict
 
 
 def read_kif_terms(source: Source, findings: Findings) -> tuple[Term, ...]:
-    """The terms of a KIF text such as a list of moves; nothing is repaired but `(c)`."""
+    """The terms of a KIF text such as a list of moves; only `(c)` is repaired."""
     tokens = list(_tokens(source.text, Names(findings)))
     opened: list[Token] = []
     for token in tokens:
@@ -110,7 +110,7 @@ def _classify(spelled: str, offset: int, names: Names) -> tuple[str, str]:
 
 
 def _forms(tokens: list[Token], findings: Findings, *, unwrap: bool = True) -> Iterator[_Form]:
-    """The top-level forms, each balanced; `(c)` has become `c`, an outer list is gone."""
+    """The top-level forms, each balanced, with `c` for `(c)` and without a list around them all."""
     outer = None
     if unwrap and [token.type for token in tokens[:2]] == ["LPAR", "LPAR"]:
         outer = tokens.pop(0)
@@ -131,7 +131,7 @@ def _forms(tokens: list[Token], findings: Findings, *, unwrap: bool = True) -> I
             opened.pop()
             _close(form, token, findings)
         elif kind == "ARROW" and len(opened) > 1 and form[-1].type == "LPAR":
-            # `<=` occurs in no rule, so the forms around this one have ended before it.
+            # `<=` never occurs inside a rule, so the forms around this one have ended before it.
             first = form.pop()
             opened.pop()
             yield _Form(_close_all(form, opened, findings), depth)
@@ -148,7 +148,7 @@ def _forms(tokens: list[Token], findings: Findings, *, unwrap: bool = True) -> I
 
 def _close(form: list[Token], rpar: Token, findings: Findings) -> None:
     """Append a closing parenthesis, or turn the list `(name)` it closes into `name`."""
-    # Where a name must be, at the beginning of a list, a list is an error and stays one.
+    # At the beginning of a list a name is needed, so a list there is an error and remains one.
     is_name = len(form) > 1 and form[-1].type == "SYMBOL" and form[-2].type == "LPAR"
     if is_name and (len(form) == 2 or form[-3].type != "LPAR"):
         name = form.pop()
@@ -180,7 +180,7 @@ def _close_all(form: list[Token], opened: Sequence[Token], findings: Findings) -
 def _check_top_level(
     outer: Token | None, strays: list[Token], tokens: list[Token], findings: Findings
 ) -> None:
-    """Diagnosis closing parentheses that close nothing, and an outer list that is not whole."""
+    """Warn of closing parentheses that close nothing, and of an outer list that is incomplete."""
     if outer is not None:
         if strays and strays[-1] is tokens[-1]:
             strays.pop()
@@ -199,7 +199,7 @@ def _read_form(form: _Form, findings: Findings, *, goes_on: bool) -> Rule | None
     """The rule of a form, None if there is none.
 
     Args:
-        goes_on: whether a condition may stand outside of the rule it belongs to.
+        goes_on: whether a condition may stand outside of the rule that it belongs to.
     """
     tokens = form.tokens
     start = _start(tokens[0])
@@ -238,7 +238,7 @@ def _parse(tokens: list[Token], start: str, findings: Findings) -> object:
 
 
 def _explain(tokens: list[Token], unexpected: Token) -> tuple[str, str, int]:
-    """Rule, message and place of the error that made the parser stop at a token."""
+    """Name, message and offset of the error that made the parser stop at a token."""
     at = next((i for i, token in enumerate(tokens) if token is unexpected), len(tokens))
     before = tokens[at - 1] if 0 < at < len(tokens) else None
     place = _start(before if before is not None else unexpected)
@@ -272,7 +272,7 @@ def _spelled_variable(source: Source, variable: Variable) -> str:
 
 
 class _Tokens(Lexer):
-    """Hands on the tokens of one form."""
+    """A lexer that hands on the tokens of one form."""
 
     __future_interface__ = 2
 

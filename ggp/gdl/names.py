@@ -1,4 +1,4 @@
-"""Folding names to lower case while remembering how they were spelled."""
+"""Folds names to lower case and remembers how they were spelled."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ggp.gdl.findings import Findings, quoted
 from ggp.gdl.terms import Rule, Variable, variables
 
 ARROWS = frozenset({"<=", ":-"})
-"""What KIF writes before a rule; constants at most, never names of relations or functions."""
+"""Words that KIF writes before a rule: they may be constants, never relations or functions."""
 
 # Case folding must not depend on what else is in the text, so it is `str.lower` throughout.
 _SYMBOL = re.compile(r"[^\s();?\ufeff][^\s();\ufeff]*")
 
 
 class Names:
-    """The names of one text, folded; warns once of each constant that has two spellings.
+    """The names of one text, folded; it warns once about each constant that has two spellings.
 
     Attributes:
         spelling: folded name -> first spelling, where that is not lower case.
@@ -66,7 +66,7 @@ def is_symbol(name: str) -> bool:
 def warn_of_mixed_variables(
     rules: Iterable[Rule], spelled: Callable[[Variable], str], findings: Findings
 ) -> None:
-    """Warn of variables that one rule spells in two ways, once a name."""
+    """Warn about variables that one rule spells in two ways, once for each name."""
     clashing: set[str] = set()
     for rule in rules:
         first: dict[str, str] = {}

@@ -2,7 +2,7 @@
 
 The nearest name is the one that takes the fewest slips of the hand: a letter too many, too few,
 wrong, or two next to each other exchanged (Damerau 1964). Short names must be nearer than long
-ones, and of one or two letters every name is near, so that nothing is said of these.
+ones. Every name is near one of one or two letters, so no name is suggested for these.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from collections.abc import Iterable
 from itertools import islice
 
 MOST_NAMES = 2_000
-"""Names that are looked at; the others are left out, for a message need not be perfect."""
+"""Number of names that are compared; the rest are left out, as a message need not be perfect."""
 
 _LONGEST = 40
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The name that a wrong one stands for, if that can be guessed; else None.
+    """The name that a wrong one stands for, or None if that cannot be guessed.
 
-    None too where several are equally near: `player3` is not rather `player1` than `player2`.
-    Where none is near, it is the shortest that begins with what was given.
+    None also where several are equally near: `player3` is no nearer to `player1` than to `player2`.
+    Where no name is near, it is the shortest one that begins with what was given.
     """
     allowed = _slips_allowed(name)
     if not allowed or len(name) > _LONGEST:
@@ -40,19 +40,19 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """``; did you mean `NAME`?``, to follow a message; empty if there is no such name."""
+    """The text ``; did you mean `NAME`?``, to follow a message; empty if no name is near."""
     found = nearest(name, names)
     return "" if found is None else f"; did you mean `{found}`?"
 
 
 def unknown(kind: str, name: str, names: Iterable[str], possible: str, of: str = "") -> str:
-    """What to say of a name that is not known.
+    """The message about a name that is not known.
 
     Args:
-        kind: what it is the name of.
-        names: that are known.
-        possible: what there is, as a sentence without its end.
-        of: what it should be a part of, as in "of player random".
+        kind: the kind of thing that it should be a name of.
+        names: all known names.
+        possible: the possible names, as a sentence without its end.
+        of: the thing it should be a part of, as in "of player random".
     """
     found = nearest(name, names)
     meant = "" if found is None else f" did you mean {found!r}?"
@@ -64,7 +64,7 @@ def _slips_allowed(name: str) -> int:
 
 
 def _slips(left: str, right: str, most: int) -> int:
-    """The number of slips between two names; some number above `most` if there are more."""
+    """The number of slips between two names; any number above `most` if there are more."""
     if abs(len(left) - len(right)) > most:
         return most + 1
     before: list[int] = []

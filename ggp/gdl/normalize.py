@@ -1,6 +1,6 @@
-"""From a rulesheet as written to a `Program` that means exactly what it says.
+"""Turns a rulesheet as written into a `Program` that means exactly what it says.
 
-`docs/gdl-ii.md` says what is made of what rulesheets leave open or get wrong. Every repair is
+`docs/gdl-ii.md` says how gaps and mistakes of rulesheets are treated. Every repair is
 reported.
 """
 
@@ -56,10 +56,10 @@ _ROOTS = (ROLE, INIT, LEGAL, NEXT, SEES, GOAL, TERMINAL)
 
 
 def normalize(rulesheet: Rulesheet, *, strict: bool = False, lenient: bool = False) -> Program:
-    """The rules of a rulesheet as both backends compile them.
+    """The rules of a rulesheet in the form that every backend compiles.
 
     Args:
-        rulesheet: as `parse` returns it.
+        rulesheet: a value that `parse` returned.
         strict: hold the rulesheet to the formal rules: what would be repaired is an error.
         lenient: drop or repair single rules that would make it unplayable, with a warning.
 
@@ -92,7 +92,7 @@ def _normalize(rulesheet: Rulesheet, report: Diagnosis, *, advises: bool = False
     """The program; errors are only reported.
 
     Args:
-        advises: also look for what no formal rule forbids but no author can have meant.
+        advises: also look for things that no formal rule forbids but no author can have meant.
     """
     check_vocabulary(rulesheet.rules, report)
     roles = check_roles(rulesheet.rules, report)
@@ -133,7 +133,7 @@ def _is_reserved(head: Atom) -> bool:
 
 
 def _is_no_role(rule: NormalRule) -> bool:
-    """Whether a rule for `role` is no fact about a name (see `check_roles`)."""
+    """Whether a rule for `role` is anything but a fact about a name (see `check_roles`)."""
     if signature(rule.head) != ROLE or not isinstance(rule.head, Compound):
         return False
     return bool(rule.body) or not isinstance(rule.head.args[0], Symbol)
@@ -144,7 +144,7 @@ def _keep(rules: Sequence[NormalRule], relations: frozenset[Signature]) -> list[
 
 
 def _without_duplicates(rules: Sequence[Rule], report: Diagnosis) -> list[Rule]:
-    """Drop rules that repeat an earlier one up to the names of variables."""
+    """The rules without those that repeat an earlier one up to the names of variables."""
     seen: dict[Rule, Rule] = {}
     for rule in rules:
         first = seen.setdefault(_canonical(rule), rule)
@@ -220,7 +220,7 @@ def _report_undefined(rules: Sequence[NormalRule], report: Diagnosis) -> None:
 
 
 def _without_undefined(rules: Sequence[NormalRule]) -> list[NormalRule]:
-    """Undefined relations are false: conditions that negate them go, rules that need them too."""
+    """The rules with undefined relations taken to be false: some conditions go, and some rules."""
     left = Counter(signature(rule.head) for rule in rules)
     defined = _defined(rules)
     users: dict[Signature, list[int]] = {}

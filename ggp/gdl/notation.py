@@ -1,8 +1,8 @@
-"""Notation of other languages that is nothing but a name in GDL, or means nothing there.
+"""Finds notation of other languages that is a mere name in GDL, or means nothing there.
 
 KIF takes every run of characters for a name, so `[mark`, `=>` and `+` are names like any other:
-the rule is read, and does not say what its author thinks. A sheet may well define a relation `>`
-by facts, or use `+` as a name of its own; nothing is said of these.
+the rule is read, but does not say what its author thinks. A sheet may well define a relation `>`
+by facts, or use `+` as a name of its own; these are not reported.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OPERATORS: Mapping[str, str] = {
     **dict.fromkeys(("&", "&&", ","), "; all conditions of a rule must hold; write nothing"),
     **dict.fromkeys(("|", "||"), "; a disjunction is written (or condition condition)"),
 }
-"""What to write instead of what other languages have, to follow a message."""
+"""The GDL to write instead of an operator of another language, as the end of a message."""
 
 _CALCULATING = frozenset({"+", "-", "*", "/", "%", "^", "**"})
 _ARROWS = frozenset({"=>", "->", "<-", "==>", "<==", "-->", "<--", ":=", "<->", "<=>"})
@@ -37,13 +37,13 @@ _BRACKETS = frozenset("[]{}")
 
 @dataclass(slots=True)
 class _Uses:
-    """Where names occur.
+    """The places where names occur.
 
     Attributes:
         symbols: first place of each name of a constant, function or relation.
         heads, bodies: relations in heads and in bodies, with their first place.
-        made, taken: functions in heads, and in conditions other than `distinct`, likewise.
-        all_made: functions anywhere, likewise.
+        made, taken: functions in heads, and in conditions other than `distinct`, with first place.
+        all_made: functions anywhere, with their first place.
     """
 
     symbols: dict[str, int] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class _Uses:
 
 
 def check_notation(rulesheet: Rulesheet, report: Diagnosis) -> None:
-    """Diagnosis brackets, commas, arrows and arithmetic, and keywords that are spelled wrong."""
+    """Report brackets, commas, arrows and arithmetic, and keywords that are spelled wrong."""
     uses = _uses_in(rulesheet)
     for name, place in uses.symbols.items():
         if _BRACKETS & set(name):
@@ -109,7 +109,7 @@ def _note(uses: _Uses, atom: Term, into: dict[Signature, int] | None) -> None:
 
 
 def _parts(term: Term) -> Iterator[Symbol | Compound]:
-    """The term and all terms inside of it but variables."""
+    """The term and all terms inside of it, except variables."""
     pending = [term]
     while pending:
         item = pending.pop()

@@ -1,8 +1,8 @@
-"""Parentheses that stand where their author cannot have meant them.
+"""Repairs parentheses that stand where their author cannot have meant them.
 
-A parenthesis too many or too few leaves a text that is balanced, or is made so, and yet says
+One parenthesis too many or too few leaves a text that is balanced, or is made so, and yet means
 something else: a `not` with two conditions, or a condition outside of its rule. Repairs guess,
-so only reading for play makes them; see `lenient` of `ggp.gdl.parse`.
+so they are only made when a text is read for play; see `lenient` of `ggp.gdl.parse`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from ggp.gdl.shape import well_shaped
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Term
 
 _CONDITIONS_ONLY = CONNECTIVES | {"true", "does"}
-"""What concludes nothing, so that it must be a condition."""
+"""Names that cannot be the head of a rule, so that they must begin a condition."""
 
 
 def with_closed_negations(rule: Rule, findings: Findings) -> Rule:
-    """The rule with what is too much for a `not` outside of it.
+    """The rule with the surplus conditions of a `not` moved out of it.
 
-    `(not open (true (at 1)))` has lost a parenthesis after `open`; `(not open ?x)` those around
-    `open ?x`.
+    `(not open (true (at 1)))` has lost a parenthesis after `open`; `(not open ?x)` has lost those
+    around `open ?x`.
     """
     body = tuple(new for condition in rule.body for new in _closed(condition, findings))
     return Rule(rule.head, body, rule.start)
@@ -51,13 +51,13 @@ def _closed(condition: Term, findings: Findings) -> Iterator[Term]:
 
 
 def is_condition(rule: Rule) -> bool:
-    """Whether what stands at top level can only be a condition."""
+    """Whether a form at top level can only be a condition."""
     head = rule.head
     return not rule.body and isinstance(head, Compound) and head.name in _CONDITIONS_ONLY
 
 
 def extended(rule: Rule, condition: Rule, findings: Findings) -> Rule:
-    """A rule that was closed too early, as in `(<= terminal) (not open))`, with its condition."""
+    """The rule that was closed too early, as in `(<= terminal) (not open))`, with its condition."""
     message = "this condition stands outside of any rule; taken for one of the rule before it"
     findings.warn("stray-condition", message, condition.start)
     added = with_closed_negations(Rule(rule.head, (condition.head,), rule.start), findings)

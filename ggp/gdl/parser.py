@@ -1,6 +1,6 @@
-"""Reading rulesheets and terms: text in, a `Rulesheet` or a `GDLSyntaxError` out.
+"""Reads rulesheets and terms: text in, a `Rulesheet` or a `GDLSyntaxError` out.
 
-Reading is lenient: what can be repaired is, and each repair is a warning of the rulesheet.
+Reading is lenient: whatever can be repaired is, and each repair is a warning of the rulesheet.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ _COMMENTS = re.compile(r"[;%][^\r\n]*|/\*[\s\S]*?(?:\*/|\Z)")
 _WORD = re.compile(r"[()]|[^\s()]+")
 
 MOST_WORDS = 200_000
-"""Words and parentheses of a text; the largest of 300 rulesheets from elsewhere has 7,300. Reading
-takes microseconds for each."""
+"""Greatest number of words and parentheses of a text. The largest of 300 rulesheets from elsewhere
+has 7,300; each takes microseconds to read."""
 
 _ONLY_KIF = re.compile(r"\(\s*(?:<=|role[ \t]+[\w?])", re.IGNORECASE)
 
 
 def parse(text: str | bytes, name: str = "<text>", *, lenient: bool = False) -> Rulesheet:
-    """The rulesheet written in a text, in KIF or infix syntax, whichever it is.
+    """The rulesheet that a text contains, in KIF or infix syntax.
 
     Args:
-        text: bytes are UTF-8; those that are not are replaced, with a warning.
+        text: bytes are read as UTF-8; those that are not are replaced, with a warning.
         name: what messages call the text, such as the path it was read from.
-        lenient: leave rules out that cannot be read, with a warning, instead of raising.
+        lenient: leave out rules that cannot be read, with a warning, instead of raising.
 
     Raises:
-        GDLSyntaxError: about all errors found, with the warnings among its diagnostics; a text of
-            more than `MOST_WORDS` is one.
+        GDLSyntaxError: the text has errors, or more than `MOST_WORDS`; it lists all errors, with
+            the warnings among its diagnostics.
     """
     bad_byte = -1
     if isinstance(text, bytes):
@@ -64,7 +64,7 @@ def parse_terms(text: str) -> tuple[Term, ...]:
     """The KIF terms in a text, such as moves or percepts.
 
     Raises:
-        GDLSyntaxError: one of them is none.
+        GDLSyntaxError: part of the text is not a term.
     """
     findings = Findings(Source("<term>", text))
     terms = read_kif_terms(findings.source, findings)
@@ -73,7 +73,7 @@ def parse_terms(text: str) -> tuple[Term, ...]:
 
 
 def parse_term(text: str) -> Term:
-    """The one KIF term in a text, such as a move or a percept.
+    """The single KIF term in a text, such as a move or a percept.
 
     Raises:
         GDLSyntaxError: the text is not one term.
@@ -88,7 +88,7 @@ def parse_term(text: str) -> Term:
 
 
 def canonical_term(text: str) -> str:
-    """A move or a percept as canonical KIF; as it is if it is that, or not one term."""
+    """A move or a percept as canonical KIF; unchanged if it is that already, or is not one term."""
     try:
         found = to_kif(parse_term(text))
     except GDLError:
@@ -97,7 +97,7 @@ def canonical_term(text: str) -> str:
 
 
 def _decode(data: bytes) -> tuple[str, int]:
-    """The text, and the character offset of the first byte that had to be replaced or -1."""
+    """The text, and the character offset of the first byte that had to be replaced, or -1."""
     try:
         return data.decode("utf-8"), -1
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""Printing terms and rules so that reading them back gives the same terms and rules."""
+"""Prints terms and rules such that reading them back gives the same terms and rules."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def to_kif(term: Term) -> str:
 
 
 def print_kif(rules: Iterable[Rule]) -> str:
-    """Rules as a KIF rulesheet: a line for a fact or a condition."""
+    """Rules as a KIF rulesheet, with each fact and each condition on a line of its own."""
     texts = [_kif_rule(rule) for rule in rules]
     if texts and not texts[0].startswith("("):
-        # A name at the top would be taken for the beginning of an infix text.
+        # A bare name at the top would be taken for the beginning of an infix text.
         texts.insert(0, "; KIF")
     return "".join(text + "\n" for text in texts)
 
 
 def print_infix(rules: Iterable[Rule]) -> str:
-    """Rules as a Prolog-style rulesheet: a line for a fact or a condition."""
+    """Rules as a Prolog-style rulesheet, with each fact and each condition on a line of its own."""
     return "".join(_infix_rule(rule) + "\n" for rule in rules)
 
 
@@ -63,7 +63,7 @@ def _infix(condition: Term) -> str:
 
 
 def _parts(term: Term, is_condition: bool) -> list[_Part]:
-    """What a term is written as: text, and terms still to be written."""
+    """The parts that a term is written as: text, and terms still to be written."""
     if isinstance(term, Variable):
         return [_variable(term.name)]
     if isinstance(term, Symbol):

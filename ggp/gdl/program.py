@@ -1,9 +1,9 @@
-"""Normalised rules: what every backend compiles.
+"""Normalised rules, which every backend compiles.
 
 In a `Program` the rules mean exactly what they say: every variable of a head, of a `distinct`
 and (unless it is local to it) of a negated condition is bound by a positive condition that
-comes before it; there are no connectives left but negation of a single relation; every
-relation that is used is defined; and negation is stratified.
+comes before it; the only connective left is the negation of a single relation; every relation
+that is used is defined; and negation is stratified.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ KEYWORD_ARITY: Mapping[str, int] = {
     "terminal": 0,
     "distinct": 2,
 }
-"""The relations GDL-II gives a meaning to, with their number of arguments."""
+"""The relations that GDL-II gives a meaning to, with their numbers of arguments."""
 
 TRUE: Signature = ("true", 1)
 DOES: Signature = ("does", 2)
@@ -98,12 +98,12 @@ class Program:
     Attributes:
         roles: names in the order of the rulesheet.
         rules: only those that the game's semantics can reach; no duplicates.
-        is_gdl2: false for plain GDL (neither `sees` nor `random`), where every role sees the
-            whole joint move as percepts `(did ROLE MOVE)`.
+        is_gdl2: false for plain GDL (neither `sees` nor `random`), where every role sees the whole
+            joint move as percepts `(did ROLE MOVE)`.
         static: relations that depend neither on the state nor on moves.
         recursive: relations with a rule that can lead back to itself (see `RuleGraph`).
         spelling: folded name -> spelling in the source, where that differs.
-        source: the text the rules came from.
+        source: the text that the rules came from.
         diagnostics: every repair, in text order.
     """
 
@@ -129,9 +129,10 @@ class Program:
 
     @cached_property
     def goal_ranks(self) -> tuple[int, ...]:
-        """For each rule of `goal` the number, from 0, of the rule of the rulesheet it came from.
+        """For each rule of `goal`, the number (from 0) of the rule of the rulesheet it came from.
 
-        Of several goal values that of the first rule counts (of one rule, the highest).
+        Where rules give several goal values, that of the first rule counts (of one rule, the
+        highest).
         """
         written: dict[object, int] = {}
         return tuple(
@@ -163,10 +164,10 @@ def without_rules(roles: Sequence[str], name: str) -> Program:
 
 
 def atom_of(term: Term) -> Atom:
-    """A term as the relation that it must be.
+    """The term, checked to be a relation.
 
     Raises:
-        ValueError: it is a variable.
+        ValueError: the term is a variable.
     """
     if isinstance(term, Variable):
         raise ValueError(f"not a relation: {term}")
@@ -174,7 +175,7 @@ def atom_of(term: Term) -> Atom:
 
 
 def number_of(text: str) -> float | None:
-    """The finite number that a name stands for; None if it is none."""
+    """The finite number that a name stands for; None if it does not stand for one."""
     try:
         value = float(text)
     except ValueError:
@@ -183,7 +184,7 @@ def number_of(text: str) -> float | None:
 
 
 def value_order(text: str) -> tuple[float, str]:
-    """Key that sorts the goal values of one rule: no numbers first, then the highest first."""
+    """Key that sorts the goal values of one rule: those that are no numbers, then the highest."""
     number = number_of(text)
     return (-math.inf if number is None else -number, text)
 
@@ -196,7 +197,7 @@ def rule_variables(rule: NormalRule) -> Iterator[Variable]:
 
 
 def local_variables(rule: NormalRule, index: int) -> frozenset[str]:
-    """Names of the variables of negated `rule.body[index]` that occur nowhere else."""
+    """Names of the variables that occur in the negated `rule.body[index]` and nowhere else."""
     literal = rule.body[index]
     if not literal.negated:
         return frozenset()

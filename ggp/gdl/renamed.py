@@ -1,8 +1,8 @@
-"""Finding the keywords of GDL-II under other names.
+"""Finds the keywords of GDL-II under other names.
 
-Servers rename the words of a rulesheet so that players learn nothing from them. Many know the
-keywords of GDL only, and rename `sees` and `random` like any other word. What they stand for can
-still be told from what the rules do with them, see `find_renamed`.
+Servers rename the words of a rulesheet so that players learn nothing from them. Many know only the
+keywords of GDL, and rename `sees` and `random` like any other word. The use that rules make of
+these still shows which they are, see `find_renamed`.
 """
 
 from __future__ import annotations
@@ -28,22 +28,23 @@ _MOST_VALUES = 1_000
 
 
 def find_renamed(rules: Sequence[Rule], ours: str) -> Mapping[str, str]:
-    """What keywords of GDL-II are called in rules that lack them: keyword -> name.
+    """Names that keywords of GDL-II have in rules that lack them: keyword -> name.
 
     `sees` is a relation of two arguments whose rules depend on `does` or `next` although no body
     uses it, and whose first argument is always a role. Plain GDL has no such relation, unless
     somebody forgot a rule in it: of 83 rulesheets, none has. It may occur in `goal` rules, as in
-    some sheets of GDL-II. Where several relations are like that, it is one that occurs nowhere
-    else, then one whose own rules have `does` or `next`, then the one with the most rules. What its
-    first argument may be is found argument by argument, so that `(stage deal ?p)` beside
-    `(stage play 1)` makes 1 a possible role. So if there is nothing better, some roles among others
-    are enough for a relation that occurs nowhere else, where there is an idle role too.
+    some sheets of GDL-II. Where several relations are like that, the one that occurs nowhere else
+    is taken, then one whose own rules have `does` or `next`, then the one with the most rules. The
+    values of its first argument are found argument by argument, so that `(stage deal ?p)` beside
+    `(stage play 1)` makes 1 a possible role. So if there is nothing better, it is enough for a
+    relation that occurs nowhere else that some of these values are roles, where there is an idle
+    role too.
 
-    `random` is a role that nobody plays, see `has_idle_role`, if there is one only. It is looked
-    for only where `sees` was found.
+    `random` is the role that nobody plays, see `has_idle_role`, if there is exactly one. It is
+    looked for only where `sees` was found.
 
     Args:
-        rules: as they were read.
+        rules: the rules as they were read.
         ours: the role that we play, which is not `random`.
     """
     sheet = _Sheet(rules)
@@ -57,10 +58,10 @@ def find_renamed(rules: Sequence[Rule], ours: str) -> Mapping[str, str]:
 
 
 def has_idle_role(rules: Sequence[Rule], ours: str) -> bool:
-    """Whether there is a role, other than ours, whose goal is a fact, or which has none.
+    """Whether there is a role, other than ours, whose goal is a fact or is not defined.
 
-    Nobody plays such a role: it is `random` under another name, or one of plain GDL that does
-    as it must.
+    Nobody plays such a role: it is `random` under another name, or a role of plain GDL that has no
+    choice of moves.
     """
     sheet = _Sheet(rules)
     return any(role != ours and sheet.is_idle(role) for role in sheet.roles)
@@ -68,7 +69,7 @@ def has_idle_role(rules: Sequence[Rule], ours: str) -> bool:
 
 @dataclass(slots=True)
 class _Relation:
-    """What a rulesheet says of a relation: the numbers of its rules, and who uses it."""
+    """A relation of a rulesheet: the numbers of its rules, and of those that use it."""
 
     rules: list[int] = field(default_factory=list)
     users: set[Signature] = field(default_factory=set)
@@ -101,10 +102,11 @@ class _Sheet:
         self._domains: Domains | None = None
 
     def sees(self, *, loosely: bool = False) -> str | None:
-        """The name that `sees` has.
+        """The name under which `sees` appears; None if there is none.
 
         Args:
-            loosely: take what occurs nowhere else, and tells some roles among what else may be.
+            loosely: accept a relation that occurs nowhere else if some values of its first argument
+                are roles.
         """
         playing = self._depending_on_play()
         found = []
@@ -119,7 +121,7 @@ class _Sheet:
         return max(found)[-1] if found else None
 
     def is_idle(self, role: str) -> bool:
-        """Whether the goal of a role is always the same, or it has none."""
+        """Whether the goal of a role is always the same, or is not defined."""
         facts, others = set(), False
         for number in self._of(GOAL).rules:
             player, value = _args(self._rules[number].head)
@@ -128,7 +130,7 @@ class _Sheet:
                     return False
                 facts.add(value)
             others |= isinstance(player, Variable) and self._may_be(player, number, role)
-        # Rules for all players hold for none that has a goal of its own.
+        # Rules for all players do not hold for a role that has a goal of its own.
         return len(facts) == 1 or not (facts or others)
 
     def _of(self, sig: Signature) -> _Relation:
@@ -157,7 +159,7 @@ class _Sheet:
             if isinstance(first, Symbol):
                 if first.name not in self.roles:
                     return False
-            elif not self._has(number, NEXT):  # what uses that is `sees` for certain
+            elif not self._has(number, NEXT):  # a relation that uses `next` is `sees` for certain
                 values = self._values(first, number)
                 if not (values & self._all_roles if loosely else values <= self._all_roles):
                     return False
@@ -167,7 +169,7 @@ class _Sheet:
         return name in self._values(variable, number)
 
     def _values(self, variable: Variable, number: int) -> set[str]:
-        """What a variable for a role may be in a rule; all roles if nothing binds it."""
+        """Values that a variable for a role may take in a rule; all roles if nothing binds it."""
         bound = [a for a, positive in self._bodies[number] if positive and _occurs(variable, a)]
         if not bound or any(_binds_role(atom, variable) for atom in bound):
             return self._all_roles
@@ -178,7 +180,7 @@ class _Sheet:
         return {"?"} if values is None else set(map(str, values))
 
     def _normal(self) -> list[NormalRule]:
-        """The rules with all that may bind a variable; enough to see which values there are."""
+        """The rules with every condition that may bind a variable; enough to see its values."""
         return [
             NormalRule(rule.head, tuple(Literal(atom) for atom, positive in body if positive))
             for rule, body in zip(self._rules, self._bodies, strict=True)

@@ -1,9 +1,9 @@
-"""What is made of rules that would make a rulesheet unplayable, when it must be played.
+"""Repairs rules that would make a rulesheet unplayable, for when it must be played.
 
-A game server counts a move that is missing as one that is illegal, so a player does better with
-most of the rules than without a machine. What is done here is what reasoners of game servers do,
-as far as they do anything: they know no moves while they look for legal moves, goals or the end,
-and no state before the initial one.
+A game server counts a missing move like an illegal one, so a player does better with most of the
+rules than without a machine. The repairs do what the reasoners of game servers do, as far as these
+do anything: they know no moves while they look for legal moves, goals or the end, and no state
+before the initial one.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def without_flaws(rules: Sequence[NormalRule], report: Diagnosis) -> list[Normal
 
 
 def _without_cycles(rules: Sequence[NormalRule], report: Diagnosis) -> list[NormalRule]:
-    """The rules but for those that negate what their own head depends on."""
+    """The rules without those that negate a relation which depends on their own head."""
     kept = list(rules)
     while cycles := RuleGraph(kept).negative_cycles():
         for rule, literal in cycles:
@@ -74,9 +74,9 @@ def _evaluated_without(
 
     Args:
         roots: relations whose rules are changed.
-        false: relations of which nothing holds for them.
-        through: relations that they get copies of, as they do of all that depend on `false`.
-        mark: what the names of copies end with.
+        false: relations that never hold in the evaluation of `roots`.
+        through: relations that `roots` get copies of, like all those that depend on `false`.
+        mark: ending of the names of copies.
     """
     affected = relations_reaching(rules, (*false, *through)) - {*roots, *false}
 

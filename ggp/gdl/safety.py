@@ -1,4 +1,4 @@
-"""Binding every variable: order of conditions, and ranges for what nothing binds."""
+"""Binds every variable: orders conditions, and gives a range to what nothing binds."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from ggp.gdl.program import (
 from ggp.gdl.terms import Compound, Signature, Term, Variable, signature, substitute, variables
 
 MAX_DOMAIN = 20_000
-"""Values that an unbound variable may range over at most."""
+"""Greatest number of values that an unbound variable may range over."""
 
 _APART = ";not;"
-"""In names of variables that several negations share and that are different in each of them."""
+"""Part of the names of variables that several negations share but that are different in each."""
 
 _RANGE = "domain;"
-"""Begins the names of relations that hold the values of variables which nothing binds."""
+"""Beginning of the names of relations that hold the values of variables which nothing binds."""
 
 _ROLE_POSITIONS = frozenset(
     position(relation, 0) for relation in (ROLE, ("legal", 2), ("sees", 2), ("goal", 2))
@@ -35,12 +35,12 @@ _ROLE_POSITIONS = frozenset(
 
 
 def bind_variables(rules: Sequence[NormalRule], report: Diagnosis) -> list[NormalRule]:
-    """Every rule with its variables bound, conditions in an order that can be evaluated.
+    """Every rule with its variables bound, and its conditions in an order that can be evaluated.
 
-    A variable that no positive condition binds is repaired, and reported: under negations and
-    nowhere else it means "there is no", for each of them by itself; else as a role argument it
-    ranges over the roles, and otherwise over the values its argument position can take. Rules
-    whose variable has no possible value are dropped.
+    A variable that no positive condition binds is repaired, and reported. If it occurs only under
+    negations, it means "there is no", separately in each of them. Otherwise it ranges over the
+    roles if it is a role argument, and over the values that its argument position can take if not.
+    Rules whose variable has no possible value are dropped.
     """
     rules = list(map(_renamed_apart, rules))
     ranges = _Ranges(rules, report)
@@ -58,7 +58,7 @@ def is_range(relation: Signature) -> bool:
 
 
 def order_conditions(rule: NormalRule) -> NormalRule:
-    """Tests (`not`, `distinct`) moved to the first place where their variables are bound."""
+    """The rule with tests (`not`, `distinct`) as soon as all of their variables are bound."""
     if all(literal.binds for literal in rule.body):
         return rule
     waiting: list[tuple[Literal, frozenset[str]]] = []
@@ -137,10 +137,10 @@ class _Ranges:
 
 
 def _renamed_apart(rule: NormalRule) -> NormalRule:
-    """The rule with variables that occur in several negated conditions only renamed in each.
+    """The rule with each variable that occurs in several negated conditions only renamed in each.
 
-    Reasoners look for a proof of each negated condition by itself, and nothing that is found
-    there binds a variable: "nobody buys and nobody resets", whatever the variables are called.
+    Reasoners look for a proof of each negated condition by itself, and nothing that they find there
+    binds a variable: "nobody buys and nobody resets", whatever the variables are called.
     """
     names = [{v.name for v in variables(literal.atom)} for literal in rule.body]
     others = {v.name for v in variables(rule.head)}
@@ -218,14 +218,14 @@ def _bind_rule(rule: NormalRule, ranges: _Ranges, report: Diagnosis) -> NormalRu
 
 
 def _is_written(rule: NormalRule) -> bool:
-    """Whether the head of a rule is the author's, not one that unfolding made."""
+    """Whether the author wrote the head of a rule, as opposed to unfolding."""
     return ";" not in signature(rule.head)[0]
 
 
 def _meant(name: str, rule: NormalRule, *, by_use: bool) -> str:
-    """The variable that was probably meant by one of a head that nothing binds, as a question.
+    """The variable that was probably meant by an unbound one of a head, as a question.
 
-    It is one with a name like it; else, with `by_use`, the only one that nothing else uses.
+    It is one with a similar name; failing that, with `by_use`, the only one that nothing else uses.
     """
     if not any(v.name == name for v in variables(rule.head)):
         return ""
@@ -237,6 +237,6 @@ def _meant(name: str, rule: NormalRule, *, by_use: bool) -> str:
 
 
 def _places(name: str, atoms: Sequence[Term]) -> tuple[Position, ...]:
-    """The different positions of a variable in some atoms."""
+    """The distinct positions of a variable in some atoms."""
     found = (at for atom in atoms for variable, at in occurrences(atom) if variable == name)
     return tuple(dict.fromkeys(found))

@@ -1,6 +1,6 @@
-"""The shape every rule must have, whatever syntax it was written in.
+"""Checks the shape that every rule must have, in either syntax.
 
-Only what no later stage could represent is checked here; what a rule means is checked later.
+Only what no later stage could represent is checked here; the meaning of rules is checked later.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from ggp.gdl.findings import Findings, quoted
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable
 
 MAX_NESTING = 100
-"""How deep terms may nest, so that later stages can recurse over them."""
+"""Greatest depth to which terms may nest, so that later stages can recurse over them."""
 
 
 MOST_PARTS = 5_000
-"""Names, variables and connectives of a rule; the largest of 300 rulesheets from elsewhere has some
-250. What is done with a rule may take as long as the square of its size."""
+"""Names, variables and connectives that a rule may have; the largest of 300 rulesheets from
+elsewhere has some 250. Work on a rule may take as long as the square of its size."""
 
 
 def is_small(rule: Rule, findings: Findings) -> bool:
-    """Whether a rule has no more than `MOST_PARTS`; reports if it has."""
+    """Whether a rule has at most `MOST_PARTS` parts; reports it if not."""
     num, pending = 0, [rule.head, *rule.body]
     while pending:
         num += 1
@@ -33,7 +33,7 @@ def is_small(rule: Rule, findings: Findings) -> bool:
 
 
 def nesting(term: Term) -> int:
-    """How many compounds are around the innermost argument of a term."""
+    """The number of compounds around the innermost argument of a term."""
     deepest, pending = 0, [(term, 1)]
     while pending:
         item, depth = pending.pop()
@@ -44,12 +44,12 @@ def nesting(term: Term) -> int:
 
 
 def too_deep(findings: Findings, offset: int) -> None:
-    """Diagnosis that a term nests too deep."""
+    """Report that a term nests too deep."""
     findings.error("nesting", f"terms may not nest deeper than {MAX_NESTING} levels", offset)
 
 
 def well_shaped(rule: Rule, findings: Findings) -> bool:
-    """Whether head and conditions are relations and connectives; reports what is not."""
+    """Whether head and conditions are relations and connectives; reports those that are not."""
     head, before = rule.head, findings.num_unreadable
     if isinstance(head, Variable):
         _variable_as_relation(head, findings)

@@ -14,13 +14,13 @@ from ggp.gdl.terms import Rule
 Severity = Literal["error", "warning"]
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
-# Servers send a rulesheet as one line, so a message shows this much before and after its place.
+# Servers send a rulesheet as one line, so a message shows only this many characters on each side.
 _EXCERPT = 100
 
 
 @dataclass(frozen=True)
 class Source:
-    """A text and the name it is known by in messages (a path, or `<text>`)."""
+    """A text, and the name that messages give it (a path, or `<text>`)."""
 
     name: str
     text: str
@@ -30,7 +30,7 @@ class Source:
         return [0, *(end.end() for end in _LINE_END.finditer(self.text))]
 
     def position(self, offset: int) -> tuple[int, int]:
-        """1-based line and column of a character offset; (0, 0) where there is none."""
+        """1-based line and column of a character offset; (0, 0) if there is no offset."""
         if offset < 0:
             return 0, 0
         line = bisect_right(self._line_starts, offset)
@@ -66,13 +66,13 @@ class Diagnostic:
     """One problem of a rulesheet.
 
     Attributes:
-        severity: "error" stops the rulesheet from being used, "warning" was repaired.
+        severity: "error" keeps the rulesheet from being used, "warning" was repaired.
         rule: short name of the rule that was broken, e.g. "unsafe-head".
-        message: what is wrong and what was made of it, without position.
+        message: what is wrong and how it was repaired, without position.
         name: name of the source.
         line, column: 1-based, 0 where there is no position.
         context: the line of text, shortened around the place if it is long.
-        caret: 0-based place in `context`, -1 where it is `column - 1`.
+        caret: 0-based place in `context`, -1 if it is `column - 1`.
     """
 
     severity: Severity
@@ -96,7 +96,7 @@ class Diagnostic:
 
 
 def printable(text: str) -> str:
-    """The text with a blank for each character that could disturb a terminal."""
+    """The text with a blank in place of each character that could disturb a terminal."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\t" else " " for c in text)
@@ -112,7 +112,7 @@ def diagnose(
 
 
 def errors(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Those that are errors, in order."""
+    """The diagnostics that are errors, in order."""
     return [d for d in diagnostics if d.severity == "error"]
 
 
@@ -121,12 +121,12 @@ class Rulesheet:
     """A rulesheet as it was read: rules in text order, before any normalisation.
 
     Attributes:
-        source: where it came from.
-        syntax: how it was written.
+        source: the text it was read from.
+        syntax: the syntax it was written in.
         rules: facts and rules.
-        spelling: folded name -> the spelling first met in the text, for names that are not
+        spelling: folded name -> the spelling that comes first in the text, for names that are not
             written in lower case there (servers want answers in their own spelling).
-        diagnostics: repairs made while reading, as warnings.
+        diagnostics: the repairs made while reading, as warnings.
     """
 
     source: Source

@@ -1,4 +1,4 @@
-"""Games whose percepts tell every role the whole joint move."""
+"""Recognises games whose percepts give every role the whole joint move."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from ggp.gdl.program import SEES, NormalRule, Program
 from ggp.gdl.terms import Compound, Variable
 
 PLAIN = "did"
-"""Of plain GDL, where no rule says what roles see."""
+"""The name in percepts of plain GDL, where no rule says what roles see."""
 
 
 def told_by(program: Program) -> str | None:
-    """The name in percepts `(NAME ROLE MOVE)` that tell every role the whole joint move.
+    """The name in percepts `(NAME ROLE MOVE)` that give every role the whole joint move.
 
     Returns:
-        `did` in plain GDL. In GDL-II the name of a rule
+        `did` in plain GDL. In GDL-II, the name in a rule
         `(<= (sees ?p (NAME ?r ?m)) (role ?p) (does ?r ?m))`, which servers append to plain GDL,
-        if no other rule makes percepts like it. Else None.
+        if no other rule makes percepts of that name. Otherwise None.
     """
     if not program.is_gdl2:
         return PLAIN
@@ -30,14 +30,16 @@ def told_by(program: Program) -> str | None:
 
 
 def never_tells(program: Program) -> bool:
-    """Whether rules of GDL-II make no percepts `(did ROLE MOVE)`: if there are any all the same,
-    the server treats the game as plain GDL."""
+    """Whether these are rules of GDL-II that make no percepts `(did ROLE MOVE)`.
+
+    If there are such percepts all the same, the server treats the game as plain GDL.
+    """
     rules = program.by_head.get(SEES, ())
     return program.is_gdl2 and not any(_may_make(PLAIN, rule) for rule in rules)
 
 
 def _name_of(rule: NormalRule) -> str | None:
-    """The name of what a rule tells, if it tells all roles all moves."""
+    """The name in a rule's percepts, if the rule shows all moves to all roles."""
     assert isinstance(rule.head, Compound)
     seer, percept = rule.head.args
     if not isinstance(percept, Compound) or len(percept.args) != 2:

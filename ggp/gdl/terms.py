@@ -1,4 +1,4 @@
-"""Immutable terms and rules: the one syntax tree of both GDL syntaxes.
+"""Immutable terms and rules: the syntax tree that both GDL syntaxes share.
 
 GDL is read as data: a rule is a head term and body terms, and the connectives `not`, `or`,
 `and` and `distinct` are compounds like any other, so printing and parsing are one to one.
@@ -32,7 +32,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable; `name` is lower case and without the leading `?`, and may be empty."""
+    """A variable; `name` is lower case, without the leading `?`, and may be empty."""
 
     name: str
     start: int = field(default=NO_POSITION, compare=False, repr=False)
@@ -72,11 +72,11 @@ Term = Symbol | Variable | Compound
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`head` holds if all of `body` holds; a fact has an empty body.
+    """A rule: `head` holds if all of `body` holds; a fact has an empty body.
 
     Attributes:
         head: a `Symbol` or `Compound` in a well-formed rulesheet.
-        body: conditions: relations, or the connectives `not`, `or`, `and`, `distinct`.
+        body: the conditions: relations, or the connectives `not`, `or`, `and`, `distinct`.
         start: character offset of the rule in the source text.
     """
 
@@ -96,7 +96,7 @@ Signature = tuple[str, int]
 
 
 def signature(term: Term) -> Signature:
-    """Name and arity of a symbol or compound: what identifies a relation or function."""
+    """Name and arity of a symbol or compound, which identify a relation or function."""
     if isinstance(term, Compound):
         return term.name, len(term.args)
     return term.name, 0
@@ -112,7 +112,7 @@ def variables(term: Term) -> Iterator[Variable]:
 
 
 def substitute(term: Term, binding: Mapping[str, Term]) -> Term:
-    """The term with variables replaced by name; `binding` is applied once, not repeatedly."""
+    """The term with its variables replaced by name; `binding` is applied once, not repeatedly."""
     if isinstance(term, Variable):
         return binding.get(term.name, term)
     if isinstance(term, Compound):

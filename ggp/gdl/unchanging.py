@@ -1,6 +1,6 @@
-"""Fluents that never change, such as the walls of a maze, as a relation that is known beforehand.
+"""Fluents that never change, such as the walls of a maze, as a relation known beforehand.
 
-The fluents of a function f are what they are from the beginning if all rules for `next` of f keep
+The fluents of a function f remain as they are at the beginning if all rules for `next` of f keep
 what is there: one of them is `(<= (next (f ?x)) (true (f ?x)))`, and the others demand the same
 fluent too. Then `(true (f ?x))` means `(init (f ?x))`, which reasoners need to evaluate only once.
 """
@@ -18,11 +18,11 @@ _PREFIX = "unchanging;"
 def with_unchanging(
     rules: Sequence[NormalRule], functions: Sequence[Signature]
 ) -> list[NormalRule]:
-    """Rules that mean the same, in which fluents that never change are a relation of their own.
+    """Equivalent rules, in which fluents that never change are a relation of their own.
 
     Args:
-        rules: all of a game.
-        functions: of the fluents, from `unchanging`.
+        rules: all rules of a game.
+        functions: the functions of these fluents, from `unchanging`.
     """
     changed = [
         NormalRule(rule.head, tuple(_known(x, functions) for x in rule.body), rule.start)
@@ -35,7 +35,7 @@ def with_unchanging(
 
 
 def always_true(functions: Sequence[Signature]) -> list[NormalRule]:
-    """Rules for `true` of fluents that never change, where a backend has no other way to say it."""
+    """Rules for `true` of fluents that never change, for backends that need them."""
     return [
         NormalRule(Compound(TRUE[0], (fluent,)), (Literal(_relation(fluent)),))
         for fluent in map(_any, functions)
@@ -63,27 +63,27 @@ def unchanging(rules: Sequence[NormalRule]) -> list[Signature]:
 
 
 def _any(function: Signature) -> Compound | Symbol:
-    """What stands for all fluents of a function."""
+    """The pattern of all fluents of a function."""
     name, arity = function
     args = tuple(Variable(str(i)) for i in range(arity))
     return Compound(name, args) if args else Symbol(name)
 
 
 def _fluent(atom: Atom, relation: Signature) -> Term | None:
-    """The argument of an atom of `init`, `next` or `true`; None of another."""
+    """The argument of an atom of `init`, `next` or `true`; None for other atoms."""
     is_one = signature(atom) == relation and isinstance(atom, Compound)
     return atom.args[0] if is_one and isinstance(atom, Compound) else None
 
 
 def _is_general(fluent: Term) -> bool:
-    """Whether a fluent stands for all of its function."""
+    """Whether a fluent is a pattern of all fluents of its function."""
     args = fluent.args if isinstance(fluent, Compound) else ()
     names = {arg.name for arg in args if isinstance(arg, Variable)}
     return len(names) == len(args)
 
 
 def _known(literal: Literal, functions: Sequence[Signature]) -> Literal:
-    """A condition on a fluent that never changes, as one on the relation in its place."""
+    """A condition on a fluent that never changes, as a condition on the relation in its place."""
     fluent = _fluent(literal.atom, TRUE)
     if fluent is None or isinstance(fluent, Variable) or signature(fluent) not in functions:
         return literal

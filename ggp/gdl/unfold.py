@@ -1,4 +1,4 @@
-"""Unfolding `or`, `and` and nested negation into rules of plain literals."""
+"""Unfolds `or`, `and` and nested negation into rules of plain literals."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ Conjunction = tuple[Literal, ...]
 
 
 class Unfolder:
-    """Turns read rules into rules of literals.
+    """Turns rules as read into rules of literals.
 
-    New relations stand for what a single rule cannot say: a negated conjunction, or a
-    disjunction too large to multiply out. Their names contain a `;`, which no rulesheet can
-    spell.
+    New relations express what a single rule cannot: a negated conjunction, or a disjunction too
+    large to multiply out. Their names contain a `;`, which no rulesheet can spell.
     """
 
     def __init__(self) -> None:
@@ -39,7 +38,7 @@ class Unfolder:
         self._count = 0
 
     def unfold(self, rule: Rule) -> list[NormalRule]:
-        """The rules that together say what `rule` says; empty if no alternative can hold."""
+        """The rules that together mean what `rule` means; empty if no alternative can hold."""
         if not isinstance(rule.head, Symbol | Compound):
             raise ValueError(f"not a relation: {rule.head}")
         self._made = []
@@ -49,7 +48,7 @@ class Unfolder:
     def _expand(self, head: Atom, body: Sequence[Term], start: int) -> list[NormalRule]:
         branches = []
         size = 1
-        # What only negations have is read in each of them by itself.
+        # A variable that only negations have is read in each of them by itself.
         shared = _outside_of_negations(head, body)
         of_head = {v.name for v in variables(head)}
         names = [{v.name for v in variables(condition)} for condition in body]
@@ -73,9 +72,9 @@ class Unfolder:
     def _alternatives(
         self, condition: Term, positive: bool, outside: set[str], start: int
     ) -> list[Conjunction]:
-        """Disjunction of conjunctions equal to `condition`, or to its negation.
+        """The disjunction of conjunctions that equals `condition`, or its negation.
 
-        `outside` are the variables that occur elsewhere in the rule.
+        `outside` holds the variables that occur elsewhere in the rule.
         """
         name, arity = signature(condition)
         args = condition.args if isinstance(condition, Compound) else ()
@@ -126,7 +125,7 @@ class Unfolder:
 
 
 def _outside_of_negations(head: Atom, body: Sequence[Term]) -> set[str]:
-    """The variables that occur in a head, under no negation or two, or in a `distinct`."""
+    """Variables of a head, of conditions under no negation or two, and of every `distinct`."""
     found = {v.name for v in variables(head)}
     pending = [(condition, True) for condition in body]
     while pending:
@@ -149,7 +148,7 @@ def _with(outside: set[str], args: Sequence[Term], skip: int) -> set[str]:
 
 
 def _rename_local(term: Term, outside: set[str], number: int) -> Term:
-    """Under one negation each part of an `or` has its own "there is no"."""
+    """Rename local variables: under a negation, each part of an `or` has its own "there is no"."""
     local = {v.name for v in variables(term)} - outside
     return substitute(term, {name: Variable(f"{name};{number}") for name in local})
 
@@ -157,7 +156,7 @@ def _rename_local(term: Term, outside: set[str], number: int) -> Term:
 def _apply_equalities(
     head: Atom, body: Sequence[Literal]
 ) -> tuple[Atom, tuple[Literal, ...]] | None:
-    """Unify the two sides of every equality; None if one cannot hold."""
+    """The rule with both sides of every equality unified; None if an equality cannot hold."""
     equal = [x for x in body if signature(x.atom) == (_EQUAL, 2)]
     if not equal:
         return head, tuple(body)

@@ -1,4 +1,4 @@
-"""Which terms of a game grow without end, and by which rule.
+"""Finds terms of a game that grow without end, and the rule that makes them.
 
 Values flow from places in conditions to places in heads, and on the way functions are put around
 them or taken off. Terms can only grow without end where values come back to a place with more
@@ -7,7 +7,7 @@ functions around them:
     (<= (next (n (s ?x))) (true (n ?x)))        n -> n, one more: grows
     (<= (next (n ?x)) (true (n (s ?x))))        n -> n, one less: does not
 
-That is an approximation from above, as other conditions may stop it. It is certain where none can:
+This approximates from above, as other conditions may stop the growth. It is certain where none can:
 where a rule takes any fluent of a function and asks nothing else about it (`surely`).
 """
 
@@ -22,32 +22,32 @@ from ggp.gdl.program import DOES, INIT, LEGAL, NEXT, SEES, TRUE, Literal, Normal
 from ggp.gdl.terms import Compound, Signature, Term, Variable, signature, variables
 
 _DEEP = 200
-"""A place with so many functions around a value is looked at: twice of what rules can write."""
+"""Number of functions around a value that is too many for a place: twice what rules can write."""
 
 _Place = tuple[Signature, Signature | None, int]
-"""A relation, the function of its fluent, move or percept, and which of that function's arguments.
-Without a function, the argument of the relation: of fluents, what may be any of them."""
+"""A relation, the function of its fluent, move or percept, and an argument of that function.
+Without a function it is an argument of the relation: any fluent of it."""
 
 _WITH_TERM = {
     **dict.fromkeys((INIT, NEXT, TRUE), (TRUE, 0)),
     **dict.fromkeys((LEGAL, DOES), (LEGAL, 1)),
     SEES: (SEES, 1),
 }
-"""Relations of fluents, moves and percepts: what they share places with, and which argument."""
+"""Relations of fluents, moves and percepts: the relation they share places with, the argument."""
 
 _SHARED = (TRUE, LEGAL)
-"""Of these, conditions may be about any term: `(true ?f)`, `(does white ?m)`."""
+"""Relations whose conditions may be about any term: `(true ?f)`, `(does white ?m)`."""
 
 
 class Growth(NamedTuple):
-    """A function or relation whose arguments grow, and the rule that puts functions around them."""
+    """A function or relation whose arguments grow, and the rule that wraps them in functions."""
 
     name: str
     rule: NormalRule
 
 
 class _Found(NamedTuple):
-    """A variable in an atom: its place, and how many functions are around it there."""
+    """A variable in an atom: its place, and the number of functions around it there."""
 
     name: str
     place: _Place
@@ -55,7 +55,7 @@ class _Found(NamedTuple):
 
 
 class _Raise(NamedTuple):
-    """What made a place as deep as it is: values of another, with so many functions more."""
+    """The cause of a place's depth: the values of another place, with so many more functions."""
 
     source: _Place
     more: int
@@ -63,17 +63,17 @@ class _Raise(NamedTuple):
 
 
 def what_grows(rules: Sequence[NormalRule], *, surely: bool = False) -> Growth | None:
-    """What may grow without end; None if nothing was found that does.
+    """A function or relation that may grow without end; None if none was found.
 
     Args:
-        surely: whether only fluents count that do grow once such a rule has applied, as long as
-            the game goes on.
+        surely: count only fluents that do grow once such a rule has applied, for as long as the
+            game goes on.
     """
     return _Depths(rules, surely).growth()
 
 
 def told_growth(program: Program) -> str:
-    """What grows in a game and where, for a message; empty if nothing does."""
+    """A message that says what grows in a game and where; empty if nothing does."""
     found = what_grows(program.rules)
     if found is None:
         return ""
@@ -101,7 +101,7 @@ class _Depths:
         self._wholes = [place for place in self._readers if place[0] in _SHARED and not place[1]]
 
     def growth(self) -> Growth | None:
-        """What nests too deep because it comes back to itself."""
+        """The place that nests too deep because its values come back to it."""
         pending = list(self._bodies)
         while pending:
             rule = pending.pop()
@@ -117,7 +117,7 @@ class _Depths:
         return None
 
     def _read(self, rule: NormalRule) -> Iterator[_Found]:
-        """The variables that a body gives values to."""
+        """The variables that a body binds."""
         times = Counter(v.name for literal in rule.body for v in variables(literal.atom))
         for literal in rule.body:
             counts = literal.binds and (not self._surely or _takes_any(literal, times))
@@ -145,7 +145,7 @@ class _Depths:
                 yield whole
 
     def _cycle(self, place: _Place) -> Growth | None:
-        """The rule that nests, on the way by which a place's values came back to it."""
+        """The rule that nests, on the path by which a place's values came back to it."""
         way: list[_Place] = []
         while place not in way:
             way.append(place)
@@ -158,7 +158,7 @@ class _Depths:
         found = []
         for place in cycle:
             by = self._raises[place]
-            # Around a whole fluent there is the function that its own rule makes.
+            # A whole fluent is wrapped in the function that its own rule makes.
             target, rule = (place, by.rule) if by.rule else (by.source, self._rule_of(by.source))
             if by.more > 0 and rule is not None:
                 found.append(Growth((target[1] or target[0])[0], rule))
@@ -169,7 +169,7 @@ class _Depths:
 
 
 def _takes_any(literal: Literal, times: Counter[str]) -> bool:
-    """Whether a condition is about any fluent of a function, and no other is about the same."""
+    """Whether a condition accepts any fluent of a function, and no other condition is about it."""
     fluent = literal.atom.args[0] if isinstance(literal.atom, Compound) else literal.atom
     if signature(literal.atom) != TRUE or not isinstance(fluent, Compound):
         return False

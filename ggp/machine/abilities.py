@@ -1,6 +1,6 @@
-"""What some machines can do beyond `Machine`, each a protocol of its own.
+"""Abilities that some machines have beyond `Machine`, each a protocol of its own.
 
-Callers ask with `isinstance`, and do without where a machine cannot.
+Callers ask with `isinstance`, and do without where a machine lacks one.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from ggp.machine.propnet.circuit import Circuit
 
 
 class TrialBatch(NamedTuple):
-    """E moves to be tried, each so many times in one state, and what to add up: U sums.
+    """E moves to be tried, each a number of times in one state, and the U sums to add up.
 
     Attributes:
         lanes: `[E]` state of each; those of one state had better be neighbours.
-        moves: `[E]`.
-        counts: `[E]` how often each is tried.
-        into: `[E]` sum that its playouts count in, below U.
-        weights: `[E]` by what each playout counts.
+        moves: `[E]` move ids.
+        counts: `[E]` number of times that each is tried.
+        into: `[E]` the sum that its playouts are added to, below U.
+        weights: `[E]` the weight of each of its playouts.
         num_sums: U.
     """
 
@@ -47,14 +47,14 @@ class TrialBatch(NamedTuple):
 
 
 class PlayoutSums(NamedTuple):
-    """Random playouts of trials, summed up; those that did not finish have a value given.
+    """Random playouts of trials, summed up; those that did not finish count as `cut_value`.
 
     Attributes:
         goals: `[U]` weighted sum of a role's goal values.
         finished: whether all finished, see `Playouts`.
-        steps: `[U]` likewise of joint moves made, `[0]` where the spread was not asked for.
-        squares: `[U]` likewise of squared goal values.
-        goal_steps: `[U]` likewise of goal value times joint moves made.
+        steps: `[U]` the same of joint moves made, `[0]` where the spread was not asked for.
+        squares: `[U]` the same of squared goal values.
+        goal_steps: `[U]` the same of goal value times joint moves made.
     """
 
     goals: FloatArray
@@ -66,10 +66,10 @@ class PlayoutSums(NamedTuple):
 
 @runtime_checkable
 class TrialPlayer(Protocol):
-    """A machine that plays trials of moves out by itself, which saves making their first steps.
+    """A machine that plays out trials of moves by itself, which saves making their first steps.
 
     Attributes:
-        side_by_side: playouts that take about as long together as one alone.
+        side_by_side: number of playouts that together take about as long as one alone.
     """
 
     side_by_side: int
@@ -89,11 +89,11 @@ class TrialPlayer(Protocol):
     ) -> PlayoutSums:
         """Try moves of a role: make them in their states, and play on randomly to the end.
 
-        The others' moves are random from the first on; where the move is not legal, it is a
-        random legal one.
+        The other roles' moves are random from the first one on. In a lane where the move tried is
+        not legal, a random legal move takes its place.
 
         Args:
-            cut_value: what playouts count as that do not finish.
+            cut_value: the value of playouts that do not finish.
             spread: also sum up squares and steps.
             max_steps, max_seconds, clock: see `Machine.playout`.
         """
@@ -102,7 +102,7 @@ class TrialPlayer(Protocol):
 
 @runtime_checkable
 class Matcher(Protocol):
-    """A machine that steps many lanes and keeps few, which saves telling what the others are."""
+    """A machine that steps many lanes and keeps few, which saves making states of the others."""
 
     def step_matching(
         self,
@@ -112,53 +112,53 @@ class Matcher(Protocol):
         role: int,
         percepts: IntArray,
     ) -> tuple[IntArray, States] | None:
-        """Like `step`, for those joint moves after which a role sees what it is to see.
+        """Like `step`, but only for joint moves after which a role sees given percepts.
 
         Args:
             states: L states.
-            lanes: `[K]` which of them each joint move is made in; neighbours had better be equal.
-            joint_moves: `[K, R]`.
-            percepts: `[L]` percept id that the role is to get, `UNKNOWN` if that may be any.
+            lanes: `[K]` the state of each joint move; equal ones had better be neighbours.
+            joint_moves: `[K, R]` move ids.
+            percepts: `[L]` percept id that the role is to get, `UNKNOWN` if any will do.
 
         Returns:
             the indices of the joint moves that match, increasing, and the successor states; None
-            where the machine cannot do it better than `step`.
+            where the machine can do no better than `step`.
         """
         ...
 
 
 @runtime_checkable
 class Detective(Protocol):
-    """A machine that tells which moves may be behind percepts, without trying them."""
+    """A machine that infers from percepts which moves may have caused them, without trying any."""
 
     def legal_behind(
         self, states: States, mover: int, percepts: IntArray, role: int, more_than: int
     ) -> tuple[Ragged, IntArray] | None:
-        """Legal moves of a role without those that cannot be behind what another role sees.
+        """Legal moves of a role without those that cannot have caused what another role sees.
 
-        Moves that are left may yet give other percepts.
+        Moves that are left may still give other percepts.
 
         Args:
             states: L states; where the mover is stuck it has no moves.
-            mover: whose moves.
-            percepts: `[L]` id of what the other role sees after them, `UNKNOWN` if not known.
-            role: who sees that.
-            more_than: lanes with as few legal moves keep all.
+            mover: the role whose moves these are.
+            percepts: `[L]` percept id that the other role gets after them, `UNKNOWN` if not known.
+            role: the role that gets these percepts.
+            more_than: lanes with no more legal moves than this keep all of them.
 
         Returns:
-            The moves, and `[L]` how many are legal; None where the mover never has more.
+            The moves, and `[L]` the number of legal ones; None where the mover never has more.
         """
         ...
 
 
 @runtime_checkable
 class OnCircuit(Protocol):
-    """A machine that has the game as a circuit, for those who ask it other questions.
+    """A machine that has the game as a circuit, for callers that ask it other questions.
 
     Attributes:
-        circuit: of the game. Where moves of `random` are made part by part (`InParts`), its roles
-            are more than those of the game.
-        states_visited: see `Machine.states_visited`; whoever asks other questions adds to it.
+        circuit: the circuit of the game. Where moves of `random` are made part by part (`InParts`),
+            it has more roles than the game.
+        states_visited: see `Machine.states_visited`; callers that ask other questions add to it.
     """
 
     circuit: Circuit
@@ -171,20 +171,20 @@ class OnCircuit(Protocol):
 
 @runtime_checkable
 class InParts(Protocol):
-    """A machine that makes moves of `random` part by part, because they are too many to list.
+    """A machine that makes moves of `random` part by part, because there are too many to list.
 
     `Machine.legal` and `Machine.chance` list them up to a bound, and raise `ReasonerLimitError`
-    beyond it. A move is a *row* of 1 + K numbers here, of which not all that may be chosen fit
+    beyond it. A move is a *row* of 1 + K numbers here. Not all choices of these numbers fit
     together.
     """
 
     def draw_chance(self, states: States, rng: np.random.Generator) -> IntArray:
-        """`[L]` a move of `random` in each lane, by chance; `UNKNOWN` where it has none."""
+        """`[L]` a move of `random` in each lane, drawn by chance; `UNKNOWN` where it has none."""
         ...
 
     def count_chance(self, states: States) -> FloatArray:
-        """`[L]` how many moves `random` has: exact, or where that would take too long an estimate
-        without bias; 0 only where there is none."""
+        """`[L]` number of moves that `random` has: exact, or an unbiased estimate where counting
+        would take too long; 0 only where there is none."""
         ...
 
     def is_legal_chance(self, states: States, moves: IntArray) -> BoolArray:
@@ -196,10 +196,10 @@ class InParts(Protocol):
         ...
 
     def chance_columns(self, states: States, percepts: IntArray, role: int) -> list[Ragged]:
-        """For each place of a row what may be chosen there, and may be behind what a role sees.
+        """For each place of a row, the choices that may have caused what a role sees.
 
         Args:
-            percepts: `[L]` what the role sees after the move, `UNKNOWN` if that is not known.
+            percepts: `[L]` percept id of the role after the move, `UNKNOWN` if that is not known.
         """
         ...
 
@@ -214,7 +214,7 @@ class InParts(Protocol):
 
 @runtime_checkable
 class FluentBits(Protocol):
-    """A machine that tells in batches which fluents hold."""
+    """A machine that gives the fluents that hold as bits, in batches."""
 
     @property
     def fluent_names(self) -> tuple[str, ...]:
@@ -222,50 +222,50 @@ class FluentBits(Protocol):
         ...
 
     def fluent_words(self, states: States) -> WordArray:
-        """`[L, ceil(F / 64)]` which of them hold: bit f % 64 of word f // 64 is fluent f."""
+        """`[L, ceil(F / 64)]` the fluents that hold: bit f % 64 of word f // 64 is fluent f."""
         ...
 
     def fluent_bits(self, states: States) -> BoolArray:
-        """`[L, F]` the same, unpacked."""
+        """`[L, F]` whether each fluent holds."""
         ...
 
 
 @runtime_checkable
 class FluentSetter(Protocol):
-    """A machine that makes states of fluents."""
+    """A machine that makes states from fluents."""
 
     def from_fluent_bits(self, bits: BoolArray) -> States:
-        """The states in which these hold, given as `FluentBits.fluent_bits` gives them.
+        """The states in which these fluents hold, given as by `FluentBits.fluent_bits`.
 
-        That there can be such states is up to the caller: what holds in all states that can be
-        reached is taken for granted by machines.
+        The caller must know that there can be such states: machines take for granted whatever holds
+        in all states that can be reached.
         """
         ...
 
 
 @runtime_checkable
 class StateWriter(Protocol):
-    """A machine whose states can be stored, and are found again on any machine of these rules."""
+    """A machine whose states can be stored, and restored on any machine of the same rules."""
 
     def written(self, states: States) -> list[tuple[str, ...]]:
-        """What to store of each state."""
+        """The texts to store for each state."""
         ...
 
     def from_written(self, texts: Sequence[tuple[str, ...]]) -> States:
-        """The states that were stored.
+        """The states that such texts were stored of.
 
         Raises:
-            MachineError: a state can be none of these rules.
+            MachineError: a text cannot be a state of these rules.
         """
         ...
 
 
 @runtime_checkable
 class GoalTexts(Protocol):
-    """A machine that tells goal values as the rules give them, before they are settled."""
+    """A machine that gives goal values as the rules do, before they are settled."""
 
     def goal_texts(self, states: States) -> list[tuple[tuple[str, ...], ...]]:
-        """For each lane and role all goal values as canonical KIF, those that count first.
+        """For each lane and role, all goal values as canonical KIF, the ones that count first.
 
         A value that several rules give may be there several times.
         """
@@ -274,13 +274,14 @@ class GoalTexts(Protocol):
 
 @runtime_checkable
 class Prover(Protocol):
-    """A machine that can tell some moves without finding all, of which there may be too many.
+    """A machine that can find some moves without finding all, of which there may be too many.
 
-    Both take one state, and may raise `ReasonerLimitError`. Over games have no legal moves.
+    Both methods take one state, and may raise `ReasonerLimitError`. There are no legal moves in
+    terminal states.
     """
 
     def some_legal(self, states: States, role: int, most: int) -> IntArray:
-        """`[M]` legal moves of a role, at most so many; none only where there is none."""
+        """`[M]` legal moves of a role, at most `most`; empty only where there is none."""
         ...
 
     def is_legal(self, states: States, role: int, move: int) -> bool:
@@ -293,7 +294,7 @@ class Redrawn(NamedTuple):
 
     Attributes:
         joint_moves: `[N, T, R]` for a path of T turns.
-        states: `[N]` where they lead to.
+        states: `[N]` the states that they lead to.
     """
 
     joint_moves: IntArray
@@ -306,20 +307,20 @@ class Redraws(Protocol):
     def draw(self, states: States, count: int, stop: Callable[[], bool]) -> Redrawn:
         """Histories that agree with the path.
 
-        They are drawn by their prior when the other roles move evenly, though one after the other
-        is made by small changes: those that are drawn together are not independent.
+        They are drawn from their prior, in which the other roles move uniformly at random. Each is
+        made by small changes of the one before: those that are drawn together are not independent.
 
         Args:
             states: ends of histories to begin with, the first one first; they need neither agree
-                nor be as long.
-            count: how many to draw at most.
-            stop: asked now and then; when true, no more are drawn.
+                nor be of the path's length.
+            count: the greatest number to draw.
+            stop: asked now and then; when it returns true, no more are drawn.
         """
         ...
 
     def unfinished(self) -> States | None:
-        """The end of the history that was worked on when it was stopped, if it did not agree: one
-        to begin with later, for this path or a longer one."""
+        """The end of the history that was being changed when drawing stopped, if it did not agree:
+        one to begin with later, for this path or a longer one."""
         ...
 
 
@@ -327,28 +328,28 @@ class Redraws(Protocol):
 class Redrawer(Protocol):
     """A machine that knows the histories of states, and can change whole ones.
 
-    It is for games in which much is decided before a role is told anything of it.
+    It is for games in which much is decided before a role gets any percepts of it.
     """
 
     @property
     def redraws_histories(self) -> bool:
-        """Whether it does so; else turn by turn is as good."""
+        """Whether it does so; if not, drawing turn by turn is as good."""
         ...
 
     def redraws(self, role: int, turns: IntArray, rng: np.random.Generator) -> Redraws:
-        """What draws histories for a path.
+        """An object that draws histories for a path.
 
         Args:
             role: not `random`.
             turns: `[T, 3]` move, percepts and refused move of each turn: see `PathTree.extend`.
-            rng: draws all that is drawn.
+            rng: source of all that is drawn.
         """
         ...
 
 
 @runtime_checkable
 class HasUtilities(Protocol):
-    """A machine whose goal values stand for utilities: bounds of one for bounds of the other."""
+    """A machine whose goal values stand for utilities, with the bounds of each for the other's."""
 
     @property
     def utility_range(self) -> tuple[float, float]:
@@ -358,23 +359,23 @@ class HasUtilities(Protocol):
 
 @runtime_checkable
 class Wordy(Protocol):
-    """A machine that has words for what its terms only number; each method takes one state."""
+    """A machine that has words for terms that are mere numbers; each method takes one state."""
 
     def move_words(self, states: States, role: int, move: int) -> str:
-        """What a legal move is called; empty for the one move of those who have no choice."""
+        """The name of a legal move; empty for the only move of a role that has no choice."""
         ...
 
     def state_words(self, states: States) -> str:
-        """The state for people, of one or several lines."""
+        """The state for people to read, in one or several lines."""
         ...
 
     def knowledge_words(self, states: States, role: int) -> str:
-        """What a role knows there, of one or several lines; may be empty."""
+        """The knowledge of a role there, in one or several lines; may be empty."""
         ...
 
 
 def utility_of(machine: Machine, goal: float) -> float | None:
-    """The utility that a goal value stands for; None where goals are all there is."""
+    """The utility that a goal value stands for; None if the machine has none."""
     if not isinstance(machine, HasUtilities):
         return None
     least, most = machine.goal_range
@@ -383,6 +384,6 @@ def utility_of(machine: Machine, goal: float) -> float | None:
 
 
 def utilities_of(machine: Machine, goals: Mapping[str, float]) -> dict[str, float]:
-    """The utilities that goal values of roles stand for; empty where goals are all there is."""
+    """The utilities that goal values of roles stand for; empty if the machine has none."""
     found = {role: utility_of(machine, goal) for role, goal in goals.items() if role != RANDOM}
     return {role: utility for role, utility in found.items() if utility is not None}

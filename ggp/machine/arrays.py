@@ -1,4 +1,4 @@
-"""Small array operations that batches are made of. None depends on the size of ids."""
+"""Small array operations that batches are made of. The cost of none depends on the size of ids."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ggp.machine.rows import grouped
 _T = TypeVar("_T", bound=np.generic)
 
 _MANY = 16
-"""One number of so many that there can be takes as long to sort as these to look through."""
+"""Sorting one number takes as long as looking through the marks of this many possible ones."""
 
 
 def first_seen(rows: NDArray[np.int64]) -> tuple[IntArray, IntArray]:
@@ -31,7 +31,7 @@ def first_seen(rows: NDArray[np.int64]) -> tuple[IntArray, IntArray]:
 
 
 def first_seen_columns(columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
-    """Like `first_seen`, for rows given as one or more columns of `[L]`."""
+    """Like `first_seen`, for rows given as one or more columns `[L]`."""
     if len(columns) == 1:
         rows = np.ascontiguousarray(columns[0])[:, None]
     else:
@@ -40,7 +40,7 @@ def first_seen_columns(columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]
 
 
 def ragged(lists: Sequence[IntArray]) -> Ragged:
-    """Pack lists of ids."""
+    """Pack lists of ids into one value."""
     offsets = np.zeros(len(lists) + 1, dtype=np.int64)
     if lists:
         np.cumsum([len(x) for x in lists], out=offsets[1:])
@@ -49,9 +49,9 @@ def ragged(lists: Sequence[IntArray]) -> Ragged:
 
 
 def distinct(numbers: IntArray | NDArray[np.int32], limit: int) -> IntArray:
-    """The numbers that occur, ascending; all are from 0 and below a limit.
+    """The numbers that occur, ascending; all are from 0 up to, but not including, a limit.
 
-    Many are marked, which takes a fraction of the time of sorting or hashing them.
+    If there are many, they are marked, which takes a fraction of the time of sorting or hashing.
     """
     if _MANY * len(numbers) < limit:
         return np.unique(numbers).astype(np.int64)
@@ -73,7 +73,7 @@ def segment_ids(offsets: IntArray) -> IntArray:
 
 
 def joined(parts: Sequence[Ragged]) -> Ragged:
-    """The lists of several, one after the other; there must be one part at least."""
+    """The lists of several parts, one after the other; there must be at least one part."""
     if len(parts) == 1:
         return parts[0]
     counts = np.concatenate([part.counts for part in parts])
@@ -84,8 +84,8 @@ def take_segments(offsets: IntArray, segments: IntArray) -> tuple[IntArray, IntA
     """The elements of some segments, one segment after the other.
 
     Args:
-        offsets: `[S + 1]`.
-        segments: `[K]` which segments, repeats allowed.
+        offsets: `[S + 1]` offsets of all segments.
+        segments: `[K]` the segments to take, repeats allowed.
 
     Returns:
         `[K + 1]` offsets of the segments taken, and the indices of their elements.
@@ -97,7 +97,7 @@ def take_segments(offsets: IntArray, segments: IntArray) -> tuple[IntArray, IntA
 
 
 def enlarged(array: NDArray[_T], length: int, fill: int) -> NDArray[_T]:
-    """The array with room for at least `length` rows; more if it must grow, filled up."""
+    """The array with room for at least `length` rows; if it must grow, more, set to `fill`."""
     if length <= len(array):
         return array
     larger = np.full((2 * length, *array.shape[1:]), fill, dtype=array.dtype)
@@ -111,7 +111,7 @@ def chunks(sizes: IntArray, limit: int | Callable[[], int]) -> Iterator[tuple[in
     The sizes of a run sum up to at most the limit, except where a run is a single element.
 
     Args:
-        limit: a number, or what says it anew for each run.
+        limit: a number, or a function that gives it anew for each run.
     """
     ends = np.cumsum(sizes)
     start, before = 0, 0

@@ -1,4 +1,4 @@
-"""The one central abstraction: a game machine that works on batches of states.
+"""The central abstraction: a game machine that works on batches of states.
 
 Shape letters of the whole project: L lanes (states side by side), R roles (including
 `random`), M moves, N particles, T turns.
@@ -37,13 +37,13 @@ DEFAULT_MAX_STEPS = 1000
 
 
 WAITING = "seconds of waiting"
-"""Which limit is passed by what does not get the processor time it may use."""
+"""Name of the limit that is passed by work that does not get the processor time it may use."""
 
 GROUND_RULES = "ground rules"
-"""Which limit is passed by rules that become too many."""
+"""Name of the limit that is passed by rules that become too many ground rules."""
 
 PATIENCE = 4.0
-"""How much longer than its processor time grounding may take by the clock."""
+"""Factor by which grounding may take longer by the clock than its processor time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Limits:
         term_size: functions in one term (a fluent, move or percept, or the arguments of a
             relation that recurs).
         answer_size: words of all terms of a state, or of a role's moves or percepts: one for each
-            function and each argument. As `term_size`, only looked at where terms may grow.
+            function and each argument. Like `term_size`, only checked where terms may grow.
         grounding_seconds: processor time for grounding the rules and building their circuit.
         grounding_wait_seconds: wall time for that; None for `PATIENCE` times as long, so that a
             busy computer does not change which rules can be ground.
@@ -83,7 +83,7 @@ class Limits:
 
     @property
     def longest_grounding_s(self) -> float:
-        """The wall time for grounding."""
+        """The greatest wall time for grounding, in seconds."""
         if self.grounding_wait_seconds is not None:
             return self.grounding_wait_seconds
         return PATIENCE * self.grounding_seconds
@@ -105,7 +105,7 @@ class Ragged(NamedTuple):
 
 
 class Chance(NamedTuple):
-    """What `random` may do in each lane: lists like `Ragged`, with probabilities.
+    """The moves of `random` in each lane: lists like `Ragged`, with probabilities.
 
     `probabilities` has the shape of `moves` and sums to 1 in every lane with moves.
     """
@@ -123,7 +123,7 @@ class Stepped(NamedTuple):
 
 
 class Playouts(NamedTuple):
-    """How playouts ended.
+    """The results of playouts.
 
     Attributes:
         goals: `[L, R]` goal values, 0 in lanes that did not finish. A value that is not a
@@ -154,7 +154,7 @@ class Machine(Protocol):
 
     One state is a batch of one. Joint moves are `[L, R]` arrays of move ids in role order. Several
     threads may call a machine at once. A copy (`copy.copy`) of it counts the states it visits for
-    itself, and shares all else.
+    itself, and shares everything else.
     Every method that reasons may raise `ReasonerLimitError`; the machine can be used again
     afterwards.
     """
@@ -201,10 +201,10 @@ class Machine(Protocol):
         ...
 
     def goals(self, states: States) -> FloatArray:
-        """`[L, R]` goal values; 0 for none, with a warning.
+        """`[L, R]` goal values; 0 where there is none, with a warning.
 
-        Of several that of the first rule in the rulesheet counts, of several that one rule gives
-        the highest, with a warning. Numbers outside `goal_range` are kept, with a warning.
+        Of several values, the one of the first rule in the rulesheet counts; of several from one
+        rule, the highest; with a warning. Numbers outside `goal_range` are kept, with a warning.
 
         Raises:
             GoalError: the goal value that counts is not a number.
@@ -223,7 +223,7 @@ class Machine(Protocol):
         ...
 
     def chance(self, states: States) -> Chance:
-        """The moves of `random` and their probabilities: uniform in GDL, not elsewhere.
+        """The moves of `random` and their probabilities: uniform in GDL, but not in other games.
 
         Lanes that are terminal or stuck, or of games without `random`, have no moves.
         """
@@ -265,14 +265,13 @@ class Machine(Protocol):
         ...
 
     def told_moves(self, percepts: IntArray) -> IntArray | None:
-        """The joint moves that percepts tell for certain, see `ggp.gdl.telling.told_by`.
+        """The joint moves that percepts reveal for certain, see `ggp.gdl.telling.told_by`.
 
         Args:
             percepts: `[L]` percept ids, `UNKNOWN` allowed.
 
         Returns:
-            `[L, R]` move ids, `UNKNOWN` where they do not tell; None in games whose percepts
-            never do.
+            `[L, R]` move ids, `UNKNOWN` where they do not; None in games whose percepts never do.
         """
         ...
 
@@ -281,7 +280,7 @@ class Machine(Protocol):
         ...
 
     def close(self) -> None:
-        """Give back what the machine holds; it cannot be used afterwards."""
+        """Release what the machine holds; it cannot be used afterwards."""
         ...
 
 
@@ -296,12 +295,12 @@ def even_chance(machine: Machine, states: States) -> Chance:
 
 
 def is_open(machine: Machine) -> bool:
-    """Whether everybody knows everything: percepts tell all roles the joint moves."""
+    """Whether the game has perfect information: percepts give all roles the joint moves."""
     return machine.told_moves(np.array([NO_PERCEPTS], dtype=np.int64)) is not None
 
 
 def player_roles(machine: Machine) -> list[int]:
-    """All roles but `random`."""
+    """All roles except `random`."""
     return [role for role in range(len(machine.roles)) if role != machine.random_role]
 
 

@@ -1,7 +1,7 @@
 """Boards: fluents that say which piece of which role is on which square.
 
-A game says so in one relation, such as `(cell ?file ?rank ?role ?piece)`. Where its arguments are
-is all that is needed to read every state of it as a board, in batches.
+A game does so in one relation, such as `(cell ?file ?rank ?role ?piece)`. Given the places of these
+arguments, every state of it can be read as a board, in batches.
 
 Shapes: X files, Y ranks.
 """
@@ -24,7 +24,7 @@ Kind = tuple[int, str]
 
 
 class Places(NamedTuple):
-    """Where pieces of a kind may be: `[K]` fluents, and file and rank of each."""
+    """The places where pieces of a kind may be: `[K]` fluents, and file and rank of each."""
 
     fluents: IntArray
     files: IntArray
@@ -33,10 +33,10 @@ class Places(NamedTuple):
 
 @dataclass(frozen=True)
 class BoardRelation:
-    """How the fluents of a board are written.
+    """The relation by which a game writes its board.
 
     Attributes:
-        name: of the relation.
+        name: the relation's name.
         columns: the places of file, rank, role and piece in its fluents; the name is at 0.
     """
 
@@ -48,21 +48,21 @@ class BoardSquares:
     """The squares of a game's board.
 
     Args:
-        kinds: the names of pieces; fluents of others do not count.
+        kinds: the names of pieces; fluents of other pieces do not count.
 
     Attributes:
-        places: where pieces of each kind may be.
+        places: the places where pieces of each kind may be.
         files, ranks: their names, numbers by size.
-        bits: the machine, which tells them.
+        bits: the machine, which gives their bits.
 
     Raises:
-        ConfigError: the game has no such fluents, or the machine cannot tell them in batches.
+        ConfigError: the game has no such fluents, or the machine cannot give them in batches.
     """
 
     def __init__(self, machine: Machine, relation: BoardRelation, kinds: Container[str]) -> None:
         if not isinstance(machine, FluentBits):
             raise ConfigError(
-                f"the backend {machine.backend} cannot tell boards; use --backend propnet"
+                f"the backend {machine.backend} cannot read boards; use --backend propnet"
             )
         self.bits: FluentBits = machine
         found: list[tuple[int, str, str, str, str]] = []
@@ -86,7 +86,7 @@ class BoardSquares:
 
     @property
     def size(self) -> tuple[int, int]:
-        """X and Y."""
+        """The numbers of files and ranks, X and Y."""
         return len(self.files), len(self.ranks)
 
     @cached_property
@@ -96,5 +96,5 @@ class BoardSquares:
 
 
 def _order(name: str) -> tuple[int, str]:
-    """Numbers by size, words by alphabet."""
+    """Sort key: numbers by size, then words by alphabet."""
     return (int(name), "") if name.isdigit() else (0, name)

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _SOON_S = 1.0
-"""Most rules are ground by then."""
+"""Seconds within which most rules are ground."""
 
 MORE_SECONDS = 4
-"""How many times longer to ground rules, in the advice given where that took too long."""
+"""Factor by which the advice raises the time for grounding, where that took too long."""
 
 
 def _prolog(program: Program, limits: Limits, ready: bool) -> PrologMachine:
@@ -91,7 +91,7 @@ def _propnet(
     try:
         return laid_out(built())
     except (IndexError, KeyError, ValueError) as error:
-        # What was stored is a circuit, but not one of these rules.
+        # The file holds a circuit, but not one of these rules.
         _log.info("the circuit of %s is made anew: %r", program.source.name, error)
         return laid_out(built(anew=True))
 
@@ -107,7 +107,7 @@ def _auto(program: Program, limits: Limits, ready: bool) -> Machine:
 def _instead(
     program: Program, limits: Limits, cause: MachineError, made: Machine | None = None
 ) -> Machine:
-    """A machine without a circuit, unless there is one, in place of one that cannot be built."""
+    """A machine without a circuit (`made`, if given) in place of one that cannot be built."""
     try:
         machine = made or _without_circuit(program, limits)
     except BackendUnavailableError as error:
@@ -120,7 +120,7 @@ def _instead(
 
 
 def _without_circuit(program: Program, limits: Limits) -> Machine:
-    """The faster one of the machines that need none, on Prolog where it cannot be built."""
+    """The faster of the machines that need no circuit, or Prolog where that cannot be built."""
     try:
         return _relational(program, limits, True)
     except MachineError as error:
@@ -129,11 +129,11 @@ def _without_circuit(program: Program, limits: Limits) -> Machine:
 
 
 _PLAYED = {"relational": "without a circuit", "prolog": "on Prolog"}
-"""How to say what a game is played on."""
+"""Words for the way that a game is played."""
 
 
 def _advice(error: MachineError, backend: str) -> str:
-    """What to do about a fast backend that cannot be built; another one is used instead."""
+    """Advice about a fast backend that cannot be built, in place of which another is used."""
     advice = f"`--backend {backend}` does not try anything else"
     if isinstance(error, ReasonerLimitError) and error.limit in ("seconds", WAITING):
         more = MORE_SECONDS * error.reached / (PATIENCE if error.limit == WAITING else 1)
@@ -157,10 +157,10 @@ def build_by_the_first_clock(
     is_asked: Callable[[], bool],
     foreseen: Foreseen | None = None,
 ) -> Machine:
-    """The fast machine if it is there when somebody asks for a move, else one without a circuit.
+    """The fast machine if it is ready when a move is asked for, otherwise one without a circuit.
 
-    That is made beside it, while the rules are ground: first on Prolog, which is there at once. So
-    nobody waits for rules that cannot be ground, and who asks early is answered by what is there.
+    The latter is made while the rules are ground: first on Prolog, which is ready at once. So
+    nobody waits for rules that cannot be ground, and an early request is answered by what is ready.
 
     Args:
         program: normalised rules.
@@ -169,7 +169,7 @@ def build_by_the_first_clock(
         foreseen: told what is expected of grounding.
 
     Raises:
-        BackendUnavailableError: what both backends need is not installed.
+        BackendUnavailableError: the software that both backends need is not installed.
         ReasonerLimitError: the rules cannot be compiled within the limits.
     """
     beside = _Beside(program, limits, is_asked)
@@ -200,22 +200,22 @@ class _Asked(Exception):
 
 
 class _Ground(Exception):
-    """The rules are ground, or cannot be: what is made beside that need not go on."""
+    """The rules are ground, or cannot be: the machine made meanwhile need not be finished."""
 
 
 class _Beside:
     """A machine without a circuit that is made while rules are ground.
 
-    First it is made on Prolog, which is there at once. If grounding takes longer, a faster one
+    First it is made on Prolog, which is ready at once. If grounding takes longer, a faster machine
     takes its place, if that needs no machine code to be compiled.
 
     Args:
         program: normalised rules.
-        limits: of the reasoner.
+        limits: bounds on the reasoner.
         is_asked: whether somebody waits for a move.
 
     Attributes:
-        machine: None before it is made, and where it cannot be.
+        machine: None before it is made, and if it cannot be made.
     """
 
     def __init__(self, program: Program, limits: Limits, is_asked: Callable[[], bool]) -> None:
@@ -266,7 +266,7 @@ class _Beside:
         try:
             self.machine = build()
         except MachineError as error:
-            _log.info("what plays without a circuit cannot be made ready: %s", error)
+            _log.info("the machine without a circuit cannot be made ready: %s", error)
             return
         if before is not None:
             before.close()
@@ -281,12 +281,12 @@ class _Beside:
 
 
 def tell_moves(machine: Machine, program: Program, limits: Limits | None = None) -> Machine:
-    """The same game on a machine that tells every role the joint move, as in plain GDL.
+    """The same game on a machine that shows every role the joint move, as in plain GDL.
 
-    A circuit is not made anew.
+    The circuit is not built again.
 
     Args:
-        machine: of the program, from `build_machine`.
+        machine: the program's machine, from `build_machine`.
         program: rules of GDL-II.
         limits: bounds on the reasoners.
 

@@ -1,16 +1,17 @@
-"""Work shared with copies of this process, where threads of it would wait for each other.
+"""Shares work with copies of this process, where its threads would wait for each other.
 
 Two threads gain where kernels run for long. A simulation is many short kernels with Python between
-them, which one thread at a time may run. A copy of the process (`fork`) has all there is: states,
-particles, machine code. So it is told nothing but which pieces are its own, and only results come
+them, which one thread at a time may run. A copy of the process (`fork`) has everything: states,
+particles, machine code. So it only has to be told which pieces are its own, and only results come
 back. It lives for one call.
 
     this process    piece 0, piece 2 ..., then it reads what the copy found
     its copy        piece 1, piece 3 ...
 
-Only the thread that copies is in a copy, where a lock that another one holds is held for ever. So a
-copy is made while nobody else holds a lock of ours; where that cannot be had soon, there is none.
-What else may be held is not ours to know: a copy that does nothing, and waits, is given up.
+A copy contains only the thread that made it, and a lock that another thread holds is held in it for
+ever. So a copy is made while no other thread holds a lock of ours; if that cannot be had soon, no
+copy is made. Other locks that may be held are unknown to us: a copy that does nothing but wait is
+given up.
 """
 
 from __future__ import annotations
@@ -38,29 +39,29 @@ _log = logging.getLogger(__name__)
 _CHUNK_BYTES = 1 << 16
 
 LOCKED_S = 0.05
-"""How long to wait for each lock. Tables grow in less; to compile a kernel takes seconds."""
+"""Time to wait for each lock. Tables grow in less; to compile a kernel takes seconds."""
 
 STILL_S = 5.0
-"""A copy that slept for so long, and had no processor meanwhile, waits for what never comes."""
+"""A copy that slept for this long, and used no processor meanwhile, waits in vain."""
 
 _LEAST_WAIT_S = 0.001
 """A copy that has no more time than this is not waited for again."""
 
 _LOOKS = 10
-"""How often to look at a copy in that time."""
+"""Number of times to look at a copy in that time."""
 
 _ASLEEP = "S"
-"""State of a process that waits, as the system calls it."""
+"""State of a process that waits, as the system names it."""
 
 _T = TypeVar("_T")
 
 
 @runtime_checkable
 class Forkable(Protocol):
-    """A machine that works in a copy of its process.
+    """A machine that can be used in a copy of its process.
 
     Attributes:
-        threads: processors that a call, or a search, may use.
+        threads: number of processors that a call, or a search, may use.
         states_visited: see `Machine`.
         growing: the lock of its tables, see `ggp.machine.threads`.
     """
@@ -70,12 +71,12 @@ class Forkable(Protocol):
     growing: RLock
 
     def use_one_thread(self) -> None:
-        """This process is a copy, in which no other threads are, and shall start none."""
+        """Start no threads from now on: this process is a copy, which has a single one."""
         ...
 
 
 def processes_for(machine: object) -> int:
-    """How many processes may share the work of a search on a machine."""
+    """Number of processes that may share the work of a search on a machine."""
     if isinstance(machine, Forkable) and sys.platform == "linux":
         return machine.threads
     return 1
@@ -88,14 +89,14 @@ def shared(
     seconds: float | None = None,
     clock: TellsTime = time.monotonic,
 ) -> list[_T | None]:
-    """What comes of `work` for each piece of 0 .. `num_pieces`; it may change nothing else.
+    """The results of `work` for the pieces 0 .. `num_pieces` - 1; `work` may change nothing else.
 
     Args:
-        machine: used by `work`; counts the states that copies visit too.
-        work: for the number of a piece; what it returns can be pickled.
-        seconds: copies that have not answered then are ended. Without, what a copy that hangs
-            was to do is done here.
-        clock: tells these seconds; CPU time (`ggp.clocks`) is that of all copies together.
+        machine: the machine that `work` uses; states that copies visit are counted in it too.
+        work: called with the number of a piece; its result can be pickled.
+        seconds: copies that have not answered by then are ended. Without it, the work of a copy
+            that hangs is done here.
+        clock: measures these seconds; CPU time (`ggp.clocks`) is that of all copies together.
 
     Returns:
         None for pieces of a copy that was ended, by the clock or by the system, or that could not
@@ -137,7 +138,7 @@ def shared(
 
 
 class _Until(NamedTuple):
-    """How long copies are waited for: by a clock, and on the wall."""
+    """The time until which copies are waited for: by a clock, and by wall time."""
 
     at_s: float
     clock: TellsTime
@@ -145,12 +146,12 @@ class _Until(NamedTuple):
 
 
 def _backstop(seconds: float) -> float:
-    """When copies that use no CPU time are given up, on the wall."""
+    """The wall time at which copies that use no CPU time are given up."""
     return time.monotonic() + backstop_s(seconds)
 
 
 class _Copy(NamedTuple):
-    """A copy of this process: its id, where it tells what it found, and what it is to do."""
+    """A copy of this process: its id, the pipe for its results, and the pieces it works on."""
 
     pid: int
     pipe: int
@@ -159,7 +160,7 @@ class _Copy(NamedTuple):
 
 @contextmanager
 def _unlocked(machine: Forkable) -> Iterator[bool]:
-    """Whether no other thread holds a lock within that a copy may need; none can take one then."""
+    """Hold all locks that a copy may need; yields whether they could be had in time."""
     with ExitStack() as taken:
         for lock in (machine.growing, *jit.locks()):
             if not lock.acquire(timeout=LOCKED_S):
@@ -170,7 +171,7 @@ def _unlocked(machine: Forkable) -> Iterator[bool]:
 
 
 def _copy(machine: Forkable, work: Callable[[int], Any], pieces: range) -> _Copy:
-    """A copy of this process that does some pieces."""
+    """A copy of this process that works on some pieces."""
     pipe, answers = os.pipe()
     parent = os.getpid()
     with warnings.catch_warnings():
@@ -186,7 +187,7 @@ def _copy(machine: Forkable, work: Callable[[int], Any], pieces: range) -> _Copy
                 signal.signal(each, signal.SIG_DFL)
         die_with(parent)
         os.close(pipe)
-        gc.disable()  # to look through everything would copy everything
+        gc.disable()  # a collection would touch, and so copy, all memory
         machine.use_one_thread()
         before = machine.states_visited
         told: Any
@@ -204,7 +205,7 @@ def _copy(machine: Forkable, work: Callable[[int], Any], pieces: range) -> _Copy
 def _receive(
     machine: Forkable, copy: _Copy, until: _Until | None, num_copies: int, found: list[Any]
 ) -> bool:
-    """Read what a copy found, nothing where it was ended; false if it hangs."""
+    """Read the results of a copy, none if it was ended; false if it hangs."""
     text = bytearray()
     while True:
         if until is None:
@@ -231,9 +232,9 @@ def _receive(
 
 
 def _speaks_in_time(copy: _Copy, until: _Until, num_copies: int) -> bool:
-    """Wait until a copy says something, or ends, or its time is over."""
+    """Wait until a copy writes something, or ends, or its time is over."""
     while True:
-        # CPU time may pass as many times as fast as on the wall as there are copies, or not at all.
+        # With n copies, CPU time may pass n times as fast as wall time, or not at all.
         left_s = until.at_s - until.clock()
         left_s = min(left_s / num_copies, until.give_up_s - time.monotonic())
         if select.select([copy.pipe], [], [], max(left_s, 0.0))[0]:
@@ -243,7 +244,7 @@ def _speaks_in_time(copy: _Copy, until: _Until, num_copies: int) -> bool:
 
 
 def _speaks(copy: _Copy) -> bool:
-    """Wait until a copy says something, or ends; false if it hangs."""
+    """Wait until a copy writes something, or ends; false if it hangs."""
     before, still = ("", ""), 0
     while not select.select([copy.pipe], [], [], STILL_S / _LOOKS)[0]:
         now = state_and_cpu(copy.pid)

@@ -45,7 +45,7 @@ def load_program(name_or_path: str, *, files: bool = True) -> GameDefinition:
 
     Raises:
         ConfigError: there is no such game, or it cannot be played here.
-        BackendUnavailableError: OpenSpiel has it, which is not installed.
+        BackendUnavailableError: the game is one of OpenSpiel's, which is not installed.
         GDLError: the rules cannot be used.
     """
     path = find_file(name_or_path)

@@ -1,6 +1,6 @@
-"""What goal values mean, whichever backend finds them.
+"""The meaning of goal values, whichever backend finds them.
 
-A goal value is a number from 0 to 100 (Love et al. 2006). What else a rulesheet may give:
+A goal value is a number from 0 to 100 (Love et al. 2006). A rulesheet may give something else:
 
 | | `goals` | at the end of a playout |
 |---|---|---|
@@ -9,9 +9,9 @@ A goal value is a number from 0 to 100 (Love et al. 2006). What else a rulesheet
 | several values | that of the first rule in the rulesheet, of one rule the highest | the same |
 | none | 0 | 0 |
 
-The first rule that holds is what Dresden's game servers look for. A match must not be scored by
-guessing, but a player has to move, whatever else the rules say.
-Each is warned of once for each role, except for the error.
+Dresden's game servers, too, take the first rule that holds. A match must not be scored by guessing,
+but a player has to move, whatever else the rules say.
+Each case gives one warning for each role, except for the error.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ggp.gdl.program import LEAST_GOAL, MOST_GOAL, number_of
 _log = logging.getLogger(__name__)
 
 NO_NUMBER = 0.0
-"""What a goal value that is not a number counts as in playouts."""
+"""The value in playouts of a goal value that is not a number."""
 
 
 def number_or_nan(text: str) -> float:
@@ -36,7 +36,7 @@ def number_or_nan(text: str) -> float:
 
 
 class GoalValues:
-    """Settles what unusual goal values count as, and says so once for each role.
+    """Decides the values of unusual goal values, and warns of them once for each role.
 
     `random` needs no goal value.
     """
@@ -47,10 +47,10 @@ class GoalValues:
         self._said: dict[tuple[int, str], object] = {}
 
     def settle(self, role: int, texts: Sequence[str]) -> float:
-        """The goal value of a role that has these, in the order in which they count.
+        """The goal value of a role that has these texts, in the order in which they count.
 
         Raises:
-            GoalError: the first is not a number.
+            GoalError: the first one is not a number.
         """
         if texts and math.isnan(number_or_nan(texts[0])):
             raise GoalError(
@@ -75,28 +75,28 @@ class GoalValues:
         return value
 
     def several(self, role: int, texts: Iterable[str] = ()) -> None:
-        """The role has these goal values, or several that nobody listed."""
+        """Warn that the role has these goal values, or several that were not listed."""
         listed = ", ".join(sorted(set(texts)))
         shown = f" ({listed})" if listed else ""
         self._say(role, "several", f"has several goal values{shown}: that of the first rule counts")
 
     def none(self, role: int) -> None:
-        """The role has no goal value."""
+        """Warn that the role has no goal value."""
         if role != self._random_role:
             self._say(role, "none", "has no goal value: it counts as 0")
 
     def outside(self, role: int, value: float) -> None:
-        """The role has a goal value that no game may have."""
+        """Warn that the role has a goal value outside the bounds."""
         bounds = f"{LEAST_GOAL:g}..{MOST_GOAL:g}"
         self._say(role, "outside", f"has the goal value {value:g} outside {bounds}: it is kept")
 
     def no_number(self, role: int) -> None:
-        """The role has a goal value in a playout that is not a number."""
+        """Warn that the role has a goal value in a playout that is not a number."""
         self._say(
             role, "no number", "has a goal value that is not a number: playouts count it as 0"
         )
 
     def _say(self, role: int, kind: str, what: str) -> None:
         own = object()
-        if self._said.setdefault((role, kind), own) is own:  # of several threads one says it
+        if self._said.setdefault((role, kind), own) is own:  # only one of several threads warns
             _log.warning("%s %s", self._roles[role], what)

@@ -20,10 +20,10 @@ def grouped(rows: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int
     """Distinct rows of `[L, K]`, in order of first appearance.
 
     Returns:
-        `[G]` where each distinct row first appears, and `[L]` number of the one of each row.
+        `[G]` where each distinct row first appears, and `[L]` the number of each row's one.
     """
     rows = np.ascontiguousarray(rows)
-    # A power of two: slots are found by masking the hash. Half of them stay free.
+    # A power of two, as slots are found by masking the hash. Half of them stay free.
     slots = np.full(1 << (2 * len(rows)).bit_length(), -1, dtype=np.int64)
     group, first = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
     group_all = group_rows.for_steps(rows.size)
@@ -59,7 +59,7 @@ class RowTable:
         return found
 
     def _grow(self, wanted: int) -> None:
-        # A power of two: slots are found by masking the hash.
+        # A power of two, as slots are found by masking the hash.
         size = max(4 * len(self._rows), 1 << min(wanted, 1 << 16).bit_length())
         rows = np.zeros((size, self._rows.shape[1]), dtype=np.uint64)
         rows[: self._size] = self.rows
@@ -69,7 +69,7 @@ class RowTable:
 
 
 def _free_slots(rows: int) -> NDArray[np.int32]:
-    """Twice as many as rows: filling more takes longer than looking at those in the way."""
+    """Free slots, twice as many as rows: to clear more would take longer than to probe more."""
     return np.full(2 * rows, -1, dtype=np.int32)
 
 

@@ -6,8 +6,8 @@
     >>> game.new_initial_state().legal_actions()
     [0, 1, 2, 3, 4, 5]
 
-Importing this package tells OpenSpiel of the game `gdl`. `rules` is the name of a game that comes
-with ggp, or the path of a rulesheet. `docs/openspiel.md` says what becomes of a rulesheet.
+Importing this package registers the game `gdl` with OpenSpiel. `rules` is the name of a game that
+comes with ggp, or the path of a rulesheet. `docs/openspiel.md` says how a rulesheet is represented.
 
 `sheet` numbers the moves of a game, `worlds` draws histories, `turns` and `positions` make single
 choices of joint moves, `observers` show what players know as tensors, and `game` has OpenSpiel's

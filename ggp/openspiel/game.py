@@ -1,7 +1,7 @@
 """Rulesheets as games of OpenSpiel: `gdl(rules=NAME_OR_PATH)`.
 
-OpenSpiel holds games and states in C++ and asks these classes what they say. It copies states
-often, so a state has one attribute, which copies to itself (`ggp.openspiel.positions`).
+OpenSpiel holds games and states in C++ and calls these classes for their content. It copies states
+often, so a state has one attribute, whose copy is itself (`ggp.openspiel.positions`).
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ _State: Any = pyspiel.State
 NAME = "gdl"
 
 PARAMETERS = {"rules": "kuhn_poker", "verify_states": MOST_STATES, "max_turns": 0}
-"""Parameters of the game `gdl` and what they are if they are not given."""
+"""Parameters of the game `gdl`, with their default values."""
 
 MOST_PLAYERS = 64
-"""What OpenSpiel is told of rulesheets in general; a rulesheet has its own number."""
+"""Number of players that OpenSpiel is given for rulesheets in general; each has its own number."""
 
 
 class GdlGame(_Game):  # type: ignore[misc]
     """A rulesheet as a game of OpenSpiel; made by `pyspiel.load_game`.
 
-    Utilities are goal values, less what makes their sum zero where it is known to be constant.
+    Utilities are goal values, minus an equal share of their sum if that is known to be constant.
 
     Args:
-        params: `rules`, the name of a game that comes with ggp or the path of a rulesheet, and
-            `verify_states`, see `ggp.env.survey`; 0 claims nothing; and `max_turns`, for how many
-            turns tensors have room, 0 for as many as are proved.
+        params: `rules`, the name of a game that comes with ggp or the path of a rulesheet;
+            `verify_states`, see `ggp.env.survey`, where 0 claims nothing; and `max_turns`, the
+            number of turns that tensors have room for, 0 for as many as are proved.
 
     Raises:
         ConfigError: there is no such game, or only chance plays it.
@@ -60,21 +60,21 @@ class GdlGame(_Game):  # type: ignore[misc]
 
     @property
     def sheet(self) -> Sheet:
-        """What is known of the rulesheet: its machine, its moves as actions, how they are named."""
+        """The data of the rulesheet: its machine, its moves as actions, and their names."""
         return self._playing.sheet
 
     def new_initial_state(self) -> GdlState:
-        """The beginning of the game."""
+        """The initial state of the game."""
         return GdlState(self, start(self._playing))
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> PathObserver:
-        """What tells incomplete paths, or observations, see `ggp.openspiel.observers`."""
+        """An observer of incomplete paths, or of observations, see `ggp.openspiel.observers`."""
         return observer_of(
             self._coder, len(self.sheet.players), iig_obs_type, pyspiel.PrivateInfoType
         )
 
     def max_chance_nodes_in_history(self) -> int:
-        """Choices of `random` in a match, at most."""
+        """Greatest number of choices of `random` in a match."""
         return self.sheet.most_chances
 
 
@@ -87,11 +87,11 @@ class GdlState(_State):  # type: ignore[misc]
 
     @property
     def position(self) -> Position:
-        """Where the match stands."""
+        """The position of the match."""
         return self._position
 
     def current_player(self) -> int:
-        """Who chooses next."""
+        """The player that chooses next."""
         if self._position.turn.over:
             return int(pyspiel.PlayerId.TERMINAL)
         player = self._position.player
@@ -106,16 +106,16 @@ class GdlState(_State):  # type: ignore[misc]
         return self._position.turn.utilities
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
-        """What chance may do, with probabilities."""
+        """The actions of chance, with probabilities."""
         return self._position.turn.outcomes
 
     def resample_from_infostate(self, player: int, sampler: Callable[[], float]) -> GdlState:
         """A state that the player, who is to choose, cannot tell from this one.
 
-        Drawn by probability, as far as the others' moves are uniformly random.
+        It is drawn by its probability if the others' moves are uniformly random.
 
         Args:
-            sampler: gives a uniform number from 0 to 1.
+            sampler: returns a uniform number from 0 to 1.
 
         Raises:
             BeliefDepletedError: none was found.
@@ -145,7 +145,7 @@ class GdlState(_State):  # type: ignore[misc]
 
 
 def _type(sheet: Sheet | None = None, coder: Coder | None = None) -> Any:
-    """What OpenSpiel calls the type of a game; without a sheet, of rulesheets in general."""
+    """OpenSpiel's type of a game; without a sheet, that of rulesheets in general."""
     kinds = pyspiel.GameType
     utility = kinds.Utility.GENERAL_SUM
     if sheet is not None and sheet.has_zero_sum:
@@ -190,5 +190,5 @@ def _info(sheet: Sheet) -> Any:
 
 
 def register() -> None:
-    """Tell OpenSpiel of the game `gdl`."""
+    """Register the game `gdl` with OpenSpiel."""
     pyspiel.register_game(_type(), GdlGame)

@@ -1,16 +1,16 @@
-"""What players know as tensors: OpenSpiel's `information_state_tensor` and `observation_tensor`.
+"""Players' knowledge as tensors: OpenSpiel's `information_state_tensor` and `observation_tensor`.
 
 Both are made of *rows* of ones, one for each turn: the move a player made and the percepts it got,
-    by
-the indices of `ggp.env.Names`. So whoever learns here learns from what environments show.
+by the indices of `ggp.env.Names`. So an algorithm that learns here learns from the same data as
+environments show.
 
-    information state   who it is [P] | every turn [T, A + S] | what it chose in this turn [A]
-    observation         who it is [P] | the last turn [A + S] | all before it, together [A + S]
-                        | what it chose in this turn [A]
+    information state   the player [P] | every turn [T, A + S] | its choice in this turn [A]
+    observation         the player [P] | the last turn [A + S] | all before it, together [A + S]
+                        | its choice in this turn [A]
 
-for P players, T turns at most, A moves and S percepts. Two information states are the same tensor
-if and only if they are the same text. What was seen before comes as a set in observations: they are
-not meant to tell everything.
+for P players, at most T turns, A moves and S percepts. Two information states are the same tensor
+if and only if they are the same text. Observations have earlier percepts as a set: they are
+not meant to contain everything.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from ggp.openspiel.sheet import Sheet
 from ggp.openspiel.turns import Past, Turn, turns_of
 
 MOST_NUMBERS = 1 << 20
-"""Of an information state; of games in which it would have more there are observations only."""
+"""Greatest size of an information state; games in which it is larger have observations only."""
 
 MOST_REMEMBERED = 50_000
-"""Turns of which rows are remembered."""
+"""Number of turns whose rows are remembered."""
 
 
 class Coder:
     """The rows of turns of one game.
 
     Attributes:
-        names: what indices of a row stand for: moves, then percepts.
-        most_turns: of a match; None if that is not known.
+        names: the meanings of the indices of a row: moves, then percepts.
+        most_turns: greatest number of turns of a match; None if that is not known.
     """
 
     def __init__(self, sheet: Sheet) -> None:
@@ -52,16 +52,16 @@ class Coder:
 
     @property
     def width(self) -> int:
-        """Numbers of a row."""
+        """Length of a row."""
         return len(self.names.moves) + len(self.names.percepts)
 
     @property
     def has_information_states(self) -> bool:
-        """Whether there are tensors of whole paths: their size is known, and not too large."""
+        """Whether there are tensors of whole paths, whose size is known and not too large."""
         return self.most_turns is not None and self.most_turns * self.width <= MOST_NUMBERS
 
     def places(self, turn: Turn, player: int) -> IntArray:
-        """Where the rows of the turns before this one have ones, all rows one after the other.
+        """Places of the ones in the rows of the turns before this one, row after row.
 
         Raises:
             MachineError: there are more than `most_turns`.
@@ -100,13 +100,13 @@ class PathObserver:
     """Shows what a player knows of a state, as text and as a tensor.
 
     Args:
-        coder: of the game.
-        players: their number.
-        recalls: whether everything it knows is shown, or an observation.
-        shows: whether anything is: there is nothing that all players share.
+        coder: the rows of the game.
+        players: number of players.
+        recalls: whether everything that a player knows is shown, or an observation.
+        shows: whether anything is shown: players share no common observations.
 
     Attributes:
-        tensor: the numbers that were last shown; None where there are no tensors.
+        tensor: the numbers that were last shown; None if there are no tensors.
         dict: parts of it by their names.
     """
 
@@ -150,7 +150,7 @@ class PathObserver:
             self.dict["chosen"][chosen] = 1
 
     def string_from(self, state: Any, player: int) -> str:
-        """The player's name, and a line for each turn, or for the last: its move, its percepts."""
+        """The player's name, and a line for each turn, or the last one: its move, its percepts."""
         if not self._shows:
             return ""
         path: str = state.position.path(player)
@@ -176,14 +176,14 @@ def _parts(line: str) -> list[str]:
 
 
 def observer_of(coder: Coder, players: int, kind: Any, private: Any) -> PathObserver:
-    """What OpenSpiel asks for.
+    """The observer that OpenSpiel asks for.
 
     Args:
         kind: an `IIGObservationType`; None for an observation.
         private: OpenSpiel's `PrivateInfoType`.
 
     Raises:
-        ValueError: what all players know together is asked for, which nobody does.
+        ValueError: the common knowledge of all players is asked for, which is not available.
     """
     if kind is None:
         return PathObserver(coder, players, recalls=False)

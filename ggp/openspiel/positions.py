@@ -1,17 +1,17 @@
-"""Where a match stands in OpenSpiel: a turn of the rulesheet, and who has chosen in it so far.
+"""The position of a match in OpenSpiel: a turn of the rulesheet, and the choices in it so far.
 
-Roles move at once in GDL-II, one after the other in OpenSpiel. So a turn becomes a row of choices:
+Roles move at once in GDL-II, in turn in OpenSpiel. So a turn becomes a row of choices:
 
     turn: player1 has moves a b, player2 only noop, player3 has c d, random has x y
 
     player1 chooses -> player3 chooses (it is not told what player1 chose) -> chance -> next turn
 
 Forced moves are made without asking, and turns in which nobody has a choice pass by themselves.
-What a player knows is its incomplete path: its own moves and percepts of all turns, forced moves
-too. Before the turn is complete it also knows what it chose itself.
+The knowledge of a player is its incomplete path: its own moves and percepts of all turns, including
+forced moves. Before the turn is complete it also knows its own choice.
 
 Positions are values. OpenSpiel copies and pickles the states of games that are written in Python;
-a copy of a position is the position itself, and what is pickled is how to get there.
+a copy of a position is the position itself, and its pickle is the history that leads there.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ggp.openspiel.worlds import worlds_of
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A turn and the choices made in it so far, which nobody else is told.
+    """A turn and the choices made in it so far, each known to its chooser only.
 
     Attributes:
         chosen: actions of the choosers in their order.
@@ -51,7 +51,7 @@ class Position:
 
     @property
     def player(self) -> int | None:
-        """Who chooses next; None if chance does, or nobody."""
+        """The player that chooses next; None if it is chance, or nobody."""
         choosers = self.turn.choosers
         return choosers[len(self.chosen)][0] if len(self.chosen) < len(choosers) else None
 
@@ -61,7 +61,7 @@ class Position:
         return self.player is None and not self.turn.over
 
     def actions(self) -> list[int]:
-        """What may be chosen next, increasing."""
+        """The actions that may be chosen next, increasing."""
         if self.player is not None:
             return self.turn.choosers[len(self.chosen)][1]
         return [action for action, _ in self.turn.outcomes]
@@ -70,7 +70,7 @@ class Position:
         """The position after a choice.
 
         Raises:
-            IllegalMoveError: it cannot be chosen.
+            IllegalMoveError: the action cannot be chosen.
         """
         if action not in self.actions():
             raise self._illegal(action)
@@ -80,7 +80,7 @@ class Position:
         return Position(self.turn.game.after(self.turn, chosen), ())
 
     def path(self, player: int) -> str:
-        """What a player knows: two positions are the same to it if this is the same."""
+        """The knowledge of a player: two positions are the same to it if their texts are."""
         known = self.turn.paths[player]
         action = self.choice(player)
         if action is None:
@@ -88,14 +88,14 @@ class Position:
         return f"{known}\n{self.turn.game.sheet.actions.texts[action]} / ?"
 
     def choice(self, player: int) -> int | None:
-        """What a player chose in this turn; None if it did not."""
+        """The choice of a player in this turn; None if it made none."""
         for (chooser, _), action in zip(self.turn.choosers, self.chosen, strict=False):
             if chooser == player:
                 return action
         return None
 
     def text(self) -> str:
-        """The fluents, and what was chosen in this turn."""
+        """The fluents, and the choices in this turn."""
         sheet = self.turn.game.sheet
         lines = [self.turn.fluents]
         for (player, _), action in zip(self.turn.choosers, self.chosen, strict=False):
@@ -119,7 +119,7 @@ class Position:
 
 
 def start(game: Playing) -> Position:
-    """Where a match begins."""
+    """The position at the beginning of a match."""
     return Position(game.first, ())
 
 

@@ -1,7 +1,7 @@
-"""A rulesheet as OpenSpiel wants a game: numbered actions, bounds, one choice after the other.
+"""A rulesheet in the form OpenSpiel needs: numbered actions, bounds, one choice after the other.
 
-Actions are numbered by the texts of moves, sorted: those of all players together, and those of
-`random` by themselves. So they are the same in every process.
+Actions are numbered by the sorted texts of moves: those of all players together, and those of
+`random` separately. So they are the same in every process.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ _LIMITS = Limits(grounding_seconds=120.0)
 """No match waits for its start, and there is no other backend."""
 
 _NO_PATH = frozenset(",()=")
-"""Characters with which OpenSpiel's names of games cannot be read again."""
+"""Characters that OpenSpiel cannot read in the names of games."""
 
 
 class Actions:
     """Moves of a machine with their numbers in OpenSpiel.
 
     Attributes:
-        texts: of the moves as canonical KIF; action n is the n-th.
+        texts: the moves as canonical KIF; action n is the n-th.
     """
 
     def __init__(self, machine: PropnetMachine, roles: Sequence[int]) -> None:
         names = {name for role in roles for name in machine.circuit.legal[role].names}
         self.texts = tuple(sorted(names))
         found = [machine.move_id(text) for text in self.texts]
-        self._moves = [move for move in found if move is not None]  # it knows all of them
+        self._moves = [move for move in found if move is not None]  # the machine knows all moves
         self._actions = {move: action for action, move in enumerate(self._moves)}
 
     def __len__(self) -> int:
@@ -58,16 +58,16 @@ class Actions:
 
 
 class Sheet:
-    """What all states of one game share.
+    """The data that all states of one game share.
 
     Attributes:
         rules: name of the game, or path of its rulesheet.
-        verify_states: states that were visited at most for the survey.
-        max_turns: for how many turns tensors have room; 0 if that was not given.
-        names_of_indices: what tensors are made of, as in environments.
-        machine: plays it.
+        verify_states: greatest number of states visited for the survey.
+        max_turns: number of turns that tensors have room for; 0 if it was not given.
+        names_of_indices: the meanings of the indices of tensors, as in environments.
+        machine: the machine that plays it.
         players: `[P]` roles that are not `random`, in the order of the rulesheet.
-        actions: of the players.
+        actions: the actions of the players.
         outcomes: the actions of chance.
         survey: what holds in all matches; None if there are too many states to know.
     """
@@ -76,13 +76,13 @@ class Sheet:
         """The game of a rulesheet; without a survey if `verify_states` is 0.
 
         Args:
-            max_turns: for how many turns tensors have room; 0 for as many as are proved.
+            max_turns: number of turns that tensors have room for; 0 for as many as are proved.
 
         Raises:
             ConfigError: there is no such game, or only chance plays it.
             GDLError: the rules cannot be used.
-            MachineError: the rules are too much for the fast backend, which alone knows all moves
-                beforehand.
+            MachineError: the rules are too much for the fast backend, the only one that knows all
+                moves beforehand.
         """
         program = load(rules)
         machine = build_machine(program, "propnet", _LIMITS)
@@ -105,7 +105,7 @@ class Sheet:
 
     @cached_property
     def most_turns(self) -> int | None:
-        """Turns for which tensors have room; None if no bound is given or known."""
+        """Number of turns that tensors have room for; None if no bound is given or known."""
         if self.max_turns:
             return self.max_turns
         if self.survey is not None:
@@ -114,9 +114,9 @@ class Sheet:
 
     @cached_property
     def share(self) -> float:
-        """What utilities are less than goal values.
+        """The amount by which utilities are less than goal values.
 
-        A player's part of the sum, where that is known to be constant; so the game has zero sum.
+        It is a player's part of the sum if that is known to be constant; so the game has zero sum.
         """
         total = None if self.survey is None else self.survey.sum_of_goals
         return total / len(self.players) if total is not None and len(self.players) > 1 else 0.0
@@ -134,7 +134,7 @@ class Sheet:
 
     @property
     def is_open(self) -> bool:
-        """Whether everybody is known to know everything whenever anybody chooses."""
+        """Whether the game is known to have perfect information whenever anybody chooses."""
         known = self.survey is not None and not self.survey.simultaneous
         return known and is_open(self.machine)
 
@@ -148,7 +148,7 @@ class Sheet:
 
     @property
     def most_decisions(self) -> int:
-        """Choices of all players together in a match, at most."""
+        """Greatest number of choices of all players together in a match."""
         if self.survey is None:
             return DEFAULT_MAX_STEPS * len(self.players)
         return self.survey.most_decisions
@@ -160,7 +160,7 @@ class Sheet:
 
     @property
     def most_chances(self) -> int:
-        """Choices of `random` in a match, at most."""
+        """Greatest number of choices of `random` in a match."""
         if self.survey is None:
             return DEFAULT_MAX_STEPS if len(self.outcomes) > 1 else 0
         return self.survey.most_chances
@@ -172,7 +172,7 @@ class Sheet:
 
 
 def canonical_name(rules: str) -> tuple[str, int]:
-    """What a game is called wherever the process runs, and when its file was changed.
+    """The name of a game that is valid in any folder, and when its file was changed.
 
     Args:
         rules: name of a game that comes with ggp, or path of a rulesheet.

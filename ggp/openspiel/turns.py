@@ -1,7 +1,7 @@
-"""Turns of a rulesheet in which somebody has a choice, and remembering them.
+"""Makes the turns of a rulesheet in which somebody has a choice, and remembers them.
 
-Turns in which nobody has one pass by themselves. What players know is told by all turns before,
-these too: their incomplete paths.
+Turns in which nobody has one are played automatically. The knowledge of players comes from all
+turns before, including these: their incomplete paths.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ggp.openspiel.sheet import Sheet, canonical_name
 from ggp.openspiel.worlds import Worlds
 
 KEPT_GAMES = 8
-"""Games that are kept ready; those that are still used are kept anyway."""
+"""Number of games that are kept ready; those still in use are kept anyway."""
 
 MOST_TURNS = 50_000
-"""Turns that are remembered for each game, so that going the same way again takes no reasoning."""
+"""Number of turns remembered for each game, so that repeating them takes no reasoning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Past:
 
     Attributes:
         before: None for the first turn.
-        depth: how many turns these are.
-        joint_move: move of every role.
+        depth: number of these turns.
+        joint_move: the move of every role.
         percepts: id of every role's percepts.
     """
 
@@ -42,12 +42,12 @@ class Past:
 
 
 def depth_of(past: Past | None) -> int:
-    """How many turns are over."""
+    """Number of turns that are over."""
     return 0 if past is None else past.depth
 
 
 def turns_of(past: Past | None) -> list[Past]:
-    """All turns that are over, the first one first."""
+    """All turns that are over, in order."""
     found = []
     while past is not None:
         found.append(past)
@@ -104,16 +104,16 @@ class Turn:
 
     @property
     def depth(self) -> int:
-        """Joint moves made before."""
+        """Number of joint moves made before."""
         return depth_of(self.past)
 
     @property
     def num_choices(self) -> int:
-        """Choices to be made before the turn is over."""
+        """Number of choices to be made before the turn is over."""
         return len(self.choosers) + bool(self.outcomes)
 
     def joint_move(self, chosen: tuple[int, ...]) -> tuple[int, ...]:
-        """Move of every role after all choices: forced, or what was chosen."""
+        """The move of every role after all choices, forced or chosen."""
         sheet = self.game.sheet
         moves = list(self._first)
         for (player, _), action in zip(self.choosers, chosen, strict=False):
@@ -132,7 +132,7 @@ class Turn:
 
     @cached_property
     def utilities(self) -> list[float]:
-        """Of every player; 0 before the end of the game."""
+        """The utilities of every player; 0 before the end of the game."""
         sheet = self.game.sheet
         if not self.over:
             return [0.0] * len(sheet.players)
@@ -154,7 +154,7 @@ class Turn:
 
     @cached_property
     def fluents(self) -> str:
-        """What holds, in one line."""
+        """The fluents that hold, in one line."""
         return " ".join(self.game.sheet.machine.fluents(self.lane)[0])
 
 
@@ -162,7 +162,7 @@ class Playing:
     """The turns of one game, as far as they are remembered.
 
     Attributes:
-        worlds: histories for the path of a player that were last drawn (`ggp.openspiel.worlds`).
+        worlds: the histories last drawn for the path of a player (`ggp.openspiel.worlds`).
     """
 
     def __init__(self, sheet: Sheet) -> None:
@@ -175,7 +175,7 @@ class Playing:
     def step(
         self, lane: States, past: Past | None, joint_move: tuple[int, ...]
     ) -> tuple[States, Past]:
-        """The state after a joint move, and what is then past."""
+        """The state after a joint move, and the turns that are then over."""
         stepped = self.sheet.machine.step(lane, np.array([joint_move], dtype=np.int64))
         percepts = tuple(stepped.percepts[0].tolist())
         return stepped.states, Past(past, 1 + depth_of(past), joint_move, percepts)
@@ -192,7 +192,7 @@ class Playing:
         return found
 
     def replayed(self, joint_moves: Sequence[tuple[int, ...]]) -> tuple[list[int], Turn]:
-        """All choices made in joint moves from the beginning on, and the turn after them."""
+        """All choices that make joint moves from the beginning on, and the turn after them."""
         at = self.first
         actions: list[int] = []
         while at.depth < len(joint_moves):
@@ -217,5 +217,5 @@ def playing(rules: str, verify_states: int, max_turns: int = 0) -> Playing:
 
 @lru_cache(maxsize=KEPT_GAMES)
 def _kept(name: str, changed: int, verify_states: int, max_turns: int) -> Playing:
-    """A game whose file was `changed` then."""
+    """The turns of a game whose file was changed at the time `changed`."""
     return Playing(Sheet(name, verify_states, max_turns))

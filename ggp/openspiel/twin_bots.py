@@ -1,13 +1,13 @@
-"""OpenSpiel's search bots on a twin of a rulesheet (`ggp.machine.spiel.twins`).
+"""Plays OpenSpiel's search bots on a twin of a rulesheet (`ggp.machine.spiel.twins`).
 
     our role's path -> histories that agree with it -> states of the twin -> a bot -> its action
 
-A bot is asked for one decision. It is told nothing but histories that the role cannot tell from the
-true one (`ggp.openspiel.worlds`): where everybody knows everything there is one.
+A bot is asked for one decision. It only gets histories that the role cannot tell from the
+true one (`ggp.openspiel.worlds`): in games of perfect information there is one.
 
-Bots in C++ look at no clock but the wall's, and forget their tree between two calls. So under a
+Bots in C++ only look at wall time, and forget their tree between two calls. So under a
 clock they are given a number of simulations, which short searches of the same position have shown
-to take as long as there is time. Where the clock is the wall's they also look at it, as the
+to fit the time. If the clock shows wall time they also look at it, as the
 computer may become slower. The bot in Python is stopped between two simulations.
 """
 
@@ -26,25 +26,25 @@ from ggp.machine.spiel.twins import Options, Twin
 from ggp.openspiel.worlds import Worlds
 
 FIRST_SIMULATIONS = 32
-"""Simulations of the first search that shows how fast a bot is."""
+"""Number of simulations of the first search that shows how fast a bot is."""
 
 MOST_SIMULATIONS = 1 << 20
-"""Of one search under a clock: they are kept in memory."""
+"""Greatest number of simulations of one search under a clock, as they are kept in memory."""
 
 SHOWS = 0.05
 """Share of the time that a search must have taken to show how fast the bot is."""
 
 STEP = 4
-"""How many times more simulations the next search has, where the last one showed too little."""
+"""Factor by which the next search has more simulations, if the last one showed too little."""
 
 USED = 0.9
 """Share of the time that is spent: simulations take longer as a tree grows."""
 
 SPARE_S = 0.005
-"""Seconds for what comes after a search."""
+"""Seconds reserved for the work after a search."""
 
 LEAST_S = 0.05
-"""Least limit of the wall's clock that a bot is given: it crashes where the time is over before its
+"""Least limit of wall time that a bot is given: it crashes if the time is over before its
 first simulation."""
 
 NO_LIMIT = -1.0
@@ -56,10 +56,10 @@ _MOST_SEED = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """How much time there is for a decision.
+    """The time that is left for a decision.
 
     Attributes:
-        left_s: tells the seconds that are left.
+        left_s: returns the seconds that are left.
         by_the_wall: whether they are those of `time.monotonic`.
     """
 
@@ -68,7 +68,7 @@ class Timer:
 
 
 class OutOfTimeError(MachineError):
-    """The time was over before the bot could say anything."""
+    """The time was over before the bot could choose."""
 
     def __init__(self) -> None:
         super().__init__("the time was over before OpenSpiel's bot had searched")
@@ -78,11 +78,11 @@ class TwinBot(Protocol):
     """A search bot of OpenSpiel."""
 
     def action(self, states: Drawn, simulations: int, timer: Timer | None) -> int:
-        """Its choice for whoever is on turn.
+        """The bot's action for the player to move.
 
         Args:
-            states: that it may be in.
-            simulations: of the search, where there is no clock.
+            states: the states that it may be in.
+            simulations: number of simulations of the search, if there is no clock.
             timer: the clock.
 
         Raises:
@@ -107,7 +107,7 @@ class Drawn:
         self._waiting: list[int] = []
 
     def draw(self) -> Any:
-        """A state of its own."""
+        """A state for the caller to keep."""
         if not self._waiting:
             weights = self._worlds.weights
             self._waiting = self._rng.choice(len(weights), size=1024, p=weights).tolist()
@@ -160,7 +160,7 @@ class CompiledBot:
             most = min(affordable, MOST_SIMULATIONS)
             if is_last or most <= number:
                 break
-            # A search that took long enough to go by is followed by the last one.
+            # A search that took long enough to be a guide is followed by the last one.
             is_last = took_s >= SHOWS * there_is_s
             number = most if is_last else min(STEP * number, most)
         if action is None:
@@ -207,7 +207,7 @@ class CompiledBot:
 class ResamplingBot:
     """Information-set search in Python, on games that are in C++.
 
-    The bot in C++ cannot be told how to draw states that a player may be in, this one can.
+    The bot in C++ cannot be told how to draw states that a player may be in; this one can.
     """
 
     twin: Twin
@@ -244,7 +244,7 @@ class ResamplingBot:
 
 
 def bot_of(twin: Twin, uct_c: float, solve: bool, rng: np.random.Generator) -> TwinBot:
-    """The bot that plays a twin: tree search where everybody knows everything."""
+    """The bot that plays a twin: tree search in games of perfect information."""
     if twin.hides and not twin.draws:
         return ResamplingBot(twin, uct_c, rng)
     return CompiledBot(twin, uct_c, solve, rng)

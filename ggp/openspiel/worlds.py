@@ -1,9 +1,9 @@
-"""Whole histories that a player cannot tell from what happened.
+"""Draws whole histories that a player cannot tell from the true one.
 
 OpenSpiel's information-set search asks for them (`resample_from_infostate`). They are drawn turn by
-turn from the player's incomplete path, as particles are (`ggp.belief`), but with what led to them:
-K histories side by side, all of them where they are few, else a sample with weights. The others'
-moves count as uniformly random.
+turn from the player's incomplete path, like particles (`ggp.belief`), but with the turns before:
+K histories side by side, all of them if they are few, otherwise a weighted sample. The others'
+moves are taken to be uniformly random.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from ggp.machine.arrays import log_sums
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine
 
 MOST_WORLDS = 1_000
-"""Histories of a sample."""
+"""Number of histories of a sample."""
 
 LISTED = 1 << 16
-"""Joint moves of one turn that are all tried; of more, some are drawn."""
+"""Number of joint moves of one turn up to which all are tried; of more, some are drawn."""
 
 DRAWS = 4_096
-"""Joint moves drawn to continue one history, at most."""
+"""Greatest number of joint moves drawn to continue one history."""
 
 TRIES = 5
-"""Samples made before a player's path counts as one that nothing agrees with."""
+"""Number of samples made before a player's path counts as one that nothing agrees with."""
 
 
 KnownTurn = tuple[int, int]
-"""What a role knows of a turn: its move and its percepts; either may be `UNKNOWN`."""
+"""A role's knowledge of a turn: its move and its percepts; either may be `UNKNOWN`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +43,15 @@ class Worlds:
     """K histories of T turns that agree with an incomplete path.
 
     Attributes:
-        joint_moves: `[K, T, R]`.
-        weights: `[K]`, which sum to 1.
+        joint_moves: `[K, T, R]` their joint moves.
+        weights: `[K]` their weights, which sum to 1.
     """
 
     joint_moves: IntArray
     weights: FloatArray
 
     def draw(self, rng: np.random.Generator) -> list[tuple[int, ...]]:
-        """One of them, drawn by weight."""
+        """One of the histories, drawn by weight."""
         world = rng.choice(len(self.weights), p=self.weights)
         return [tuple(moves) for moves in self.joint_moves[world].tolist()]
 

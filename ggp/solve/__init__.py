@@ -1,13 +1,13 @@
-"""Whole game trees, solved exactly: equilibria, best responses, a player's distance from both.
+"""Solves whole game trees exactly: equilibria, best responses, a player's distance from both.
 
     solution = solve(machine)
     solution.profile.values      # {"player1": 48.61..., "player2": 51.38...}
-    solution.profile.nash_conv   # 0, but for rounding
+    solution.profile.nash_conv   # 0, except for rounding
 
-In comes a machine, out go strategies and what they are worth. Begin with `solver`, which chooses
-how; the room `trees` makes the tree, and `forest` evaluates strategies on it, with the sequences of
-each `side`. `linear`, `regret` and `profiles` find strategies, `following` plays them; `sampling`
-and `exploitation` evaluate players, `efg` writes files.
+In comes a machine, out go strategies and their values. Begin with `solver`, which chooses the
+method; the room `trees` makes the tree, and `forest` evaluates strategies on it, with the sequences
+of each `side`. `linear`, `regret` and `profiles` find strategies, `following` plays them;
+`sampling` and `exploitation` evaluate players, `efg` writes files.
 """
 
 from ggp.solve.efg import efg_lines

@@ -1,9 +1,9 @@
-"""A game's tree in Gambit's format for extensive games (`.efg`), which OpenSpiel reads, too.
+"""Writes a game's tree in Gambit's format for extensive games (`.efg`), which OpenSpiel also reads.
 
-Nodes are written before what follows them. Forced moves vanish. Of a joint move, chance comes
-first, then the players in the order of the rules; who moves later does not see what was chosen,
-for its nodes are in one information set. Nodes that were merged are written once for every way
-there.
+Nodes are written before their children. Forced moves vanish. In a joint move, chance comes
+first, then the players in the order of the rules; later movers do not see earlier choices,
+because their nodes are in one information set. Nodes that were merged are written once for every
+path that leads there.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from ggp.errors import SolvingError
 from ggp.solve.trees.tree import GameTree, Layer
 
 MOST_NODES = 1_000_000
-"""Nodes that are written."""
+"""Greatest number of nodes that are written."""
 
 
 def efg_lines(tree: GameTree, title: str, most_nodes: int = MOST_NODES) -> Iterator[str]:
     """The lines of the file.
 
     Args:
-        tree: with its layers, and without subgames split off.
-        title: of the game.
+        tree: a tree with its layers, and without subgames split off.
+        title: the title of the game.
 
     Raises:
-        SolvingError: there are more nodes than that.
+        SolvingError: there are more than `most_nodes`.
     """
     yield f"EFG 2 R {_quoted(title)} {{ {' '.join(map(_quoted, tree.names))} }}"
     yield _quoted("")
     writer = _Writer(tree)
-    # What is still to be written: layer, node, the actors that have chosen, the joint move so far.
+    # Nodes still to be written: layer, node, the actors that have chosen, the joint move so far.
     waiting = [(0, 0, 0, 0)]
     num_nodes = 0
     while waiting:
@@ -61,7 +61,7 @@ class _Writer:
         self._num_chance = 0
 
     def node(self, depth: int, node: int, done: int, joint: int) -> tuple[str | None, list[_Place]]:
-        """The line of a node, None where nobody has a choice, and what comes after it."""
+        """The line of a node, None if nobody has a choice, and the places that follow it."""
         layer = self._tree.layers[depth]
         counts = layer.counts[node]
         if not counts.any():

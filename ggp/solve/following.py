@@ -1,4 +1,4 @@
-"""A role's part in a solved game, by what it did and saw.
+"""Plays a role's part in a solved game, by what it did and saw.
 
 Information sets are found by their incomplete paths. Where a subgame begins, a path is replaced by
 the one that its information sets are continued from (`ggp.solve.trees.tree.Stands`).
@@ -13,10 +13,10 @@ from ggp.solve.solver import Solution
 
 
 class Part:
-    """The strategy of one role; shared by all its matches.
+    """The strategy of one role, shared by all its matches.
 
     Args:
-        solution: of a game; a tree with subgames must have kept where they stand (`build_tree`).
+        solution: a solved game; a tree with subgames must have kept its stands (`build_tree`).
         role: index of a role that is not `random`.
     """
 
@@ -34,9 +34,9 @@ class Part:
         """The path one turn longer; the empty path is the number of the role.
 
         Args:
-            path: as this function returned it.
-            move: that was executed for the role.
-            percepts: id of what it saw then.
+            path: a value that this function returned.
+            move: the move that was executed for the role.
+            percepts: id of its percepts then.
         """
         turn = (np.array([each], dtype=np.int64) for each in (path, move, percepts))
         longer = int(self._tree.paths.extend(*turn)[0])
@@ -47,7 +47,7 @@ class Part:
         """The moves of an information set and their probabilities.
 
         Returns:
-            None where the role has no choice, or nothing is known of the path.
+            None if the role has no choice, or nothing is known about the path.
         """
         number = self._numbers.get(path)
         if number is None:

@@ -1,9 +1,9 @@
-"""Strategies on some subgames of a tree: what they are worth, many subgames at once.
+"""Evaluates strategies on subgames of a tree, many subgames at once.
 
-A forest is a set of subgames whose continuations are known: each leaf is worth a number to each
+A forest is a set of subgames whose continuations are known: each leaf has a value for each
 player. Numbers of subgames, sets and sequences are those of the forest; `Side.sets` and
-`Side.sequences` say which they are in the tree. `walk` goes through the forests of a tree, the
-last first, and backs up what they are worth.
+`Side.sequences` give their numbers in the tree. `walk` goes through the forests of a tree, the
+last first, and backs up their values.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ggp.solve.side import Side
 from ggp.solve.trees.tree import GameTree
 
 Strategies = Sequence[FloatArray]
-"""Strategies or plans, one of each player."""
+"""Strategies or plans, one for each player."""
 
 LEAVES_AT_ONCE = 2_000
-"""Subgames for linear programs are put together up to this size: the time for a program grows
-faster than its size."""
+"""Number of leaves up to which subgames are combined for linear programs: the time for a program
+grows faster than its size."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class Forest:
 
     Attributes:
         subgames: `[G]` their numbers in the tree.
-        sides: of the P players.
+        sides: the sides of the P players.
         sequences: `[K, P]` sequences of leaves; no two leaves have the same.
         roots: `[K]` subgame of each leaf.
-        worth: `[K, P]` what leaves are worth to each player, times the probability that chance
+        worth: `[K, P]` values of leaves for each player, times the probability that chance
             plays its part.
-        best: `[K, P]` the same where the player plays a best response after the leaf.
+        best: `[K, P]` the same if the player plays a best response after the leaf.
     """
 
     subgames: IntArray
@@ -48,24 +48,24 @@ class Forest:
     best: FloatArray
 
     def local(self, strategies: Strategies) -> list[FloatArray]:
-        """Strategies numbered as in the tree, numbered as here."""
+        """Strategies of the tree, with numbers of the forest."""
         return [each[side.sequences] for each, side in zip(strategies, self.sides, strict=True)]
 
     def best_response(self, strategies: Strategies, player: int) -> FloatArray:
-        """`[S]` a player's pure best response to the others' strategies, numbered as here."""
+        """`[S]` a player's pure best response to the others' strategies, as numbered here."""
         gains = self.gains(player, self.plans(strategies), self.best[:, player])
         return self.sides[player].best_response(gains)
 
     def plans(self, strategies: Strategies) -> list[FloatArray]:
-        """`[S]` of each player."""
+        """The plan `[S]` of each player's strategy."""
         return [side.plan(each) for side, each in zip(self.sides, strategies, strict=True)]
 
     def gains(self, player: int, plans: Strategies, worth: FloatArray) -> FloatArray:
-        """`[S]` what leaves right after a player's sequences are worth to it.
+        """`[S]` values to a player of the leaves right after its sequences.
 
         Args:
-            plans: of all players; that of the player itself does not matter.
-            worth: `[K]` of each leaf.
+            plans: plans of all players; the player's own does not matter.
+            worth: `[K]` value of each leaf.
         """
         for other, plan in enumerate(plans):
             if other != player:
@@ -74,7 +74,7 @@ class Forest:
         return np.bincount(self.sequences[:, player], worth, size).astype(np.float64, copy=False)
 
     def values(self, plans: Strategies) -> FloatArray:
-        """`[G, P]` what the subgames are worth to each player."""
+        """`[G, P]` values of the subgames for each player."""
         reach = np.ones(len(self.sequences))
         for player, plan in enumerate(plans):
             reach = reach * plan[self.sequences[:, player]]
@@ -82,7 +82,7 @@ class Forest:
         return np.stack([np.bincount(self.roots, reach * w, size) for w in self.worth.T], axis=1)
 
     def best_values(self, plans: Strategies) -> FloatArray:
-        """`[G, P]` what they are worth to each player with a best response to the others."""
+        """`[G, P]` their values for each player with a best response to the others."""
         return np.stack(
             [
                 side.best(self.gains(player, plans, self.best[:, player]))
@@ -97,9 +97,9 @@ class Walked:
     """A whole profile of strategies, evaluated.
 
     Attributes:
-        strategies: `[S]` of each player, numbered as in the tree.
-        values: `[P]` what the game is worth to each player.
-        best: `[P]` what it is worth with a best response to the others' strategies.
+        strategies: `[S]` strategy of each player, with numbers of the tree.
+        values: `[P]` value of the game for each player.
+        best: `[P]` its value with a best response to the others' strategies.
     """
 
     strategies: tuple[FloatArray, ...]
@@ -108,21 +108,21 @@ class Walked:
 
     @property
     def gains(self) -> FloatArray:
-        """`[P]` what each player gains by deviating alone."""
+        """`[P]` gain of each player by deviating alone."""
         return np.maximum(self.best - self.values, 0.0)
 
     @property
     def nash_conv(self) -> float:
-        """What all players gain by deviating, each alone, summed; 0 in an equilibrium."""
+        """The sum of all players' gains by deviating, each alone; 0 in an equilibrium."""
         return float(self.gains.sum())
 
 
 def walk(tree: GameTree, play: Callable[[Forest], Strategies]) -> Walked:
-    """Find strategies for all subgames, the last first, and back up what they are worth.
+    """Find strategies for all subgames, the last first, and back up their values.
 
     Args:
-        play: strategies of all players for a forest whose continuations are settled. Either at
-            most one player has a choice in each of its subgames, or several in each.
+        play: gives strategies of all players for a forest whose continuations are settled. In each
+            of its subgames at most one player has a choice, or in each of them several have.
     """
     num_subgames, num_players = tree.num_subgames, len(tree.players)
     values, best = np.zeros((2, num_subgames, num_players))
@@ -152,13 +152,13 @@ def walk(tree: GameTree, play: Callable[[Forest], Strategies]) -> Walked:
 
 
 def num_parts(tree: GameTree, *, several: bool = False) -> int:
-    """How many forests `walk` makes of a tree; `several`: only where several have a choice."""
+    """Number of forests `walk` makes of a tree; `several`: only those with choices for several."""
     chosen = tree.actors.sum(axis=1) > 1 if several else slice(None)
     return len(np.unique(_kinds(tree)[chosen]))
 
 
 def _kinds(tree: GameTree) -> IntArray:
-    """`[G]` equal for subgames that are played together; those with greater numbers come later."""
+    """`[G]` numbers equal for subgames that are played together; greater numbers come later."""
     several = tree.actors.sum(axis=1) > 1
     sizes = np.bincount(tree.leaves.owners, minlength=len(several))
     sizes = np.where(several & tree.is_constant_sum, sizes, 0)
@@ -173,7 +173,7 @@ def _kinds(tree: GameTree) -> IntArray:
 
 
 def evaluate(tree: GameTree, strategies: Strategies) -> Walked:
-    """What strategies, numbered as in the tree, are worth."""
+    """Evaluate strategies with numbers of the tree."""
     return walk(tree, lambda forest: forest.local(strategies))
 
 
@@ -185,7 +185,7 @@ def _forest(
     worth: FloatArray,
     best: FloatArray,
 ) -> Forest:
-    """Leaves with the same sequences are put together."""
+    """A forest, in which leaves with the same sequences are merged."""
     local = np.stack([s.local(c) for s, c in zip(sides, sequences.T, strict=True)], axis=1)
     first, group = first_seen(local)
 

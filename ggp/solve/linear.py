@@ -1,12 +1,12 @@
-"""Equilibria of two players with constant sum: one linear program on sequences.
+"""Finds equilibria of two players with constant sum, by a linear program on sequences.
 
-With plans x and y, E x = e and F y = f say that they are plans, and the first player gets x' A y
+With plans x and y, E x = e and F y = f mean that they are plans, and the first player gets x' A y
 (Koller, Megiddo, von Stengel, "Efficient computation of equilibria for extensive two-person games",
 1996). Its best plan solves
 
     maximise f' p   subject to   E x = e,   F' p <= A' x,   x >= 0
 
-where p is what the second player's sets are worth to the first. The dual values of the
+where p are the values of the second player's sets to the first. The dual values of the
 inequalities are the second player's plan. Several subgames are blocks of one program.
 """
 
@@ -21,7 +21,7 @@ from ggp.solve.forest import Forest
 from ggp.solve.side import Side
 
 MOST_LEAVES = 300_000
-"""Leaves and sequences of a program that is tried at all."""
+"""Greatest number of leaves and sequences of a program that is tried."""
 
 
 def fits(forest: Forest) -> bool:
@@ -33,11 +33,11 @@ def fits(forest: Forest) -> bool:
 def equilibrium(forest: Forest, most_seconds: float) -> list[FloatArray] | None:
     """Equilibrium strategies of two players whose goals have a constant sum.
 
-    At sets that a player never reaches, because it never makes the moves before them, it plays a
+    At sets that a player never reaches because of its own earlier moves, it plays a
     best response.
 
     Returns:
-        One strategy for each player, None where the solver finds no solution in time.
+        One strategy for each player, None if the solver finds no solution in time.
     """
     first, second = forest.sides
     payoffs = coo_array(
@@ -74,7 +74,7 @@ def equilibrium(forest: Forest, most_seconds: float) -> list[FloatArray] | None:
 
 
 def _constraints(side: Side) -> coo_array:
-    """`[G + I, S]` what is 1 for the empty sequences and 0 for the sets of every plan."""
+    """`[G + I, S]` matrix whose product with any plan is 1 for empty sequences and 0 for sets."""
     num_roots, num_sets = side.num_roots, len(side.sets)
     body = np.arange(num_roots, side.num_sequences)
     rows = np.concatenate([np.arange(num_roots), num_roots + side.owners[body]])

@@ -1,4 +1,4 @@
-"""Strategies of whole games: best responses, and equilibria of pure strategies."""
+"""Finds strategies of whole games: best responses, and equilibria of pure strategies."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ggp.solve.forest import Forest, Strategies, Walked, evaluate, num_parts, wa
 from ggp.solve.trees.tree import GameTree, RoleSets
 
 MOST_STARTS = 64
-"""Pure profiles to begin with."""
+"""Number of pure profiles to begin with."""
 
 MOST_WORK, WORK_OF_A_PART = 5_000_000, 2_000
-"""Leaves looked at in search of equilibria, and what each part of a tree costs besides. Not time
-is limited: the same game is to give the same equilibria."""
+"""Leaves visited in search of equilibria, and the further cost of each part of a tree. Time is not
+limited, so that the same game always gives the same equilibria."""
 
 SETTLED = 1e-9
 """Share of the goals' spread that players may gain by deviating from an equilibrium."""
 
 
 def uniform_strategy(tree: GameTree, player: int) -> FloatArray:
-    """`[S]` all moves of a set equally often."""
+    """`[S]` the strategy that makes all moves of a set equally often."""
     sets = tree.sets[player]
     return np.concatenate([np.ones(tree.num_subgames), np.repeat(1 / sets.counts, sets.counts)])
 
@@ -41,7 +41,7 @@ def best_response(tree: GameTree, strategies: Strategies, player: int) -> Walked
 def answering_profiles(tree: GameTree, rng: np.random.Generator) -> Iterator[Walked]:
     """Pure equilibria: players answer each other's best responses until nobody would change.
 
-    Not all of them are found. Random pure strategies are where it begins.
+    Not all of them are found. The search begins at random pure strategies.
     """
     tolerance = SETTLED * tree.goal_spread
     work = (len(tree.players) + 1) * (len(tree.leaves) + WORK_OF_A_PART * num_parts(tree))
@@ -49,7 +49,7 @@ def answering_profiles(tree: GameTree, rng: np.random.Generator) -> Iterator[Wal
     seen: set[bytes] = set()
     for _ in range(MOST_STARTS):
         profile = tuple(_random_pure(sets, tree.num_subgames, rng) for sets in tree.sets)
-        # Answers follow from profiles: from one met before, nothing new comes.
+        # Answers depend on profiles only, so one met before leads to nothing new.
         while (key := b"".join(each.tobytes() for each in profile)) not in seen:
             if not rounds_left:
                 return

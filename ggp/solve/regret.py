@@ -1,10 +1,10 @@
-"""CFR+: strategies from regrets, for what no linear program can hold.
+"""CFR+: finds strategies from regrets, for games too large for a linear program.
 
 Players take turns: each computes the counterfactual regrets of its moves against the other players'
-present strategies, adds them to those it has, drops what is negative, and plays the next time in
+present strategies, adds them to those it has, drops negative ones, and next plays in
 proportion to them. Averages weigh iteration t by t (Tammelin, "Solving large imperfect information
 games using CFR+", 2014). With two players and constant sum the averages converge to an
-equilibrium. Otherwise they need not; what each player gains by deviating says how close they are.
+equilibrium. Otherwise they need not; each player's gain by deviating shows how close they are.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from ggp.machine.base import FloatArray, IntArray
 from ggp.solve.forest import Forest
 
 FIRST_CHECK = 32
-"""Iterations before what players gain by deviating is looked at; then twice as many, and so on."""
+"""Iterations before players' gains by deviating are first checked; each time twice as many."""
 
 LEAST_SHARES = (0.0, 1e-4, 1e-3, 1e-2, 0.05, 0.2)
-"""Averages hold on to moves that were played at first only. So they are also tried without the
+"""Averages keep moves that were only played at first. So they are also tried without the
 moves that are less likely than one of these."""
 
 
@@ -32,11 +32,11 @@ def cfr_plus(
     most_seconds: float = 60.0,
     start: list[FloatArray] | None = None,
 ) -> list[FloatArray]:
-    """The strategies, of all averages looked at, from which players gain least by deviating.
+    """The strategies, among the averages checked, from which players gain least by deviating.
 
     Args:
-        accuracy: what players may gain by deviating in any subgame, summed; then it ends.
-        most_iterations, most_seconds: it ends after these, too.
+        accuracy: it ends when the sum of players' gains by deviating is no greater in any subgame.
+        most_iterations, most_seconds: it also ends after these.
         start: regrets to begin with, `[S]` for each player; without them all moves are equally
             likely at first.
     """
@@ -64,7 +64,7 @@ def cfr_plus(
 
 
 def _gain(forest: Forest, strategies: list[FloatArray]) -> float:
-    """What all players gain by deviating from strategies, in the subgame where it is most."""
+    """The sum of players' gains by deviating, in the subgame where it is greatest."""
     plans = forest.plans(strategies)
     best = [
         side.best(forest.gains(player, plans, forest.worth[:, player]))
@@ -91,12 +91,12 @@ class _Learner:
         return self._side.plan(self._strategy)
 
     def average(self, least: float) -> FloatArray:
-        """The average strategy without moves less likely than that."""
+        """The average strategy without moves less likely than `least`."""
         strategy = self._side.strategy(self.sums)
         return self._side.strategy(np.where(strategy < least, 0.0, strategy))
 
     def learn(self, plans: list[FloatArray]) -> None:
-        """Regrets against plans, and the strategy that follows from them."""
+        """Update the regrets against plans, and the strategy that follows from them."""
         gains = self._forest.gains(self._player, plans, self._forest.worth[:, self._player])
         regrets, strategy, side = self._regrets, self._strategy, self._side
 

@@ -1,12 +1,12 @@
-"""The policy of a player at every information set, as far as samples tell.
+"""Samples the policy of a player at every information set.
 
-For each sample a new player is led along the incomplete path by what it would have been told, and
-asked for its move. Where it says with which probabilities it plays its moves
-(`Decision.probabilities`), these count, else the move it chose. The policy is the mean.
+For each sample a new player is led along the incomplete path, with the percepts that it would have
+got, and asked for its move. If it gives the probabilities of its moves (`Decision.probabilities`),
+these count, otherwise the move it chose. The policy is the mean.
 
 A few samples that agree do not prove that the next one would. So resampling (a Bayesian bootstrap)
-adds to those of each set one that nobody has seen, of the move that changes the result most. Only
-a player that tells its whole policy (`tells_policy`) is asked once and believed.
+adds to those of each set an unseen one, with the move that changes the result most. Only
+a player that gives its whole policy (`tells_policy`) is asked once and believed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ggp.solve.trees.tree import GameTree
 
 
 class Decided(Protocol):
-    """What is needed of a decision."""
+    """The part of a decision that is needed here."""
 
     @property
     def move(self) -> str: ...
@@ -34,9 +34,9 @@ class Decided(Protocol):
 
 
 class Chooser(Protocol):
-    """What is needed of a player; those of `ggp.players` are such.
+    """The part of a player that is needed here; the players of `ggp.players` have it.
 
-    It may have an attribute `tells_policy`: whether the probabilities that it tells are its whole
+    It may have an attribute `tells_policy`: whether the probabilities that it gives are its whole
     policy, the same for all its random choices.
     """
 
@@ -46,20 +46,20 @@ class Chooser(Protocol):
 
 
 MakeChooser = Callable[[int, np.random.Generator], Chooser]
-"""Makes a player for a role (its index), with all its random choices."""
+"""Makes a player for a role (its index), with a source of all its random choices."""
 
 Shares = tuple[float, ...]
 """Probability of each move of an information set."""
 
 
 class Samples:
-    """What one player would do at every information set, as far as it was asked.
+    """The choices of one player at every information set, as far as it was asked.
 
     Args:
-        tree: of the game, without subgames split off.
-        player: whose.
-        drawn: what each sample would do, by set, in the order in which they were drawn.
-        told: sets of which the whole policy is known.
+        tree: the tree of the game, without subgames split off.
+        player: number of the player.
+        drawn: the choice of each sample, by set, in the order in which they were drawn.
+        told: sets whose whole policy is known.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Samples:
     ) -> None:
         self.tree, self.player = tree, player
         self.drawn, self.told = drawn, told
-        # Equal samples of a set are one entry, which counts that often.
+        # Equal samples of a set are one entry with a count.
         entries = [
             (number, shares, each.count(shares))
             for number, each in enumerate(drawn)
@@ -86,16 +86,16 @@ class Samples:
 
     @property
     def sizes(self) -> IntArray:
-        """`[I]` how many samples each set has."""
+        """`[I]` number of samples of each set."""
         return np.array([len(each) for each in self.drawn], dtype=np.int64)
 
     @property
     def is_told(self) -> bool:
-        """Whether nothing is left to chance."""
+        """Whether the whole policy is known, so that nothing is left to chance."""
         return all(self.told)
 
     def halves(self) -> tuple[Samples, Samples]:
-        """Every other sample, and the rest; the only one of a set is in both."""
+        """Every second sample, and the rest; the only sample of a set is in both."""
         both = (
             [each if len(each) == 1 else each[start::2] for each in self.drawn] for start in (0, 1)
         )
@@ -110,19 +110,19 @@ class Samples:
         """`[S]` the mean with a random weight for each sample, and for one more.
 
         Args:
-            unseen: `[S]` what that sample would do.
+            unseen: `[S]` the choice of that sample.
         """
         weights = np.where(self._entry_told, 1.0, rng.standard_gamma(self._counts))
         more = np.where(self._is_told, 0.0, rng.standard_exponential(len(self.drawn)))
         return self._mean(weights, more, unseen)
 
     def spread(self, values: FloatArray) -> FloatArray:
-        """`[I]` about the variance of each set's worth that comes from having few samples.
+        """`[I]` approximate variance of each set's value that comes from having few samples.
 
-        Besides the samples there are is one that could be any move.
+        Besides the existing samples there is one that could be any move.
 
         Args:
-            values: `[S]` what each move is worth.
+            values: `[S]` value of each move.
         """
         sets = self.tree.sets[self.player]
         worth = np.bincount(self._entry, self._shares * values[self._slots], len(self._counts))
@@ -156,11 +156,11 @@ class Asker:
     A move that is not legal, which happens where a player fails, counts as a random legal one.
 
     Args:
-        tree: without subgames split off: a player may play differently after every path.
+        tree: a tree without subgames split off: a player may play differently after every path.
         player: number of the role among the players.
-        make: a new player.
-        seed: with the numbers of player, set and sample the seed of each player: a sample is the
-            same whatever was asked before.
+        make: makes a new player.
+        seed: together with the numbers of player, set and sample it seeds each player: a sample is
+            the same whatever was asked before.
     """
 
     def __init__(self, tree: GameTree, player: int, make: MakeChooser, seed: int) -> None:
@@ -169,10 +169,10 @@ class Asker:
         self._told = [False] * len(self._drawn)
 
     def ask(self, number: int, num_samples: int) -> int:
-        """Have so many samples of a set, one if its policy is told.
+        """Draw samples of a set up to a number, or one if the player gives its policy.
 
         Returns:
-            how many players were asked.
+            number of players asked.
         """
         tree, drawn = self._tree, self._drawn[number]
         before = len(drawn)
@@ -187,14 +187,14 @@ class Asker:
                 chooser.observe(move, percepts)
             decision = chooser.choose()
             drawn.append(_shares(decision, moves))
-            # Where only some states are known, what is told depends on which.
+            # Where only some states are known, the player's answer depends on which.
             tells = getattr(chooser, "tells_policy", False) and decision.exact
             self._told[number] = bool(tells and decision.probabilities is not None)
         return len(drawn) - before
 
     @property
     def samples(self) -> Samples:
-        """What has been drawn; each set must have been asked for."""
+        """The samples drawn so far; each set must have been asked."""
         drawn = [tuple(each) for each in self._drawn]
         return Samples(self._tree, self._player, drawn, tuple(self._told))
 
@@ -210,7 +210,7 @@ def sample_policy(
 
 
 def history_of(tree: GameTree, player: int, number: int) -> list[tuple[str, tuple[str, ...]]]:
-    """What a player did and saw before an information set: move and percepts of each turn."""
+    """A player's move and percepts in each turn before an information set."""
     machine, paths = tree.machine, tree.paths
     beginnings = paths.beginnings(tree.sets[player].paths[number : number + 1])[1:]
     turns = [paths.last_turns(node)[0].tolist() for node in beginnings]

@@ -1,8 +1,8 @@
 """The information sets of one player in some subgames, and passes up and down through them.
 
 A strategy is `[S]` the probability of each sequence's last move at its information set (1 for
-empty sequences), a *plan* `[S]` the probability that the player makes all moves of a sequence. All
-passes go through the levels of the sets, and each level is a few array operations.
+empty sequences); a *plan* is `[S]` the probability that the player makes all moves of a sequence.
+All passes go through the levels of the sets, and each level is a few array operations.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from ggp.machine.base import FloatArray, IntArray
 from ggp.solve.trees.tree import RoleSets
 
 Reduce = Callable[[FloatArray, IntArray, slice], FloatArray]
-"""Worth of the sets of a level: (gains of their sequences, first of each set, which sequences)."""
+"""Gives the values of the sets of a level, from the gains of its sequences, the first one of each
+set, and the slice of these sequences."""
 
 
 class Side:
@@ -45,7 +46,7 @@ class Side:
         self._levels = [self._level(start, end) for start, end in _runs(ends)]
 
     def local(self, sequences: IntArray) -> IntArray:
-        """Numbers in the forest of sequences of the tree, which must be in it."""
+        """The forest's numbers of sequences of the tree, which must be in it."""
         order = np.argsort(self.sequences)
         return np.asarray(order[np.searchsorted(self.sequences, sequences, sorter=order)])
 
@@ -75,7 +76,7 @@ class Side:
         return self.completed(plan, self.uniform())
 
     def completed(self, plan: FloatArray, otherwise: FloatArray) -> FloatArray:
-        """The same, with another strategy at sets that are never reached."""
+        """The strategy of a plan, with another strategy at sets that are never reached."""
         strategy = otherwise.copy()
         if len(self.sets):
             body = np.maximum(plan[self.num_roots :], 0)
@@ -86,11 +87,11 @@ class Side:
         return strategy
 
     def back_up(self, gains: FloatArray, reduce: Reduce) -> FloatArray:
-        """`[S]` what each sequence is worth with all that follows it.
+        """`[S]` value of each sequence with all that follows it.
 
         Args:
-            gains: `[S]` what leaves right after each sequence are worth; modified in place.
-            reduce: what a set is worth, of what its sequences are.
+            gains: `[S]` values of the leaves right after each sequence; modified in place.
+            reduce: gives the value of a set from those of its sequences.
         """
         for level in reversed(self._levels):
             worth = reduce(gains[level.sequences], level.first, level.sequences)
@@ -98,11 +99,11 @@ class Side:
         return gains
 
     def best(self, gains: FloatArray) -> FloatArray:
-        """`[G]` the best worth of each subgame; `gains` become those of the best response."""
+        """`[G]` the best value of each subgame; `gains` become those of the best response."""
         return self.back_up(gains, _greatest)[: self.num_roots]
 
     def best_response(self, gains: FloatArray) -> FloatArray:
-        """The pure strategy worth most; `gains` as for `best`. Of equal moves the first."""
+        """The pure strategy of greatest value, of equal moves the first; `gains` as for `best`."""
         gains = self.back_up(gains.copy(), _greatest)
         strategy = np.concatenate([np.ones(self.num_roots), np.zeros(int(self.counts.sum()))])
         for level in self._levels:
@@ -124,14 +125,14 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """Sets with equally many own sets before them, sorted by parent.
+    """Sets with the same number of own sets before them, sorted by parent.
 
     Attributes:
-        sequences: theirs.
-        first: first one of each set, counted from the level's first.
-        counts: moves of each set.
+        sequences: their sequences.
+        first: first sequence of each set, counted from the level's first.
+        counts: number of moves of each set.
         parents: sequence before each set.
-        few, runs: different parents, and the first set of each.
+        few, runs: distinct parents, and the first set of each.
     """
 
     sequences: slice

@@ -1,4 +1,4 @@
-"""Solve a game: its tree, the method that suits each part of it, and what comes of it.
+"""Solves a game: builds its tree, and plays each part of it by the method that suits it.
 
 | part of a game | method | what is found |
 |---|---|---|
@@ -6,8 +6,8 @@
 | two players, constant sum | sequence form LP, or CFR+ if it is too large | an equilibrium |
 | any other | CFR+ | a profile, and what each player gains by deviating |
 
-Every answer comes with NashConv: the sum of what each player gains by deviating alone. It is
-worked out afterwards, by best responses in the whole tree, whatever the method says of itself.
+Every answer comes with NashConv: the sum of each player's gain by deviating alone. It is
+computed afterwards, by best responses in the whole tree, independently of the method.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ OPTIMUM, INDUCTION = "best response", "backward induction"
 LINEAR, REGRET = "sequence form LP", "CFR+"
 
 ANSWERS = "pure strategies that answer each other"
-"""How equilibria besides the first were found."""
+"""Name of the method that finds equilibria besides the first."""
 
 ACCURACY = 1e-5
 """Share of the goals' spread that players may gain by deviating when CFR+ ends."""
 
 MOST_SECONDS = 60.0
-"""For linear programs, and again for CFR+."""
+"""Seconds for linear programs, and again for CFR+."""
 
 LEAST_SECONDS = 0.1
-"""For each of them, in each part of a game."""
+"""Least number of seconds for each of them, in each part of a game."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ class Profile:
     """Strategies of all players.
 
     Attributes:
-        method: how they were found.
+        method: the methods that found them.
         values: expected goal value of each player, by name.
-        gains: what each player gains by deviating alone, by name.
-        strategies: `[S]` of each player, numbered as in the tree.
+        gains: gain of each player by deviating alone, by name.
+        strategies: `[S]` strategy of each player, with numbers of the tree.
     """
 
     method: str
@@ -69,7 +69,7 @@ class Solution:
     """A solved game.
 
     Attributes:
-        tree: with subgames split off.
+        tree: its tree, with subgames split off.
         profile: strategies of all players.
         others: equilibria with other values, in games of several players that do not have a
             constant sum. There may be more.
@@ -101,19 +101,19 @@ def solve(
     """Solve a game.
 
     Args:
-        machine: of the game.
-        seed: of the search for more than one equilibrium.
-        split: solve subgames by themselves (`ggp.solve.trees.subgames`).
-        most_states: nodes that the tree may have.
-        most_turns: that the game may have.
-        most_seconds: for linear programs, and again for CFR+ where they fail. Parts of the game
+        machine: the machine of the game.
+        seed: seed of the search for more than one equilibrium.
+        split: solve subgames separately (`ggp.solve.trees.subgames`).
+        most_states: greatest number of nodes of the tree.
+        most_turns: greatest number of turns of the game.
+        most_seconds: for linear programs, and again for CFR+ if they fail. Parts of the game
             share it, and each of them gets a little in any case.
         build_seconds: for the tree, before that.
-        progress: told how far the tree is.
+        progress: called with the progress of the tree.
 
     Raises:
-        SolvingError: the tree is larger, or the game may not end, or time is up, or players cannot
-            tell their legal moves.
+        SolvingError: the tree is larger, or the game may not end, or time is up, or players do not
+            know their legal moves.
     """
     began_s = time.monotonic()
     tree = build_tree(
@@ -134,7 +134,7 @@ def solve_tree(
     most_seconds: float = MOST_SECONDS,
     began_s: float | None = None,
 ) -> Solution:
-    """Solve a game whose tree is known; arguments as for `solve`."""
+    """Solve a game whose tree has been built; arguments as for `solve`."""
     began_s = time.monotonic() if began_s is None else began_s
     player = _Methods(tree, most_seconds)
     walked = walk(tree, player.play)
@@ -154,7 +154,7 @@ class _Methods:
 
     @property
     def name(self) -> str:
-        """The methods that were needed."""
+        """The names of the methods that were used."""
         if self._used:
             return " and ".join(self._used)
         return OPTIMUM if len(self._tree.players) == 1 else INDUCTION
@@ -184,7 +184,7 @@ class _Methods:
 
 
 def _others(tree: GameTree, first: Profile, seed: int) -> list[Profile]:
-    """Equilibria with values that no one before has, the best for all players first."""
+    """Equilibria with values unlike those of any before, the best for all players first."""
     if len(tree.players) == 1 or tree.is_constant_sum:
         return []
     found: list[Profile] = []

@@ -1,4 +1,4 @@
-"""What a game's properties say for and against kinds of players (paper 003, and what we measured).
+"""Advises on kinds of players by a game's properties (paper 003, and our own measurements).
 
 Properties speak for kinds of players or against them (`ggp.search.kinds`); matches decide.
 """
@@ -12,26 +12,26 @@ from ggp.search.kinds import CLAIRVOYANT, INFORMED, SIMULATIONS, TREES
 from ggp.study.properties import Properties, RoleProperties
 
 COSTLY_GAP = 5.0
-"""Points that open cards would be worth: from here on what is not known costs more than noise."""
+"""Value of open cards, in points, from which on hidden information costs more than noise."""
 
 CHEAP_GAP = 2.0
-"""Below, clairvoyant worlds lose little."""
+"""Value of open cards, in points, below which clairvoyant worlds lose little."""
 
 MANY_TIES = 0.5
 QUICK = 0.5
-"""Disambiguation: sets that lose half of their states from one decision to the next."""
+"""Disambiguation at which sets lose half of their states from one decision to the next."""
 
 LOW_CORRELATION = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One thing that the properties say.
+    """A reason that properties give.
 
     Attributes:
-        kind: of players that it is about.
+        kind: the kind of players that it is about.
         favours: whether it speaks for them, or against.
-        text: why, a sentence.
+        text: the explanation, a sentence.
     """
 
     kind: str
@@ -40,7 +40,7 @@ class Reason:
 
 
 def reasons_of(properties: Properties) -> tuple[Reason, ...]:
-    """What the properties of a game say, role by role."""
+    """The reasons that the properties of a game give, role by role."""
     roles = {
         name: role
         for name, role in properties.roles.items()
@@ -58,7 +58,7 @@ def reasons_of(properties: Properties) -> tuple[Reason, ...]:
 
 
 def balance(reasons: tuple[Reason, ...], kinds: frozenset[str]) -> int:
-    """Reasons for a player of these kinds less reasons against it."""
+    """Number of reasons for a player of these kinds minus those against it."""
     return sum(1 if each.favours else -1 for each in reasons if each.kind in kinds)
 
 

@@ -1,4 +1,4 @@
-"""What a clairvoyant thinks of decisions: the clairvoyance gap, and ties.
+"""Measures how a clairvoyant sees decisions: the clairvoyance gap, and ties.
 
 V_w(a) is the value of move a in world w if everybody knows w from then on. Perfect information
 Monte Carlo search makes the move with the highest E_w[V_w(a)]. A player who knew w before it chose
@@ -20,17 +20,17 @@ from ggp.study.matches import Decisions
 from ggp.study.sets import KnownSets
 
 MOST_WORLDS = 64
-"""Worlds looked at for one decision; of more, so many are drawn."""
+"""Greatest number of worlds looked at for one decision; of more, this many are drawn."""
 
 
 class Views(NamedTuple):
-    """What a clairvoyant thinks of D decisions.
+    """A clairvoyant's view of D decisions.
 
     Attributes:
         gaps: `[D]` clairvoyance gap, in points.
-        tied: `[D]` 1 where several moves have the highest mean value, else 0.
-        sizes: `[D]` states in the information set; -1 where it is too large to be enumerated, and
-            gaps and ties are NaN.
+        tied: `[D]` 1 if several moves have the highest mean value, else 0.
+        sizes: `[D]` number of states in the information set; -1 if it is too large to be
+            enumerated, and gaps and ties are NaN.
         solved: whether no value needed a playout.
     """
 

@@ -1,4 +1,4 @@
-"""What a rehearsal found out about a game, as values (see `rehearsal`)."""
+"""The findings of a rehearsal about a game, as values (see `rehearsal`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal
 Kind = Literal["stuck", "endless", "no-goal", "several-goals", "goal-value", "unknowable"]
 
 ERRORS: frozenset[Kind] = frozenset({"stuck", "endless"})
-"""What makes a game unplayable; the rest is settled somehow in play."""
+"""Kinds of trouble that make a game unplayable; the others have some remedy in play."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +17,8 @@ class History:
     """The beginning of a match.
 
     Attributes:
-        joint_moves: of each turn, by role, as `ggp trace --moves` takes them.
-        legal: the moves that the role had then, sorted; empty where that is not the point.
+        joint_moves: the moves of each turn, by role, as `ggp trace --moves` takes them.
+        legal: the moves that the role had then, sorted; empty if they do not matter.
     """
 
     joint_moves: tuple[Mapping[str, str], ...]
@@ -30,12 +30,12 @@ class Trouble:
     """Something that is wrong with a game.
 
     Attributes:
-        kind: of what.
-        role: whose; None for all.
-        matches: in how many matches it was seen.
+        kind: its kind.
+        role: the role that has it; None for all.
+        matches: number of matches in which it was seen.
         message: one sentence.
-        knows: of `unknowable`, what the role did and saw, one "move / percepts" a turn.
-        histories: two of `unknowable`, else one.
+        knows: for `unknowable`, the role's moves and percepts, one "move / percepts" for each turn.
+        histories: two for `unknowable`, one for others.
     """
 
     kind: Kind
@@ -51,7 +51,7 @@ class RolePlay:
     """A role in random matches.
 
     Attributes:
-        most_moves: it ever had to choose from.
+        most_moves: greatest number of moves it ever had to choose from.
         mean, lowest, highest: goal values of the matches that ended; None if none did.
     """
 
@@ -63,18 +63,18 @@ class RolePlay:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """What came of random matches.
+    """The results of random matches.
 
     Attributes:
-        matches: that were played.
-        ended: how many came to their end.
+        matches: number of matches played.
+        ended: number of those that came to their end.
         shortest, longest: turns of those, 0 if none did.
-        mean_turns: likewise.
+        mean_turns: their mean number of turns, 0 if none did.
         chance_moves: mean number of turns of a match in which chance had a choice.
-        roles: all but `random`.
-        troubles: found, the gravest first.
-        seconds: it took.
-        seed, backend: the same give the same matches.
+        roles: all roles except `random`.
+        troubles: the troubles found, the gravest first.
+        seconds: time it took.
+        seed, backend: with the same values the matches are the same.
     """
 
     matches: int
@@ -90,5 +90,5 @@ class Rehearsal:
     backend: str
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The findings as JSON values."""
         return {**asdict(self), "seconds": round(self.seconds, 3)}

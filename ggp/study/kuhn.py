@@ -1,4 +1,4 @@
-"""Kuhn's poker, exactly: Table 1 of paper 003.
+"""Analyses Kuhn's poker exactly: Table 1 of paper 003.
 
 Payoffs are player 1's, in bets, so that antes are 1. Everything is a rational number, and best
 responses are found by trying all 64 pure strategies.
@@ -19,10 +19,10 @@ Strategy = tuple[tuple[Fraction, Fraction], ...]
 CARDS = (JACK, QUEEN, KING) = range(3)
 FIRST, SECOND = 0, 1
 VALUE = Fraction(-1, 18)
-"""What the game is worth to player 1."""
+"""The value of the game to player 1."""
 
 MOST_BLUFFS = Fraction(1, 3)
-"""The equilibria have one parameter: how often player 1 bets a jack, at most so often."""
+"""Greatest value of the equilibria's one parameter: the probability that player 1 bets a jack."""
 
 _HALF = Fraction(1, 2)
 
@@ -47,7 +47,7 @@ def _of_deal(
 
 
 def best_response(strategy: Strategy, player: int) -> Fraction:
-    """What the player of a strategy gets if the other one knows it."""
+    """The payoff of a strategy's player if the other one knows the strategy."""
     if player == FIRST:
         return min(payoff(strategy, other) for other in _pure())
     return -max(payoff(other, strategy) for other in _pure())
@@ -59,7 +59,7 @@ def _pure() -> Iterator[Strategy]:
 
 
 def uniform() -> Strategy:
-    """Every move by lot."""
+    """The strategy that makes every move by lot."""
     return ((_HALF, _HALF),) * 3
 
 
@@ -67,7 +67,7 @@ def nash(player: int, bluffs: Fraction = Fraction(0)) -> Strategy:
     """Kuhn's equilibria.
 
     Args:
-        bluffs: how often player 1 bets a jack, from 0 to `MOST_BLUFFS`; player 2 has no choice.
+        bluffs: probability that player 1 bets a jack, up to `MOST_BLUFFS`; player 2 has no choice.
     """
     zero, one, third = Fraction(0), Fraction(1), Fraction(1, 3)
     if player == FIRST:
@@ -76,10 +76,10 @@ def nash(player: int, bluffs: Fraction = Fraction(0)) -> Strategy:
 
 
 def pimc(player: int, ties: Fraction = _HALF) -> Strategy:
-    """Perfect information Monte Carlo search that looks at both worlds.
+    """The strategy of perfect information Monte Carlo search that looks at both worlds.
 
     Args:
-        ties: how often it puts a chip in where that is worth as much to it as not.
+        ties: probability of putting a chip in where both moves look equally good.
     """
     return tuple(
         (_vote(player, card, False, ties), _vote(player, card, True, ties)) for card in CARDS
@@ -97,7 +97,7 @@ def _vote(player: int, card: int, facing: bool, ties: Fraction) -> Fraction:
 
 
 def _clairvoyant(player: int, card: int, other: int, facing: bool, chip: bool) -> int:
-    """What putting a chip in, or not, is worth to a player if both know the cards."""
+    """The value to a player of putting a chip in, or not, if both know the cards."""
     shown = 1 if card > other else -1
     if facing:
         return 2 * shown if chip else -1

@@ -1,4 +1,4 @@
-"""Random matches seen through the eyes of every role: where it decides, and what it knows then."""
+"""Plays random matches, and records where each role decides, and its path then."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ggp.study.turns import MAX_TURNS, Turn
 
 
 class MatchTurn(NamedTuple):
-    """One turn of those matches that are not over.
+    """One turn of the matches that are not over.
 
     Attributes:
-        matches: `[L]` which ones.
+        matches: `[L]` their numbers.
         paths: `[L, R]` the incomplete path of each role, before the turn.
         decides: `[L, R]` whether it has a choice.
     """
@@ -29,10 +29,10 @@ class MatchTurn(NamedTuple):
 def random_matches(
     machine: Machine, tree: PathTree, count: int, rng: np.random.Generator
 ) -> list[MatchTurn]:
-    """Play so many matches at random, side by side, up to `MAX_TURNS` turns.
+    """Play `count` random matches, side by side, up to `MAX_TURNS` turns.
 
     Raises:
-        NoLegalMoveError: a role has no legal move where the game is not over.
+        NoLegalMoveError: a role has no legal move, and the game is not over.
     """
     num_roles = len(machine.roles)
     turns: list[MatchTurn] = []
@@ -60,9 +60,9 @@ class Decisions:
     """D decisions of one role in random matches.
 
     Attributes:
-        turns: `[D]` when.
+        turns: `[D]` turn of each.
         paths: `[D]` its incomplete path then.
-        before: `[D]` the turn of its decision before in the same match, -1 if there is none.
+        before: `[D]` turn of its previous decision in the same match, -1 if there is none.
     """
 
     turns: IntArray
@@ -73,11 +73,11 @@ class Decisions:
         return len(self.turns)
 
     def take(self, which: IntArray) -> Decisions:
-        """Those with these indices."""
+        """The decisions with these indices."""
         return Decisions(self.turns[which], self.paths[which], self.before[which])
 
     def some(self, most: int, rng: np.random.Generator) -> Decisions:
-        """All if at most so many differ in their paths, else so many by lot."""
+        """All decisions if at most `most` differ in their paths, otherwise so many by lot."""
         if len(np.unique(self.paths)) <= most:
             return self
         return self.take(np.sort(rng.choice(len(self), size=most, replace=False)))

@@ -1,7 +1,7 @@
-"""Properties of a game by which paper 003 tells whether clairvoyant worlds suffice.
+"""Measures the properties by which paper 003 tells whether clairvoyant worlds suffice.
 
 `walks` gives leaf correlation and bias, `shrinking` disambiguation, `clairvoyance` the gap and the
-ties; this module samples, averages, and says where a figure means nothing.
+ties; this module samples, averages, and notes where a figure means nothing.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from ggp.study.shrinking import shares_left
 from ggp.study.walks import PreTerminal, classes, is_equal, pre_terminal_nodes
 
 MOST_MATCHES = 500
-"""Random matches whose information sets are looked at; no more than walks."""
+"""Greatest number of random matches whose information sets are looked at; no more than walks."""
 
 MOST_DECISIONS = 100
-"""Different decisions of each role whose worlds are valued; no more than a fifth of the walks, but
-`LEAST_DECISIONS`."""
+"""Greatest number of different decisions of each role whose worlds are valued; no more than a fifth
+of the walks, but `LEAST_DECISIONS` at least."""
 
 LEAST_DECISIONS = 10
 
 MOST_PAIRS = 300
-"""Different decisions of each role that are compared with those before; no more than walks."""
+"""Most different decisions of each role that are compared with previous ones; at most walks."""
 
 STEPS_A_WALK = 200
-"""Joint moves that may be tried to value the decisions of a role, for each walk."""
+"""Number of joint moves, for each walk, that may be tried to value the decisions of a role."""
 
 MOST_STATES = 1000
-"""Largest information set that is enumerated."""
+"""Size of the largest information set that is enumerated."""
 
 ALMOST = 0.99
 
@@ -46,9 +46,9 @@ class SetSizes:
     """Sizes of a role's information sets at its decisions in random matches.
 
     Attributes:
-        mean, largest: of those that were enumerated, in states; None if none was.
-        singletons: share of these that hold one state.
-        too_large: share of all that have too many states to be enumerated.
+        mean, largest: for sets that were enumerated, in states; None if none was.
+        singletons: share of these that have a single state.
+        too_large: share of all sets that have too many states to be enumerated.
     """
 
     mean: float | None
@@ -59,18 +59,19 @@ class SetSizes:
 
 @dataclass(frozen=True, slots=True)
 class RoleProperties:
-    """What was measured of a role; None where there was nothing to measure it on.
+    """The measurements of a role; None where there was nothing to measure.
 
     Attributes:
-        leaf_correlation: share of pre-terminal nodes at which every move ends the same for it: won,
-            drawn, or lost (above, at, below the middle of the goals).
+        leaf_correlation: share of pre-terminal nodes at which every move ends in the same way for
+            it: won, drawn, or lost (above, at, below the middle of the goals).
         leaf_correlation_goals: share at which every move gives it exactly the same goal.
         bias: share of the correlated nodes that it wins.
-        disambiguation: 1 - the mean share that is left of its information set from one decision to
+        disambiguation: 1 - the mean share of its information set that is left from one decision to
             the next.
-        clairvoyance_gap: mean of E_w[max_a V_w(a)] - max_a E_w[V_w(a)] over its decisions, points.
+        clairvoyance_gap: mean of E_w[max_a V_w(a)] - max_a E_w[V_w(a)] over its decisions, in
+            points.
         ties: share of its decisions in which several moves are best by E_w[V_w(a)].
-        information_sets: at its decisions.
+        information_sets: sizes of the sets at its decisions.
     """
 
     leaf_correlation: float | None
@@ -84,12 +85,12 @@ class RoleProperties:
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """What was measured of a game.
+    """The measurements of a game.
 
     Attributes:
-        roles: of every role but `random`.
-        walks: random walks to pre-terminal nodes.
-        notes: what figures do not mean, one sentence each.
+        roles: every role except `random`.
+        walks: number of random walks to pre-terminal nodes.
+        notes: restrictions on the meaning of figures, one sentence each.
     """
 
     roles: Mapping[str, RoleProperties]
@@ -97,7 +98,7 @@ class Properties:
     notes: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The measurements as JSON values."""
         return {
             "roles": {name: asdict(each) for name, each in self.roles.items()},
             "walks": self.walks,
@@ -109,10 +110,10 @@ def measure_properties(machine: Machine, walks: int, seed: int) -> Properties:
     """Measure a game by random walks and random matches.
 
     Args:
-        walks: to pre-terminal nodes; all else that is done is in proportion, up to its bounds.
+        walks: number to pre-terminal nodes; all other work is in proportion, up to its bounds.
 
     Raises:
-        NoLegalMoveError: a role has no legal move where the game is not over.
+        NoLegalMoveError: a role has no legal move, and the game is not over.
         GoalError: a goal value is not a number.
     """
     rng = np.random.default_rng(seed)
@@ -149,7 +150,7 @@ def _of_role(
         leaf_correlation_goals=_mean(is_equal(nodes, nodes.goals[:, role])),
         bias=_mean(won),
         disambiguation=_disambiguation(left, views),
-        clairvoyance_gap=None if gap is None else max(gap, 0.0),  # what noise is left
+        clairvoyance_gap=None if gap is None else max(gap, 0.0),  # below 0 it is only noise
         ties=_mean(views.tied),
         information_sets=_sizes(views.sizes),
     )
@@ -175,7 +176,7 @@ def _sizes(sizes: IntArray) -> SetSizes:
 
 
 def _mean(values: FloatArray | BoolArray | IntArray) -> float | None:
-    """The mean of what is there; None of nothing."""
+    """The mean of the values; None if there are none."""
     known = values[~np.isnan(values)] if values.dtype.kind == "f" else values
     return float(known.mean()) if len(known) else None
 

@@ -1,12 +1,12 @@
-"""What random matches show that is wrong with a game, for those who write it.
+"""Finds faults of a game by random matches, for its author.
 
 Rules can be well-formed and still make a game nobody can play: a role without a legal move, matches
-that never end, ends without a score. And in a game with hidden information a role must be able to
-tell its legal moves from what it did and saw. That is wrong if two matches agree in the role's own
-moves and percepts, and not in its legal moves; both are kept, to be shown.
+that never end, ends without a score. And in a game with hidden information a role must know
+its legal moves from what it did and saw. That fails if two matches agree in the role's own
+moves and percepts, but not in its legal moves; both are kept, to be shown.
 
-Matches of random moves rarely agree for long. So for each role there are as many matches again in
-which it makes the same move wherever it may: its paths differ by what it sees alone.
+Matches of random moves rarely agree for long. So for each role as many matches again are played in
+which it makes the same move wherever it can: its paths differ only by what it sees.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ MAX_TURNS = 1000
 """Turns after which a match is given up, as the match runner does."""
 
 MAX_SECONDS = 600.0
-"""Time after which it is over, and matches that are not are left out; they are not counted, unless
-there are no others."""
+"""Seconds after which the rehearsal is over. Unfinished matches are left out and not counted,
+unless there are no others."""
 
 _LANES = {"prolog": 16}
 _MOST_LANES = 256
-"""Matches side by side."""
+"""Number of matches side by side."""
 
 
 def rehearse(
@@ -50,13 +50,13 @@ def rehearse(
     max_seconds: float = MAX_SECONDS,
     clock: Callable[[], float] = time.monotonic,
 ) -> Rehearsal:
-    """Play so many random matches, and as many again for each role if moves are hidden.
+    """Play random matches, and as many again for each role if moves are hidden.
 
     Args:
-        told: is called with the number of matches played since the last call.
-        turned: is called with the number of turns that matches have had so far.
-        max_turns: after which a match counts as endless.
-        max_seconds: for all of them.
+        told: called with the number of matches played since the last call.
+        turned: called with the number of turns that matches have had so far.
+        max_turns: number of turns after which a match counts as endless.
+        max_seconds: time limit for all matches.
 
     Raises:
         ReasonerLimitError: the rules loop or explode.
@@ -70,7 +70,7 @@ def rehearse(
     lanes = _LANES.get(machine.backend, _MOST_LANES)
     steady = [None] if is_open(machine) else [None, *player_roles(machine)]
     for number, begin in enumerate(range(0, matches, lanes)):
-        if is_late() and number:  # the first matches say at least that they do not end
+        if is_late() and number:  # the first matches at least show that they do not end
             break
         for role in steady:
             rng = np.random.default_rng((seed, number, 0 if role is None else role + 1))
@@ -80,12 +80,12 @@ def rehearse(
 
 
 def matches_in(machine: Machine, matches: int) -> int:
-    """How many matches `rehearse` plays in all, for progress."""
+    """Number of matches that `rehearse` plays in all, for progress."""
     return matches * (1 if is_open(machine) else 1 + len(player_roles(machine)))
 
 
 class _Turn(NamedTuple):
-    """What was played in one turn of the matches that were not over: their numbers, `[L, R]`."""
+    """The joint moves `[L, R]` of one turn of the matches that were not over, and their numbers."""
 
     matches: IntArray
     joint: IntArray
@@ -93,7 +93,7 @@ class _Turn(NamedTuple):
 
 @dataclass(slots=True)
 class _Found:
-    """A kind of trouble of a role: how often, and the first time."""
+    """A kind of trouble of a role: the number of times, and the first time."""
 
     message: str
     histories: tuple[History, ...]
@@ -174,7 +174,7 @@ class _Rehearsal:
             self._note("endless", None, len(going), message, matches[going[0]], played)
 
     def result(self, seconds: float, seed: int) -> Rehearsal:
-        """All that was found."""
+        """All findings."""
         figures, machine = self._figures, self._machine
         turns = figures.turns
         order = list(_ORDER)
@@ -250,7 +250,7 @@ class _Rehearsal:
         played: list[_Turn],
         known: set[tuple[int, int]],
     ) -> None:
-        """Note paths of a role that leave open which moves it has."""
+        """Note paths of a role that do not determine its legal moves."""
         sets = _sets(moves.moves)
         order = np.lexsort((sets, paths))
         same = paths[order][1:] == paths[order][:-1]
@@ -304,7 +304,7 @@ _ORDER: tuple[Kind, ...] = (
 
 
 def _goal_troubles(texts: Sequence[str]) -> Iterator[tuple[Kind, str]]:
-    """What is wrong with the goal values of a role at the end."""
+    """The troubles with the goal values of a role at the end."""
     if not texts:
         yield "no-goal", "the game ends without a goal value: it counts as 0"
         return
@@ -321,7 +321,7 @@ def _number(texts: Sequence[str]) -> float:
 
 
 def _sets(moves: Ragged) -> IntArray:
-    """`[L]` numbers of sets of moves, equal where the same moves are legal; no set is empty."""
+    """`[L]` numbers of sets of moves, equal if the same moves are legal; no set is empty."""
     marks = np.random.default_rng(0).integers(0, 1 << 62, int(moves.values.max()) + 1)
     return np.asarray(np.add.reduceat(marks[moves.values], moves.offsets[:-1]))
 

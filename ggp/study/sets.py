@@ -1,4 +1,4 @@
-"""Information sets that are small enough to be enumerated."""
+"""Enumerates information sets that are small enough."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ class KnownSets:
     """The information sets of all roles of a machine, as far as they are small.
 
     Args:
-        tree: names the incomplete paths.
-        most_states: largest set that is enumerated; nor is what comes after a larger one.
+        tree: numbers the incomplete paths.
+        most_states: size of the largest set that is enumerated; sets after a larger one are not,
+            either.
     """
 
     def __init__(self, machine: Machine, tree: PathTree, most_states: int) -> None:

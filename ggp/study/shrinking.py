@@ -1,8 +1,8 @@
-"""How fast information sets shrink: disambiguation in real games (paper 003).
+"""Measures how fast information sets shrink: disambiguation in real games (paper 003).
 
 Of the states that a role thought possible at its last decision, some have a descendant that it
-thinks possible at the next one. Their share is what is left of the set; what became of one state,
-which may be many, does not count.
+thinks possible at the next one. The share of these is what is left of the set; the number of a
+state's descendants, which may be many, does not count.
 
     its last decision    3 states possible: s1, s2, s3
     what it saw since    agrees with two continuations of s1 and one of s3
@@ -22,19 +22,19 @@ from ggp.study.matches import Decisions
 from ggp.study.sets import KnownSets
 
 _MOST = 1 << 20
-"""Continuations of one state in one turn that are looked through."""
+"""Greatest number of continuations of one state in one turn that are examined."""
 
 
 def shares_left(known: KnownSets, role: int, decisions: Decisions) -> tuple[FloatArray, IntArray]:
-    """What is left of the set of the last decision at each decision.
+    """The share of the last decision's set that is left at each decision.
 
     Args:
         known: enumerates the sets.
-        decisions: each has one before it.
+        decisions: decisions that have a previous one each.
 
     Returns:
-        `[D]` the share, NaN where a set on the way is too large to be enumerated; and `[D]` the
-        size of the set of the last decision, 0 where that is so.
+        `[D]` the share, NaN if a set on the way is too large to be enumerated; and `[D]` the
+        size of the set of the last decision, 0 in that case.
     """
     shares = np.full(len(decisions), np.nan)
     sizes = np.zeros(len(decisions), dtype=np.int64)
@@ -48,7 +48,7 @@ def shares_left(known: KnownSets, role: int, decisions: Decisions) -> tuple[Floa
 
 
 def _of_one_turn(known: KnownSets, role: int, decisions: Decisions) -> tuple[FloatArray, IntArray]:
-    """Back from each decision, turn by turn, to the one before it."""
+    """Go back from each decision, turn by turn, to the one before it."""
     shares = np.full(len(decisions), np.nan)
     sizes = np.zeros(len(decisions), dtype=np.int64)
     active = np.arange(len(decisions))
@@ -82,13 +82,13 @@ def _has_living_child(
     decision: IntArray,
     alive: tuple[States, IntArray] | None,
 ) -> BoolArray:
-    """`[N]` whether a state has a child that agrees with a path and is among the living.
+    """`[N]` whether a state has a child that agrees with a path and is still alive.
 
     Args:
-        paths: `[N]` one turn after each state.
-        decision: `[N]` what each state belongs to.
-        alive: states of the next turn that are possible at the end, and what each belongs to; None
-            where all are.
+        paths: `[N]` path one turn after each state.
+        decision: `[N]` the decision that each state belongs to.
+        alive: states of the next turn that are possible at the end, and the decision of each; None
+            if all are.
     """
     machine = known.machine
     num = len(states)

@@ -1,14 +1,14 @@
-"""The synthetic trees of paper 003 ("Synthetic Trees").
+"""Draws the synthetic trees of paper 003 ("Synthetic Trees").
 
 Two players move in turn, left or right, and both see every move. A chance node at the root draws
-one of W worlds for each of them, and each is told its own only. So there are W * W worlds, and the
+one of W worlds for each of them, and each sees only its own. So there are W * W worlds, and the
 tree of moves is the same in all of them:
 
     node 1 (depth 0, player 1), its children 2 and 3 (depth 1, player 2), theirs 4 to 7, ...
 
-A node holds an information set for every set of worlds that its player cannot tell apart. These
-are, for each world of its own, runs of worlds of the other player, which break in half time and
-again.
+A node has an information set for every set of worlds that its player cannot tell apart. For each
+world of the player's own, these are runs of worlds of the other player, which break in half from
+time to time.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from ggp.errors import ConfigError
 from ggp.machine.base import FloatArray, IntArray
 
 DEPTH, WORLDS = 8, 8
-"""Moves of a game, and worlds of each player, in the paper's experiments."""
+"""Number of moves of a game, and of worlds of each player, in the paper's experiments."""
 
 
 @dataclass(frozen=True, slots=True)
 class TreeModel:
-    """How trees are drawn.
+    """The parameters by which trees are drawn.
 
     Attributes:
         leaf_correlation: probability that two sibling leaves have the same payoff.
         bias: probability that such a pair is won by the first player.
-        disambiguation: probability that an information set breaks in half when its owner is to
-            move, the first time too; then each half may break in the same way.
-        depth: moves of a game.
-        worlds: of each player, a power of 2.
+        disambiguation: probability that an information set breaks in half whenever its owner is to
+            move, including the first time; then each half may break in the same way.
+        depth: number of moves of a game.
+        worlds: number of worlds of each player, a power of 2.
 
     Raises:
-        ConfigError: a probability is none, or trees of this shape cannot be drawn.
+        ConfigError: a number is not a probability, or trees of this shape cannot be drawn.
     """
 
     leaf_correlation: float
@@ -63,11 +63,11 @@ class SyntheticTree:
     World w = i * W + j is world i of the first player and j of the second.
 
     Attributes:
-        depth: moves of a game.
-        payoffs: `[2^depth, W * W]` of the first player, 1 or -1, at each leaf (from left to right)
-            in each world.
-        set_of: `[2^depth, W * W]` at each node the first world of the information set that a world
-            belongs to. Row 0 is not used.
+        depth: number of moves of a game.
+        payoffs: `[2^depth, W * W]` payoff of the first player, 1 or -1, at each leaf (from left to
+            right) in each world.
+        set_of: `[2^depth, W * W]` for each node, the first world of the information set that a
+            world belongs to. Row 0 is not used.
     """
 
     depth: int
@@ -76,7 +76,7 @@ class SyntheticTree:
 
 
 def draw_tree(model: TreeModel, rng: np.random.Generator) -> SyntheticTree:
-    """A tree of the model."""
+    """A random tree of the model."""
     return SyntheticTree(model.depth, _payoffs(model, rng), _information_sets(model, rng))
 
 
@@ -91,14 +91,14 @@ def _payoffs(model: TreeModel, rng: np.random.Generator) -> FloatArray:
 
 
 def _information_sets(model: TreeModel, rng: np.random.Generator) -> IntArray:
-    """Runs of worlds break as the nodes of a binary tree do: run k into 2k and 2k + 1."""
+    """Draw information sets: runs of worlds break like nodes of a tree, k into 2k and 2k + 1."""
     worlds, shape = model.worlds, (1 << model.depth, model.worlds, model.worlds)
     # [node, own world, run]; run 1 is all worlds of the other player.
     broken = np.zeros(shape, dtype=np.bool_)
     for depth in range(model.depth):
         nodes = np.arange(1 << depth, 2 << depth)
         breaks = rng.random((len(nodes), *shape[1:])) < model.disambiguation
-        if depth >= 2:  # what was broken at its player's last move stays so
+        if depth >= 2:  # sets broken at their player's last move stay so
             breaks |= broken[nodes // 4]
         for run in range(2, worlds):
             breaks[:, :, run] &= breaks[:, :, run // 2]

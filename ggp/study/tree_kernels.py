@@ -1,11 +1,11 @@
-"""Kernels that play synthetic trees: see `tree_play` for what they give.
+"""Kernels that play synthetic trees: see `tree_play` for their results.
 
 A *profile* is `left[2^depth, W * W]`: the probability of going left at a node in a world. It is the
 same in all worlds of an information set. Nodes of even depth are player 0's, the others player 1's,
 so one array holds the strategies of both.
 
 All work goes through the nodes in order: from the root on, the probability with which a player
-lets the game come to a node, world by world; and back, values.
+lets the game reach a node, world by world; and back, values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ggp.machine.compiling.jit import inlined, kernel
 
 @inlined
 def _reach(left: FloatArray, depth: int, player: int, reach: FloatArray) -> None:
-    """Fill in how likely a player's own moves are to lead to each node `[2^(depth + 1), w]`."""
+    """Fill in the probability that a player's own moves lead to each node, `[2^(depth + 1), w]`."""
     num_worlds = left.shape[1]
     for w in range(num_worlds):
         reach[1, w] = 1.0
@@ -38,7 +38,7 @@ def _reach(left: FloatArray, depth: int, player: int, reach: FloatArray) -> None
 def _leaf_values(
     payoffs: FloatArray, depth: int, player: int, reach: FloatArray, values: FloatArray
 ) -> None:
-    """Values of leaves for a player, weighed by how the other one gets there."""
+    """Fill in values of leaves for a player, weighted by the other one's reach."""
     sign = 1.0 if player == 0 else -1.0
     first = 1 << depth
     for leaf in range(first):
@@ -76,14 +76,14 @@ def score(payoffs: FloatArray, depth: int, left: FloatArray, values: FloatArray)
 
 @inlined
 def _add_up(values: FloatArray, node: int) -> None:
-    """The values of a node of the other player: the reach of its moves is in them."""
+    """Fill in the values of a node of the other player, which include the reach of its moves."""
     for w in range(values.shape[1]):
         values[node, w] = values[2 * node, w] + values[2 * node + 1, w]
 
 
 @inlined
 def _compare(values: FloatArray, set_of: IntArray, node: int, gain: FloatArray) -> None:
-    """`gain`, at the first world of each set: by how much going left is better than right."""
+    """Fill in `gain`, at the first world of each set: the advantage of going left over right."""
     for w in range(values.shape[1]):
         gain[w] = 0.0
     for w in range(values.shape[1]):
@@ -101,7 +101,7 @@ def _best_response(
     values: FloatArray,
     gain: FloatArray,
 ) -> float:
-    """What a player gets at best against the other one's part of a profile.
+    """The greatest payoff of a player against the other one's part of a profile.
 
     Args:
         reach, values: scratch like that of `score`.
@@ -133,7 +133,7 @@ def best_response(
     values: FloatArray,
     gain: FloatArray,
 ) -> float:
-    """See `_best_response`."""
+    """Call `_best_response` from Python."""
     return _best_response(payoffs, set_of, depth, left, player, reach, values, gain)
 
 
@@ -149,7 +149,7 @@ def _update(
     regrets: FloatArray,
     gain: FloatArray,
 ) -> None:
-    """Add to the regrets `[2, node, first world of a set]` of a player what it did not gain."""
+    """Add the gains that a player missed to its regrets `[2, node, first world of a set]`."""
     num_worlds = payoffs.shape[1]
     _leaf_values(payoffs, depth, player, other_reach, values)
     for level in range(depth - 1, -1, -1):
@@ -175,7 +175,7 @@ def _update(
 def _match_regrets(
     set_of: IntArray, depth: int, player: int, regrets: FloatArray, left: FloatArray
 ) -> None:
-    """Set a player's part of a profile to what its regrets say."""
+    """Set a player's part of a profile by its regrets (regret matching)."""
     for level in range(player, depth, 2):
         for node in range(1 << level, 2 << level):
             for w in range(left.shape[1]):
@@ -222,14 +222,14 @@ def cfr_plus(
 
     Args:
         left: the profile it begins with, 1/2 everywhere; scratch from then on.
-        average: 1/2 everywhere at the beginning; the average profile at the end, 1/2 where it never
-            comes.
+        average: 1/2 everywhere at the beginning; the average profile at the end, 1/2 at nodes that
+            are never reached.
         regrets, sums: zeros `[2, 2^depth, W * W]`; scratch.
         reach: scratch of both players `[2, 2^(depth + 1), W * W]`.
         other_reach, values, gain: scratch like that of `best_response`.
 
     Returns:
-        what both players together could still gain, and the rounds it took.
+        the sum of what both players could still gain, and the number of rounds.
     """
     num_nodes, num_worlds = set_of.shape
     _reach(left, depth, 0, reach[0])
@@ -267,7 +267,7 @@ def cfr_plus(
 
 
 _ROUNDS_AT_ONCE = 16
-"""Rounds between two looks at what could still be gained."""
+"""Number of rounds between two checks of what could still be gained."""
 
 
 @kernel
@@ -275,7 +275,7 @@ def clairvoyant_votes(
     payoffs: FloatArray, set_of: IntArray, depth: int, values: FloatArray, votes: FloatArray
 ) -> None:
     """Add up in `votes[node, first world of a set]`, over the worlds of the set, the value of going
-    left less that of going right, for the player to move, where everybody knows the world.
+    left minus that of going right, for the player to move, if everybody knows the world.
 
     Args:
         values: scratch like that of `score`.

@@ -1,7 +1,7 @@
-"""Players of synthetic trees, and what they score: all of it exact, but for the equilibrium.
+"""Players of synthetic trees, and their scores: all of it is exact, except the equilibrium.
 
 Nothing is sampled. A player is its strategy, and scores are expectations over worlds and moves, so
-a tree stands for as many games as one likes.
+a tree stands for any number of games.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from ggp.study import tree_kernels as kernels
 from ggp.study.synthetic import SyntheticTree
 
 EPSILON = 0.005
-"""What both players of an equilibrium together may still gain, of payoffs from -1 to 1. A score
-against it is wrong by no more than half of that."""
+"""The sum of what both players of an equilibrium may still gain, of payoffs from -1 to 1. A score
+against it is wrong by at most half of that."""
 
 MAX_ROUNDS = 20_000
 
@@ -25,9 +25,9 @@ class Equilibrium(NamedTuple):
     """A profile near an equilibrium.
 
     Attributes:
-        profile: of both players.
-        nash_conv: what both together gain if each changes to a best response.
-        rounds: of CFR+.
+        profile: strategies of both players.
+        nash_conv: the sum of both players' gains if each changes to a best response.
+        rounds: number of rounds of CFR+.
     """
 
     profile: FloatArray
@@ -36,11 +36,11 @@ class Equilibrium(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """What a strategy scores on a tree, mean of both sides, where the equilibrium scores 0.
+    """Scores of a strategy on a tree, the mean of both sides; the equilibrium's score is 0.
 
     Attributes:
-        equilibrium: against the equilibrium.
-        best_response: against a best response to it.
+        equilibrium: score against the equilibrium.
+        best_response: score against a best response to it.
     """
 
     equilibrium: float
@@ -55,8 +55,8 @@ def uniform(tree: SyntheticTree) -> FloatArray:
 def pimc(tree: SyntheticTree) -> FloatArray:
     """The profile of perfect information Monte Carlo search that looks at every world.
 
-    Every world of an information set is as likely as another to it, whatever happened before. The
-    move with the better mean of clairvoyant values is made; equal ones are told apart by lot, as in
+    It takes every world of an information set to be equally likely, whatever happened before. The
+    move with the better mean of clairvoyant values is made; ties are broken by lot, as in
     the paper's Figure 1(b).
     """
     votes = np.zeros(tree.set_of.shape)
@@ -70,11 +70,11 @@ def equilibrium(
 ) -> Equilibrium:
     """An equilibrium by CFR+.
 
-    How it plays where it never lets the game come to is not determined by being an equilibrium, but
-    by how it was found. It hardly matters against good players, and much against random ones.
+    Its play at nodes that it never lets the game reach is not determined by being an equilibrium,
+    but by how it was found. It hardly matters against good players, and much against random ones.
 
     Args:
-        epsilon: what may be left to gain.
+        epsilon: the gain that may be left.
         alternating: whether the second player already answers the first one's new strategy.
     """
     average = uniform(tree)
@@ -91,27 +91,27 @@ def equilibrium(
 
 
 def score(tree: SyntheticTree, first: FloatArray, second: FloatArray) -> float:
-    """What the first player gets if the players follow these profiles."""
+    """The expected payoff of the first player if the players follow these profiles."""
     profile = combined(tree, first, second)
     return float(kernels.score(tree.payoffs, tree.depth, profile, _of_nodes(tree)))
 
 
 def best_response(tree: SyntheticTree, profile: FloatArray, player: int) -> float:
-    """What a player (0 or 1) gets at best against the other one's part of a profile."""
+    """The greatest payoff of a player (0 or 1) against the other one's part of a profile."""
     scratch = _of_nodes(tree), _of_nodes(tree), _of_worlds(tree)
     game = tree.payoffs, tree.set_of, tree.depth
     return float(kernels.best_response(*game, profile, player, *scratch))
 
 
 def combined(tree: SyntheticTree, first: FloatArray, second: FloatArray) -> FloatArray:
-    """The profile in which the players follow two."""
+    """The profile in which each player follows its part of one of two profiles."""
     nodes = np.arange(len(tree.set_of))
     depths = np.frexp(np.maximum(nodes, 1))[1] - 1
     return np.where(depths[:, None] % 2, second, first)
 
 
 def scores(tree: SyntheticTree, profile: FloatArray, against: FloatArray) -> Scores:
-    """What a strategy scores in both roles, against an equilibrium and against a best response."""
+    """Score a strategy in both roles, against an equilibrium and against a best response."""
     return Scores(
         (score(tree, profile, against) - score(tree, against, profile)) / 2,
         -(best_response(tree, profile, 0) + best_response(tree, profile, 1)) / 2,
@@ -119,11 +119,11 @@ def scores(tree: SyntheticTree, profile: FloatArray, against: FloatArray) -> Sco
 
 
 def _of_nodes(tree: SyntheticTree) -> FloatArray:
-    """A number for each node and leaf in each world, for kernels to work on."""
+    """Scratch for kernels with a number for each node and leaf in each world."""
     num_nodes, num_worlds = tree.set_of.shape
     return np.zeros((2 * num_nodes, num_worlds))
 
 
 def _of_worlds(tree: SyntheticTree) -> FloatArray:
-    """A number for each world."""
+    """Scratch for kernels with a number for each world."""
     return np.zeros(tree.set_of.shape[1])

@@ -1,4 +1,4 @@
-"""Turns of many lanes at once: what everybody may do, and what nobody has a choice about."""
+"""Turns of many lanes at once: legal moves of all roles, and turns in which nobody has a choice."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ggp.machine.base import BoolArray, IntArray, Machine, States
 from ggp.search.moves import MoveLists
 
 MAX_TURNS = 500
-"""Turns after which a walk or a match is given up."""
+"""Number of turns after which a walk or a match is given up."""
 
 
 class Turn:
     """The moves of all roles in L lanes, none of which is terminal.
 
     Attributes:
-        lists: of each role.
-        counts: `[L, R]` how many moves each role has.
+        lists: the moves of each role.
+        counts: `[L, R]` number of moves of each role.
         decides: `[L, R]` whether a role other than `random` has a choice.
     """
 
@@ -31,7 +31,7 @@ class Turn:
             self.decides[:, machine.random_role] = False
 
     def random(self, rng: np.random.Generator) -> IntArray:
-        """`[L, R]` random moves, those of `random` by chance.
+        """`[L, R]` random moves, those of `random` by their probabilities.
 
         Raises:
             NoLegalMoveError: a role has no move.
@@ -42,11 +42,11 @@ class Turn:
 
 
 class Collapsed(NamedTuple):
-    """Lanes after all turns in which no role but `random` had a choice.
+    """Lanes after all turns in which no role except `random` had a choice.
 
     Attributes:
-        states: of L lanes, each terminal or with a choice.
-        terminal: `[L]`.
+        states: L lanes, each terminal or with a choice.
+        terminal: `[L]` whether each is terminal.
         by_chance: `[L]` whether `random` had a choice on the way.
     """
 
@@ -56,9 +56,9 @@ class Collapsed(NamedTuple):
 
 
 def collapse(machine: Machine, states: States, rng: np.random.Generator) -> Collapsed:
-    """Play on where nobody has a choice; chance is drawn.
+    """Play on while nobody has a choice; chance is drawn.
 
-    Lanes that are never anything but forced stay where they are after `MAX_TURNS` turns.
+    Lanes in which nobody ever has a choice stay where they are after `MAX_TURNS` turns.
     """
     terminal = machine.terminal(states)
     by_chance = np.zeros(len(states), dtype=np.bool_)

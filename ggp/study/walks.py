@@ -1,10 +1,10 @@
-"""Random walks to pre-terminal nodes (paper 003, "Real Games").
+"""Makes random walks to pre-terminal nodes (paper 003, "Real Games").
 
-A walk avoids moves that end the game. It stops where all of them do, and all of them are looked at:
+A walk avoids moves that end the game. It stops where all of them do, and all of them are tried:
 
     player 1 bets -> player 2 folds (75 : 25) or calls (100 : 0)         here both moves end it
 
-Turns in which nobody has a choice are no nodes: what comes of a move is what comes after them.
+Turns in which nobody has a choice are not nodes: the child of a node is the next node or the end.
 Chance is drawn, once for each node and once for each forced turn, so that a walk is one in a world
 in which chance is settled.
 """
@@ -21,23 +21,23 @@ from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine
 from ggp.study.turns import MAX_TURNS, Turn, collapse
 
 MOST_CHILDREN = 256
-"""Joint moves of a node that are tried; of more, so many are drawn."""
+"""Greatest number of joint moves of a node that are tried; of more, this many are drawn."""
 
 WALKS_AT_ONCE = 500
-"""Bounds memory."""
+"""Number of walks at once, which bounds memory."""
 
 
 @dataclass(frozen=True)
 class PreTerminal:
-    """N pre-terminal nodes, each with what its joint moves lead to.
+    """N pre-terminal nodes, each with the goals that its joint moves lead to.
 
     Attributes:
-        offsets: `[N + 1]` of the children of each.
-        goals: `[K, R]` of the children.
-        decides: `[N, R]` who has a choice in each node.
-        by_chance: `[N]` whether chance had a say between a child and the end.
+        offsets: `[N + 1]` offsets of the children of each node.
+        goals: `[K, R]` goals of the children.
+        decides: `[N, R]` whether each role has a choice in each node.
+        by_chance: `[N]` whether chance had a choice between a child and the end.
         cut: `[N]` whether there are more joint moves than were tried.
-        walks: how many were begun; those that met no such node are not among the N.
+        walks: number of walks begun; those that met no such node are not among the N.
     """
 
     offsets: IntArray
@@ -52,10 +52,10 @@ class PreTerminal:
 
 
 def pre_terminal_nodes(machine: Machine, walks: int, rng: np.random.Generator) -> PreTerminal:
-    """Walk from the start of the game so many times.
+    """Make `walks` random walks from the start of the game.
 
     Raises:
-        NoLegalMoveError: a role has no legal move where the game is not over.
+        NoLegalMoveError: a role has no legal move, and the game is not over.
         GoalError: a goal value is not a number.
     """
     parts: list[_Nodes] = []
@@ -122,7 +122,7 @@ def _walk(machine: Machine, walks: int, rng: np.random.Generator) -> list[_Nodes
 def _children(
     machine: Machine, turn: Turn, rng: np.random.Generator
 ) -> tuple[IntArray, IntArray, BoolArray]:
-    """The joint moves to try: `[K]` lanes, increasing, `[K, R]` moves; `[L]` if there are more."""
+    """Joint moves to try: `[K]` lanes, ascending, `[K, R]` moves; `[L]` whether there are more."""
     sizes = turn.counts.astype(np.float64)
     if machine.random_role is not None:
         sizes[:, machine.random_role] = 1
@@ -143,7 +143,7 @@ def _children(
 
 
 def _one_each(lane: IntArray, may: BoolArray, rng: np.random.Generator) -> IntArray:
-    """For each lane with a child that may be chosen, one of these by lot."""
+    """For each lane with children that may be chosen, one of them by lot."""
     keys = np.where(may, rng.random(len(lane)), -1.0)
     order = np.lexsort((keys, lane))
     last = np.flatnonzero(np.append(lane[1:] != lane[:-1], True)) if len(lane) else lane
@@ -158,7 +158,7 @@ def classes(machine: Machine, goals: FloatArray) -> FloatArray:
 
 
 def is_equal(nodes: PreTerminal, values: FloatArray) -> BoolArray:
-    """`[N]` whether all children of a node have the same value of `[K]`."""
+    """`[N]` whether all children of a node have the same one of `[K]` values."""
     if not len(nodes):
         return np.zeros(0, dtype=np.bool_)
     first = nodes.offsets[:-1]

@@ -1,7 +1,7 @@
 """Kernels: functions that are compiled when they are first called, and cached on disk.
 
 Importing a module with kernels costs nothing: numba, which compiles them, is imported by the first
-call of one. `kernel_compiler` says how they are compiled, `records` what they take as one pointer.
+call of one. `kernel_compiler` says how they are compiled, `records` which tuples are pointers.
 The cache can fail without anyone noticing.
 """
 
@@ -25,7 +25,7 @@ from ggp.libraries import demand_library
 from ggp.machine.compiling.kernel_version import kernels_version
 
 NUMBA_BELOW = (0, 69)
-"""Versions of numba whose inside `kernel_compiler` was tried with; pyproject.toml asks for one."""
+"""First version of numba that `kernel_compiler` was not tried with; pyproject.toml excludes it."""
 
 SPARED_STEPS = 5000
 """Steps of Python that all small calls of a kernel together may take before it is loaded, which
@@ -64,11 +64,11 @@ class Kernel(Generic[_P, _R]):
         return (self._compiled or self.dispatcher)(*args, **kwargs)
 
     def code_for(self, *args: _P.args, **kwargs: _P.kwargs) -> Callable[_P, _R]:
-        """The machine code for such arguments, which does not look at their types again.
+        """The machine code for such arguments, which does not check their types again.
 
-        To find out the types of all arrays of a record takes five times as long as to call the
-        code. The caller answers for them: code reads arrays of another dtype, number of dimensions
-        or order as if they were these.
+        Finding the types of all arrays of a record takes five times as long as calling the code.
+        The caller answers for them: the code reads arrays of another dtype, number of dimensions or
+        order as if they were of these.
         """
         assert not kwargs, "machine code takes arguments by position"
         dispatcher = self.dispatcher
@@ -76,15 +76,15 @@ class Kernel(Generic[_P, _R]):
         return code
 
     def for_steps(self, steps: int) -> Callable[_P, _R]:
-        """What to call where there is so little to do: itself, or the function as it was written.
+        """The function to call for that many steps: this kernel, or the function as it was written.
 
         Args:
-            steps: passes through the innermost loops, more or less.
+            steps: approximate number of passes through the innermost loops.
         """
         return self._as_written if self.is_spared(steps) else self
 
     def is_spared(self, steps: int) -> bool:
-        """Whether to do without the kernel, since it is not there, and there was little to do.
+        """Whether to do without the kernel: it is not loaded, and there was little to do so far.
 
         So first moves are made without most kernels. `load_at_once` ends that.
         """
@@ -95,7 +95,7 @@ class Kernel(Generic[_P, _R]):
 
     @property
     def is_cached(self) -> bool:
-        """Whether machine code of it is loaded or in the cache, for whatever arguments."""
+        """Whether machine code of it is loaded or in the cache, for arguments of any types."""
         dispatcher = self.dispatcher
         if dispatcher.signatures:
             return True
@@ -106,8 +106,8 @@ class Kernel(Generic[_P, _R]):
             return False
 
     def on_views(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        """The function as it was written, with views of arrays, which Python reads several times
-        as fast item by item. Not for kernels that count on numbers that overflow."""
+        """The function as it was written, on views of arrays, whose items Python reads several
+        times as fast. Not for kernels that rely on the overflow of numbers."""
         from numpy import ndarray
 
         views: list[Any] = [
@@ -124,7 +124,7 @@ class Kernel(Generic[_P, _R]):
 
     @property
     def dispatcher(self) -> Any:
-        """What numba makes of the function."""
+        """The dispatcher that numba makes of the function."""
         with _lock:
             if self._compiled is None:
                 load_compiler()
@@ -133,7 +133,7 @@ class Kernel(Generic[_P, _R]):
 
 
 def kernel(function: Callable[_P, _R]) -> Kernel[_P, _R]:
-    """Compile on first use for the types it is called with; releases the GIL.
+    """Compile a function on first use for the types it is called with; it releases the GIL.
 
     Machine code is cached on disk where that is possible. A full disk, a folder that cannot
     be written or a broken file mean compiling again, not an error. A kernel cannot allocate
@@ -149,7 +149,7 @@ def inlined(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def by_reference(record: _K) -> _K:
-    """Hand a class of named tuples to kernels as one pointer, and not as all arrays one by one.
+    """Hand a class of named tuples to kernels as one pointer, not as single arrays.
 
     Its fields are arrays, numbers and other such tuples. Kernels can only read them, by name.
     """
@@ -158,38 +158,38 @@ def by_reference(record: _K) -> _K:
 
 
 def operations_in(module: str) -> None:
-    """Have a module imported before kernels are compiled: it says what operations mean there."""
+    """Have a module imported before kernels are compiled: it defines operations for them."""
     _operations.append(module)
 
 
 def cache_files() -> tuple[Path, ...]:
-    """Where it is said, for each kernel that was called, what is cached of it; those that were
-    never compiled have no such file. The machine code is in the same folders."""
+    """The index file of the cache for each kernel that was called; kernels that were never compiled
+    have none. The machine code is in the same folders."""
     return tuple(_files)
 
 
 def num_loaded() -> int:
-    """How many pieces of machine code were loaded or compiled."""
+    """Number of pieces of machine code that were loaded or compiled."""
     made = (each._compiled for each in _kernels)
     return sum(len(getattr(dispatcher, "signatures", ())) for dispatcher in made)
 
 
 def load_at_once() -> None:
-    """From now on load or compile kernels when they are first called, however little there is to
+    """Load or compile kernels when they are first called from now on, however little there is to
     do: a clock may run when they are needed later."""
     global SPARED_STEPS
     SPARED_STEPS = -1
 
 
 def demand_compiler() -> None:
-    """Look whether kernels can be compiled, without importing numba.
+    """Check that kernels can be compiled, without importing numba.
 
     Raises:
         BackendUnavailableError: they cannot.
     """
     try:
         found = "numba" in sys.modules or find_spec("numba") is not None
-    except ValueError:  # something else than a module has its name
+    except ValueError:  # something other than a module has its name
         found = False
     if not found:
         raise BackendUnavailableError("numba", "install it with `pip install numba`")
@@ -198,18 +198,18 @@ def demand_compiler() -> None:
 
 
 def locks() -> tuple[Any, ...]:
-    """What is held while kernels are loaded or compiled; numba's own is taken before ours."""
+    """The locks held while kernels are loaded or compiled; numba's own is taken before ours."""
     module = sys.modules.get("numba.core.compiler_lock")
     compiling = getattr(getattr(module, "global_compiler_lock", None), "_lock", None)
     return (_lock,) if compiling is None else (compiling, _lock)
 
 
 def load_compiler() -> None:
-    """Import numba, and tell it of all parts of kernels so far.
+    """Import numba, and register all parts of kernels so far with it.
 
     Raises:
         BackendUnavailableError: it cannot be imported, or is told not to compile.
-        InstallationError: what tells it how to compile is missing.
+        InstallationError: the module that tells it how to compile is missing.
     """
     with _lock:
         demand_compiler()
@@ -224,7 +224,7 @@ def load_compiler() -> None:
 
 
 def prepare() -> None:
-    """Do what kernels need other rights for than to read files: the process may give them up.
+    """Do all that kernels need rights for beyond reading files, before the process gives them up.
 
     Raises:
         BackendUnavailableError: see `load_compiler`.
@@ -234,9 +234,9 @@ def prepare() -> None:
 
 
 def load_cached() -> None:
-    """Load all machine code that is cached, for whatever arguments; nothing is compiled.
+    """Load all cached machine code, for arguments of any types; nothing is compiled.
 
-    Kernels must have been prepared. What cannot be read is left to the first call.
+    Kernels must have been prepared. Code that cannot be read is left to the first call.
     """
     for each in _kernels:
         disk = each.dispatcher._cache
@@ -251,12 +251,12 @@ def load_cached() -> None:
 
 @cache
 def _compiler() -> Any:
-    """The module that has kernels compiled: `kernel_compiler`, or `plain_compiler`, which needs
+    """The module that has kernels compiled: `kernel_compiler`, or `plain_compiler`, which uses
     nothing of numba's inside.
 
     Raises:
         BackendUnavailableError: numba cannot be imported.
-        InstallationError: what tells it how to compile is missing.
+        InstallationError: the module that tells it how to compile is missing.
     """
     try:
         from numba import __version__ as found
@@ -296,7 +296,7 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
     try:
         try:
             made = compiled(function, cache=True)
-        except RuntimeError:  # there is no folder that may be written
+        except RuntimeError:  # there is no folder that can be written
             with _reading_only():
                 made = compiled(function, cache=True)
     except RuntimeError as error:  # nor one that was written before
@@ -306,14 +306,14 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
     disk: Any = getattr(made, "_cache", None)
     file: Any = getattr(disk, "_cache_file", None)
     if not all(hasattr(file, name) for name in ("_index_path", "_source_stamp", "_version")):
-        return compiled(function, cache=False)  # what is cached might be of other code
+        return compiled(function, cache=False)  # the cache might hold other code
     is_ours = compiler.__name__.endswith("kernel_compiler")
     made_by = kernels_version() if is_ours else f"{kernels_version()} plain"
     _files.append(Path(file._index_path))
-    # numba looks at the file of the kernel only, but parts of others are compiled into it.
+    # numba only checks the kernel's own file, but parts of others are compiled into it.
     file._source_stamp = made_by
-    # Of another version numba reads no more: what is kept there may name classes that are gone,
-    # and would neither be read nor replaced.
+    # Files of another version of numba are not read: they may name classes that are gone, and would
+    # neither be read nor replaced.
     file._version += f" {made_by}"
     load = partial(_loaded, disk) if is_ours else disk.load_overload
     disk.load_overload = partial(_found_or_said, _or_none(load))
@@ -322,17 +322,17 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
 
 
 def _loaded(disk: Any, signature: Any, target: Any) -> Any:
-    """What numba's own `load_overload` gives, without all that is needed to compile.
+    """The same as numba's own `load_overload`, without all that is only needed to compile.
 
     That one first imports what numba knows of lists, dictionaries, polynomials and so on, which
     takes longer than loading all our kernels, and prepares to count references, which they do not.
-    Before it compiles, numba does that again.
+    Before it compiles, numba does that itself.
     """
     return disk._load_overload(signature, target)
 
 
 def _found_or_said(load: Callable[..., Any], *args: Any) -> Any:
-    """What is loaded; None says that it will be compiled now."""
+    """The machine code that is loaded; where there is none, says that it will be compiled now."""
     found = load(*args)
     if found is None:
         _say_that_it_compiles()
@@ -340,7 +340,7 @@ def _found_or_said(load: Callable[..., Any], *args: Any) -> Any:
 
 
 def _say_that_it_compiles() -> None:
-    """Once in a process."""
+    """Log that compiling takes some time, once in a process."""
     global _COMPILING
     if _COMPILING:
         _log.log(NOTE, _COMPILING)
@@ -349,9 +349,9 @@ def _say_that_it_compiles() -> None:
 
 @contextmanager
 def _reading_only() -> Iterator[None]:
-    """Kernels made inside use a folder of cached code that is there; numba wants to write to it.
+    """Make kernels made inside use an existing cache folder as it is; numba wants to write to it.
 
-    A process that gave up its rights may call kernels late.
+    A process that gave up its rights may still call kernels.
     """
     from numba.core import caching
 

@@ -1,12 +1,13 @@
-"""How numba compiles our kernels: every part once, and all of a kernel together.
+"""Compiles kernels with numba: each part once, and all of a kernel together.
 
 numba on its own optimises every function and makes machine code of it, links that into those that
-call it, and does it all again there, up to the kernel. Nobody but kernels calls our parts. So a
-part is only translated to LLVM's language. A kernel is linked with all its parts, optimised in one
+call it, and does it all again there, up to the kernel. Only kernels call our parts. So a part is
+merely translated to LLVM's language. A kernel is linked with all its parts, optimised in one
 go and made machine code once. That takes half the time, and the code is no slower.
 
-What else makes compiling quick: parts are shared by all kernels; kernels count no references, which
-only allocating needs; named tuples of arrays are one pointer (`records`).
+Compiling is also quick because parts are shared by all kernels; because kernels count no
+references, which only allocating needs; and because named tuples of arrays are one pointer
+(`records`).
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ _LEVEL = 2
 kernels are no faster."""
 
 _ENVIRONMENT = "_ZN08NumbaEnv"
-"""How numba begins the names of what compiled functions know of Python."""
+"""Beginning of numba's names for what compiled functions know of Python."""
 
 _RECORD_NAME = re.compile(r"arg\.\w+")
-"""Of an argument that is one value; the parts of an array are `arg.name.0`, `arg.name.1`, ..."""
+"""An argument that is one value; the parts of an array are `arg.name.0`, `arg.name.1`, ..."""
 
 _UNNEEDED = {"nopython_rewrites", "inline_closure_likes"}
-"""Passes of numba's that change nothing in kernels, but take their time: for expressions of whole
+"""Passes of numba that change nothing in kernels, but take time: for expressions of whole
 arrays, and for functions within functions."""
 
 
@@ -69,14 +70,14 @@ def register_record(kind: type) -> None:
 
 
 class _Library(JITCodeLibrary):
-    """What is translated is not optimised yet."""
+    """A library that is translated, but not optimised yet."""
 
     def add_ir_module(self, ir_module: Any) -> None:
         for function in ir_module.functions:
             for argument in function.args:
                 if argument.type == ADDRESS and _RECORD_NAME.fullmatch(argument.name):
-                    # Nothing writes to records. Else their fields would be read again after
-                    # every write to an array.
+                    # Nothing writes to records. Without this, their fields would be read again
+                    # after every write to an array.
                     argument.add_attribute("noalias")
         super().add_ir_module(ir_module)
 
@@ -85,7 +86,7 @@ class _Library(JITCodeLibrary):
 
 
 class _PartLibrary(_Library):
-    """A part in LLVM's language, as it was translated."""
+    """A part of kernels in LLVM's language, as it was translated."""
 
     def finalize(self) -> None:
         for function in self._final_module.functions:
@@ -105,10 +106,10 @@ class _KernelLibrary(_Library):
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
             if function.linkage == llvm.Linkage.linkonce_odr and not function.is_declaration:
-                # These copies are called from here only: what no call uses need not be passed.
+                # These copies are called from here only: unused arguments need not be passed.
                 function.linkage = "internal"
         made = self._codegen._module_pass_manager(opt=_LEVEL)
-        # Newer versions of numba give a builder with them.
+        # Newer versions of numba pass a builder as well.
         passes, *builder = made if isinstance(made, tuple) else (made,)
         passes.run(self._final_module, *builder)
 
@@ -118,7 +119,7 @@ class _KernelLibrary(_Library):
 
 
 def _all_of(libraries: list[Any]) -> Iterator[Any]:
-    """Libraries and those that they need; numba's own hold what they need."""
+    """Libraries and those that they need; numba's own libraries contain what they need."""
     for library in libraries:
         yield library
         if isinstance(library, _PartLibrary):
@@ -127,7 +128,7 @@ def _all_of(libraries: list[Any]) -> Iterator[Any]:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Python does not look for garbage within, which takes a seventh of compiling."""
+    """Suspend Python's garbage collection, which takes a seventh of compiling."""
     before = gc.isenabled()
     gc.disable()
     try:
@@ -138,7 +139,7 @@ def _uncollected() -> Iterator[None]:
 
 
 class _OurCompiler(compiler.CompilerBase):
-    """What kernels and parts have in common."""
+    """The compiler passes that kernels and parts have in common."""
 
     library: type[JITCodeLibrary]
 
@@ -154,8 +155,8 @@ class _OurCompiler(compiler.CompilerBase):
         state = self.state
         state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
-        # numba compiles what a function calls anew for each set of options of the caller. Kernels
-        # have the options of parts but for this one, which says nothing about what they call.
+        # numba compiles a called function anew for each set of options of the caller. Kernels
+        # have the options of parts except this one, which says nothing about what they call.
         seen: Any = _SteadyFlags(state.flags)
         seen.no_cpython_wrapper = True
         (passes,) = self.define_pipelines()
@@ -167,7 +168,7 @@ class _OurCompiler(compiler.CompilerBase):
 
 
 class _SteadyFlags(compiler.Flags):
-    """Options that do not change any more. numba hashes them for every call that it looks into."""
+    """Options that no longer change. numba hashes them for every call that it looks into."""
 
     __slots__ = ("_hash",)
 
@@ -188,7 +189,7 @@ class _KernelCompiler(_OurCompiler):
     def _compile_core(self) -> Any:
         with _uncollected():
             made = super()._compile_core()
-        # Parts were not there to be told of their environments.
+        # Parts were not loaded, so they have not got their environments.
         for variable in made.library._final_module.global_variables:
             if variable.name.startswith(_ENVIRONMENT):
                 environment = lookup_environment(variable.name)
@@ -201,7 +202,7 @@ class _PartCompiler(_OurCompiler):
     library = _PartLibrary
 
     def define_pipelines(self) -> list[Any]:
-        # No machine code is made of it.
+        # No machine code is made from it.
         self.state.flags = self.state.flags.copy()
         self.state.flags.no_compile = True
         (passes,) = super().define_pipelines()

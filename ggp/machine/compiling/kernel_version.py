@@ -53,9 +53,9 @@ FILES = (
     "search/trials",
     "study/tree_kernels",
 )
-"""Modules of `ggp` that kernels are made of: those with kernels or parts of them, those
+"""Modules of `ggp` that kernels are made of: those that define kernels or parts of them, those
 whose constants and named tuples they read, and those that compile them. A test follows every name
-that a kernel reads, and fails where one of these is missing."""
+that a kernel reads, and fails if a module is missing here."""
 
 
 def code_version(names: Iterable[str], *others: object) -> str:
@@ -76,5 +76,5 @@ def code_version(names: Iterable[str], *others: object) -> str:
 
 @cache
 def kernels_version() -> str:
-    """Changes whenever a file changes that kernels are made of."""
+    """A digest that changes whenever a file changes that kernels are made of."""
     return code_version(FILES)

@@ -1,7 +1,7 @@
-"""Kernels by numba's own `njit`: for versions of numba that `kernel_compiler` does not know.
+"""Compiles kernels by numba's own `njit`, for versions that `kernel_compiler` does not know.
 
-It gives the same results. To compile takes longer, because every part is compiled by itself, and
-again into all that call it.
+The results are the same. Compiling takes longer, because every part is compiled by itself, and
+again into every function that calls it.
 """
 
 from __future__ import annotations

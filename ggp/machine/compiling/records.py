@@ -1,8 +1,8 @@
 """Named tuples of arrays that kernels take as one pointer.
 
 numba hands a tuple over field by field, and an array is seven values. So a plan of thirty arrays
-were two hundred arguments of every function that is called with it: most of what had to be
-compiled. Here a kernel unpacks the tuple once into a struct, and hands its address on:
+would be two hundred arguments of every function that is called with it: most of what had to be
+compiled. Instead, a kernel unpacks the tuple once into a struct, and hands on its address:
 
     (Tape(rows, 7), 5)    ->    [ array of rows | 7 | 5 ]    ->    a pointer
 

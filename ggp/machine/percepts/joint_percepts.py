@@ -18,7 +18,7 @@ from ggp.machine.base import UNKNOWN, IntArray, Machine
 
 
 def joint_percepts(roles: Sequence[str], moves: Sequence[str]) -> tuple[str, ...]:
-    """What everybody sees of a joint move in plain GDL, sorted; all texts are canonical KIF."""
+    """The percepts of a joint move in plain GDL, sorted; all texts are canonical KIF."""
     return tuple(
         sorted(f"({PLAIN} {role} {move})" for role, move in zip(roles, moves, strict=True))
     )
@@ -28,7 +28,7 @@ class JointPercepts:
     """Percept ids that are joint moves, as in plain GDL, each found once.
 
     Args:
-        program: the rules, which say what makes terms too deep to be read again, where one is.
+        program: the rules, in which a message names the cause of terms too deep to be read.
     """
 
     def __init__(self, program: Program) -> None:
@@ -36,8 +36,7 @@ class JointPercepts:
         self._known: dict[tuple[int, ...], int] = {}
 
     def of(self, machine: Machine, joint_moves: IntArray) -> IntArray:
-        """`[L, R]` percept ids of `[L, R]` joint moves: every role sees `(did ROLE MOVE)` for every
-        role.
+        """`[L, R]` percept ids of `[L, R]` joint moves: everybody sees `(did ROLE MOVE)` of all.
 
         Raises:
             ReasonerLimitError: the machine cannot read such a percept.
@@ -48,7 +47,7 @@ class JointPercepts:
             if key not in self._known:
                 texts = joint_percepts(machine.roles, list(map(machine.move_text, key)))
                 percept = machine.percept_id(texts)
-                if percept is None:  # which nobody could read again
+                if percept is None:  # it could not be read again
                     doing = "telling all roles a joint move"
                     error = ReasonerLimitError("levels of functions", MAX_NESTING, doing)
                     raise error.because(told_growth(self._program))
@@ -59,21 +58,21 @@ class JointPercepts:
 
 
 class JointMovesTold:
-    """The joint moves that percepts of one machine tell, each read once.
+    """The joint moves that percepts of one machine contain, each read once.
 
     Args:
-        name: of these percepts, see `told_by`.
-        growing: held while more are read; see `ggp.machine.threads`.
+        name: name in these percepts, see `told_by`.
+        growing: held while the table grows; see `ggp.machine.threads`.
     """
 
     def __init__(self, name: str, growing: AbstractContextManager[Any]) -> None:
         self._name, self._growing = name, growing
-        # Row p + 1 is of percept id p: the first is of `UNKNOWN`.
+        # Row p + 1 belongs to percept id p: the first one belongs to `UNKNOWN`.
         self._told: IntArray | None = None
         self._is_read = np.ones(1, dtype=np.bool_)
 
     def of(self, machine: Machine, percepts: IntArray) -> IntArray:
-        """`[L, R]` the moves that `[L]` percept ids tell, `UNKNOWN` where they do not."""
+        """`[L, R]` the moves in the percepts of `[L]` ids, `UNKNOWN` where they contain none."""
         with self._growing:
             return self._read_all(machine, percepts)
 

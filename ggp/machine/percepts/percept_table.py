@@ -11,7 +11,7 @@ class PerceptTable:
     """Ids of sets of percepts; id 0 is the empty set. Roles share the ids of equal sets.
 
     Args:
-        known: whether a percept is one that there can be.
+        known: whether the game can have a percept.
         growing: held while a set gets its id; see `ggp.machine.threads`.
     """
 
@@ -31,14 +31,14 @@ class PerceptTable:
         return self._texts[percepts]
 
     def find(self, percepts: Sequence[str]) -> int | None:
-        """The id of a set of percepts, None if there cannot be one of them."""
+        """The id of a set of percepts, None if the game cannot have one of them."""
         key = tuple(sorted(set(percepts)))
         if key not in self._ids and not all(map(self._known, key)):
             return None
         return self.number(key)
 
     def number(self, key: tuple[str, ...]) -> int:
-        """The id of a set of percepts given in order."""
+        """The id of a set of percepts given in sorted order."""
         found = self._ids.get(key)
         return self._new(key) if found is None else found
 
@@ -47,5 +47,5 @@ class PerceptTable:
             number = self._ids.get(key, len(self._texts))
             if number == len(self._texts):
                 self._texts.append(key)
-                self._ids[key] = number  # not before: who finds it asks for the texts
+                self._ids[key] = number  # last, since a thread that finds it asks for its texts
             return number

@@ -1,4 +1,4 @@
-"""Compiling a `Program` to clauses of a Prolog module (see runtime.pl for the vocabulary)."""
+"""Compiles a `Program` to clauses of a Prolog module (see runtime.pl for the vocabulary)."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ _RANKED = "ranked"
 _ANY_RANK = f"(goal(V_R,V_V) :- {_RANKED}(_,V_R,V_V))"
 
 MAX_UNFOLDED_CALLS = 5_000
-"""A relation whose call tree has more calls than this is remembered: without recursion, but
+"""Relations whose call trees have more calls than this are remembered: without recursion, but with
 each relation calling the next one twice, evaluation would double with every level."""
 
 
 MAX_STEP_CALLS = 100
-"""Calls of one step of a walk that may be made again by the next walk, unremembered."""
+"""Number of calls of a walk's step that the next walk may repeat without remembering them."""
 
 MAX_UNCHECKED_DEPTH = 4
-"""Where functions cannot nest deeper than this, the size of terms is not watched in play."""
+"""Where functions cannot nest deeper than this, the size of terms is not checked in play."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class CompiledGame:
 
 
 def compile_program(program: Program, symbols: SymbolTable) -> CompiledGame:
-    """The clauses of a game; `symbols` gets a number for every name in it."""
+    """The clauses of a game; a number for every name in it is added to `symbols`."""
     for role in program.roles:
         symbols.number(role)
     functions = left_out(program)
@@ -125,7 +125,7 @@ class _Compiler:
         for base, recursive in self._linear.values():
             clauses += self._linear_clauses(base, recursive)
         defined = {signature(rule.head) for rule in program.rules}
-        # A rule of `goal` becomes one of `ranked`, which tells the rules apart.
+        # A rule of `goal` becomes one of `ranked`, which keeps the rules apart.
         clauses.append(f"({_RANKED}(_,_,_) :- fail)" if GOAL not in defined else _ANY_RANK)
         for sig, name in _PREDICATES.items():
             if sig not in defined and sig != DOES:
@@ -150,7 +150,7 @@ class _Compiler:
         )
 
     def _asked_by_legal(self) -> list[str]:
-        """Clauses that list the fluents which legal moves depend on, if it is only some of them."""
+        """Clauses that list the fluents which legal moves depend on, unless they are all."""
         needed = relations_needed(self._program.rules, [LEGAL])
         rules = [rule for rule in self._program.rules if signature(rule.head) in needed]
         atoms = [x.atom for rule in rules for x in rule.body if signature(x.atom) == TRUE]
@@ -162,7 +162,7 @@ class _Compiler:
         return [f"(ggp_asked({p}) :- {p})" for p in patterns] or ["(ggp_asked(_) :- fail)"]
 
     def _pattern(self, function: Signature) -> str:
-        """What all fluents of a function match."""
+        """The pattern that all fluents of a function match."""
         number, arity = self._symbols.number(function[0]), function[1]
         args = ",".join(f"V_{i}" for i in range(arity))
         return f"f{number}({args})" if arity else f"k({number})"
@@ -213,10 +213,10 @@ class _Compiler:
         return remembered
 
     def _way(self, component: frozenset[Signature], size: int) -> str:
-        """How answers of relations that depend on each other are found (see memory.pl).
+        """The way to find answers of relations that depend on each other (see memory.pl).
 
         Args:
-            size: calls in the trees of their rules.
+            size: number of calls in the trees of their rules.
         """
         rules = self._program.by_head
         if not component.isdisjoint(_PREDICATES):
@@ -261,14 +261,14 @@ class _Compiler:
         return f"{kind}_{self._predicate(signature(atom))}"
 
     def _variant(self, kind: str, atom: Atom, *more: str) -> str:
-        """An atom of a predicate that belongs to a relation, with more arguments."""
+        """An atom of a predicate that accompanies a relation, with more arguments."""
         args = map(self._symbols.encode, atom.args) if isinstance(atom, Compound) else ()
         listed = ",".join([*args, *more])
         name = self._variant_name(kind, atom)
         return f"{name}({listed})" if listed else name
 
     def _calls_grow(self, group: Sequence[Signature]) -> bool:
-        """Whether relations call each other with terms that they make for the call."""
+        """Whether relations call each other with terms that are built for the call."""
         rules = [rule for sig in group for rule in self._program.by_head[sig]]
         called = [x.atom for rule in rules for x in rule.body if signature(x.atom) in group]
         return any(

@@ -1,4 +1,4 @@
-"""Rules that differ in one test, as one rule: `or` in a rulesheet makes such rules.
+"""Merges rules that differ in one test into one rule: `or` in a rulesheet makes such rules.
 
 Where `(or (distinct ?m ?j) (distinct ?n ?k))` keeps a cell, each of the two rules that it stands
 for would list nearly all cells again.
@@ -16,14 +16,14 @@ from ggp.gdl.terms import Compound
 _EITHER, _NOT, _IS = "either;", "not;", "is;"
 
 MAX_PASSES = 12
-"""How often what was merged is merged again; as many times `or` in a rule makes 4,096 rules."""
+"""Number of times that merged rules are merged again; 12 times `or` in a rule makes 4,096 rules."""
 
 
 def merged(rules: Iterable[NormalRule]) -> list[NormalRule]:
-    """Rules that mean the same, in which those that differ in nothing but a test are one.
+    """Equivalent rules, in which those that differ in nothing but a test are one.
 
     A condition that stands for several tests is a negated one of a relation that no rulesheet
-    has: `any_of` says what it means.
+    has: `any_of` gives its meaning.
     """
     groups: dict[Atom, list[NormalRule]] = {}
     for rule in rules:
@@ -41,7 +41,7 @@ def any_of(literal: Literal) -> tuple[Literal, ...]:
 
 
 def _merged(rules: list[NormalRule]) -> list[NormalRule]:
-    """The same for rules of one head."""
+    """Merge the rules of one head."""
     for _ in range(MAX_PASSES):
         fewer = _merged_once(rules)
         if len(fewer) == len(rules):
@@ -51,7 +51,7 @@ def _merged(rules: list[NormalRule]) -> list[NormalRule]:
 
 
 def _merged_once(rules: list[NormalRule]) -> list[NormalRule]:
-    """Each rule as part of one other at most, those first that are most; in about linear time."""
+    """Merge each rule with one group at most, the largest groups first; in about linear time."""
     places, places_of = _places(rules)
     queue = [(-len(found), i, at) for i, (at, found) in enumerate(places.items()) if len(found) > 1]
     heapify(queue)
@@ -72,9 +72,9 @@ def _merged_once(rules: list[NormalRule]) -> list[NormalRule]:
 
 
 def _places(rules: list[NormalRule]) -> tuple[dict[int, dict[int, Literal]], dict[int, list[int]]]:
-    """By the rest of a rule, the rules with that rest and their tests; the places of every rule.
+    """For each rest of a rule, the rules with it and their tests; and the rests of every rule.
 
-    A rest is the sum of the hashes of its conditions: to list it for every test of a rule would
+    A rest is the sum of the hashes of its conditions: listing it for every test of a rule would
     take the square of the rule's length.
     """
     places: dict[int, dict[int, Literal]] = {}

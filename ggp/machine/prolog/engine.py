@@ -1,16 +1,16 @@
-"""The one place that talks to SWI-Prolog: text of numbers in, text of numbers out.
+"""The only module that talks to SWI-Prolog: text of numbers in, text of numbers out.
 
-SWI-Prolog lives once in a process. A call is one foreign frame and one query that are always
+There is one SWI-Prolog in a process. A call is one foreign frame and one query that are always
 closed, so nothing piles up on its stacks however many calls are made.
 
-Several threads may call it, and one after the other is served. What Prolog remembers belongs to a
-thread, and a thread that ends leaves it behind. So there are two *places* where Prolog runs:
+Several threads may call it, and they are served one after the other. What Prolog remembers belongs
+to a thread, and a thread that ends leaves it behind. So there are two *places* where Prolog runs:
 
-    the main thread     calls itself, without going through another thread
+    the main thread     calls it directly, without going through another thread
     a helper            calls for all other threads, one call after the other
 
-A game is at home in one of them. It moves to the helper for good when another thread than the main
-one first asks about it. From then on the main thread has the helper ask, too.
+A game is at home in one of them. It moves to the helper for good when a thread other than the main
+one first asks about it. From then on the main thread, too, calls through the helper.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ _INSTALL = (
 
 
 RUNTIME = "runtime.pl", "memory.pl", "playouts.pl"
-"""Our Prolog: a module, and more clauses of it."""
+"""Our Prolog files: a module, and more clauses of it."""
 
 BYTES_A_CELL = 64
-"""What a word of a remembered answer takes in a trie, at most."""
+"""Bytes that a word of a remembered answer takes in a trie, at most."""
 
 _FIRST = 1
-"""The thread of Prolog that started it."""
+"""Prolog's number of the thread that started it."""
 
 LAST_CALL_S = 1.0
-"""How long the process waits at its end for a call of the helper."""
+"""Seconds that the process waits at its end for a call of the helper."""
 
 
 @dataclass(eq=False, slots=True)
@@ -64,7 +64,7 @@ class _Place:
     """A thread that runs Prolog.
 
     Attributes:
-        thread: what Prolog calls it.
+        thread: Prolog's number of it.
         left: games that moved away, of which something is still remembered here.
     """
 
@@ -104,7 +104,7 @@ class Engine:
         atexit.register(self._end)
 
     def new_game_name(self) -> str:
-        """A module name no other game has in this process."""
+        """A module name that no other game in this process has."""
         with self._naming:
             self._num_games += 1
             return f"ggp_game_{self._num_games}"
@@ -115,11 +115,11 @@ class Engine:
         Args:
             game: its module.
             goal: a goal of runtime.pl, made of our own names and numbers.
-            limits: in force during the call.
-            doing: what the call is for, for error messages.
+            limits: bounds in force during the call.
+            doing: the purpose of the call, for error messages.
 
         Raises:
-            ReasonerLimitError: a limit was passed.
+            ReasonerLimitError: a limit was exceeded.
             MachineError: anything else went wrong.
         """
         if threading.get_ident() == self._main:
@@ -133,7 +133,7 @@ class Engine:
         return _helper().run(partial(self._call_there, game, goal, limits, doing))
 
     def _call_there(self, game: str, goal: str, limits: Limits, doing: str) -> str:
-        """`call`, in the helper."""
+        """Make a call (see `call`) in the helper."""
         with self._lock:
             if self._there is None:
                 self._there = self._place()
@@ -149,7 +149,7 @@ class Engine:
         return _Place(thread)
 
     def _call(self, place: _Place, game: str, goal: str, limits: Limits, doing: str) -> str:
-        """`call`, in a thread that may, while no other does."""
+        """Make a call (see `call`) in a thread that may, while no other does."""
         while place.left:
             self._move(f"leave({place.left.pop()})")
         if place is not self._last or (limits is not self._limits and limits != self._limits):
@@ -193,8 +193,8 @@ class Engine:
     def drop(self, module: str, limits: Limits) -> None:
         """Free what a game holds.
 
-        Garbage is collected in whatever thread is running, and whatever it is doing: where the game
-        cannot be freed at once, it is with the next call.
+        Garbage is collected in whatever thread is running, whatever it is doing: if the game cannot
+        be freed at once, it is freed with the next call.
         """
         if self._has_ended:
             return
@@ -222,7 +222,7 @@ class Engine:
         del self._homes[module]
 
     def _end(self) -> None:
-        """The process ends, and with it SWI-Prolog: it would wait for threads that may call it."""
+        """End SWI-Prolog as the process ends, which would wait for threads that may call it."""
         self._has_ended = True
         detach = self._core._lib.PL_thread_destroy_engine
         if self._here is not None and self._here.thread != _FIRST:
@@ -235,11 +235,11 @@ class Engine:
                 _helper().give(last).result(LAST_CALL_S)
 
     def stop_threads(self) -> None:
-        """End the thread in which Prolog collects garbage; it comes back when it is needed."""
+        """End the thread in which Prolog collects garbage; it starts again when it is needed."""
         self._query("ggp_runtime:set_prolog_gc_thread(stop)")
 
     def _after_fork(self) -> None:
-        """This process is a copy, in which there is no other thread."""
+        """Forget other threads in a copy of the process, where there are none."""
         self._lock, self._naming = threading.Lock(), threading.Lock()
         self._there = None
         if threading.get_ident() != self._main:
@@ -321,13 +321,13 @@ def engine() -> Engine:
 
 
 def stop_threads() -> None:
-    """Have Prolog, if it was started, run in this thread only: the process is to be forked."""
+    """Make Prolog, if it was started, run in this thread only, before the process is forked."""
     if _engine is not None:
         _engine.stop_threads()
 
 
 def _helper() -> Helper:
-    """What calls Prolog for all threads but the main one."""
+    """The helper that calls Prolog for all threads except the main one."""
     global _own_helper
     if _own_helper is not None:
         return _own_helper
@@ -338,14 +338,14 @@ def _helper() -> Helper:
 
 
 def _lasting(start: Callable[[], _T]) -> _T:
-    """Start something in a thread that does not end before the process: Prolog needs its first."""
+    """Start something in a thread that ends with the process, as Prolog needs its first one."""
     if threading.current_thread() is threading.main_thread():
         return start()
     return _helper().run(start)
 
 
 def _forget_threads() -> None:
-    """This process is a copy, in which there is no other thread."""
+    """Forget other threads in a copy of the process, where there are none."""
     global _own_helper, _starting, _starting_helper
     _own_helper, _starting, _starting_helper = None, threading.Lock(), threading.Lock()
 
@@ -354,7 +354,7 @@ os.register_at_fork(after_in_child=_forget_threads)
 
 
 def prolog_folders() -> tuple[Path, ...]:
-    """Where SWI-Prolog and its library are, none if it is missing; starts it, as `engine` would."""
+    """Folders of SWI-Prolog and its library, none if it is missing; starts it as `engine` does."""
     try:
         core = _lasting(_start_prolog)
     except BackendUnavailableError:
@@ -365,7 +365,7 @@ def prolog_folders() -> tuple[Path, ...]:
 def _start_prolog() -> Any:
     """The module of pyswip that calls Prolog."""
     try:
-        arguments, sys.argv = sys.argv, sys.argv[:0]  # pyswip chokes on some, needs none
+        arguments, sys.argv = sys.argv, sys.argv[:0]  # pyswip chokes on some, and needs none
         try:
             import pyswip.core as core
             import pyswip.prolog  # noqa: F401  (starts SWI-Prolog)

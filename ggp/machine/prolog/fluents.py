@@ -1,4 +1,4 @@
-"""Which fluents a game has, and which of them are left out of states because they never change."""
+"""The fluents of a game, and those that states leave out because they never change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ggp.gdl.unchanging import unchanging
 
 
 def fluent_signatures(program: Program) -> list[Signature]:
-    """Name and arity of every fluent with arguments there can be."""
+    """Name and arity of every possible fluent with arguments."""
     found: dict[Signature, None] = {}
     generic = False
     for rule in program.rules:
@@ -37,7 +37,7 @@ def _functions(term: Term, found: dict[Signature, None]) -> None:
 
 
 def left_out(program: Program) -> list[Signature]:
-    """The functions of fluents left out of states; none if conditions ask for just any fluent."""
+    """The functions of fluents left out of states; none if some condition accepts any fluent."""
     atoms = [literal.atom for rule in program.rules for literal in rule.body]
     if any(signature(atom) in (NEXT, INIT) for atom in atoms):
         return []
@@ -48,7 +48,7 @@ def left_out(program: Program) -> list[Signature]:
 
 
 def is_next_of(rule: NormalRule, functions: Sequence[Signature]) -> bool:
-    """Whether a rule says what holds next of a fluent with one of some functions."""
+    """Whether a rule concludes `next` of a fluent with one of some functions."""
     head = rule.head
     return (
         signature(head) == NEXT

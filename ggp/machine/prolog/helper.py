@@ -1,4 +1,4 @@
-"""A thread that does what other threads give it, one thing after the other."""
+"""A thread that does the work other threads give it, one piece after the other."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _T = TypeVar("_T")
 
 
 class Helper:
-    """A thread that ends with the process only, whoever started it."""
+    """A thread that only ends with the process, whichever thread started it."""
 
     def __init__(self, name: str) -> None:
         self._given: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
         threading.Thread(target=self._serve, name=name, daemon=True).start()
 
     def run(self, work: Callable[[], _T]) -> _T:
-        """What comes of work that is done there; raises what it raises."""
+        """The result of work done in the thread; raises whatever the work raises."""
         return self.give(work).result()
 
     def give(self, work: Callable[[], _T]) -> Future[_T]:
-        """Have work done there; nobody need wait for it."""
+        """Have work done in the thread, without having to wait for it."""
         future: Future[_T] = Future()
         self._given.put((work, future))
         return future
@@ -35,4 +35,4 @@ class Helper:
                 future.set_result(work())
             except BaseException as error:
                 future.set_exception(error)
-            del work, future  # nothing is held while there is nothing to do
+            del work, future  # hold nothing while there is nothing to do

@@ -1,11 +1,11 @@
 """Recursion in which a proof is a walk: every rule calls the recurring relations at most once.
 
 `(<= (line ?x ?y) (s ?x ?z) (free ?z) (line ?z ?y))` is such a rule. Where the recursive condition
-can come last, what it answers is what the head answers, so that all answers are found by walking
-from call to call, once to each. Where it can come first and asks for nothing but answers of the
+can come last, its answers are the answers of the head, so all answers are found by walking from
+call to call, once to each. Where it can come first and asks for nothing but answers of the
 same call, they are found by walking from answer to answer. Both end even if the rules go round in
-circles, and neither keeps a table for each call. Which way a call goes is decided in play
-(memory.pl), by what its arguments are.
+circles, and neither keeps a table for each call. In play (memory.pl) the arguments of a call decide
+which way it goes.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ class LinearRule:
 def linear_rules(
     group: Sequence[Signature], by_head: Mapping[Signature, Sequence[NormalRule]]
 ) -> dict[Signature, tuple[list[NormalRule], list[LinearRule]]] | None:
-    """The rules of relations that depend on each other: those without recursion, those with.
+    """The rules of relations that depend on each other: those without recursion and those with it.
 
     Args:
-        group: all relations of a strong component.
+        group: all relations of a strongly connected component.
         by_head: the rules of every relation.
 
     Returns:
-        None if a rule calls the group twice, or its recursive condition cannot come last without
-        something being asked for more than before, other than facts and fluents.
+        None if a rule calls the group twice, or if its recursive condition cannot come last without
+        being asked for more than before, other than facts and fluents.
     """
     finite = {sig for sig, rules in by_head.items() if not any(rule.body for rule in rules)}
     found: dict[Signature, tuple[list[NormalRule], list[LinearRule]]] = {}

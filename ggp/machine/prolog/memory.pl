@@ -1,4 +1,4 @@
-% What is remembered of relations: part of the module of runtime.pl.
+% The memory of answers of relations: part of the module of runtime.pl.
 
 :- set_prolog_flag(generate_debug_info, false).
 :- set_prolog_flag(optimise, true).
@@ -24,10 +24,10 @@ remember(M, Kind, Watched, How, Group) :-
     ( Watched == true -> Known = known_small ; Known = known ),
     forall(member(P, Group), remember_(How, M, Memory, Known, P)).
 
-% Calls a walk may make before those that were seen are kept: most walks along a row are shorter.
+% Calls that a walk may make before those seen are kept: most walks along a row are shorter.
 short(16).
 
-% What a relation says itself moves to a predicate of another name, which its own calls.
+% The rules of a relation move to a predicate of another name, which its own calls.
 remember_(plain, M, Memory, Known, N/A) :-
     functor(Head, N, A), variant(q_, Head, [], Derive),
     findall((Derive :- Body), clause(M:Head, Body), Clauses),
@@ -106,12 +106,12 @@ derive(linear(Walk, Seen, Top, Base, Back, Calls), Goal, Store, Trie, M, Known) 
 all([], false) :- !.
 all(Goals0, all(Goals)) :- sort(Goals0, Goals).
 
-% Whether all calls that the rules for a call make ask for no more than it does itself.
+% Whether no call that the rules for a call make asks for more than the call itself.
 asks_itself(Goal, M, Calls) :-
     copy_term(Goal, Same),
     \+ ( call(M:Calls, Same, Call), \+ subsumes_term(Goal, Call) ).
 
-% The answer itself, and what comes from it.
+% The answer itself, and all that follows from it.
 reached(Answer, _, _, _, Answer).
 reached(Answer, Any, Seen, Back, Last) :-
     copy_term(Any, Next),
@@ -120,7 +120,7 @@ reached(Answer, Any, Seen, Back, Last) :-
     reached(Next, Any, Seen, Back, Last).
 
 % unseen(!Seen, +Call, +Top): a call that may bring answers for Top is seen for the first time; or
-% it is one of few whatever it is.
+% it is one of a few, which are not kept.
 unseen(Seen, Call, Top) :-
     Seen = seen(Trie, Store), !,
     trie_insert(Trie, Call-Top),
@@ -138,7 +138,7 @@ spend(Term, Store) :-
 empty(Memory) :-
     limit(remembered, Left), trie_new(Trie), nb_setval(Memory, store(Trie, Left, Left)).
 
-% An interrupt must not leave a trie that is no more.
+% An interrupt must not leave a trie that no longer exists.
 renew(Memory) :-
     nb_getval(Memory, store(Trie, _, _)), empty(Memory), trie_destroy(Trie).
 
@@ -148,8 +148,8 @@ forget(M, Kind) :-
     ( M:ggp_memory(Kind, Memory), \+ untouched(Memory) -> renew(Memory) ; true ),
     forget_tables(M, Kind).
 
-% Where nothing was spent nothing is remembered. But what may be spent may have been another limit:
-% after an error the memories of all games are emptied, with the limits of the one that failed.
+% Where nothing was spent nothing is remembered. But the limit may have been another one: after
+% an error the memories of all games are emptied, with the limits of the one that failed.
 untouched(Memory) :- limit(remembered, Max), nb_getval(Memory, store(_, Max, Max)).
 
 forget_tables(M, Kind) :- ( M:ggp_tables(Kind) -> abolish_all_tables ; true ).
@@ -175,7 +175,7 @@ table_instead(M, P) :-
 
 % ------------------------------------------------------------------ facts found by number
 
-% An index of SWI-Prolog looks at two arguments at most: with three or more, a call that only asks
+% An index of SWI-Prolog uses two arguments at most: with three or more, a call that only asks
 % whether a fact is there may try hundreds.
 hard_to_find(M, N/A, Names) :-
     A > 2, Names ** A < 1 << 59,

@@ -5,7 +5,7 @@
 
 % playouts(+M, +Roles, +Seed, +MaxSteps, +Time, +Ids): for every state a line: steps,
 % finished, then the goals as in goals/3 if finished. Chance is uniform, and so are the players.
-% After Time, wall(Seconds), cpu(Seconds) or inf, what is not finished stays so.
+% After Time, wall(Seconds), cpu(Seconds) or inf, playouts are left unfinished.
 playouts(M, Roles, Seed, MaxSteps, Time, Ids) :-
     seeded(Seed, Rng),
     until(Time, Until),
@@ -34,15 +34,15 @@ playout(State, Bounds, Roles, M) :-
 % ------------------------------------------------------------------ states that come again
 
 % Playouts begin in the same states again and again. So a tree of states grows by one state with
-% every playout: whether it is over, with which goals, and its legal moves, by number. A playout
-% goes from node to node as long as it can, without loading a state, and then from state to state.
-% Neither what it draws nor what it finds depends on what the tree holds.
+% every playout. It has whether a state is over, with which goals, and its legal moves, by number. A
+% playout goes from node to node as long as it can, without loading a state, and then from state to
+% state. Neither its draws nor its results depend on what the tree holds.
 %
-% tree(Ids, Nodes, Edges, Moves, Lists, NextNode, NextMove, Left, Worth): Ids tells the node of a
+% tree(Ids, Nodes, Edges, Moves, Lists, NextNode, NextMove, Left, Worth): Ids gives the node of a
 % state, Nodes the state and Info of a node: over(Goals), stuck or on(Ranges), of the numbers of
-% each role's moves. Edges tells the node that moves, by number, lead to from a node, Moves the
-% moves. Lists has ranges of legal moves by the fluents they depend on. Left is how many cells may
-% yet be kept, Worth how many inferences may yet be wasted on looking for lists.
+% each role's moves. Edges gives the node that moves, by number, lead to from a node, Moves the
+% moves. Lists has ranges of legal moves by the fluents they depend on. Left is the number of cells
+% that may still be kept, Worth that of inferences that may still be wasted on looking for lists.
 
 follow(loaded(State), Steps, play(Bounds, Roles, M, _, _)) :-
     playout(Steps, State, Bounds, Roles, M).
@@ -112,7 +112,7 @@ ranges([R|Rs], M, Tree, [Range|Ranges]) :-
     ranges(Rs, M, Tree, Ranges).
 
 % Legal moves are remembered by the fluents they depend on, as long as that pays: a list that is
-% found saves the inferences that it took, but to look for it takes a few for each fluent.
+% found saves the inferences that it took, but looking for it takes a few for each fluent.
 range_by_asked(R, M, Tree, Range) :-
     findall(F, M:ggp_asked(F), Asked0), sort(Asked0, Asked),
     length(Asked, Number), Look is 3 * Number + 15,
@@ -161,7 +161,7 @@ drop_tries(Tree) :- forall(( between(1, 5, I), arg(I, Tree, Trie) ), trie_destro
 
 % ------------------------------------------------------------------ from state to state
 
-% Which state is loaded is said at the end: saying it in every step would cost a copy.
+% The loaded state is recorded at the end: recording it in every step would cost a copy.
 playout(Steps, State, Bounds, Roles, M) :-
     bounded(playout_step(Steps, State, Bounds, Roles, M, Outcome)),
     ( Outcome = on(Next)
@@ -179,7 +179,7 @@ playout_step(Steps, State, bounds(MaxSteps, Until, Rng), Roles, M, Outcome) :-
     ; Outcome = 0 ).
 
 % Nothing is drawn before all roles are known to have a move: a node that is stuck draws nothing.
-% Undone but for the moves, so that what was found on the way is no garbage.
+% Undone except for the moves, so that nothing found on the way becomes garbage.
 random_moves(Roles, M, Rng, Moves) :-
     Drawn = drawn(_),
     \+ \+ ( choices(Roles, M, Choices), all_drawn(Choices, Rng, Any), nb_setarg(1, Drawn, Any) ),

@@ -1,7 +1,7 @@
 """The reference machine: a game's rules run by SWI-Prolog.
 
 States are interned in Prolog and known here by number; a batch is an array of these numbers.
-What has been asked of a state is remembered, and equal lanes of a call are evaluated once.
+Answers about a state are remembered, and equal lanes of a call are evaluated once.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ from ggp.machine.threads import made_once
 _T = TypeVar("_T")
 
 CHUNK = 512
-"""Lanes in one call to Prolog: bounds the text that crosses the border, and its time."""
+"""Number of lanes in one call to Prolog: bounds the text that is exchanged, and the time."""
 
 PLAYOUT_CHUNK = 32
-"""Lanes in one call for playouts, which take a whole game each."""
+"""Number of lanes in one call for playouts, which take a whole game each."""
 
 
 class PrologMachine:
-    """`Machine` on SWI-Prolog; several threads may use it, and one after the other is served.
+    """`Machine` on SWI-Prolog; several threads may use it, and are served one after the other.
 
     Args:
         program: normalised rules.
@@ -89,7 +89,7 @@ class PrologMachine:
         self.growing = RLock()
         self._store = StateStore(self.growing)
         self._moves: dict[int, str] = {}
-        self._top_move = -1  # of the ids that `legal` gave
+        self._top_move = -1  # the largest id that `legal` gave
         self._move_ids: dict[str, int | None] = {}
         self._percepts: dict[int, tuple[str, ...]] = {NO_PERCEPTS: ()}
         self._percept_ids: dict[tuple[str, ...], int | None] = {(): NO_PERCEPTS}
@@ -198,7 +198,7 @@ class PrologMachine:
         unique = rows[first]
         sees = self._roles if self._program.is_gdl2 else []
         parts = [np.zeros((0, 1 + len(sees)), dtype=np.int64)]
-        # Interned successors have no holder until their batch exists, and nobody else may free
+        # Interned successors have no holder until their batch exists, and no other thread may free
         # them before that.
         with self.growing:
             self._free_unheld()
@@ -259,7 +259,7 @@ class PrologMachine:
 
     def move_text(self, move: int) -> str:
         if move not in self._moves:
-            # Ids count up, and the moves that are asked for next often have the next ones.
+            # Ids count up, and moves that are asked for in turn often have consecutive ids.
             beyond = max(move, min(move + CHUNK, self._top_move)) + 1
             ids = [i for i in range(move, beyond) if i not in self._moves]
             terms = self._symbols.decode(self._call(f"move_terms({self._module},{ids})", "moves"))
@@ -352,7 +352,7 @@ class PrologMachine:
             return None
 
     def _fluent(self, text: str, known: dict[str, str]) -> str:
-        """A fluent as Prolog has it; those that were read are known."""
+        """A fluent as Prolog text; those read before are in `known`."""
         if text not in known:
             try:
                 term = parse_term(text)
@@ -371,7 +371,7 @@ class PrologMachine:
         return np.array([settle(role, texts) for role, texts in enumerate(found)])
 
     def _goal_values_in(self, line: str) -> Iterator[list[str]]:
-        """For each role the goal values in a line that Prolog printed, those that count first."""
+        """For each role, the goal values in a line that Prolog printed, those that count first."""
         for rules in line.split("-")[1:]:
             texts: list[str] = []
             for values in rules.split("+")[1:]:

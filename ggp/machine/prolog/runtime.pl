@@ -8,7 +8,7 @@
 % The state being worked on is the set of fluent facts in the game's module, the joint move the
 % facts d(Role, Move). Interned states are ggp_state/2 facts: sorted lists of fluents.
 %
-% memory.pl and playouts.pl are more of this module.
+% memory.pl and playouts.pl are further parts of this module.
 %
 % Answers are strings of integers separated by blanks: cheap to make here, cheap to read there.
 
@@ -51,7 +51,7 @@ explain(error(resource_error(What), _), Answer) :-
 :- on_signal(usr1, _, ggp_runtime:out_of_time).
 out_of_time(_) :- throw(ggp_limit(seconds)).
 
-% After an error the facts may be half written: start from nothing.
+% After an error the facts may be half written: start from an empty state.
 forget_all :-
     forall(current_module(M),
            ( sub_atom(M, 0, _, _, ggp_game_), nb_current(M, _) -> unload(M) ; true )).
@@ -64,7 +64,7 @@ unload(M) :-
     forall(kind(Kind), forget_tables(M, Kind)),
     nb_setval(M, []).
 
-% Global variables belong to a thread of Prolog, and so does what is remembered.
+% Global variables belong to a thread of Prolog, and so do remembered answers.
 
 % adopt(+M): a game that was played in another thread is at home in this one from now on.
 adopt(M) :-
@@ -97,14 +97,14 @@ not_last.
 % new(+M, +Clauses, +Static, +Remembered, +Fluents, +Growing, +Unchanging, +Names): make the
 % game's module.
 %   Clauses: text of one list of clauses.  Static: groups of Name/Arity evaluated once, in
-%   this order.  Remembered: kept(Kind, Watched, How, Group), groups of Name/Arity that depend on each
-%   other and whose answers are remembered in play: for a `state`, or only for the joint `moves` in
-%   it. Where they are watched, their calls may grow without bound.
-%   How answers are found: plain, linear or short (memory.pl).
+%   this order.  Remembered: kept(Kind, Watched, How, Group), groups of Name/Arity that depend on
+%   each other and whose answers are remembered in play: for a `state`, or only for the joint
+%   `moves` in it. If Watched, their calls may grow without bound.
+%   How: the way to find answers: plain, linear or short (memory.pl).
 %   Fluents: Name/Arity of fluent facts.
 %   Growing: whether terms may grow without bound, so that their size must be watched.
-%   Unchanging: what fluents look like that are not part of states, because all states have them.
-%   Names: above all numbers that stand for names.
+%   Unchanging: patterns of the fluents that are not part of states, because all states have them.
+%   Names: a number above all those that stand for names.
 new(M, Clauses, Static, Remembered, Fluents, Growing, Unchanging, Names) :-
     set_module(M:class(user)),
     dynamic([M:d/2, M:ggp_state/2, M:ggp_hash/2, M:ggp_fluent/1, M:ggp_tables/1,
@@ -139,8 +139,8 @@ clause_head((H :- _), H) :- !.
 clause_head(H, H).
 
 % evaluate(+M, +Group, +Kept0, -Kept): replace the rules of a group of static relations that
-% depend on each other by the facts they stand for; where that takes too long, table them. Not
-% so legal moves: the first is to be found without the others.
+% depend on each other by the facts they stand for; where that takes too long, table them. Legal
+% moves are excepted: the first one is to be found without the others.
 evaluate(M, group(Recursive, Ps), Kept0, Kept) :-
     ( Recursive == true -> forall(member(P, Ps), table(M:P)) ; true ),
     limit(setup_inferences, Max), limit(facts, MaxFacts),
@@ -171,7 +171,7 @@ count(State, Max) :-
     arg(1, State, N0), N is N0 + 1, nb_setarg(1, State, N),
     ( N > Max -> throw(ggp_limit(facts)) ; true ).
 
-% Give back everything a game holds but its clauses: SWI-Prolog 9.0.4 crashes when predicates
+% Release everything a game holds except its clauses: SWI-Prolog 9.0.4 crashes when predicates
 % that were tabled are abolished.
 drop(M) :-
     nb_setval(M, []),
@@ -237,7 +237,7 @@ small(Term) :-
     size_abstract_term(Max, Term, Abstract),
     ( Abstract == Term -> true ; throw(ggp_limit(term_size)) ).
 
-% Small terms may be so many that each turn takes longer than the last, for minutes.
+% There may be so many small terms that each turn takes longer than the last, for minutes.
 few(M, Terms) :-
     ( M:ggp_growing, limit(answer_size, Max), term_size(Terms, Size), Size > Max
     -> throw(ggp_limit(answer_size)) ; true ).
@@ -281,13 +281,13 @@ free([Id|Ids], M) :-
     -> term_hash(State, Hash), retractall(M:ggp_hash(Hash, Id)) ; true ),
     free(Ids, M).
 
-% ------------------------------------------------------------------ what Python asks for
+% ------------------------------------------------------------------ the calls that Python makes
 
 initial(M) :-
     bounded(( solutions(M, F, ( M:i(F), \+ M:ggp_unchanging(F) ), Fs), sort(Fs, State) )),
     intern_state(M, State, Id), write(Id).
 
-% The fluents of all states that are not part of any.
+% The fluents that hold in all states and are part of none.
 unchanging(M) :-
     bounded(( solutions(M, F, ( M:ggp_unchanging(F), M:i(F) ), Fs), sort(Fs, State) )),
     write_all(State).
@@ -364,7 +364,7 @@ write_percepts([], _).
 write_percepts([Ps|Pss], M) :-
     intern_percepts(M, Ps, Id), put_char(' '), write(Id), write_percepts(Pss, M).
 
-% ------------------------------------------------------------------ terms across the border
+% ------------------------------------------------------------------ terms in and out
 
 % Canonical text of numbers and f<N>(...): no operators, no blanks inside a term.
 print_term(T) :- write_term(T, [quoted(true), ignore_ops(true), spacing(standard)]).
@@ -379,7 +379,7 @@ percept_terms(M, Ids) :-
 state_terms(M, Ids) :-
     forall(member(Id, Ids), ( M:ggp_state(Id, Fs), write_all(Fs), nl )).
 
-% The ids of states given as lists of their fluents, with or without those that all states have.
+% The ids of states given as lists of their fluents, with or without those of all states.
 state_ids(M, States) :-
     forall(member(Fs0, States),
            ( findall(F, ( member(F, Fs0), \+ M:ggp_unchanging(F) ), Fs), sort(Fs, State),

@@ -1,4 +1,4 @@
-"""States that are interned in Prolog, and known here by number."""
+"""States that are interned in Prolog and known here by number."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from ggp.machine.base import FloatArray, IntArray
 
 FREE_AFTER = 10_000
-"""States no batch holds any more are given back when there are this many."""
+"""States that no batch holds any more are freed when there are this many."""
 
 MOST_NOTES = 1_000
-"""Batches that came or went are counted when there are more."""
+"""Batches that were made or collected are counted when there are more than this."""
 
 _NONE = np.zeros(0, dtype=np.int64)
 
@@ -40,10 +40,11 @@ class PrologStates:
 
 
 class StateStore:
-    """Counts the batches that hold each interned state, and what is known of it.
+    """The counts of the batches that hold each interned state, and the known answers about it.
 
-    Batches come in whatever thread makes them, and go in whatever thread collects garbage, in the
-    middle of anything. So both are only noted, one step of Python each, and counted later.
+    Batches are made in any thread, and collected in whatever thread collects garbage, in the
+    middle of anything. So both are only noted, by one atomic operation of Python each, and counted
+    later.
 
     Args:
         growing: held while batches are counted.
@@ -60,7 +61,7 @@ class StateStore:
         self.legal: dict[tuple[int, int], IntArray] = {}
 
     def note(self, ids: IntArray, *, held: bool) -> None:
-        """A batch holds states from now on, or no longer."""
+        """Note that a batch holds states from now on, or no longer."""
         self._notes.append((ids, held))
         if held and len(self._notes) > MOST_NOTES and self._growing.acquire(blocking=False):
             try:
@@ -69,7 +70,7 @@ class StateStore:
                 self._growing.release()
 
     def _count(self) -> None:
-        """Count what was noted. No batch is let go of before it was noted that it holds."""
+        """Count the notes. That a batch holds states is always noted before that it does not."""
         notes: dict[bool, list[IntArray]] = {True: [_NONE], False: [_NONE]}
         while self._notes:
             ids, held = self._notes.popleft()
@@ -88,7 +89,7 @@ class StateStore:
             self._num_unheld += len(free)
 
     def collect(self, num_roles: int) -> list[int]:
-        """Ids to free in Prolog now, forgotten here; empty until there are many."""
+        """Ids to free in Prolog now, which are forgotten here; empty until there are many."""
         if len(self._notes) > MOST_NOTES:
             self._count()
         if self._num_unheld < FREE_AFTER:

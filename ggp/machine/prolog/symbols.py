@@ -19,11 +19,11 @@ class SymbolTable:
         self._frozen = False
 
     def freeze(self) -> None:
-        """Accept no more names: what the rules do not mention can never be true."""
+        """Accept no more names: nothing that the rules do not mention can ever be true."""
         self._frozen = True
 
     def number(self, name: str) -> int:
-        """The number of a name, made if it is new.
+        """The number of a name, assigned if it is new.
 
         Raises:
             KeyError: the name is new and the table is frozen.
@@ -38,7 +38,7 @@ class SymbolTable:
 
     @property
     def bound(self) -> int:
-        """A power of two above all numbers there are and the next one."""
+        """A power of two above all numbers in use and the next one."""
         return 1 << (len(self._names) + 1).bit_length()
 
     def name(self, number: int) -> str:

@@ -1,4 +1,4 @@
-"""What ends calls of Prolog that take too long."""
+"""A watchdog that ends calls of Prolog which take too long."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import time
 from typing import Any
 
 WATCH_EVERY_S = 0.1
-"""How often the watchdog looks at the clock: how late a limit of seconds may be noticed."""
+"""Seconds between two looks at the clock: the delay with which a time limit may be noticed."""
 
 
 class Watchdog:
     """Interrupts calls that take too long.
 
-    Limits of inferences do not see everything: building ever deeper terms can take minutes
-    within few of them. A thread looks at the clock and raises a signal inside Prolog, which
+    Limits of inferences do not cover everything: building ever deeper terms can take minutes
+    with few of them. A thread looks at the clock and raises a signal inside Prolog, which
     runtime.pl turns into an error. It starts with the first call, and in a copy of the process
     with the first call there.
     """
@@ -32,7 +32,7 @@ class Watchdog:
         self._process = 0
 
     def start(self, thread: int, seconds: float) -> None:
-        """A call begins in a thread of Prolog that may take so long."""
+        """Watch a call that begins in a thread of Prolog, and may take so long."""
         if self._process != os.getpid():
             self._process, self._lock = os.getpid(), threading.Lock()
             threading.Thread(target=self._watch, name="ggp-prolog-watchdog", daemon=True).start()
@@ -40,7 +40,7 @@ class Watchdog:
         self._at_s = time.monotonic() + seconds
 
     def stop(self) -> bool:
-        """The call ended; returns whether it was interrupted, or is about to be."""
+        """Stop watching the call; returns whether it was interrupted, or is about to be."""
         with self._lock:
             fired, self._fired, self._at_s = self._fired, False, None
         return fired

@@ -20,8 +20,9 @@ Literals = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Loop:
-    """Gates `start` to `end` (exclusive) that depend on each other: evaluated again and again
-    from `initial[end - start]` (bool) until nothing changes, which is their least fixpoint."""
+    """Gates `start` to `end` (exclusive) that depend on each other: they are evaluated again and
+    again from `initial[end - start]` (bool) until nothing changes, which is their least
+    fixpoint."""
 
     start: int
     end: int
@@ -32,7 +33,7 @@ class Loop:
 class Outputs:
     """Named literals of one role: moves or percepts, sorted by name, or goal values.
 
-    Of the goal values that hold the first counts, so that they are in the order of the rules that
+    Of the goal values that hold, the first counts, so they are in the order of the rules that
     give them, and one may occur several times.
     """
 
@@ -42,10 +43,11 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Circuit:
-    """Nets in order: the constant, one for each fluent, one for each move of each role (in
-    the order of `legal[role].names`, role after role), one for each gate.
+    """A game as a circuit.
 
-    The literals of a gate come before it, except within a `Loop`.
+    Its nets, in order, are the constant, one for each fluent, one for each move of each role (in
+    the order of `legal[role].names`, role after role), and one for each gate. The literals of a
+    gate come before it, except within a `Loop`.
 
     Attributes:
         roles: names in the order of the rulesheet.
@@ -56,10 +58,10 @@ class Circuit:
         literals: inputs of the gates; a gate has two or more (in a `Loop`: one or more).
         loops: in order, not overlapping.
         next: `[F]` literal of each fluent in the next state.
-        legal: the moves each role can ever have, and when they are legal.
+        legal: the moves that each role can ever have, and the literals for when they are legal.
         sees: the percepts of each role.
         goals: the goal values of each role.
-        terminal: literal.
+        terminal: the literal of `terminal`.
     """
 
     roles: tuple[str, ...]
@@ -77,7 +79,7 @@ class Circuit:
 
     @property
     def num_inputs(self) -> int:
-        """Fluents and moves."""
+        """Number of fluents and moves."""
         return len(self.fluents) + sum(len(outputs.names) for outputs in self.legal)
 
     @property
@@ -86,5 +88,5 @@ class Circuit:
 
     @property
     def num_literals(self) -> int:
-        """Inputs of all gates together."""
+        """Number of inputs of all gates together."""
         return len(self.literals)

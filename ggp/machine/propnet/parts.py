@@ -3,10 +3,10 @@
 A circuit has an input for each move. Where chance deals three of 90 cards, in order, that would be
 700,000. Instead `random` makes one *stand-in* move, `(deal ;1 ;2 ;3)`, and three roles of the
 circuit's own, `random;1`, `random;2` and `random;3`, make a move for each of the *holes* in it: a
-card. So the circuit is that of an ordinary game, whose roles each make one legal move; but not all
-joint moves go together: those that do *fit*, which the first of these roles sees.
+card. So the circuit is that of an ordinary game, whose roles each make one legal move; but only
+some joint moves are valid: those that *fit*, which the first of these roles sees.
 
-No name of a rulesheet has a `;` in it.
+No name of a rulesheet contains a `;`.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from ggp.gdl.program import RANDOM
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit
 
 NONE = ";none"
-"""What parts are where a move has no such part."""
+"""The value of a part where a move has no such part."""
 
 FITS = ";fits"
-"""What the first part sees where the parts go together."""
+"""The percept of the first part's role where the parts fit."""
 
 FREE = ";free"
-"""What it sees always if parts fit whenever those that are drawn apart are different."""
+"""Its percept, always, if parts fit whenever those that are drawn apart are different."""
 
 
 def part_role(number: int, apart: int = 0) -> str:
     """The role that makes a part.
 
     Args:
-        number: from 1.
-        apart: from 1, the same for parts that take their values from the same ones, each once; 0
-            for a part that does not.
+        number: number of the part, from 1.
+        apart: from 1, the same for parts that take different values of one set; 0 for a part that
+            does not.
     """
     return f"{RANDOM};{number};{apart}"
 
 
 def hole(number: int) -> str:
-    """Where part `number` goes in a stand-in move."""
+    """The hole for part `number` in a stand-in move."""
     return f";{number}"
 
 
@@ -46,10 +46,10 @@ class Parts(NamedTuple):
     """The parts of a circuit: K roles after those of the game.
 
     Attributes:
-        num_roles: roles of the game.
-        apart: for each part what it is drawn apart from, as in `part_role`.
+        num_roles: number of roles of the game.
+        apart: for each part, the set that it is drawn apart in, as in `part_role`.
         fits: literal that holds where a legal joint move fits.
-        free: whether it does so wherever parts that are drawn apart are different.
+        free: whether it holds wherever parts that are drawn apart are different.
     """
 
     num_roles: int
@@ -66,7 +66,7 @@ def parts_of(circuit: Circuit) -> Parts:
     num_roles = len(circuit.roles) - len(apart)
     if not apart:
         return Parts(num_roles, (), TRUE, True)
-    # Drawn apart by place: the values must be those of each other.
+    # Values are drawn apart by place, so these parts must have the same values.
     names = [outputs.names for outputs in circuit.legal[num_roles:]]
     alike = all(
         len({n for n, own in zip(names, apart, strict=True) if own == group}) == 1

@@ -1,4 +1,4 @@
-"""What is told of how a circuit was made smaller; stored with it."""
+"""Reports of how a circuit was made smaller, stored with it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class PassReport(NamedTuple):
-    """What a pass did."""
+    """The report of a pass."""
 
     name: str
     gates_before: int

@@ -1,6 +1,6 @@
 """Rules that do not ground into a circuit, as arrays that kernels interpret.
 
-In comes a `Program`, out goes a `Machine` (`relational_machine`). Begin with `game`, which has a
-game compiled and keeps all that kernels need. The rooms: `ops` compiles rules, and `kernels`
-evaluate them.
+In comes a `Program`, out goes a `Machine` (`relational_machine`). Begin with `game`, which compiles
+a game and keeps all that kernels need. The rooms: `ops` compiles rules, and `kernels` evaluate
+them.
 """

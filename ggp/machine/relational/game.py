@@ -1,4 +1,4 @@
-"""A game compiled, and all that kernels need to answer questions about its states."""
+"""A compiled game, with all that kernels need to answer questions about its states."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ggp.machine.relational.ops.terms import TermTable
 from ggp.machine.relational.ops.tuning import Tuner
 
 MAX_UNCHECKED_DEPTH = 4
-"""Where functions cannot nest deeper than this, the size of terms is not watched in play."""
+"""Where functions cannot nest deeper than this, the size of terms is not checked in play."""
 
 _ROOTS = [
     Pattern(TERMINAL, ""),
@@ -32,21 +32,21 @@ _ROOTS = [
     Pattern(SEES, "kf"),
     Pattern(LEGAL, "kk"),
 ]
-"""In the order of `play_kernels.TERMINAL_ROOT`."""
+"""Patterns asked for from outside, in the order of `play_kernels.TERMINAL_ROOT`."""
 
 
 class RelationalGame:
-    """A game, compiled.
+    """A compiled game.
 
     Args:
         program: normalised rules.
-        limits: of steps, bytes, and sizes of terms.
-        meanwhile: called again and again; what it raises ends this.
+        limits: bounds on steps, bytes, and sizes of terms.
+        meanwhile: called again and again while it is compiled; what it raises ends that.
 
     Attributes:
-        terms: by number.
-        room: what kernels work on.
-        questions: about states.
+        terms: the terms by number.
+        room: the memory that kernels work on.
+        questions: asks kernels about states.
         initial: the initial state.
         lock: held while kernels run.
 
@@ -66,7 +66,7 @@ class RelationalGame:
         self.terms = TermTable(self.room)
         roles = [self.terms.number(Symbol(role)) for role in program.roles]
         self.questions = Questions(self.room, np.array(roles, dtype=np.int32))
-        # A machine may tell all roles the joint move.
+        # A machine may show all roles the joint move.
         self.terms.function((PLAIN, 2))
         rules = Rules(program, self.terms)
         evaluate(rules, self.terms, self.room)

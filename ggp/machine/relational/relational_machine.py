@@ -1,7 +1,7 @@
-"""`Machine` on rules that are interpreted by kernels: for those that do not ground into a circuit.
+"""The machine whose rules are interpreted by kernels, for those that do not become a circuit.
 
-A state is an array of the fluents that hold. What is asked of it is evaluated by the rules, and
-kernels do so for all states of a batch, and for whole playouts, in one call.
+A state is an array of the fluents that hold. Kernels evaluate the rules to answer questions about
+it, for all states of a batch, and for whole playouts, in one call.
 """
 
 from __future__ import annotations
@@ -68,12 +68,12 @@ class RelationalStates:
 
 
 class RelationalMachine:
-    """`Machine` on compiled rules; several threads may use it, and one after the other is served.
+    """`Machine` on compiled rules; several threads may use it, and are served one after the other.
 
     Args:
         program: normalised rules.
-        limits: bounds on each question about a state, and on what is kept.
-        game: the same rules, compiled, if they are; states are shared with other machines of it.
+        limits: bounds on each question about a state, and on memory.
+        game: the same rules, compiled, if they are; states are shared with its other machines.
         meanwhile: called again and again while they are compiled; what it raises ends that.
 
     Attributes:
@@ -118,7 +118,7 @@ class RelationalMachine:
 
     @property
     def game(self) -> RelationalGame:
-        """The game, compiled.
+        """The compiled game.
 
         Raises:
             MachineError: the machine is closed.
@@ -282,7 +282,7 @@ class RelationalMachine:
         load_at_once()
         first_seen(np.zeros((1, 1), dtype=np.int64))
         with self._at_work() as game:
-            # All others were called when the game was compiled.
+            # All other kernels were called when the game was compiled.
             game.room.grow(FULL_TERMS, "warming up")
 
     def use_one_thread(self) -> None:
@@ -308,7 +308,7 @@ class RelationalMachine:
 
     @contextmanager
     def _at_work(self) -> Iterator[RelationalGame]:
-        """The game, for this thread alone; says what grows where a limit is passed."""
+        """The game, for this thread alone; errors about limits say what grows in the rules."""
         game = self.game
         try:
             with self.growing:
@@ -359,7 +359,7 @@ class RelationalMachine:
         return self._percepts_of[key]
 
     def _goal_order(self, told: I32) -> tuple[str, ...]:
-        """Goal values of pairs of rank and value, those that count first."""
+        """Goal values from pairs of rank and value, the ones that count first."""
         pairs = [(int(self._text(a)), self._text(b)) for a, b in told.reshape(-1, 2).tolist()]
         pairs.sort(key=lambda pair: (pair[0], value_order(pair[1])))
         return tuple(value for _, value in pairs)

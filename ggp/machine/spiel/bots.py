@@ -1,7 +1,7 @@
 """OpenSpiel's own search bots, asked for a move in one state.
 
 They get a state that the role cannot tell from the true one. Monte Carlo tree search looks at it
-where everybody knows it. Information-set search (ISMCTS) only looks at what the role knows there:
+as if everybody knew it. Information-set search (ISMCTS) only uses what the role knows there:
 it draws the states it searches itself, which OpenSpiel can do in some games only.
 """
 
@@ -29,11 +29,11 @@ class Bots:
     """Bots for one machine.
 
     Args:
-        machine: of a game of OpenSpiel.
-        rng: all their random choices.
+        machine: the machine of a game of OpenSpiel.
+        rng: source of all their random choices.
 
     Raises:
-        ConfigError: it is not, or OpenSpiel has no bot that can play the game.
+        ConfigError: it is of another game, or OpenSpiel has no bot that can play the game.
     """
 
     def __init__(self, machine: Machine, rng: np.random.Generator) -> None:
@@ -49,7 +49,7 @@ class Bots:
     def move(
         self, states: States, role: int, simulations: int | None, seconds: float | None
     ) -> int:
-        """The move of a role in one state, after so many simulations or so much time.
+        """The move of a role in one state, after a number of simulations or seconds.
 
         Raises:
             MachineError: OpenSpiel fails.

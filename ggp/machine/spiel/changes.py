@@ -1,4 +1,4 @@
-"""Small changes of histories: two cards trade places, or somebody does something else."""
+"""Small changes of histories: two cards trade places, or a player does something else."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from ggp.machine.base import FloatArray
 from ggp.machine.spiel.known_path import History
 
 RARE = 0.02
-"""What is never of use is still tried that often, compared with what always is."""
+"""Rate at which choices that were never of use are tried, relative to those that always were."""
 
 
 class Change(NamedTuple):
-    """What becomes of a history.
+    """A changed history.
 
     Attributes:
-        turns: those that the change was meant for.
-        actions: of all turns.
+        turns: the turns that the change was meant for.
+        actions: the actions of all turns.
     """
 
     turns: list[int]
     actions: list[int]
 
     def first(self, history: History) -> int:
-        """The first turn in which something else is done than in the history; their number if
-        there is none."""
+        """The first turn in which the action differs from that of the history; the number of turns
+        if there is none."""
         pairs = zip(history.actions, self.actions, strict=True)
         return next((at for at, (old, new) in enumerate(pairs) if old != new), len(history))
 
 
 class Tally:
-    """What is worth trying, by how often it was of use.
+    """Counts of how often each choice was of use, to choose by.
 
     Args:
-        size: of what there is to choose from.
+        size: number of choices.
     """
 
     def __init__(self, size: int) -> None:
@@ -46,8 +46,8 @@ class Tally:
         self._used[which] += used
 
     def shares(self, among: list[int]) -> FloatArray:
-        """How worthwhile some are: the more the more often they were of use."""
-        # Of a pair one is of use and both are counted: squares tell them apart.
+        """Weights of some choices: the more often they were of use, the higher."""
+        # One of a pair is of use, but both are counted: squaring tells them apart.
         found: FloatArray = np.maximum(self._used[among] / self._tried[among], RARE) ** 2
         return found
 
@@ -58,24 +58,26 @@ def dealt(history: History) -> list[int]:
 
 
 def not_of(history: History, role: int) -> list[int]:
-    """The turns of chance and of others than a role."""
+    """The turns of chance and of the players other than a role."""
     return [at for at, player in enumerate(history.players) if player != role]
 
 
 def traded(history: History, one: int, other: int) -> Change:
-    """What was done in two turns trades places."""
+    """Trade the actions of two turns."""
     actions = list(history.actions)
     actions[one], actions[other] = actions[other], actions[one]
     return Change([one, other], actions)
 
 
 def renamed(history: History, role: int, turns: list[int], *acts: tuple[int, str]) -> Change:
-    """Each of some actions stands for the next, and the last for the first, wherever others than
-    the role, or chance, make them: who puts away a card puts away the other one then.
+    """Replace each of some actions by the next, and the last by the first, in a whole history.
+
+    That is wherever chance or a player other than the role takes them: a player who put away a card
+    then puts away the other one.
 
     Args:
         turns: see `Change`.
-        acts: number and name of each; none comes twice.
+        acts: number and name of each action; all different.
     """
     follow = zip(acts, acts[1:] + acts[:1], strict=True)
     names = {name: number for (_, name), (number, _) in follow}
@@ -87,7 +89,7 @@ def renamed(history: History, role: int, turns: list[int], *acts: tuple[int, str
 
 
 def replaced(history: History, at: int, action: int) -> Change:
-    """Something else was done in a turn."""
+    """Replace the action of a turn."""
     actions = list(history.actions)
     actions[at] = action
     return Change([at], actions)

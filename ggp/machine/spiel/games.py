@@ -1,8 +1,8 @@
-"""Finding a game of OpenSpiel by its name, and refusing what cannot be played here.
+"""Finds a game of OpenSpiel by its name, and refuses those that cannot be played here.
 
 A game is named as OpenSpiel names it, after `openspiel:`, with parameters in brackets:
-`openspiel:goofspiel(num_cards=4,imp_info=True)`. That name is all the text there is of its rules,
-so it is what records keep and workers are sent.
+`openspiel:goofspiel(num_cards=4,imp_info=True)`. There is no text of its rules other than that
+name, so records keep the name, and workers are sent it.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from ggp.gdl.source import Diagnostic, Source
 from ggp.libraries import demand_library, extra_advice
 
 PREFIX = "openspiel:"
-"""Begins the names of games of OpenSpiel."""
+"""Beginning of the names of games of OpenSpiel."""
 
 _TURNS_HIDDEN, _TURNS_SHOWN = "obstype", "reveal-numturns"
-"""The parameter of OpenSpiel that says how much players are told, and the value that tells them
-how many turns there were: paths of GDL-II always do."""
+"""The parameter of OpenSpiel that says how much players observe, and the value that shows them
+the number of turns so far: paths of GDL-II always have it."""
 
 
 _FILE = re.compile(r"\b(filename|\w*_file)\s*=")
-"""Parameters of OpenSpiel's games that say which file to read."""
+"""Parameters of OpenSpiel's games that name a file to read."""
 
 _SHOWN = 80
-"""Characters of a text that are shown in a message."""
+"""Number of characters of a text that a message shows."""
 
 HIDES_TURNS = frozenset(
     {"dark_hex_ir", "go_fish", "liars_dice_ir", "phantom_ttt_ir", "repeated_leduc_poker"}
 )
-"""Games whose players do not know how many turns there were, or forget what they did."""
+"""Games whose players do not know the number of turns so far, or forget what they did."""
 
 _log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class SpielGame:
 
     Attributes:
         utilities: least and greatest utility of a player; goals 0 to 100 stand for them.
-        title: what OpenSpiel calls the game.
+        title: OpenSpiel's name of the game.
     """
 
     prefix: ClassVar[str] = PREFIX
@@ -80,7 +80,7 @@ def refuse_files(text: str) -> None:
     """Refuse a game with a parameter that names a file: for texts that others wrote.
 
     Raises:
-        ConfigError: there is one.
+        ConfigError: the text has such a parameter.
     """
     found = _FILE.search(text)
     if found:
@@ -93,15 +93,15 @@ def refuse_files(text: str) -> None:
 def spiel_game(text: str, name: str) -> SpielGame:
     """The game that a text `openspiel:NAME(PARAMETERS)` names.
 
-    Where the game has the parameter `obstype` and the text leaves it open, players are told the
-    number of turns, as they always are in GDL-II. Warns where they are not in OpenSpiel.
+    Where the game has the parameter `obstype` and the text leaves it open, players observe the
+    number of turns, as they always do in GDL-II. Warns of games of OpenSpiel in which they do not.
 
     Args:
         name: what messages call it.
 
     Raises:
         BackendUnavailableError: OpenSpiel is not installed.
-        ConfigError: there is no such game, or it cannot be played here; says why.
+        ConfigError: there is no such game, or it cannot be played here; the message says why.
     """
     game = load_game(text)
     kind = game.get_type()
@@ -136,7 +136,7 @@ def load_game(text: str) -> Any:
 
 
 def pyspiel() -> ModuleType:
-    """The library.
+    """The library `pyspiel`.
 
     Raises:
         BackendUnavailableError: it is not installed.
@@ -166,7 +166,7 @@ def _check_kind(text: str, game: Any) -> None:
     """Refuse games that a machine cannot play.
 
     Raises:
-        ConfigError: it is one of them; says why.
+        ConfigError: the game is one of them; the message says why.
     """
     kinds, kind = pyspiel().GameType, game.get_type()
     reason = None
@@ -193,7 +193,7 @@ def _check_kind(text: str, game: Any) -> None:
 
 @cache
 def _warn_of_turns(text: str) -> None:
-    """Say once that roles tell apart what players of OpenSpiel do not."""
+    """Warn once that our roles tell states apart that players of OpenSpiel do not."""
     _log.warning(
         "%s: our roles count turns and remember what they did, and this game hides it from its "
         "players; so they tell apart what players of OpenSpiel do not",

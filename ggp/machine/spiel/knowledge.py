@@ -1,8 +1,9 @@
-"""What players are told, as percepts.
+"""The knowledge of players, as percepts.
 
 OpenSpiel has a string for what a player knows (`information_state_string`), or at least for what it
-sees (`observation_string`). A player is told a digest of it whenever it has changed, and that it
-moves next. In games where everybody sees everything, all are told the joint move, as in plain GDL.
+sees (`observation_string`). A player gets a digest of it as a percept whenever it has changed, and
+another percept if it moves next. In games of perfect information, all see the joint move, as in
+plain GDL.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ _DIGEST_BYTES = 8
 
 
 def digest_of(words: str) -> str:
-    """What stands for the string of what a player knows."""
+    """The digest that stands for the string of what a player knows."""
     return blake2b(words.encode(), digest_size=_DIGEST_BYTES).hexdigest()
 
 
 class Knowledge:
-    """What each role of a game is told.
+    """The percepts of each role of a game.
 
     Args:
         game: the `pyspiel.Game`.
         roles: its roles, `random` last if there is chance.
 
     Attributes:
-        is_open: whether players are told joint moves.
-        remembers: whether the strings of what players know tell all that they ever knew.
+        is_open: whether players see joint moves.
+        remembers: whether the strings of what players know contain all that they ever knew.
     """
 
     def __init__(self, game: Any, roles: tuple[str, ...]) -> None:
@@ -49,7 +50,7 @@ class Knowledge:
         return self.words_of(node.state, player)
 
     def words_of(self, state: Any, player: int) -> str:
-        """The same, in a `pyspiel.State`."""
+        """The string of what a player knows in a `pyspiel.State`."""
         try:
             if self.remembers:
                 return str(state.information_state_string(player))
@@ -71,13 +72,13 @@ class Knowledge:
     def percept(
         self, terms: Terms, before: Node, row: tuple[int, ...], after: Node, role: int
     ) -> int:
-        """That of one role alone."""
+        """The percept id of a single role after a joint move."""
         if self.is_open:
             return self._joint_percept(terms, row)
         return self._percept(terms, before, after, role)
 
     def _percept(self, terms: Terms, before: Node, after: Node, role: int) -> int:
-        # A node has one history, so what was told in its last turn is remembered with it.
+        # A node has one history, so the percepts of its last turn are remembered with it.
         found = after.percepts.get(role)
         if found is None:
             texts: tuple[str, ...] = ()
@@ -91,7 +92,7 @@ class Knowledge:
         return found
 
     def digest(self, node: Node, player: int) -> str:
-        """What stands for the string of what a player knows."""
+        """The digest of the string of what a player knows."""
         found = node.digests.get(player)
         if found is None:
             found = node.digests[player] = digest_of(self.words(node, player))

@@ -1,13 +1,13 @@
-"""Histories held against what a role knows: how long they agree, and how nearly they go on.
+"""Compares histories with a role's knowledge: how long they agree, and how nearly beyond.
 
-A role is told digests, which are equal or not. Where the words that one stands for came with it,
-what a history would have told instead can be more or less like it:
+A role's percepts are digests, which are equal or not. Where the words that one stands for came with
+it, the words of another history can be more or less similar to them:
 
     it was told     Hand: S KT2  H 4        of these, K, T and 2 of S and 4 of H
     this tells      Hand: S KT   H 42       all but one, and one that is not among them
 
 A history that was changed is played through from the start, on one state that changes. Where words
-tell everything that a role has ever known, those at the end are enough to see whether it agrees.
+contain everything that a role has ever known, those at the end are enough to see whether it agrees.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _LINE, _WORD = re.compile(r"[\n|]+"), re.compile(r"[^\s:=]+")
 
 
 class KnownTurn(NamedTuple):
-    """What a role knows of a turn.
+    """A role's knowledge of a turn.
 
     Attributes:
-        move: its own, `UNKNOWN` if it was not told.
+        move: its own move, `UNKNOWN` if it was not told.
         refused: see `PathTree.extend`.
-        acts: whether it moves next; None where it was not told.
-        digest: of what it knows afterwards; None where it was not told.
-        words: the same in full, where they came with the digest.
+        acts: whether it moves next; None if it was not told.
+        digest: digest of its knowledge afterwards; None if it was not told.
+        words: the same in full, if they came with the digest.
     """
 
     move: int
@@ -54,12 +54,13 @@ class History:
     """The first turns of a history, as far as they agree with what a role knows.
 
     Attributes:
-        actions: what was done, turn by turn.
-        players: who did it; chance is negative.
-        names: what it is called: a number may stand for different things in different turns.
+        actions: the action of each turn.
+        players: the player of each turn; chance is negative.
+        names: the name of each action: a number may stand for different things in different turns.
         after: the `pyspiel.State` that it leads to, which is never changed.
-        likeness: of what the role could be told next to what it was told; the higher the more.
-        told: the words that are likest.
+        likeness: similarity of the words the role could get next to those it got; the higher the
+            more.
+        told: the most similar words.
     """
 
     actions: list[int]
@@ -73,11 +74,11 @@ class History:
         return len(self.actions)
 
     def act(self, at: int) -> tuple[int, str]:
-        """Number and name of what was done in a turn."""
+        """Number and name of the action of a turn."""
         return self.actions[at], self.names[at]
 
     def is_no_worse(self, other: History) -> bool:
-        """Whether it agrees for longer than another, or goes on as nearly."""
+        """Whether it agrees for longer than another history, or as long and as nearly beyond."""
         return (len(self), self.likeness) >= (len(other), other.likeness)
 
 
@@ -86,12 +87,12 @@ class KnownPath:
 
     Args:
         root: the `pyspiel.State` that matches begin in.
-        knowledge: of the game.
-        role: whose path; a player, not chance.
-        turns: one after the other.
+        knowledge: makes the percepts of the game.
+        role: the role whose path it is; a player, not chance.
+        turns: the turns, one after the other.
 
     Attributes:
-        visited: states that were come to.
+        visited: number of states visited.
     """
 
     def __init__(
@@ -106,12 +107,12 @@ class KnownPath:
         return len(self._turns)
 
     def news(self, at: int) -> set[str]:
-        """What the role is told in a turn, in words that it was not told in the turn before."""
+        """The words that the role got in a turn and had not got in the turn before."""
         before, after = (self._turns[turn].words or "" for turn in (max(at - 1, 0), at))
         return set(_WORD.findall(after)) - set(_WORD.findall(before))
 
     def begun(self, actions: Sequence[int]) -> History:
-        """The first of these actions, as long as they agree."""
+        """The history of the first of these actions, as long as they agree."""
         state, found = self.root.clone(), History([], [], [], None)
         for at, action in enumerate(actions[: len(self)]):
             player, name = state.current_player(), name_of(state, action)
@@ -125,9 +126,9 @@ class KnownPath:
         return replace(found, after=state)
 
     def replayed(self, old: History, actions: list[int]) -> History | None:
-        """Other actions than those of a history, if all of them agree.
+        """The history of other actions than those of an old one, if all of them agree.
 
-        Where only the history says what the role knew before, that is not looked at.
+        In turns where only the history says what the role knew before, this is not checked.
         """
         pairs = enumerate(zip(old.actions, actions, strict=True))
         changed = {at for at, (before, after) in pairs if before != after}
@@ -153,7 +154,7 @@ class KnownPath:
         return History(actions, players, names, state)
 
     def extended(self, history: History, rng: np.random.Generator) -> History:
-        """A history and what may follow, one after the other, as long as something agrees."""
+        """The history extended by one possible action after the other, as long as some agree."""
         actions, players = list(history.actions), list(history.players)
         names, state = list(history.names), history.after
         for at in range(len(actions), len(self)):
@@ -177,8 +178,8 @@ class KnownPath:
         return History(actions, players, names, state)
 
     def log_priors(self, actions: list[int], first: int = 0) -> list[float]:
-        """Logs of the probabilities of actions, from the first turn asked for, if others than the
-        role move evenly."""
+        """Logs of the probabilities of actions, from turn `first` on, if the players other than the
+        role move uniformly at random."""
         found = []
         state = self.after(actions[:first])
         for at in range(first, len(actions)):
@@ -186,7 +187,7 @@ class KnownPath:
             if player < 0:
                 share = sum(share for other, share in state.chance_outcomes() if other == action)
                 found.append(math.log(share) if share > 0 else -math.inf)
-            # What we chose is certain; what was drawn for us is as likely as our other moves.
+            # Moves that we chose are certain; one drawn for us is as likely as our other moves.
             elif player == self.role and turn.move != UNKNOWN == turn.refused:
                 found.append(0.0)
             else:
@@ -195,7 +196,7 @@ class KnownPath:
         return found
 
     def after(self, actions: Sequence[int]) -> Any:
-        """A `pyspiel.State` after possible actions."""
+        """The `pyspiel.State` after possible actions."""
         state = self.root.clone()
         for action in actions:
             state.apply_action(action)
@@ -217,7 +218,7 @@ class KnownPath:
         return player != self._is_over and (turn.acts is None or (player == self.role) == turn.acts)
 
     def _before(self, state: Any, at: int) -> str | None:
-        """What the role knows before a turn in which it is told nothing new, if only the history
+        """The role's knowledge before a turn in which it is told nothing new, if only the history
         says what that is."""
         turn = self._turns[at]
         if turn.digest is not None or turn.acts is None:
@@ -225,7 +226,7 @@ class KnownPath:
         return self._knowledge.words_of(state, self.role)
 
     def _is_told(self, state: Any, at: int, before: str | None = None) -> bool:
-        """Whether after a turn the role is told there what it was told."""
+        """Whether the role is told in this state, after a turn, what it was told in the match."""
         turn = self._turns[at]
         if turn.digest is None:
             return before is None or before == self._knowledge.words_of(state, self.role)
@@ -233,8 +234,8 @@ class KnownPath:
         return digest_of(words) == turn.digest if turn.words is None else words == turn.words
 
     def _likest(self, states: list[Any], at: int) -> tuple[float, str]:
-        """What the role is told after a turn in one of some states that is likest to what it was
-        told: how like it is, and the words."""
+        """The words for the role after a turn, in whichever of some states they are most similar to
+        the words it got: their similarity, and the words."""
         told = self._turns[at].words
         if not states or told is None:
             return (0.0 if states else -math.inf), ""
@@ -242,11 +243,11 @@ class KnownPath:
         return max((-_difference(each, told), each) for each in words)
 
     def learnt(self, old: History, new: History) -> tuple[bool, bool] | None:
-        """Whether what new words have, and whether what they no longer have, is part of what the
-        role was told; None if they are the same.
+        """Whether the words added and the words dropped between two histories are part of what the
+        role was told; None if the words are the same.
 
         Args:
-            old, new: of the same length.
+            old, new: histories of the same length.
         """
         told = self._turns[len(old)].words
         if told is None or old.told == new.told:
@@ -263,19 +264,19 @@ class KnownPath:
 
 
 def name_of(state: Any, action: int) -> str:
-    """What an action of who moves in a `pyspiel.State` is called."""
+    """The name of an action of the player to move in a `pyspiel.State`."""
     return str(state.action_to_string(state.current_player(), action))
 
 
 def _difference(left: str, right: str) -> int:
-    """How many parts are in what a role is told one time and not the other, line by line."""
+    """Number of parts that one of two texts for a role has and the other has not, line by line."""
     lines = zip_longest(_LINE.split(left), _LINE.split(right), fillvalue="")
     return sum(_line_difference(*pair) for pair in lines if pair[0] != pair[1])
 
 
 @lru_cache(100_000)
 def _line_difference(left: str, right: str) -> int:
-    """The same of one line: of its words, and of their characters."""
+    """The difference of two lines: in their words, and in the characters of these."""
     ours, others = _parts(left), _parts(right)
     return (ours - others).total() + (others - ours).total()
 

@@ -1,15 +1,15 @@
-"""Mending a history: small changes until it agrees with what a role knows.
+"""Mends a history: makes small changes until it agrees with what a role knows.
 
-A change is kept if the role is told the same as before for at least as long, and what it is told
-next is at least as like what it was told.
+A change is kept if the role would get the same words as before for at least as long, and its next
+words are at least as similar to those it got.
 
     dealt turn by turn        the role's hand is     it was told
     D7 H9 SA | CJ ...         D7 H9 SA               D7 CJ SA        two of three
     D7 CJ SA | H9 ...         D7 CJ SA               D7 CJ SA        all: kept
 
-Each change also teaches something. Where the words stay the same, both turns matter for what the
-role is told next, or neither does; where they change, one of the two does. The letters that come
-and go then tell of both cards whether they are part of what the role was told. So nobody needs to
+Each change also teaches something. Where the words stay the same, both turns matter for the role's
+next words, or neither does; where they change, one of the two does. The letters that come and go
+then show for both cards whether they are part of what the role was told. So the mender need not
 know what a card is, or that a hand has ten.
 """
 
@@ -25,38 +25,39 @@ from ggp.machine.spiel.changes import Change, Tally, dealt, not_of, renamed, rep
 from ggp.machine.spiel.known_path import History, KnownPath, name_of
 
 LOOK = 8
-"""Changes between two looks at the clock."""
+"""Number of changes between two looks at the clock."""
 
 MOST_FRUITLESS = 500
-"""Changes in a row that do not bring a history nearer: it is given up."""
+"""Number of changes in a row without any progress after which a history is given up."""
 
 FORGOTTEN = 150
-"""So many in a row after which it is learnt anew what is part of what the role was told."""
+"""Number of such changes in a row after which it is learnt anew what is part of what the role was
+told."""
 
 PATIENCE = 30
-"""So many in a row after which three cards change places, too."""
+"""Number of such changes in a row after which three cards change places, too."""
 
 DIRECTED = 0.8
-"""Share of changes that go by what was learnt; others are made anywhere."""
+"""Share of changes that follow what was learnt; the others are made anywhere."""
 
 SELDOM, OFTEN, SURE = -1.0, 1.0, 2.0
-"""Log odds that a turn matters for what the role is told next: to begin with, of chance and of a
-player; and what is hardly in doubt."""
+"""Log odds that a turn matters for the role's next words: initially of a turn of chance, initially
+of a player's turn, and when there is hardly any doubt."""
 
 TRUST = 80.0
-"""So many times as likely as others actions are tried that are part of what the role was told, and
-those that are not so many times less likely."""
+"""Factor by which actions that are part of what the role was told are tried more often than others,
+and actions that are not, less often."""
 
 
 class Mender:
     """Changes histories until they agree with an incomplete path.
 
     Args:
-        path: of the role.
-        rng, lots: draw all that is drawn.
+        path: the role's path.
+        rng, lots: sources of all that is drawn.
 
     Attributes:
-        unfinished: the history that was worked on when it was stopped, None if it was not.
+        unfinished: the history in work when it was stopped, None if it was not stopped.
     """
 
     def __init__(self, path: KnownPath, rng: np.random.Generator, lots: Random) -> None:
@@ -69,19 +70,19 @@ class Mender:
             self._replace,
             self._rename_round,
         )
-        # Turns that can be changed: others would have been told before.
+        # Turns that can be changed: the role would have been told earlier of others.
         self._open = Tally(len(path))
-        # Kinds of changes that make a difference to what the role is told next.
+        # Kinds of changes, by whether they make a difference to the role's next words.
         self._useful = Tally(len(self._kinds))
-        # Log odds of turns, whether what is done there matters for that.
+        # Log odds that the action of each turn matters for these words.
         self._matters = np.full(len(path), SELDOM)
-        # Actions that are not what was done next.
+        # Actions that are known not to come next.
         self._not_next: set[int] = set()
-        # By name, whether an action is part of what the role was told; of others it is not known.
+        # By name, whether an action is part of what the role was told, as far as that is known.
         self._is_part: dict[str, bool] = {}
 
     def mended(self, history: History, stop: Callable[[], bool]) -> History:
-        """A history changed until it agrees, is given up, or there is no more time."""
+        """The history, changed until it agrees, is given up, or time is over."""
         self.unfinished = None
         fruitless = tried = 0
         if len(history) < len(self._path):
@@ -91,7 +92,7 @@ class Mender:
                 self.unfinished = history
                 break
             tried += 1
-            # Three cards are many to choose from: where two will do, they are found sooner.
+            # There are many choices of three cards: where two will do, they are found sooner.
             kinds = len(self._kinds) - (fruitless < PATIENCE)
             before, history = history, self._changed(history, kinds)
             if len(history) > len(before):
@@ -101,13 +102,13 @@ class Mender:
                 continue
             fruitless = fruitless + 1 if history.likeness <= before.likeness else 0
             if fruitless % FORGOTTEN == FORGOTTEN - 1:
-                # What was learnt while little was known was wrong.
+                # Lessons learnt while little was known were wrong.
                 self._open = Tally(len(self._path))
                 self._look_ahead(history)
         return history
 
     def _changed(self, history: History, kinds: int) -> History:
-        """What a change of one of the first kinds made of a history, if it is no worse."""
+        """The history after a change of one of the first `kinds` kinds, if it is no worse."""
         if not history.actions:
             return history
         numbers = list(range(kinds))
@@ -130,13 +131,13 @@ class Mender:
     # ---------------------------------------------------------------- changes
 
     def _trade(self, history: History) -> Change | None:
-        """Two moves of chance trade places."""
+        """Let two moves of chance trade places."""
         cards = dealt(history)
         return traded(history, *self._two(history, cards, cards)) if cards else None
 
     def _rename(self, history: History) -> Change | None:
-        """Two cards stand for each other, of which one was dealt."""
-        # What became of a card matters, not whether it was dealt before.
+        """Exchange two cards, one of which was dealt, everywhere."""
+        # It matters what became of a card, not whether it was dealt before.
         last = {history.names[at]: at for at in not_of(history, self._path.role)}
         cards = [last[history.names[at]] for at in dealt(history)]
         if not cards:
@@ -146,7 +147,7 @@ class Mender:
         return renamed(history, self._path.role, [one, other], out, into)
 
     def _rename_next(self, history: History) -> Change | None:
-        """The same with what may be done next: it may not have been dealt yet."""
+        """Exchange a card with one that may come next, which may not have been dealt yet."""
         turns, possible = not_of(history, self._path.role), history.after.legal_actions()
         if not turns or not possible:
             return None
@@ -154,7 +155,7 @@ class Mender:
         return renamed(history, self._path.role, [one], history.act(one), into)
 
     def _rename_round(self, history: History) -> Change | None:
-        """The same with a third card: who gives one away may not be able to have the other."""
+        """Exchange three cards in turn: who gives one away may not be able to hold the other."""
         turns, possible = not_of(history, self._path.role), history.after.legal_actions()
         if not turns or not possible:
             return None
@@ -167,8 +168,8 @@ class Mender:
     def _next(
         self, history: History, turns: list[int], possible: list[int]
     ) -> tuple[int, tuple[int, str]]:
-        """One of some turns, with what may have been done next instead of one that is possible."""
-        # What could be done next before was not what was done.
+        """One of some turns, and an action of `possible` that may have come next."""
+        # Actions that were possible next in earlier histories did not come next.
         cards = [history.actions[at] for at in turns]
         doubts = np.array([1 / TRUST if card in self._not_next else 1.0 for card in cards])
         one = self._drawn(turns, self._wanted(history, turns) * doubts)
@@ -176,7 +177,7 @@ class Mender:
         return one, (action, name_of(history.after, action))
 
     def _replace(self, history: History) -> Change | None:
-        """Somebody else, or chance, made another move."""
+        """Let another player, or chance, make another move."""
         others = not_of(history, self._path.role)
         if not others:
             return None
@@ -188,22 +189,22 @@ class Mender:
         return replaced(history, at, self._lots.choices(possible, weights)[0])
 
     def _two(self, history: History, turns: list[int], others: list[int]) -> tuple[int, int]:
-        """A turn that matters, with something in it that is not part of what the role was told,
-        and another, which does not, with something that may be."""
-        # What is part of it is to stay.
+        """Two turns: one that matters, with an action that is not part of what the role was told,
+        and one that does not matter, with an action that may be."""
+        # Actions that are part of it stay.
         parts = np.array([bool(self._is_part.get(history.names[at])) for at in turns])
         one = self._drawn(turns, np.exp(self._matters[turns]) / np.where(parts, TRUST**2, 1.0))
         weights = self._wanted(history, others) * np.exp(-self._matters[others])
         return one, self._drawn(others, weights)
 
     def _wanted(self, history: History, turns: list[int]) -> FloatArray:
-        """How much rather than others what was done in some turns is to be where it matters."""
+        """Weights of the actions of some turns: how much they are wanted in turns that matter."""
         signs = [self._is_part.get(history.names[at]) for at in turns]
         weights = {None: 1.0, True: TRUST, False: 1 / TRUST}
         return np.array([weights[sign] for sign in signs])
 
     def _drawn(self, turns: list[int], weights: FloatArray) -> int:
-        """One of some turns, mostly by these weights."""
+        """One of some turns, mostly drawn by these weights."""
         shares = self._open.shares(turns)
         if self._lots.random() < DIRECTED:
             shares = shares * weights
@@ -212,7 +213,7 @@ class Mender:
     # ---------------------------------------------------------------- learning
 
     def _look_ahead(self, history: History) -> None:
-        """Forget what was learnt of what the role was told before, and see what its words name."""
+        """Forget the lessons about earlier words, and find the actions that the next words name."""
         self._useful = Tally(len(self._kinds))
         players = np.full(len(self._path), -1)
         players[: len(history)] = history.players
@@ -224,15 +225,15 @@ class Mender:
             self._is_part = {card: True for card in cards if card in news}
 
     def _learn(self, old: History, change: Change, new: History) -> None:
-        """Take note of what a swap in two turns made of what the role is told next."""
+        """Learn from the effect that a change of two turns had on the role's next words."""
         turns: IntArray = np.array(change.turns)
         learnt = self._path.learnt(old, new)
-        # Log odds of one turn, by those of the other.
+        # The log odds of one turn follow from those of the other.
         way = 1 if learnt is None else -1
         told = way * self._matters[turns[::-1]].clip(-SURE, SURE)
         self._matters[turns] = (self._matters[turns] + told).clip(-2 * SURE, 2 * SURE)
         odds = self._matters[turns]
         if learnt is None or abs(odds[0] - odds[1]) < SURE:
-            return  # it is not clear which turn it is that matters
+            return  # it is not clear which of the turns matters
         one = turns[0] if odds[0] > odds[1] else turns[1]
         self._is_part[new.names[one]], self._is_part[old.names[one]] = learnt

@@ -1,8 +1,8 @@
-"""States of a game of OpenSpiel: nodes, one for each history that somebody holds.
+"""States of a game of OpenSpiel as nodes, one for each history that is in use.
 
-OpenSpiel's states are changed by playing. A node never is: playing copies its state first. What was
-asked of a node is remembered as long as it lives. Two histories are two nodes, but for the games of
-`POSITIONAL`, whose states are told apart by what is on the board.
+OpenSpiel's states are changed by playing. A node never is: playing copies its state first. The
+answers about a node are remembered as long as it lives. Two histories are two nodes, except in the
+games of `POSITIONAL`, whose states are told apart by what is on the board.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from ggp.machine.spiel.terms import NOOP
 POSITIONAL = frozenset(
     {"breakthrough", "connect_four", "hex", "nim", "pentago", "tic_tac_toe", "y"}
 )
-"""Games whose state string says everything that the rules still ask about."""
+"""Games whose state string contains everything that the rules still depend on."""
 
 Trail = tuple["Trail", tuple[int, ...]] | None
-"""A history, the last joint move outside: shared by those that go on from it."""
+"""A history as nested pairs, the last joint move outermost, so that its continuations share it."""
 
 _KEY_BYTES = 16
 
@@ -35,15 +35,15 @@ _NOOP_ONLY = np.full(1, NOOP)
 
 
 class Node:
-    """A state and what is known of it.
+    """A state and what is known about it.
 
     Attributes:
         state: the `pyspiel.State`; it is never changed.
-        key: equal where nodes are.
+        key: equal for equal nodes.
         trail: the joint moves that led here.
-        player: number of the one who moves, or what OpenSpiel has instead.
-        digests: of what players know, by player, as far as it was asked.
-        percepts: of the turn that led here, by role, likewise.
+        player: number of the player to move, or OpenSpiel's number in place of it.
+        digests: digests of what players know, by player, as far as asked for.
+        percepts: percepts of the turn that led here, by role, as far as asked for.
     """
 
     __slots__ = ("__weakref__", "_moves", "digests", "key", "percepts", "player", "state", "trail")
@@ -68,7 +68,7 @@ class Node:
         return self.player == _Players.SIMULTANEOUS
 
     def acts(self, player: int) -> bool:
-        """Whether a player, not chance, has something to choose here."""
+        """Whether a player, as opposed to chance, has a choice here."""
         if self.is_simultaneous:
             return bool(self.state.legal_actions(player))
         return self.player == player
@@ -77,13 +77,13 @@ class Node:
         """The legal moves of a role; none where the game is over.
 
         Raises:
-            MachineError: OpenSpiel cannot tell.
+            MachineError: OpenSpiel fails to list them.
         """
         found = self._moves.get(role)
         if found is None:
             try:
                 found = self._moves[role] = self._find_moves(role, num_players)
-            except RuntimeError as error:  # of which OpenSpiel's is one
+            except RuntimeError as error:  # OpenSpiel's error is a subclass
                 raise MachineError(f"OpenSpiel cannot tell the legal moves: {error}") from error
         return found
 
@@ -98,24 +98,24 @@ class Node:
             if self.player != role and not self.is_simultaneous:
                 return _NOOP_ONLY
             actions = self.state.legal_actions(role)
-            if not actions:  # without anybody else's move the game is stuck, which callers tell
+            if not actions:  # the game is stuck if nobody else moves, which callers report
                 return _NOOP_ONLY if self.is_simultaneous else _NONE
         return 1 + np.array(actions, dtype=np.int64)
 
     @property
     def chance(self) -> list[tuple[int, float]]:
-        """What chance may do, with probabilities; what cannot happen is left out."""
+        """The actions of chance, with probabilities; impossible ones are left out."""
         return [(action, share) for action, share in self.state.chance_outcomes() if share > 0]
 
 
 class _Players:
-    """OpenSpiel's numbers of players who are none."""
+    """OpenSpiel's player numbers that stand for no player."""
 
     CHANCE, SIMULTANEOUS, TERMINAL = -1, -2, -4
 
 
 class NodeStore:
-    """The nodes of one machine; those that nobody holds are forgotten.
+    """The nodes of one machine; unused ones are forgotten.
 
     Args:
         game: the `pyspiel.Game`.
@@ -137,7 +137,7 @@ class NodeStore:
 
         Raises:
             IllegalMoveError: a move is not legal, or the game is over.
-            MachineError: OpenSpiel cannot play it.
+            MachineError: OpenSpiel fails to play it.
         """
         if not self.is_positional:
             key = _digest(node.key + self._packed(*row))
@@ -160,7 +160,7 @@ class NodeStore:
         return after
 
     def along(self, rows: Iterable[tuple[int, ...]], state: Any) -> Node:
-        """The node that joint moves from the start lead to, of a game that is not positional.
+        """The node that joint moves from the start lead to, in a game that is not positional.
 
         Args:
             state: the `pyspiel.State` that they lead to; it must not be changed any more.
@@ -185,7 +185,7 @@ class NodeStore:
         # An id out of range that reaches OpenSpiel may end the interpreter.
         for role, (name, move) in enumerate(zip(self._roles, row, strict=True)):
             legal = node.moves(role, self._num_players)
-            # Most have no choice: comparing is faster than searching an array.
+            # Most roles have no choice: comparing is faster than searching an array.
             if move != NOOP if legal is _NOOP_ONLY else move not in legal:
                 texts = sorted(f"(act {m - 1})" if m else "noop" for m in legal.tolist())
                 raise IllegalMoveError(name, f"move number {move}", texts)
@@ -212,7 +212,7 @@ class SpielStates:
 
 
 def history_of(node: Node) -> list[tuple[int, ...]]:
-    """The joint moves that led to a node, the first one first."""
+    """The joint moves that led to a node, in order."""
     rows = []
     trail = node.trail
     while trail is not None:
@@ -222,14 +222,14 @@ def history_of(node: Node) -> list[tuple[int, ...]]:
 
 
 def returns_of(node: Node) -> FloatArray:
-    """`[P]` the players' utilities; before the end what they have gained so far.
+    """`[P]` the players' utilities; before the end, those gained so far.
 
     Raises:
-        MachineError: OpenSpiel cannot tell.
+        MachineError: OpenSpiel fails to give them.
     """
     try:
         return np.array(node.state.returns(), dtype=np.float64)
-    except RuntimeError as error:  # of which OpenSpiel's is one
+    except RuntimeError as error:  # OpenSpiel's error is a subclass
         raise MachineError(f"OpenSpiel cannot tell the utilities: {error}") from error
 
 

@@ -1,4 +1,4 @@
-"""Random matches of OpenSpiel's games, in C++ where they are played to the end."""
+"""Random matches of OpenSpiel's games, in C++ if they are played to the end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_SEED = 1 << 30
 
 
 class RandomMatches:
-    """Plays matches of a game on from its states.
+    """Continues matches of a game from its states.
 
     Args:
         game: the `pyspiel.Game`.
@@ -69,7 +69,7 @@ class RandomMatches:
         return utilities, steps, finished
 
     def _num_turns(self, state: Any) -> int:
-        """Joint moves so far; what all players chose one after the other counts as one of them."""
+        """Number of joint moves so far; choices of all players one after the other count as one."""
         # OpenSpiel's own count leaves chance out in some games.
         if self._is_sequential:
             return len(state.history())
@@ -83,7 +83,7 @@ class RandomMatches:
         return turns
 
     def _walk(self, state: Any, rng: np.random.Generator, max_steps: int) -> None:
-        """Play random moves, so many at most."""
+        """Play random moves, at most `max_steps`."""
         for _ in range(max_steps):
             if state.is_terminal():
                 return

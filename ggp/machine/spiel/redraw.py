@@ -1,12 +1,13 @@
-"""Other histories that look the same to a role, where chance deals much before it tells anything.
+"""Draws other histories that look the same to a role, where chance deals much before it shows.
 
-Turn by turn nobody finds them: in Skat a role is told its ten cards when all are dealt, and one
-hand of 64 million is right. So whole histories are changed, a little at a time, until one agrees
-with everything (`Mender`).
+Drawing turn by turn does not find them: in Skat a role sees its ten cards when all are dealt, and
+one hand of 64 million is right. So whole histories are changed, a little at a time, until one
+agrees with everything (`Mender`).
 
-That one is changed on, as W. K. Hastings says (Biometrika 57, 1970): changes are kept by how likely
-they make it if the others move evenly. So what comes of many changes does not depend on where they
-began. (W. R. Gilks and C. Berzuini do so with the samples of beliefs, J. R. Stat. Soc. B 63, 2001.)
+That one is changed further by the method of W. K. Hastings (Biometrika 57, 1970): changes are kept
+according to how likely they make it if the others move uniformly at random. So the result of many
+changes does not depend on where they began. (W. R. Gilks and C. Berzuini do so with the samples of
+beliefs, J. R. Stat. Soc. B 63, 2001.)
 """
 
 from __future__ import annotations
@@ -26,22 +27,22 @@ from ggp.machine.spiel.nodes import Node, NodeStore, SpielStates
 from ggp.machine.spiel.terms import NOOP
 
 LEAST_DEALT = 8
-"""Turns of chance in a match of a game whose histories are changed; with fewer, what a role does
-not know is gone through turn by turn."""
+"""Least number of turns of chance in a match of a game whose histories are changed; with fewer,
+what a role does not know is enumerated turn by turn."""
 
 CHANGES = 16
-"""Tried of a history that agrees with everything, between two that are drawn."""
+"""Number of changes tried, on a history that agrees with everything, between two draws."""
 
 
 class HistoryRedraws:
     """Draws histories that agree with one incomplete path: see `Redraws`.
 
     Args:
-        store: of the machine.
-        path: of the role.
-        num_roles: of the machine; chance is the last.
-        rng: draws all that is drawn.
-        count: told how many states were visited.
+        store: the nodes of the machine.
+        path: the role's path.
+        num_roles: number of roles of the machine; chance is the last.
+        rng: source of all that is drawn.
+        count: called with the number of states visited.
     """
 
     def __init__(
@@ -55,9 +56,9 @@ class HistoryRedraws:
         self._store, self._path, self._num_roles, self._count = store, path, num_roles, count
         self._rng, self._lots = rng, Random(int(rng.integers(1 << 62)))
         self._mender = Mender(path, rng, self._lots)
-        # Each is as likely to be taken back as it is to be made.
+        # Each is as likely to be undone as to be made.
         self._kinds = (self._trade, self._rename, self._rename_round, self._replace)
-        # Kinds and turns whose changes are kept.
+        # Kinds and turns, by how often their changes are kept.
         self._kept_kinds, self._kept = Tally(len(self._kinds)), Tally(len(path))
 
     def draw(self, states: States, count: int, stop: Callable[[], bool]) -> Redrawn:
@@ -104,8 +105,8 @@ class HistoryRedraws:
     # ---------------------------------------------------------------- changing what agrees
 
     def _shaken(self, history: History, stop: Callable[[], bool]) -> History | None:
-        """One that agrees after many changes, each kept by how likely it is; None if it turns out
-        that it is not possible, or does not agree in some turn."""
+        """A history that agrees after many changes, each kept by its likelihood; None if the
+        history turns out to be impossible, or not to agree in some turn."""
         log_priors = self._path.log_priors(history.actions)
         numbers = list(range(len(self._kinds)))
         for number in range(CHANGES):
@@ -118,7 +119,7 @@ class HistoryRedraws:
                 continue
             new = self._path.replayed(history, change.actions)
             keeps = False
-            # Where others move there would be other ways back.
+            # Where other players move, there would be other ways back.
             if new is not None and new.players == history.players:
                 first = change.first(history)
                 then = self._path.log_priors(new.actions, first)
@@ -132,7 +133,7 @@ class HistoryRedraws:
         return history if is_possible and self._agrees(self._path.begun(history.actions)) else None
 
     def _trade(self, history: History) -> Change | None:
-        """Two moves of chance trade places."""
+        """Let two moves of chance trade places."""
         cards = dealt(history)
         if not cards:
             return None
@@ -141,7 +142,7 @@ class HistoryRedraws:
         return None if same else traded(history, one, other)
 
     def _rename(self, history: History) -> Change | None:
-        """Two moves stand for each other, of which chance made one."""
+        """Exchange two moves everywhere, one of which chance made."""
         role, cards = self._path.role, dealt(history)
         if not cards:
             return None
@@ -150,8 +151,8 @@ class HistoryRedraws:
         return None if out == into else renamed(history, role, [one, other], out, into)
 
     def _rename_round(self, history: History) -> Change | None:
-        """Three moves of chance stand for each other: where two cannot, as of two roles neither may
-        have what the other has."""
+        """Exchange three moves of chance in turn, for cases where two cannot be exchanged, as
+        neither of two roles may have what the other has."""
         cards = dealt(history)
         if not cards:
             return None
@@ -162,7 +163,7 @@ class HistoryRedraws:
         return renamed(history, self._path.role, turns, *acts)
 
     def _replace(self, history: History) -> Change | None:
-        """Somebody else, or chance, made another move."""
+        """Let another player, or chance, make another move."""
         others = not_of(history, self._path.role)
         if not others:
             return None
@@ -171,5 +172,5 @@ class HistoryRedraws:
         return None if action == history.actions[at] else replaced(history, at, action)
 
     def _drawn(self, turns: list[int]) -> int:
-        """One of some turns, rather one whose changes are kept."""
+        """One of some turns, preferably one whose changes are kept."""
         return self._lots.choices(turns, self._kept.shares(turns).tolist())[0]

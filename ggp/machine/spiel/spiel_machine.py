@@ -1,8 +1,8 @@
 """The machine of a game of OpenSpiel.
 
-One node of OpenSpiel's tree is one turn: whoever acts there has its actions as moves, all others
-play `noop`. Chance is the role `random`, with the probabilities of its node. Goals are utilities
-stretched to 0 to 100.
+One node of OpenSpiel's tree is one turn: whoever acts there has its actions as moves, and all
+others play `noop`. Chance is the role `random`, with the probabilities of its node. Goals are
+utilities stretched to 0 to 100.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class SpielMachine:
         for lane, node in enumerate(self._nodes(states)):
             if node.is_over:
                 found[lane, : self._num_players] = self._final_goals(returns_of(node))
-            else:  # what was gained so far may be less than any match ends with
+            else:  # utilities so far may be less than those of any complete match
                 goals = self._goals_of(returns_of(node)).clip(*self.goal_range)
                 found[lane, : self._num_players] = goals
         return found
@@ -163,7 +163,7 @@ class SpielMachine:
         role: int,
         percepts: IntArray,
     ) -> tuple[IntArray, States] | None:
-        """See `Matcher`: what the others are told is never asked for."""
+        """See `Matcher`: percepts of the other roles are never asked for."""
         nodes = self._nodes(states)
         self.states_visited += len(lanes)
         wanted = percepts.tolist()
@@ -219,7 +219,7 @@ class SpielMachine:
         return [self._fluents_of(node) for node in self._nodes(states)]
 
     def written(self, states: States) -> list[tuple[str, ...]]:
-        """See `StateWriter`: the joint moves that led to each, by number."""
+        """See `StateWriter`: the numbers of the joint moves that led to each."""
         return [
             tuple(" ".join(map(str, row)) for row in history_of(node))
             for node in self._nodes(states)
@@ -236,7 +236,7 @@ class SpielMachine:
         return SpielStates(self._store, nodes)
 
     def close(self) -> None:
-        """Nothing is held but memory."""
+        """Do nothing: only memory is held."""
 
     def use_one_thread(self) -> None:
         """See `Forkable`."""
@@ -312,7 +312,7 @@ class SpielMachine:
         return self._goals_of(utilities)
 
     def _fluents_of(self, node: Node) -> tuple[str, ...]:
-        """`(done TURN ROLE MOVE)` of all that was done, or the digest of a position."""
+        """`(done TURN ROLE MOVE)` of all moves made, or the digest of a position."""
         if self._store.is_positional:
             return (f"(position x{node.key.hex()})",)
         return tuple(

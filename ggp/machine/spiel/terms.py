@@ -16,18 +16,18 @@ from ggp.gdl import canonical_term
 from ggp.machine.percepts.percept_table import PerceptTable
 
 NOOP = 0
-"""Move of those whose turn it is not."""
+"""Move of the roles whose turn it is not."""
 
 NOOP_TEXT = "noop"
 YOUR_MOVE = "your_move"
-"""Percept of those who move next."""
+"""Percept of the roles that move next."""
 
 _ACT = re.compile(r"\(act (0|[1-9][0-9]*)\)")
 _TOLD = re.compile(r"\(told x[0-9a-f]{16}\)")
 _TOLD_BEGINS = "(told x"
 
 MOST_WORDS = 10_000
-"""Percepts whose words a machine keeps, the latest ones."""
+"""Number of percepts whose words a machine keeps, the latest ones."""
 
 
 def told(digest: str) -> str:
@@ -36,13 +36,13 @@ def told(digest: str) -> str:
 
 
 class Told(str):
-    """A percept that stands for what a player now knows, and, beside it, that in OpenSpiel's words.
+    """A percept that stands for what a player now knows, with the same in OpenSpiel's words.
 
-    It is a text like others, and equal to the same without words. They are of use to players in
-    the same process only: no record keeps them, and no server sends them.
+    It is a string like others, and equal to the same one without words. Only players in the same
+    process can use the words: no record keeps them, and no server sends them.
 
     Attributes:
-        words: the string that it is the digest of.
+        words: the string that the digest is of.
     """
 
     words: str
@@ -60,8 +60,8 @@ class Terms:
     """The moves and percepts of one machine.
 
     Args:
-        roles: of the game.
-        num_actions: actions are numbered below it.
+        roles: roles of the game.
+        num_actions: all actions have lower numbers.
         is_open: whether players see joint moves, not digests.
         growing: held while tables grow; see `ggp.machine.threads`.
     """
@@ -80,7 +80,7 @@ class Terms:
         self._words: dict[str, str] = {}
 
     def move_id(self, text: str) -> int | None:
-        # Reading terms is slow, and nearly all are as they should be.
+        # Reading terms is slow, and nearly all are canonical already.
         act = _ACT.fullmatch(text)
         if act is None:
             term = NOOP_TEXT if text == NOOP_TEXT else canonical_term(text)
@@ -106,7 +106,7 @@ class Terms:
         return self._percepts.find(list(map(canonical_term, plain))) if found is None else found
 
     def number_of(self, percepts: tuple[str, ...]) -> int:
-        """The id of percepts that can be seen, canonical and sorted."""
+        """The id of possible percepts, given canonical and sorted."""
         return self._percepts.number(percepts)
 
     def percept_texts(self, percept: int) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ class Terms:
             )
 
     def digest_and_words(self, percept: int) -> tuple[str | None, str | None]:
-        """What percepts say that a player now knows, and the same in words if they were kept."""
+        """The digest of a player's knowledge in percepts, and its words if they were kept."""
         for text in self._percepts.texts(percept):
             if text != YOUR_MOVE:
                 with self._growing:
@@ -128,14 +128,14 @@ class Terms:
         return None, None
 
     def remember(self, percept: int, words: str) -> None:
-        """Keep the words that stand behind the digest of percepts, if there is one in them."""
+        """Keep the words that the digest in some percepts stands for, if they have one."""
         for text in self._percepts.texts(percept):
             if text != YOUR_MOVE:
                 self._keep(text, words)
 
     def _keep(self, text: str, words: str) -> None:
         with self._growing:
-            # The latest are the last.
+            # The latest percepts are the last.
             self._words.pop(text, None)
             self._words[text] = words
             if len(self._words) > MOST_WORDS:

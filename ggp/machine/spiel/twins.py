@@ -1,7 +1,7 @@
-"""Games of ours that OpenSpiel has too, and what our moves are there: `twins.toml`.
+"""Games of ours that OpenSpiel has too, with their moves there: `twins.toml`.
 
-A twin is the same game: the same moves for whoever is on turn, the same ends, and what one side
-cannot tell apart here, it cannot there. `tests/openspiel/test_twins.py` plays both.
+A twin is the same game: the same moves for the role to move, the same ends, and states that a
+side cannot tell apart here, it cannot there. `tests/openspiel/test_twins.py` plays both.
 
     >>> twin = find_twin(load_program("connect_four"))
     >>> twin.actions("first", "(drop 3)")
@@ -24,24 +24,24 @@ from ggp.machine.definition import GameDefinition
 from ggp.machine.spiel.games import pyspiel
 
 WAITING = "noop"
-"""The move of who is not on turn: it is no action of OpenSpiel's."""
+"""The move of a role that is not to move: it is no action in OpenSpiel."""
 
 MIDDLE = 50.0
-"""The goal value of no utility."""
+"""The goal value of utility 0."""
 
 _SUMMAND = re.compile(r"([+-]?)\s*(?:(\d+)\s*\*\s*)?(\?\w+|\d+)\s*")
 
 Options = tuple[int, ...]
-"""Actions of which one is legal."""
+"""Actions, one of which is legal."""
 
 
 @dataclass(frozen=True)
 class Sum:
-    """An action as a sum over what stands for the variables of a move.
+    """An action as a sum over the values of a move's variables.
 
     Attributes:
-        constant: is added.
-        factors: of each variable.
+        constant: the constant summand.
+        factors: the factor of each variable.
     """
 
     constant: int
@@ -52,7 +52,7 @@ class Sum:
         """A sum such as `?x + 3 * ?y - 4`.
 
         Raises:
-            ValueError: it is none.
+            ValueError: the text is no such sum.
         """
         constant, factors, at = 0, dict[str, int](), 0
         while at < len(text):
@@ -68,18 +68,18 @@ class Sum:
         return cls(constant, factors)
 
     def of(self, values: Mapping[str, int]) -> int:
-        """Its value for these values of the variables."""
+        """The value of the sum for these values of the variables."""
         return self.constant + sum(f * values[name] for name, f in self.factors.items())
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """Moves that are written alike, and their actions.
+    """A pattern of moves that are written alike, and their actions.
 
     Attributes:
-        role: whose moves they are; None for everybody's.
-        words: of the move, without brackets.
-        actions: of the move in their order, each as sums of which one is legal.
+        role: the role whose moves they are; None for everybody's.
+        words: the words of the move, without brackets.
+        actions: the actions of the move in order, each as sums of which one is legal.
     """
 
     role: str | None
@@ -87,7 +87,7 @@ class Pattern:
     actions: tuple[tuple[Sum, ...], ...]
 
     def of(self, role: str, words: Sequence[str], names: Mapping[str, int]) -> list[Options] | None:
-        """The actions of a move; None if it is another one."""
+        """The actions of a move; None if the pattern does not match it."""
         if self.role not in (None, role) or len(words) != len(self.words):
             return None
         values: dict[str, int] = {}
@@ -104,13 +104,13 @@ class Twin:
     """A game of ours that OpenSpiel has.
 
     Attributes:
-        name: of our rulesheet.
-        title: what OpenSpiel calls the game, with its parameters.
-        roles: ours for its players 0, 1, ...
-        points: of a goal for one of utility.
+        name: name of our rulesheet.
+        title: OpenSpiel's name of the game, with its parameters.
+        roles: our roles for its players 0, 1, ...
+        points: points of a goal for one unit of utility.
         draws: whether OpenSpiel can draw a state from what a player knows.
         names: numbers that stand for names in moves.
-        patterns: of moves.
+        patterns: patterns of moves.
     """
 
     name: str
@@ -123,7 +123,7 @@ class Twin:
 
     @cached_property
     def game(self) -> Any:
-        """OpenSpiel's.
+        """OpenSpiel's game, a `pyspiel.Game`.
 
         Raises:
             BackendUnavailableError: OpenSpiel is not installed.
@@ -132,7 +132,7 @@ class Twin:
 
     @property
     def hides(self) -> bool:
-        """Whether players know different things."""
+        """Whether the game has imperfect information."""
         kinds = pyspiel().GameType.Information
         return bool(self.game.get_type().information != kinds.PERFECT_INFORMATION)
 
@@ -144,7 +144,7 @@ class Twin:
             move: canonical KIF.
 
         Raises:
-            MachineError: the table does not have it.
+            MachineError: the table does not have this move.
         """
         if move == WAITING:
             return []
@@ -159,13 +159,13 @@ class Twin:
         """Make a move, given by its actions, in a state of OpenSpiel.
 
         Raises:
-            MachineError: it is not legal there.
+            MachineError: the move is not legal there.
         """
         for options in actions:
             state.apply_action(self.legal(state, options))
 
     def legal(self, state: Any, options: Options) -> int:
-        """The one of some actions that is legal in a state of OpenSpiel.
+        """The legal one of some actions in a state of OpenSpiel.
 
         Raises:
             MachineError: none of them is.
@@ -177,13 +177,13 @@ class Twin:
         raise MachineError(f"{self.title} and {self.name} differ: {options} in {legal}")
 
     def goal(self, utility: float) -> float:
-        """Our goal value for what a player gets there."""
+        """Our goal value for a player's utility there."""
         return MIDDLE + self.points * utility
 
 
 @cache
 def twins() -> Mapping[str, Twin]:
-    """All of them by the names of our rulesheets."""
+    """All twins by the names of our rulesheets."""
     text = resources.files(__package__).joinpath("twins.toml").read_text(encoding="utf-8")
     return {name: _read(name, entry) for name, entry in tomllib.loads(text).items()}
 

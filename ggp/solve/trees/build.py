@@ -1,7 +1,7 @@
-"""The tree of a game from its machine: layer by layer, batched, merged.
+"""Builds the tree of a game from its machine: layer by layer, batched, merged.
 
-A node is a state with the incomplete path of every player. Whatever else happened (what chance did
-and nobody saw) makes no difference any more, so such histories are one node, and their
+A node is a state with the incomplete path of every player. Everything else that happened (unseen
+moves of chance) no longer makes any difference, so such histories are one node, and their
 probabilities add up. All nodes of a layer are stepped by all joint moves at once:
 
     split off subgames -> note leaves -> legal moves -> information sets -> step -> merge
@@ -42,21 +42,21 @@ from ggp.solve.trees.tables import LeafTable, SetTable
 from ggp.solve.trees.tree import GameTree, Layer, Numbers, Stands
 
 MOST_STATES = 1_000_000
-"""Nodes of a tree; it takes a few hundred bytes for each."""
+"""Greatest number of nodes of a tree; each takes a few hundred bytes."""
 
 PRUNE_AT = 2_000_000
-"""Paths from which on those that no longer matter are forgotten."""
+"""Number of paths from which on those that no longer matter are forgotten."""
 
 JOINT_MOVES_PER_STATE = 64
-"""A turn may have that many times more joint moves to follow than the tree may have states."""
+"""Greatest number of joint moves of a turn, in multiples of the greatest number of states."""
 
 LISTED_AT_ONCE = 512
-"""States whose legal moves are listed before it is seen how many there are."""
+"""Number of states whose legal moves are listed before they are counted."""
 
 _MOST_WEIGHT = 1 << 62
 
 Progress = Callable[[int, int], None]
-"""Told the number of turns and of states so far."""
+"""Called with the number of turns and of states so far."""
 
 
 def build_tree(
@@ -73,20 +73,20 @@ def build_tree(
     """The whole tree of a game.
 
     Args:
-        machine: of the game.
+        machine: the machine of the game.
         split: split off subgames, which makes many trees far smaller. The information sets of a
             subgame then stand for all histories that lead there.
-        keep_layers: keep how nodes follow from each other. Not together with `split`.
-        keep_stands: keep all paths to where subgames begin, so that a match can be followed.
-        most_states: nodes that the tree may have.
-        most_turns: that the game may have.
+        keep_layers: keep the nodes and how they follow from each other. Not together with `split`.
+        keep_stands: keep all paths to the beginnings of subgames, so that a match can be followed.
+        most_states: greatest number of nodes of the tree.
+        most_turns: greatest number of turns of the game.
         until_s: when to give up, by the monotonic clock.
-        progress: told how far it is.
+        progress: called with the progress.
 
     Raises:
         SolvingError: the tree is larger, or the game may not end, or time is up, or a player has
             different legal moves after one and the same incomplete path.
-        NoLegalMoveError, ReasonerLimitError, GoalError: as the machine does.
+        NoLegalMoveError, ReasonerLimitError, GoalError: raised by the machine.
     """
     bounds = _Bounds(most_states, most_turns, until_s)
     builder = _Builder(machine, split, keep_layers, keep_stands, bounds)
@@ -94,7 +94,7 @@ def build_tree(
 
 
 class _Bounds(NamedTuple):
-    """How large a tree may be, and when it must be there."""
+    """Bounds on the size of a tree, and on the time until it is built."""
 
     states: int
     turns: int
@@ -120,8 +120,8 @@ class _Builder:
         self._num_states = 0
         self._prune_at = PRUNE_AT
         self._turn = 0
-        # Weights of a layer are whole numbers. Those of subgame g are to be divided by
-        # `_totals[g]` and by how much the unit has shrunk since the subgame began.
+        # Weights of a layer are whole numbers. Those of subgame g have to be divided by
+        # `_totals[g]` and by the factor by which the unit has shrunk since the subgame began.
         self._unit = 1
         self._birth_units = [1]
         self._totals = [1]
@@ -171,7 +171,7 @@ class _Builder:
     # ---------------------------------------------------------------- subgames
 
     def _split_off(self, nodes: Nodes) -> Nodes:
-        """The nodes with those where a subgame begins replaced by its own beginning."""
+        """The nodes, with those where a subgame begins replaced by its own first nodes."""
         states = self._machine.groups(nodes.states)
         roots = find_roots(nodes.paths, states, nodes.weights)
         begins = np.flatnonzero(roots.subgames != NO_SUBGAME)
@@ -205,9 +205,10 @@ class _Builder:
         )
 
     def _pruned(self, nodes: Nodes) -> Nodes:
-        """The nodes with new numbers of paths, if others were forgotten.
+        """The nodes with new numbers of paths, if some paths were forgotten.
 
-        Where subgames are split off, most paths lead to a position that another one led to before.
+        Where subgames are split off, most paths lead to a position that an earlier one led to as
+        well.
         """
         if len(self._tree) < self._prune_at:
             return nodes
@@ -253,7 +254,7 @@ class _Builder:
     def _legal(self, states: States) -> list[Ragged]:
         """The legal moves of each role, unless there are too many joint moves to follow.
 
-        Lists of those would not fit into memory: so they are counted, some states at a time.
+        Lists of that many would not fit into memory: so they are counted, some states at a time.
         """
         parts: list[list[Ragged]] = []
         joint_moves = 0.0
@@ -292,9 +293,9 @@ class _Builder:
         return sets
 
     def _chance(self, nodes: Nodes, legal: list[Ragged]) -> tuple[Numbers | None, list[Fraction]]:
-        """What each move of `random` multiplies weights by, and its probability.
+        """The factor by which each move of `random` multiplies weights, and its probability.
 
-        Sets the moves of `random` among legal ones, and shrinks the unit of weights.
+        Stores the moves of `random` with the legal ones, and shrinks the unit of weights.
         """
         role = self._machine.random_role
         if role is None:
@@ -305,7 +306,7 @@ class _Builder:
         unit = lcm(*(fraction.denominator for fraction in fractions))
         factors = [fraction.numerator * unit // fraction.denominator for fraction in fractions]
         self._unit *= unit
-        # Each joint move may add to one and the same sum.
+        # All joint moves may add to the same sum.
         most = max(factors) * int(nodes.weights.max()) * JOINT_MOVES_PER_STATE * self._most
         shares = np.array(factors, dtype=np.int64 if most < _MOST_WEIGHT else object)[place]
         return shares, [fractions[p] for p in place.tolist()] if self._keep_layers else []
@@ -342,7 +343,7 @@ class _Builder:
         fractions: Sequence[Fraction] = (),
         children: IntArray | None = None,
     ) -> None:
-        """Keep a layer; without a turn the game is over at all its nodes."""
+        """Keep a layer; without a turn, the game is over at all its nodes."""
         num_nodes = len(goals)
         counts = np.zeros((num_nodes, len(self._machine.roles)), dtype=np.int64)
         sets = np.full((num_nodes, len(self._players)), -1)

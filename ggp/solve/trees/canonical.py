@@ -1,4 +1,4 @@
-"""Legal moves in an order that does not depend on ids, and the same after the same path."""
+"""Puts legal moves in an order that does not depend on ids, and is the same after the same path."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TextOrder:
         self._ranks: IntArray = np.zeros(0, dtype=np.int64)
 
     def order(self, ragged: Ragged) -> IntArray:
-        """Places of all values, each list sorted by text."""
+        """The places of all values, with each list sorted by text."""
         self._learn(1 + int(ragged.values.max(initial=-1)))
         return np.lexsort((self._ranks[ragged.values], segment_ids(ragged.offsets)))
 
@@ -46,14 +46,14 @@ def sorted_chance(machine: Machine, states: States, order: TextOrder) -> tuple[R
 def require_equal_moves(
     machine: Machine, tree: PathTree, role: int, paths: IntArray, legal: Ragged
 ) -> None:
-    """Make sure that a role can tell its legal moves.
+    """Check that a role knows its legal moves.
 
     Args:
         paths: `[L]` incomplete paths of the role.
         legal: its sorted legal moves in each lane.
 
     Raises:
-        SolvingError: two lanes of one path have different ones.
+        SolvingError: two lanes of one path have different legal moves.
     """
     first, group = first_seen(paths)
     model = first[group]

@@ -1,4 +1,4 @@
-"""The nodes of a layer, and one turn of all of them: every joint move of every node, merged."""
+"""The nodes of a layer, and a turn of all of them: every joint move of every node, merged."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ggp.solve.trees.tables import SetTable
 from ggp.solve.trees.tree import Numbers
 
 MOST_PATHS = 16_000_000
-"""Incomplete paths of all players that are kept at once; they take a gigabyte."""
+"""Greatest number of incomplete paths of all players kept at once; they take a gigabyte."""
 
 LANES_AT_ONCE = 1 << 17
-"""Lanes stepped in one call: bounds memory."""
+"""Number of lanes stepped in one call, which bounds memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Nodes:
         states: their states.
         paths: `[E, P]` incomplete path of every player.
         sequences: `[E, P]` sequence of every player, as `SetTable` numbers them.
-        owners: `[E]` subgame.
+        owners: `[E]` subgame of each.
         weights: `[E]` numerators of the probability that chance plays its part.
     """
 
@@ -54,7 +54,7 @@ class Nodes:
 
 
 def first_node(machine: Machine, players: Sequence[int]) -> Nodes:
-    """The beginning of the game; paths are the empty ones of `PathTree`."""
+    """The first node of the game; its paths are the empty ones of `PathTree`."""
     return Nodes(
         machine.initial(1),
         np.array([players], dtype=np.int64),
@@ -66,13 +66,13 @@ def first_node(machine: Machine, players: Sequence[int]) -> Nodes:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What can happen at the nodes of a layer.
+    """The possible choices at the nodes of a layer.
 
     Attributes:
-        nodes: none of them the end of the game.
+        nodes: the nodes; at none of them is the game over.
         legal: the legal moves of every role, sorted by text.
         sets: `[E, P]` information set of each player with a choice, -1 without one.
-        shares: what each legal move of `random` multiplies weights by; None without `random`.
+        shares: factor of weights for each legal move of `random`; None without `random`.
     """
 
     nodes: Nodes
@@ -82,18 +82,18 @@ class Turn:
 
     @property
     def counts(self) -> IntArray:
-        """`[E, R]` numbers of legal moves."""
+        """`[E, R]` number of legal moves."""
         return np.stack([each.counts for each in self.legal], axis=1)
 
 
 class Stepper:
-    """Makes layers out of layers.
+    """Makes the next layer from a layer.
 
     Args:
-        machine: of the game.
-        tree: of the players' paths.
+        machine: the machine of the game.
+        tree: the tree of the players' paths.
         players: roles without `random`.
-        tables: information sets of each player.
+        tables: the table of information sets of each player.
     """
 
     def __init__(
@@ -105,12 +105,12 @@ class Stepper:
     def step(
         self, turn: Turn, most_nodes: int, refuse: Callable[[int], None]
     ) -> tuple[Nodes, IntArray]:
-        """The nodes after all joint moves, and which one each joint move leads to.
+        """The nodes after all joint moves, and the one that each joint move leads to.
 
         Args:
-            turn: with at least one node.
-            most_nodes: from twice as many on, parts of the next layer are put together early.
-            refuse: told then how many nodes there are; may raise an error.
+            turn: a turn with at least one node.
+            most_nodes: number from twice of which on parts of the next layer are merged early.
+            refuse: called then with the number of nodes; may raise an error.
         """
         counts = turn.counts
         sizes = np.prod(counts, axis=1)
@@ -158,11 +158,11 @@ class Stepper:
         lanes: IntArray,
         digits: IntArray,
     ) -> Nodes:
-        """One lane for each joint move.
+        """The nodes after joint moves, one lane for each.
 
         Args:
-            lanes: `[K]` its node.
-            digits: `[K, R]` which of its legal moves each role makes.
+            lanes: `[K]` the node of each.
+            digits: `[K, R]` number of the legal move that each role makes.
         """
         nodes, legal = turn.nodes, turn.legal
         places = np.stack([each.offsets[lanes] for each in legal], axis=1) + digits
@@ -184,8 +184,8 @@ class Stepper:
         return Nodes(stepped.states, paths, sequences, nodes.owners[lanes], weights)
 
     def _merged(self, nodes: Nodes) -> tuple[Nodes, IntArray]:
-        """Equal nodes as one, and the number of each."""
-        # What belongs to different subgames has different paths.
+        """The nodes with equal ones merged, and the new number of each."""
+        # Nodes of different subgames have different paths.
         first, group = first_seen_columns([self._machine.groups(nodes.states), *nodes.paths.T])
         weights = np.zeros(len(first), dtype=nodes.weights.dtype)
         np.add.at(weights, group, nodes.weights)

@@ -1,15 +1,15 @@
-"""Where a new game begins in the middle of another: everybody knows what is to come.
+"""Finds where a new game begins in the middle of another: where its beginning is common knowledge.
 
-Two nodes of a layer hang together if some player cannot tell them apart. What hangs together,
-directly or through others, is what could be the case as far as everybody knows of everybody. From
-there on nothing else matters if
+Two nodes of a layer are connected if some player cannot tell them apart. Nodes that are connected,
+directly or through others, are those that are possible by common knowledge. From there on nothing
+else matters if
 
-- all its nodes have the same state: players remember different things, but of no use; or
+- all its nodes have the same state: players remember different things, but these are of no use; or
 - no player can tell any of them apart: chance alone made the difference, with known probabilities.
 
-Then the rest is a game of its own, whose value takes the place of the whole. Where two such places
-have the same states with the same probabilities, they are one and the same game, solved once. In
-games of one player these are its beliefs, in games without secrets the positions.
+Then the rest is a game of its own, whose value takes the place of the whole. Two such places with
+the same states and the same probabilities are one and the same game, solved once. In
+games of one player these are its beliefs, in games of perfect information the positions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Roots(NamedTuple):
         subgames: `[E]` subgame (0 to N - 1) that begins at each node, `NO_SUBGAME` for none.
         nodes: nodes that stand for the beginnings, K of them, those of a subgame together.
         owners: `[K]` their subgames.
-        weights: `[K]` in proportion to their probabilities.
+        weights: `[K]` weights, in proportion to their probabilities.
     """
 
     subgames: IntArray
@@ -48,7 +48,7 @@ def find_roots(paths: IntArray, states: IntArray, weights: Numbers) -> Roots:
 
     Args:
         paths: `[E, P]` incomplete path of every player.
-        states: `[E]` equal where states are.
+        states: `[E]` numbers, equal for equal states.
         weights: `[E]` probability by chance, in any unit.
     """
     parts = _parts(paths)
@@ -59,7 +59,7 @@ def find_roots(paths: IntArray, states: IntArray, weights: Numbers) -> Roots:
     for column in paths.T:
         one_path &= _all_equal(column[order], starts)
     is_root = same_state | one_path
-    # One node stands for a part of a single state, all nodes for the others.
+    # A part of a single state is represented by one node, the others by all their nodes.
     first = np.zeros(len(parts), dtype=np.bool_)
     first[starts] = True
     kept = order[np.where(same_state[parts[order]], first, is_root[parts[order]])]
@@ -75,7 +75,7 @@ def find_roots(paths: IntArray, states: IntArray, weights: Numbers) -> Roots:
 
 
 def _parts(paths: IntArray) -> IntArray:
-    """`[E]` numbers 0.. of what hangs together."""
+    """`[E]` number (0, 1, ...) of the connected part of each node."""
     num_nodes, num_players = paths.shape
     _, path = first_seen(paths.ravel())
     size = num_nodes + 1 + int(path.max(initial=0))
@@ -92,7 +92,7 @@ def _all_equal(values: IntArray, starts: IntArray) -> np.ndarray[tuple[int], np.
 
 
 def _reduced(weights: Numbers, offsets: IntArray) -> Numbers:
-    """Weights of runs in lowest terms; 1 in a run of one."""
+    """Weights of runs in lowest terms; 1 in runs of length 1."""
     if not len(weights):
         return weights
     divisors = np.gcd.reduceat(weights, offsets)
@@ -102,11 +102,11 @@ def _reduced(weights: Numbers, offsets: IntArray) -> Numbers:
 def _numbers(
     states: IntArray, weights: Numbers, offsets: IntArray
 ) -> tuple[IntArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """A number for each run, equal where states and weights are, and whether it is the first."""
+    """A number for each run, equal if states and weights are, and whether it is the first."""
     lengths = np.diff(offsets, append=len(states))
     numbers = np.zeros(len(offsets), dtype=np.int64)
     is_first = np.zeros(len(offsets), dtype=np.bool_)
-    # Most runs are a single state, and weights are then 1.
+    # Most runs are a single state, whose weight is then 1.
     single = np.flatnonzero(lengths == 1)
     first, numbers[single] = first_seen(states[offsets[single]])
     is_first[single[first]] = True

@@ -1,4 +1,4 @@
-"""Information sets and leaves as they are found, layer by layer."""
+"""Collects information sets and leaves as they are found, layer by layer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SetTable:
 
     @property
     def first_sequences(self) -> IntArray:
-        """First sequence of every set so far, by number, and more."""
+        """First sequence of every set so far, by number; the array may be longer."""
         return self._first
 
     def add(self, paths: IntArray, owners: IntArray, parents: IntArray, moves: Ragged) -> IntArray:
@@ -56,7 +56,7 @@ class SetTable:
 
     @property
     def paths(self) -> IntArray:
-        """Of all sets."""
+        """The incomplete paths of all sets."""
         return np.concatenate(self._paths)
 
     def renumber(self, numbers: IntArray) -> None:
@@ -64,7 +64,7 @@ class SetTable:
         self._paths = [numbers[self.paths]]
 
     def finished(self, num_subgames: int) -> RoleSets:
-        """All sets, with sequences as a tree numbers them."""
+        """All sets, with sequences numbered as in a tree."""
         offsets = np.append(self._first[: self._num_sets], self._num_sequences) + num_subgames
         return RoleSets(
             self.paths,
@@ -77,7 +77,7 @@ class SetTable:
 
 
 class LeafTable:
-    """Leaves; arguments of `add` are those of `Leaves`, with sequences as `SetTable` has them."""
+    """Leaves; the arguments of `add` are those of `Leaves`, with sequences as in `SetTable`."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[IntArray, IntArray, Numbers, Numbers, FloatArray, IntArray]] = []
@@ -94,12 +94,12 @@ class LeafTable:
         self._rows.append((owners, sequences, numerators, denominators, goals, subgames))
 
     def finished(self, num_subgames: int) -> Leaves:
-        """All leaves, with sequences as a tree numbers them."""
+        """All leaves, with sequences numbered as in a tree."""
         columns = [np.concatenate(column) for column in zip(*self._rows, strict=True)]
         columns[1] = final_sequences(columns[1], num_subgames)
         return Leaves(*columns)
 
 
 def final_sequences(sequences: IntArray, num_subgames: int) -> IntArray:
-    """Empty sequences first, then the others."""
+    """Numbers of sequences with the empty ones first, then the others."""
     return np.where(sequences < 0, -1 - sequences, sequences + num_subgames)

@@ -1,15 +1,15 @@
-"""What a game comes to once all its rules are played out: information sets, sequences and leaves.
+"""The tree of a game once all its rules are played out: information sets, sequences and leaves.
 
-A *sequence* of a role is what it chose so far: the empty one, or a move at one of its information
+A *sequence* of a role is its choices so far: the empty one, or a move at one of its information
 sets, which says everything before it. Forced moves are no choices, so they make no sequences. A
 leaf is one end of the game for one sequence of every role, with the probability that chance plays
 its part. Roles that move at once need no order here. This is the sequence form (von Stengel,
 "Efficient computation of behavior strategies", 1996).
 
-Where everybody knows what is to come, a new game begins (`ggp.solve.trees.subgames`). It has empty
-sequences of its own, and its value stands at leaves of the game before. So a tree is a list of
-subgames; the first one is the whole game, and the others come in an order in which values can be
-backed up from the last to the first.
+Where the state of play is common knowledge, a new game begins (`ggp.solve.trees.subgames`). It has
+empty sequences of its own, and its value stands at leaves of the game before. So a tree is a
+list of subgames; the first one is the whole game, and the others come in an order in which values
+can be backed up from the last to the first.
 
 Shape letters: P players (roles without `random`), G subgames, I information sets and S sequences
 of one player, L leaves.
@@ -30,7 +30,7 @@ from ggp.belief.paths import PathTree
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine
 
 Numbers = NDArray[Any]
-"""Whole numbers: int64 where they fit, else Python's own."""
+"""Whole numbers: int64 if they fit, otherwise Python's own."""
 
 CONSTANT_SUM_TOLERANCE = 1e-9
 
@@ -44,12 +44,12 @@ class RoleSets:
 
     Attributes:
         paths: `[I]` incomplete path of each set, a node of the tree of paths.
-        owners: `[I]` its subgame.
+        owners: `[I]` subgame of each.
         parents: `[I]` the player's sequence before it; a set comes after that of its parent.
         offsets: `[I + 1]` first sequence of each set, from G on.
         moves: `[S - G]` move id of each sequence that is not empty; those of a set are in the
             order of their texts.
-        levels: `[I]` number of own sets that come before it.
+        levels: `[I]` number of the player's own sets that come before it.
     """
 
     paths: IntArray
@@ -69,7 +69,7 @@ class RoleSets:
 
     @property
     def counts(self) -> IntArray:
-        """`[I]` numbers of moves."""
+        """`[I]` number of moves of each set."""
         return np.diff(self.offsets)
 
 
@@ -79,7 +79,7 @@ class Leaves:
 
     Attributes:
         owners: `[L]` subgame that a leaf ends.
-        sequences: `[L, P]`.
+        sequences: `[L, P]` sequence of each player.
         numerators, denominators: `[L]` probability that chance plays its part, exactly.
         goals: `[L, P]` goal values; 0 where another subgame begins.
         subgames: `[L]` the subgame that begins here, -1 where the game is over.
@@ -106,7 +106,7 @@ class Leaves:
 
 
 class Stands(NamedTuple):
-    """Where a subgame begins, a player's paths and those that stand for them: K of both.
+    """The paths of a player that lead to subgames, and those that represent them: K of each.
 
     Attributes:
         paths: `[K]` paths of the player after which a subgame begins; each of them once.
@@ -118,13 +118,13 @@ class Stands(NamedTuple):
 
     @classmethod
     def of(cls, paths: IntArray, models: IntArray) -> Stands:
-        """Of any paths, each of which has one model."""
+        """The value for any paths, each of which has one model."""
         different, first = np.unique(paths, return_index=True)
         return cls(different, models[first])
 
     @classmethod
     def joined(cls, parts: Sequence[Stands]) -> Stands:
-        """Those of different turns, which have no path in common."""
+        """The value for those of different turns, which have no path in common."""
         none = np.zeros(0, dtype=np.int64)
         return cls(
             np.concatenate([none, *(part.paths for part in parts)]),
@@ -134,18 +134,18 @@ class Stands(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """The nodes after so many turns, as they follow from each other; E of them.
+    """The nodes after a number of turns, and how they follow from each other; E of them.
 
     Attributes:
-        sets: `[E, P]` information set in which each player chooses, -1 where it does not.
-        chance: for each node the probabilities of what `random` may do, in the order of
+        sets: `[E, P]` information set in which each player chooses, -1 if it does not.
+        chance: for each node, the probabilities of the moves of `random`, in the order of
             `chance_moves`.
-        chance_moves: for each node the moves of `random`.
-        counts: `[E, R]` number of legal moves of every role; 0 where the game is over.
+        chance_moves: for each node, the moves of `random`.
+        counts: `[E, R]` number of legal moves of every role; 0 if the game is over.
         offsets: `[E + 1]` first child of each node in `children`.
         children: nodes of the next layer for every joint move: roles in their order, that of the
             last role changes fastest, and moves of a role are in the order of their texts.
-        goals: `[E, P]` goal values where the game is over.
+        goals: `[E, P]` goal values, if the game is over.
     """
 
     sets: IntArray
@@ -162,15 +162,15 @@ class GameTree:
     """The whole tree of a game.
 
     Attributes:
-        machine: that played it out.
+        machine: the machine that played it out.
         paths: all incomplete paths.
         players: `[P]` roles that are not `random`.
-        sets: of every player.
-        leaves: of all subgames.
+        sets: the sets of every player.
+        leaves: the leaves of all subgames.
         root_turns: `[G]` turns before each subgame begins.
-        num_states: states with the incomplete paths of all players that were told apart.
-        layers: how nodes follow from each other, where that was asked for.
-        stands: `[P]` what a player's path becomes where a subgame begins, where asked for.
+        num_states: number of different states with the incomplete paths of all players.
+        layers: the nodes and how they follow from each other, if asked for.
+        stands: `[P]` the paths that represent a player's paths in subgames, if asked for.
     """
 
     machine: Machine
@@ -204,7 +204,7 @@ class GameTree:
 
     @property
     def is_constant_sum(self) -> bool:
-        """Whether there are two players, and what one wins the other loses."""
+        """Whether there are two players, and one loses what the other wins."""
         return len(self.players) == 2 and self.sum_of_goals is not None
 
     @cached_property

@@ -1,7 +1,7 @@
-"""Building a circuit: from the rules of a game to a `Circuit`, within limits.
+"""Builds a circuit from the rules of a game, within limits.
 
 In comes a `Program`, out goes a `Circuit` from a child process (`child`) or from the `cache`, whose
 files are `circuit_file` and `version`. Begin with `circuits`. The rooms are the first stages:
-`rewriting` gives other rules for the same game, `ground_rules` what is left without variables.
-`layers`, `gates` and `builder` make gates of that; `kernels` are compiled before they are needed.
+`rewriting` gives other rules for the same game, `ground_rules` the rules without variables.
+`layers`, `gates` and `builder` make gates of those; `kernels` are compiled before they are needed.
 """

@@ -19,7 +19,7 @@ Gate = tuple[int, ...]
 
 
 class Gates(NamedTuple):
-    """The gates of a `Circuit`, and where those of a builder went.
+    """The gates of a `Circuit`, and the new nets of a builder's gates.
 
     Attributes:
         offsets: as in `Circuit`.
@@ -72,11 +72,11 @@ class Builder:
         """`[N]` literals, each of which holds where all of its own hold (see `all_of`).
 
         Args:
-            sizes: `[N]` how many each has.
-            literals: one after the other.
+            sizes: `[N]` number of literals of each.
+            literals: the literals of all, one after the other.
         """
         made = np.full(len(sizes), TRUE, dtype=np.int32)
-        # Sorted within each, because who they belong to comes first.
+        # Sorted within each gate, because the owner's number comes first.
         owned = (np.repeat(np.arange(len(sizes)) << 32, sizes) | literals)[literals != TRUE]
         owned.sort()
         new = np.ones(len(owned), dtype=np.bool_)
@@ -117,13 +117,13 @@ class Builder:
         """Add gates that may depend on each other.
 
         Args:
-            definitions: the literals of each gate. The keys are numbers of the caller's for
-                the gates, all negative; -2n and -2n + 1 are the two literals of gate -n,
-                and literals from 0 up are nets of this builder.
+            definitions: the literals of each gate. The keys are the caller's numbers for the gates,
+                all negative; -2n and -2n + 1 are the two literals of gate -n, and literals from 0
+                up are nets of this builder.
             initial: value of each gate where iteration starts.
 
         Returns:
-            The literal each gate has become.
+            The literal that each gate has become.
         """
         gates = {net: list(literals) for net, literals in definitions.items()}
         known: dict[int, int] = {}
@@ -167,13 +167,13 @@ class Builder:
 def needed_gates(
     first: int, offsets: IntArray, literals: Literals, loops: Sequence[Loop], roots: Iterable[int]
 ) -> Gates:
-    """The gates that `roots` depend on.
+    """The gates that `roots` depend on, among given ones.
 
     Args:
         first: net of the first gate.
         offsets: `[G + 1]` of all gates, as in `Circuit`.
-        literals: of these.
-        loops: of these.
+        literals: literals of all gates, as in `Circuit`.
+        loops: loops of the gates, as in `Circuit`.
         roots: literals.
     """
     nets = np.fromiter(roots, dtype=np.int64) >> 1
@@ -203,7 +203,7 @@ def _live(
     inputs: NDArray[np.int32],
     loops: Sequence[Loop],
 ) -> NDArray[np.bool_]:
-    """Which nets some nets depend on, from those to what they need, and so on."""
+    """`[nets]` whether `roots` depend on each net, directly or indirectly."""
     num_gates = len(offsets) - 1
     live = np.zeros(first + num_gates, dtype=np.bool_)
     loop_of = np.full(num_gates, -1, dtype=np.int64)
@@ -229,7 +229,7 @@ def _moved(loop: Loop, start: int) -> Loop:
 
 
 def _known(literal: int, known: Mapping[int, int]) -> int:
-    """What a literal has become: gates may have become each other several times over."""
+    """The literal that a literal has become, following gates that became others several times."""
     while literal < 0 and literal >> 1 in known:
         literal = known[literal >> 1] ^ (literal & 1)
     return literal

@@ -1,4 +1,4 @@
-"""Circuits kept on disk between processes. A cache that fails is one that is empty."""
+"""Keeps circuits on disk between processes. A cache that fails counts as empty."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from platformdirs import user_cache_path
 _log = logging.getLogger(__name__)
 
 MAX_BYTES = 256 << 20
-"""Size of all files together; the least recently used go first."""
+"""Greatest size of all files together; the least recently used ones are deleted first."""
 
 FOLDER_VARIABLE = "GGP_CACHE_DIR"
-"""Environment variable with another folder to use; empty is as good as unset."""
+"""Environment variable that names another folder to use; empty counts as unset."""
 
 STRANGERS = "strangers"
 """Folder below the user's, for processes that read rules of strangers and gave up their rights."""
 
 STORE_VARIABLE = "GGP_CACHE_STORE"
-"""Environment variable with the folder to store in, if it is not the one to read: set in processes
-that may not write what others believe."""
+"""Environment variable that names the folder to store in, if it is not the one to read. It is set
+in processes that may not write what others trust."""
 
 _SUFFIX = ".circuit"
 
@@ -32,10 +32,10 @@ _SUFFIX = ".circuit"
 class DiskCache:
     """Files by key in one folder. No method raises because of the disk.
 
-    Several processes may use the same folder: a file is there as a whole or not at all.
+    Several processes may use the same folder: a file is complete or not there at all.
 
     Args:
-        folder: made when something is stored; None stores nothing.
+        folder: created when something is stored; None stores nothing.
         max_bytes: see `MAX_BYTES`.
         known: another folder that is read first, and never written.
     """
@@ -49,15 +49,15 @@ class DiskCache:
 
     @property
     def folder(self) -> Path | None:
-        """Where the files are; None if nothing is stored."""
+        """The folder of the files; None if nothing is stored."""
         return self._folder
 
     def get(self, key: str) -> bytes | None:
-        """What is stored under a key, None if nothing can be read."""
+        """The bytes stored under a key, None if nothing can be read."""
         return next(self.each(key), None)
 
     def each(self, key: str) -> Iterator[bytes]:
-        """What is stored under a key in either folder."""
+        """The bytes stored under a key, in both folders."""
         for folder in (self._known, self._folder):
             if folder is not None and (data := self._read(folder, key)) is not None:
                 yield data
@@ -76,7 +76,7 @@ class DiskCache:
         return data
 
     def put(self, key: str, data: bytes) -> None:
-        """Store something, if the disk allows."""
+        """Store bytes under a key, if the disk allows."""
         if self._folder is None or len(data) > self._max_bytes:
             return
         part = None
@@ -94,7 +94,7 @@ class DiskCache:
                     os.unlink(part)
 
     def discard(self, key: str) -> None:
-        """Forget a key."""
+        """Delete what is stored under a key."""
         if self._folder is not None:
             with contextlib.suppress(OSError):
                 self._path(self._folder, key).unlink()
@@ -117,10 +117,10 @@ class DiskCache:
 
 
 def user_cache() -> DiskCache:
-    """The cache of this user: in the folder `FOLDER_VARIABLE` names, or where the system keeps it.
+    """The cache of this user: in the folder `FOLDER_VARIABLE` names, or where the system has it.
 
-    `~` in the name is the user's home; a relative name is relative to the current folder. What is
-    made is stored elsewhere if `STORE_VARIABLE` says so.
+    `~` in the name is the user's home; a relative name is relative to the current folder. New
+    circuits are stored elsewhere if `STORE_VARIABLE` says so.
     """
     folder, store = os.environ.get(FOLDER_VARIABLE), os.environ.get(STORE_VARIABLE)
     try:

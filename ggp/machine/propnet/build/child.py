@@ -1,9 +1,9 @@
-"""Work that may take any time and memory, done in a child process with limits.
+"""Does work that may take any amount of time and memory, in a child process with limits.
 
 Grounding a stranger's rules may explode, and nothing can stop it from within. The child gets a
 task's name on its command line and the task's pickled argument on its standard input. It
 answers on its standard output: a kind, a length, and that many bytes. Before its result it may send
-news of how it goes, as many as it likes. It dies with its parent.
+any number of progress reports. It dies with its parent.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from ggp.machine.base import WAITING
 Task = Callable[[Any], bytes]
 
 Meanwhile = Callable[[Callable[[], bool]], None]
-"""What the parent does while a child works. It is told a function that hears what the child says
-without waiting for it, and returns whether that was its last word: who does more than a moment's
-work asks it now and then, and stops."""
+"""The work of the parent while a child works. It is given a function that reads the child's
+messages without waiting for any, and returns whether the last one has come: work that takes more
+than a moment calls it now and then, and stops."""
 
 _HEADER = struct.Struct("<8scQ")
 _MAGIC = b"ggpchild"
@@ -51,7 +51,7 @@ _MOST_SECONDS = 86_400.0
 _MOST_SAID = 500
 _CHUNK = 1 << 16
 _LOOK_S = 0.02
-"""So often it is looked at whether to go on."""
+"""Seconds between two checks whether to go on."""
 _OUT_OF_MEMORY = (b"bad_alloc", b"out of memory", b"MemoryError", b"cannot allocate memory")
 
 
@@ -69,23 +69,23 @@ def run_limited(
     hear: Callable[[bytes], None] | None = None,
     meanwhile: Meanwhile | None = None,
 ) -> bytes:
-    """What a task makes of its argument, in a child process.
+    """The result of a task for its argument, computed in a child process.
 
     Args:
         task: a function of ours with one argument that returns bytes, as `module:name`.
-        argument: for the task; must be picklable.
+        argument: the task's argument; must be picklable.
         seconds: processor time the child may take, its start (about 0.2 s) included. The system
-            counts whole seconds, and ends it at the next one.
-        wait_seconds: wall time it may take; no more than a day.
+            counts whole seconds, and ends the child at the next one.
+        wait_seconds: wall time it may take; at most a day.
         memory_bytes: address space it may use, libraries (about 0.3 GB) included.
-        doing: what the task is, for error messages.
-        hear: told the news that the child sends.
+        doing: a description of the task, for error messages.
+        hear: called with the progress reports that the child sends.
         meanwhile: called again and again while the child works, see `Meanwhile`. What it raises
             ends the child.
 
     Raises:
         ReasonerLimitError: the child took too long (`seconds`, or `WAITING`), needed too much
-            memory, or passed another limit of its task.
+            memory, or exceeded another limit of its task.
         BackendUnavailableError: clingo is missing, or no child can be started.
         InstallationError: another module is missing.
         MachineError: what the task raised, or the child crashed or was killed.
@@ -114,16 +114,16 @@ def run_limited(
 
 
 class _Talk:
-    """What is said on the pipes of a child.
+    """The conversation with a child through its pipes.
 
     Args:
-        child: that has just started.
-        argument: that it is told.
-        hear: told its news.
+        child: the child, which has just started.
+        argument: the argument to send.
+        hear: called with its progress reports.
 
     Attributes:
-        answer: (kind, body) of its last word; None where it has said none.
-        said: what it wrote to standard error.
+        answer: (kind, body) of its last message; None if it has sent none.
+        said: its output to standard error.
     """
 
     def __init__(
@@ -138,10 +138,10 @@ class _Talk:
         self._heard = bytearray()
 
     def go_on(self, until_s: float, meanwhile: Meanwhile | None) -> None:
-        """Talk until the child ends.
+        """Exchange messages until the child ends.
 
         Raises:
-            subprocess.TimeoutExpired: it takes longer.
+            subprocess.TimeoutExpired: the child takes longer.
         """
         child = self._child
         assert child.stdin is not None
@@ -167,10 +167,10 @@ class _Talk:
                 raise
 
     def _serve(self, pipes: selectors.BaseSelector, until_s: float, most_s: float) -> None:
-        """Write and read what can be, and wait for that so long at most."""
+        """Write and read as far as possible, and wait for that at most `most_s` seconds."""
         left_s = until_s - time.monotonic()
         ready = pipes.select(max(0.0, min(left_s, most_s)))
-        if left_s <= 0 and not ready:  # what it said in time counts, however late it is heard
+        if left_s <= 0 and not ready:  # messages sent in time count, however late they are read
             raise subprocess.TimeoutExpired(self._child.args, until_s)
         for key, _ in ready:
             if not key.data(key.fd):
@@ -178,7 +178,7 @@ class _Talk:
                 key.fileobj.close()  # type: ignore[union-attr]
 
     def _tell(self, pipe: int) -> bool:
-        """Write a piece of the argument; whether there is more."""
+        """Write a piece of the argument; returns whether there is more."""
         try:
             written = os.write(pipe, self._left[: select.PIPE_BUF])
         except BrokenPipeError:
@@ -192,7 +192,7 @@ class _Talk:
         return bool(said)
 
     def _listen(self, pipe: int) -> bool:
-        """Read a piece of what the child answers; whether there may be more."""
+        """Read a piece of the child's answer; returns whether there may be more."""
         read = os.read(pipe, _CHUNK)
         self._heard += read
         while len(self._heard) >= _HEADER.size:
@@ -210,7 +210,7 @@ class _Talk:
 
 
 def _read(talk: _Talk, status: int, seconds: float, memory_bytes: int, doing: str) -> bytes:
-    """The result in a child's answer; raises what went wrong."""
+    """The result in a child's answer; raises an error if something went wrong."""
     said = bytes(talk.said)
     if talk.answer is not None:
         kind, body = talk.answer
@@ -233,7 +233,7 @@ def _read(talk: _Talk, status: int, seconds: float, memory_bytes: int, doing: st
 
 
 def _raise_failure(failure: dict[str, list[str]], memory_bytes: int, doing: str) -> NoReturn:
-    """Raise in the parent what the child caught."""
+    """Raise in the parent the error that the child caught."""
     ((kind, details),) = failure.items()
     if kind == "memory":
         raise ReasonerLimitError("bytes of memory", memory_bytes, doing)
@@ -260,18 +260,18 @@ def _tail(said: bytes) -> str:
 
 
 class _Answers:
-    """Standard output of a child, which its threads share."""
+    """The standard output of a child, which its threads share."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._pipe: BinaryIO | None = None
 
     def open(self, pipe: BinaryIO) -> None:
-        """Have answers written to a pipe; before that they are dropped."""
+        """Write answers to a pipe from now on; before that they are dropped."""
         self._pipe = pipe
 
     def write(self, kind: bytes, body: bytes) -> None:
-        """Write an answer; nothing if this process is no child."""
+        """Write an answer; does nothing if this process is not a child."""
         with self._lock:
             if self._pipe is not None:
                 self._pipe.write(_HEADER.pack(_MAGIC, kind, len(body)))
@@ -279,7 +279,7 @@ class _Answers:
                 self._pipe.flush()
 
     def end(self, kind: bytes, body: bytes) -> None:
-        """Write the last answer and end the process; nothing if it is no child."""
+        """Write the last answer and end the process; does nothing if it is not a child."""
         if self._pipe is not None:
             self.write(kind, body)
             # Tearing down a large process takes time, and may fail.
@@ -290,24 +290,24 @@ _answers = _Answers()
 
 
 def main(task: str, seconds: str, memory_bytes: str) -> None:
-    """What the child does; its arguments are made by `run_limited`."""
-    # The parent looks at the clock, and the system at the time that was used.
+    """Run the task in the child; `run_limited` makes the arguments."""
+    # The parent watches the clock, and the system the processor time.
     children.limit_cpu(math.ceil(float(seconds)))
-    # Millions of tuples that live until the end: looking through them for cycles takes long.
+    # Millions of tuples live until the end: looking through them for cycles takes long.
     gc.disable()
     _answers.open(children.own_answers())
     _answers.end(*_outcome(task, sys.stdin.buffer.read(), int(memory_bytes)))
 
 
 def send_news(news: bytes) -> None:
-    """Tell the parent how a task goes; nothing in a process that is no child."""
+    """Send the parent a progress report; does nothing in a process that is not a child."""
     _answers.write(_NEWS, news)
 
 
 def give_up(error: ReasonerLimitError) -> None:
     """End the child with an error, from any thread: nothing else stops a grounder.
 
-    Returns only in a process that is no child.
+    Returns only in a process that is not a child.
     """
     _answers.end(_FAILURE, json.dumps(_passed(error)).encode())
 

@@ -1,7 +1,7 @@
-"""Circuits as bytes: what the building process hands over and the cache keeps.
+"""Circuits as bytes, which the building process hands over and the cache keeps.
 
 A header (magic, digest and size) and a body: a line of JSON with the names, then numpy arrays.
-Nothing in it is executed when it is read, and nothing is believed: kernels look up rows without
+Nothing in it is executed when it is read, and nothing is trusted: kernels look up rows without
 checking, so a file whose parts do not fit together must not reach them.
 
 A file may also say that no circuit could be made within some limits.
@@ -33,16 +33,16 @@ _KINDS = ("legal", "sees", "goals")
 
 
 class Built(NamedTuple):
-    """A circuit and how it came about.
+    """A circuit and how it was built.
 
     Attributes:
-        circuit: of the game.
+        circuit: the circuit of the game.
         reports: one for each pass that was finished.
         complete: whether the passes did all they would; if the clock or the memory stopped
-            them, another try may find a smaller circuit.
-        tries: how often that was tried within the same limits.
-        seconds: the wall time there was for all.
-        forecast: what was expected of grounding; None where nobody asked.
+            them, another try may give a smaller circuit.
+        tries: number of tries within the same limits.
+        seconds: the wall time that was allowed for everything.
+        forecast: the forecast of grounding; None where there was none.
     """
 
     circuit: Circuit
@@ -57,11 +57,11 @@ class Refusal(NamedTuple):
     """Rules that could not be ground.
 
     Attributes:
-        limit: which limit they passed, as in `ReasonerLimitError`.
-        reached: the bound that was passed.
+        limit: name of the limit that was exceeded, as in `ReasonerLimitError`.
+        reached: the bound that was exceeded.
         seconds, memory_bytes: the limits in force.
-        tries: how often they were tried within these limits.
-        cause: what in the rules is to blame; empty where that is not known.
+        tries: number of tries within these limits.
+        cause: the part of the rules that is to blame; empty where that is not known.
     """
 
     limit: str
@@ -72,7 +72,7 @@ class Refusal(NamedTuple):
     cause: str = ""
 
     def covers(self, limits: Limits) -> bool:
-        """Whether these limits are no better."""
+        """Whether these limits are no higher than those that were exceeded."""
         if self.limit in ("seconds", WAITING):
             return limits.grounding_seconds <= self.seconds
         if self.limit == "bytes of memory":
@@ -86,8 +86,8 @@ def to_bytes(content: Built | Refusal, key: str) -> bytes:
     """The bytes of a file.
 
     Args:
-        content: what to write.
-        key: of the rules and of the code that made it.
+        content: the value to write.
+        key: digest of the rules and of the code that made it.
     """
     if isinstance(content, Refusal):
         return _packed({"key": key, "refusal": content._asdict()}, {})
@@ -116,7 +116,7 @@ def to_bytes(content: Built | Refusal, key: str) -> bytes:
 
 
 def from_bytes(data: bytes, key: str) -> Built | Refusal:
-    """What `to_bytes` was given.
+    """The value that `to_bytes` was given.
 
     Raises:
         MachineError: the bytes are not of this key, are damaged, or do not describe a circuit
@@ -191,7 +191,7 @@ def _content(names: dict[str, Any], packed: bytes, key: str) -> Built | Refusal:
 
 
 def _check(circuit: Circuit) -> None:
-    """Refuse what would lead kernels out of their arrays, or read gates before they are made."""
+    """Refuse circuits that would lead kernels out of their arrays, or to gates not made yet."""
     groups = (*circuit.legal, *circuit.sees, *circuit.goals)
     first_net, num_gates = 1 + circuit.num_inputs, circuit.num_gates
     _demand(
@@ -211,7 +211,7 @@ def _check(circuit: Circuit) -> None:
     terminal = np.array([circuit.terminal])
     used = np.concatenate([terminal, circuit.next, *(outputs.literals for outputs in groups)])
     _demand(0 <= used.min() <= used.max() < 2 * (first_net + num_gates), "an output is no net")
-    # A gate reads what comes before it, one in a loop also the rest of the loop.
+    # A gate reads nets before it, and one in a loop also the rest of the loop.
     readable = first_net + np.arange(num_gates)
     end = 0
     for loop in circuit.loops:
@@ -223,7 +223,7 @@ def _check(circuit: Circuit) -> None:
     _demand(
         bool(((nets >= 0) & (nets < np.repeat(readable, sizes))).all()), "its gates are circular"
     )
-    # What is asked of a state is evaluated without moves.
+    # Outputs that belong to a state are evaluated without moves.
     told = np.concatenate([terminal, *(x.literals for x in (*circuit.legal, *circuit.goals))])
     _demand(not _uses_moves(circuit)[told >> 1].any(), "a state depends on moves made in it")
     for names in (circuit.fluents, *(x.names for x in (*circuit.legal, *circuit.sees))):

@@ -1,15 +1,15 @@
-"""From rules to a circuit, within limits of time and memory, or from the cache.
+"""Builds the circuit of some rules, within limits of time and memory, or takes it from the cache.
 
-What a circuit looks like depends on the rules and the code alone, because passes stop after so
-much work and not after so many seconds. The limits of seconds remain: one of processor time, and a
-looser one of waiting, which only a machine that is very busy passes.
+The circuit depends on the rules and the code alone, because passes stop after a fixed amount of
+work and not after a number of seconds. The limits in seconds remain: one of processor time, and a
+looser one of waiting, which is only exceeded on a very busy machine.
 
-- While passes run, the circuit so far is handed over and marked as not complete. It is played
-  with. If the clock was to blame, it is made anew at a later start: `MAX_TRIES` times at most
+- While passes run, the circuit so far is handed over and marked as not complete. It is used for
+  play. If the clock was to blame, it is made anew at a later start: `MAX_TRIES` times at most
   within the same limits, once a process, and the smaller circuit is kept.
-- While the rules are ground, there is no circuit. That is remembered as well, so that only the
-  first start waits, and holds until the limit is raised. If the clock was to blame, that proves
-  little, and it takes `MAX_TRIES` starts.
+- While the rules are ground, there is no circuit. A failure is remembered, so that only the
+  first start waits, until the limit is raised. If the clock was to blame, a failure proves
+  little, and only counts after `MAX_TRIES` starts.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ FINISH_SHARE = 0.25
 """Share of the time that is kept for handing the circuit over."""
 
 MAX_TRIES = 3
-"""How often rules are tried within the same limits where the clock, perhaps, was to blame."""
+"""Number of tries of rules within the same limits where the clock may have been to blame."""
 
 FORECAST_SECONDS = 5.0
-"""What a forecast may take of a processor; it takes less than one."""
+"""Processor time that a forecast may take; it takes less than one second."""
 
 Foreseen = Callable[[Forecast], None]
 
 _refused: dict[str, Refusal] = {}
-"""Rules that passed limits in this process, by key: a match has several machines of a game."""
+"""Rules that exceeded limits in this process, by key: a match has several machines of a game."""
 
 _foreseen: dict[tuple[str, Limits], Forecast] = {}
 """Forecasts that were made in this process, or read from the cache, by digest of the rules."""
@@ -68,13 +68,13 @@ def build(
     Args:
         program: normalised rules.
         limits: `grounding_seconds` and `grounding_bytes` count.
-        cache: where to look and store; that of the user if None.
-        anew: do not look, because what is stored was of no use.
-        foreseen: told what is expected of grounding, or was.
-        meanwhile: what to do while they are, see `Meanwhile`; what it raises ends that.
+        cache: where to look and store; the user's cache if None.
+        anew: do not look in the cache, because what is stored there was of no use.
+        foreseen: called with the forecast of grounding, also if it was made before.
+        meanwhile: work to do while the rules are ground, see `Meanwhile`; what it raises ends that.
 
     Raises:
-        ReasonerLimitError: the rules cannot be ground within the limits, or could not before.
+        ReasonerLimitError: the rules cannot be ground within the limits, or could not be before.
         BackendUnavailableError: clingo or numba is missing.
         MachineError: the child was killed or crashed.
     """
@@ -114,7 +114,7 @@ def build(
 
 
 def _stored(key: str, program: Program, cache: DiskCache) -> Built | Refusal | None:
-    """What the cache has, if it can be used."""
+    """The content of the cache, if it can be used."""
     best: Built | Refusal | None = None
     for data in cache.each(key):
         try:
@@ -141,7 +141,7 @@ def _worth_another_try(built: Built, key: str, limits: Limits) -> bool:
 
 
 def _better(known: Built, made: Built, limits: Limits) -> Built:
-    """What to keep of two tries."""
+    """The better result of two tries."""
     if made.complete:
         return made
     seconds = limits.grounding_seconds
@@ -150,7 +150,7 @@ def _better(known: Built, made: Built, limits: Limits) -> Built:
 
 
 def _refusals(stored: Built | Refusal | None, key: str) -> Iterator[Refusal]:
-    """Those that hold for the limits they cover."""
+    """The failures that hold for the limits they cover."""
     if isinstance(stored, Refusal) and stored.tries >= MAX_TRIES:
         yield stored
     if key in _refused:
@@ -158,7 +158,7 @@ def _refusals(stored: Built | Refusal | None, key: str) -> Iterator[Refusal]:
 
 
 def _refusal(error: ReasonerLimitError, limits: Limits, before: Built | Refusal | None) -> Refusal:
-    """What to remember of a try that failed."""
+    """The record of a try that failed."""
     seconds, tries = limits.grounding_seconds, MAX_TRIES
     if error.limit == WAITING:
         tries = 1
@@ -169,12 +169,12 @@ def _refusal(error: ReasonerLimitError, limits: Limits, before: Built | Refusal 
 
 
 class _Listener:
-    """Hears how a child gets on.
+    """Receives the progress reports of a child.
 
     Args:
-        program: that it grounds.
-        limits: that it keeps.
-        foreseen: told what it expects.
+        program: the rules that the child grounds.
+        limits: the limits in force.
+        foreseen: called with the child's forecast.
     """
 
     def __init__(self, program: Program, limits: Limits, foreseen: Foreseen | None) -> None:
@@ -190,7 +190,7 @@ class _Listener:
 
 
 def foresee(program: Program, limits: Limits) -> Forecast:
-    """What is expected of grounding a game: known in this process, or found out in a child.
+    """The forecast of grounding a game: known in this process, or made in a child.
 
     Raises:
         ReasonerLimitError: the child took too long or needed too much memory.
@@ -212,12 +212,12 @@ def foresee(program: Program, limits: Limits) -> Forecast:
 
 
 def hopeless(program: Program, limits: Limits) -> Forecast | None:
-    """The forecast of rules that are not expected to be ground; None of others.
+    """The forecast of rules that are not expected to be ground; None for others.
 
-    Most rules are few enough as they are, which takes no child to see.
+    For most rules it is plain without a child that they are few enough.
 
     Raises:
-        MachineError: as `foresee`.
+        MachineError: see `foresee`.
     """
     if expected_whole(program) <= most_rules(limits):
         return None
@@ -226,7 +226,7 @@ def hopeless(program: Program, limits: Limits) -> Forecast | None:
 
 
 def foretell(argument: tuple[Program, Limits]) -> bytes:
-    """What the child does for a forecast."""
+    """Make a forecast, in the child."""
     from ggp.machine.propnet.build.ground_rules import grounding
 
     return forecast_bytes(grounding.foresee(*argument))
@@ -235,7 +235,7 @@ def foretell(argument: tuple[Program, Limits]) -> bytes:
 def _made(
     program: Program, key: str, limits: Limits, hear: _Listener, meanwhile: Meanwhile | None
 ) -> Built:
-    """A new circuit."""
+    """A new circuit, made in a child process."""
     data = run_limited(
         f"{__name__}:make",
         (program, limits, key),
@@ -252,11 +252,11 @@ def _made(
 
 
 def make(argument: tuple[Program, Limits, str]) -> bytes:
-    """What the child does: ground, build, and optimise.
+    """Ground, build, and optimise, in the child.
 
     Args:
-        argument: the rules, the limits of processor time and wall time that all of it must keep,
-            and the key of the result.
+        argument: the rules, the limits of processor time and wall time for all of it, and the key
+            of the result.
     """
     started_s = time.monotonic()
     from ggp.machine.propnet.build.gates import build_circuit

@@ -1,4 +1,4 @@
-"""From ground rules to a circuit: a rule is an AND, an atom the OR of its rules."""
+"""Turns ground rules into a circuit: a rule is an AND, an atom the OR of its rules."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ggp.machine.propnet.build.layers import Bodies, RulesByAtom
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Literals, Outputs
 
 _UNMADE = -1
-"""Stands for the literal of an atom that has none yet."""
+"""In place of the literal of an atom that has none yet."""
 
 
 def build_circuit(program: GroundProgram) -> Circuit:
     """The circuit of a game: equal gates are shared, nothing else is optimised.
 
-    Fluents and moves that are left out never hold, and never can be made; percepts and goal
-    values that are left out can never be had.
+    Fluents and moves that are left out never hold and can never be made; percepts and goal
+    values that are left out never occur.
     """
     next_atoms = dict(program.next)
     initial = frozenset(program.initial)
@@ -94,7 +94,7 @@ def build_circuit(program: GroundProgram) -> Circuit:
 
 
 def _define(program: GroundProgram, given: Mapping[int, int], builder: Builder) -> Literals:
-    """`[A]` literals of all atoms, with what their rules need added to `builder`."""
+    """`[A]` literals of all atoms; the gates of their rules are added to `builder`."""
     parts = (program.heads, np.abs(program.conditions), np.array(list(given)))
     num_atoms = 1 + max(int(part.max()) for part in parts if len(part))
     literals = np.full(num_atoms, _UNMADE, dtype=np.int32)
@@ -111,7 +111,7 @@ def _define(program: GroundProgram, given: Mapping[int, int], builder: Builder) 
 
 
 def _define_rest(bodies: Bodies, literals: Literals, builder: Builder) -> None:
-    """Give atoms that depend on each other, and what needs them, their `literals`."""
+    """Set the `literals` of atoms that depend on each other, and of those that need them."""
     needed = {abs(c) for alternatives in bodies.values() for body in alternatives for c in body}
     known = {atom: int(literals[atom]) for atom in needed if atom not in bodies}
     edges = {
@@ -138,8 +138,8 @@ def _literals(body: list[int], literals: dict[int, int]) -> list[int]:
 def _define_together(
     atoms: list[int], bodies: Bodies, literals: dict[int, int], builder: Builder
 ) -> None:
-    """Add atoms that depend on each other: none holds to begin with."""
-    # An atom is `not all of (not body)`, and a body a gate of its own.
+    """Add atoms that depend on each other; initially none holds."""
+    # An atom is `not all of (not body)`, and each body a gate of its own.
     known = dict(literals)
     net_of = {atom: -1 - place for place, atom in enumerate(atoms)}
     known.update((atom, 2 * net + 1) for atom, net in net_of.items())

@@ -1,7 +1,7 @@
-"""The kernels that make large circuits, compiled before there is one.
+"""Compiles the kernels that make large circuits, before there is one.
 
-Who reads rules of strangers may not write to the cache of machine code, and would compile them
-again for each large game.
+A process that reads rules of strangers may not write to the cache of machine code, and would
+compile them again for each large game.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ggp.machine.propnet.optimise.passes.factoring import splittable
 
 
 def compile_kernels() -> None:
-    """Compile them, or load what is cached.
+    """Compile the kernels, or load them from the cache.
 
     Raises:
         BackendUnavailableError: numba is missing.

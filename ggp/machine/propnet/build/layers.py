@@ -1,8 +1,8 @@
-"""Ground rules in an order in which atoms can be defined, many at a time.
+"""Puts ground rules in an order in which atoms can be defined, many at a time.
 
-An atom belongs to the first layer if its rules need only what is given, and to a later one if they
+An atom belongs to the first layer if its rules need only given atoms, and to a later one if they
 need atoms of earlier layers too. Millions of rules have few layers, so arrays can do the work.
-Atoms that depend on each other, and what needs them, are in no layer.
+Atoms that depend on each other, and those that need them, are in no layer.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ Bodies = dict[int, list[list[int]]]
 
 
 class RulesByAtom:
-    """The rules of the atoms that are not given; those that lead nowhere are left out.
+    """The rules of atoms that are not given; rules that lead nowhere are left out.
 
     Args:
         program: ground rules.
-        given: `[A]` for each atom whether it is given: its rules do not count.
+        given: `[A]` whether each atom is given, so that its rules do not count.
     """
 
     def __init__(self, program: GroundProgram, given: NDArray[np.bool_]) -> None:
@@ -41,7 +41,7 @@ class RulesByAtom:
         self._starts = offsets_of(np.bincount(self._heads, minlength=len(given)))
 
     def layers(self) -> Iterator[IntArray]:
-        """Atoms that need only those of earlier layers, ascending, as long as there are any."""
+        """Layer by layer, the atoms that need only those of earlier layers, ascending."""
         readers = np.repeat(self._heads, np.diff(self._offsets))
         atoms = np.abs(self._conditions)
         matter = ~self._given[atoms]
@@ -57,7 +57,7 @@ class RulesByAtom:
             layer = distinct(found[missing[found] == 0], len(missing))
 
     def of(self, atoms: IntArray) -> tuple[IntArray, IntArray, NDArray[np.int32]]:
-        """How many rules each of K atoms has, how many conditions each rule, and these."""
+        """The numbers of rules of K atoms and of conditions of each rule, and the conditions."""
         starts, rules = take_segments(self._starts, atoms)
         ends, places = take_segments(self._offsets, rules)
         return np.diff(starts), np.diff(ends), self._conditions[places]

@@ -1,7 +1,7 @@
-"""Which version of the code makes circuits: a digest of its files.
+"""The version of the code that makes circuits: a digest of its files.
 
-A circuit in the cache is right for the code that made it: whoever changes one of these files, or
-installs another clingo or numpy, gets new circuits.
+A circuit in the cache is right for the code that made it: after a change of one of these files, or
+with another clingo or numpy, circuits are made anew.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FOLDERS = (
     "gdl",
     *(f"machine/propnet/{name}" for name in ("build/rewriting", "build/ground_rules", "optimise")),
 )
-"""Folders of `ggp` all of whose files count, with those of their rooms."""
+"""Folders of `ggp` all of whose files count, with those in their subfolders."""
 
 FILES = (
     *("machine/arrays", "machine/mixing"),
@@ -30,8 +30,8 @@ FILES = (
         )
     ),
 )
-"""Other modules of `ggp` that take part; what only plays or stores circuits does not. A test
-follows every name that is read on the way to a circuit, and fails where a module is missing."""
+"""Other modules of `ggp` that take part; those that only play or store circuits do not. A test
+follows every name that is read on the way to a circuit, and fails if a module is missing."""
 
 
 @cache
@@ -43,7 +43,7 @@ def makers_version() -> str:
 
 
 def _clingo_version() -> str:
-    """That of the package: importing clingo takes long, and a stored circuit does not need it."""
+    """The package's version: importing clingo takes long, and a stored circuit does not need it."""
     try:
         return metadata.version("clingo")
     except metadata.PackageNotFoundError:

@@ -1,10 +1,11 @@
-"""Passes that make a circuit smaller without changing what it says about a game.
+"""Passes that make a circuit smaller without changing the game that it describes.
 
 In comes a `Circuit`, out goes a smaller one. Begin with `draft`, a circuit while a pass changes it;
-`knowledge` is what passes tell each other, and `patience` and `work` say how long they may take.
-`assembling` and `kernels` are for large circuits. The rooms: `passes`, a file each, and `proofs`.
+passes share facts about the game as `knowledge`, and `patience` and `work` bound how long they
+take. `assembling` and `kernels` are for large circuits. The rooms: `passes`, a file each, and
+`proofs`.
 
-Passes may rely on it that states are reachable, and that every role makes one legal move in a
+Passes may assume that states are reachable, and that every role makes one legal move in a
 state that is not terminal.
 """
 
@@ -34,17 +35,17 @@ _log = logging.getLogger(__name__)
 Pass = Callable[[Circuit, Knowledge], Circuit]
 
 MAX_STEPS = 10_000_000
-"""Work for one circuit, see `work`."""
+"""Steps of work for one circuit, see `work`."""
 
 STEPS_A_LITERAL = 2
-"""Work of a pass for each literal, besides what it counts itself."""
+"""Steps of work of a pass for each literal, besides those that it counts itself."""
 
 LARGE = 30_000
-"""Literals of a circuit that is made smaller before its fluents are looked into."""
+"""Least number of literals of a circuit that is made smaller before its fluents are analysed."""
 
 
 def _extract_early(circuit: Circuit, knowledge: Knowledge) -> Circuit:
-    # It hides some of what `complement` looks for, so it waits where that costs little.
+    # It hides some of what `complement` looks for, so it runs later where that costs little.
     return extract(circuit, knowledge) if circuit.num_literals > LARGE else circuit
 
 
@@ -68,14 +69,14 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("factor", factor),
     ("resubstitute", resubstitute),
 )
-"""In the order in which they run; `docs/performance.md` says what each of them saves."""
+"""The passes in the order in which they run; `docs/performance.md` says what each of them saves."""
 
 
 class Optimised(NamedTuple):
-    """A smaller circuit, and how it came about.
+    """A smaller circuit, and how it was made.
 
     Attributes:
-        circuit: of the same game.
+        circuit: a circuit of the same game.
         reports: one for each pass that was finished.
         complete: whether all passes were, as far as their work allows; such a circuit is the
             same wherever and whenever it is made.
@@ -93,10 +94,10 @@ def optimise(circuit: Circuit, until: Until = NEVER, max_steps: int = MAX_STEPS)
     move in one that is not terminal the same successor and percepts.
 
     Args:
-        circuit: of a game.
-        until: a pass that is not over then is broken off and counts for nothing, and no other
+        circuit: the circuit of a game.
+        until: a pass that is not over by then is broken off and does not count, and no further pass
             begins.
-        max_steps: work that may be done: no pass begins after it, and long ones stop early.
+        max_steps: steps of work: no pass begins when they are used up, and long ones stop early.
     """
     reports: list[PassReport] = []
     knowledge = Knowledge(Work(max_steps))

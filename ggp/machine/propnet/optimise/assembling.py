@@ -1,7 +1,7 @@
-"""The gates of a changed circuit, made by a kernel: what `_Assembly` of `draft` does one by one.
+"""Makes the gates of a changed circuit by a kernel, where `_Assembly` of `draft` goes one by one.
 
-Nets are emitted depth first, each after all that it depends on, folded, and found again where an
-equal gate was made before. The kernel does it with arrays alone, in the same order, so that it
+Nets are emitted depth first, each after all that it depends on, constant-folded, and found again if
+an equal gate was made before. The kernel does it with arrays alone, in the same order, so that it
 gives the same gates.
 """
 
@@ -18,12 +18,12 @@ from ggp.machine.propnet.circuit import Circuit, Literals
 from ggp.machine.propnet.optimise.kernels import CIRCLE, GATES, I64, LITERALS, UNMADE, emit
 
 FOR_KERNELS = 100_000
-"""Literals of circuits that passes use kernels for: to load numba takes half a second, in which a
-hundred thousand literals go through a few passes."""
+"""Number of literals from which passes use kernels for a circuit: loading numba takes half a
+second, in which a hundred thousand literals go through a few passes."""
 
 
 def suits_kernels(circuit: Circuit) -> bool:
-    """Whether passes deal with a circuit by kernels, which know of no loops."""
+    """Whether passes process a circuit by kernels, which cannot handle loops."""
     return circuit.num_literals >= FOR_KERNELS and not circuit.loops
 
 
@@ -34,12 +34,12 @@ def assemble(
     roots: Sequence[int],
     first_made: int,
 ) -> tuple[I64, Literals]:
-    """Gates as offsets and literals, as far as `roots` depend on them.
+    """The gates that `roots` depend on, as offsets and literals.
 
     Args:
         gates: literals of each gate, which are the last nets.
         becomes: `[nets]` literals that take the place of nets, or `UNMADE`.
-        of: `[nets]` literals of nets that are made, or `UNMADE`; those that are made are added.
+        of: `[nets]` literals of nets already made, or `UNMADE`; those made here are added.
         roots: literals.
         first_made: net of the first gate that is made.
 

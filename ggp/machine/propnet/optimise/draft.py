@@ -16,17 +16,17 @@ from ggp.machine.propnet.optimise.assembling import assemble, suits_kernels
 from ggp.machine.propnet.optimise.kernels import UNMADE
 
 GATE_COST = 1.5
-"""What evaluating a gate costs besides its literals, each of which costs 1."""
+"""Cost of evaluating a gate besides its literals, each of which costs 1."""
 
 
 class Draft:
     """The gates of a circuit as lists, for one pass to change and `finish`.
 
     A pass may replace the literals of any gate outside loops, add gates that others then use,
-    and say what nets become; anything goes that leaves no circle of gates.
+    and set what nets become; anything is allowed that leaves no circle of gates.
 
     Attributes:
-        circuit: where it started from.
+        circuit: the circuit it started from.
         first_net: net of the first gate.
         gates: literals of each gate; change those outside loops only.
         becomes: literals that take the place of nets. A fluent that becomes constant is
@@ -49,11 +49,11 @@ class Draft:
         }
 
     def in_loop(self, net: int) -> bool:
-        """Whether a gate must be left as it is."""
+        """Whether a gate is in a loop, and must be left as it is."""
         return net in self._loops
 
     def loop_of(self, net: int) -> Loop | None:
-        """The loop a gate is in."""
+        """The loop that a gate is in."""
         return self._loops.get(net)
 
     def free_gates(self) -> Iterable[int]:
@@ -62,32 +62,32 @@ class Draft:
         return [net for net in nets if net not in self._loops] if self._loops else nets
 
     def gate(self, net: int) -> Gate | None:
-        """The literals of a net that is a gate outside loops."""
+        """The literals of a net that is a gate outside loops; None for others."""
         if net < self.first_net or net in self._loops:
             return None
         return self.gates[net - self.first_net]
 
     def change(self, net: int, literals: Sequence[int]) -> None:
-        """Give a gate other literals: not all need to be distinct, nor more than one."""
+        """Give a gate other literals, which need not be distinct; there may be one or none."""
         gate = tuple(literals)
         if gate != self.gates[net - self.first_net]:
             self.gates[net - self.first_net] = gate
             self._changed = True
 
     def add(self, literals: Sequence[int]) -> int:
-        """A new gate; its literal."""
+        """Add a gate; returns its literal."""
         self.gates.append(tuple(literals))
         return 2 * (self.first_net + len(self.gates) - 1)
 
     def fan_out(self) -> list[int]:
-        """How often each net is used by gates and outputs."""
+        """Number of uses of each net by gates and outputs."""
         used = np.fromiter(chain(chain.from_iterable(self.gates), self.roots), dtype=np.int64)
         counts = np.bincount(used >> 1, minlength=self.first_net + len(self.gates))
         result: list[int] = counts.tolist()
         return result
 
     def finish(self) -> Circuit:
-        """The changed circuit: folded, hashed, in order, and without what nothing needs."""
+        """The changed circuit: folded, hashed, in order, and without unused gates."""
         if not self._changed and not self.becomes:
             return self.circuit
         return _Assembly(self).circuit()
@@ -169,13 +169,13 @@ class _Assembly:
         )
 
     def _emitted(self) -> Callable[[Iterable[int]], Gates]:
-        """Make all gates; what says which of them some new literals need."""
+        """Make all gates; returns a function that gives the gates which some new literals need."""
         for root in self._draft.roots:
             self._emit(root >> 1)
         return self._builder.needed
 
     def _emitted_at_once(self) -> Callable[[Iterable[int]], Gates]:
-        """The same by a kernel."""
+        """Do the same by a kernel."""
         draft, first_made = self._draft, self._builder.first_net
         of = np.array(self._of, dtype=np.int32)
         becomes = np.full(len(of), UNMADE, dtype=np.int32)
@@ -189,7 +189,7 @@ class _Assembly:
         return self._of[literal >> 1] ^ (literal & 1)
 
     def _emit(self, root: int) -> None:
-        """Make a net and what it depends on."""
+        """Make a net and all that it depends on."""
         draft, of, opened = self._draft, self._of, self._opened
         becomes, gates, first_net = draft.becomes, draft.gates, draft.first_net
         pending = [root]
@@ -221,7 +221,7 @@ class _Assembly:
                 self._make_loop(loop)
 
     def _outside(self, loop: Loop) -> list[int]:
-        """The literals that come into a loop."""
+        """The literals that enter a loop from outside."""
         start, end = self._draft.first_net + loop.start, self._draft.first_net + loop.end
         return [
             literal

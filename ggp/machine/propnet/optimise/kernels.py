@@ -10,15 +10,15 @@ from ggp.machine.mixing import GOLDEN, mixed_by
 from ggp.machine.propnet.circuit import FALSE, TRUE, Literals
 
 UNMADE = -1
-"""Stands for the literal of a net that has none yet."""
+"""In place of the literal of a net that has none yet."""
 
 GATES, LITERALS, CIRCLE = range(3)
-"""What `emit` counts: gates and literals that were made; and a net that depends on itself."""
+"""The counts of `emit`: gates and literals that were made; and a net that depends on itself."""
 
 I64 = NDArray[np.int64]
 
 _OPENED = -2
-"""In `of`: a net whose inputs are being made."""
+"""In `of`, marks a net whose inputs are being made."""
 
 
 @kernel
@@ -41,10 +41,10 @@ def emit(  # noqa: C901
     Args:
         stack: room for every literal and net once.
         gate: room for the literals of the widest gate.
-        table: gates that were made by their digest, twice as many as there can be, a power of 2.
+        table: gates made, by digest; its size is twice the greatest number of them, a power of 2.
         made_offsets: offsets of the gates that are made.
         made: their literals.
-        counts: written, see `GATES`.
+        counts: the counts, see `GATES`; written.
     """
     first = len(of) - (len(offsets) - 1)
     mask = len(table) - 1
@@ -109,8 +109,8 @@ def emit(  # noqa: C901
 
 @inlined
 def _folded(gate: Literals, size: int) -> tuple[int, int]:
-    """How many literals are left of a gate, sorted, and which one it is equal to, or `UNMADE`."""
-    # Shell sort: by insertion where there are few.
+    """Number of literals left of a gate, sorted, and the literal it is equal to, or `UNMADE`."""
+    # Shell sort; by insertion if there are few.
     step = 1
     while 3 * step < size:
         step = 3 * step + 1
@@ -169,11 +169,11 @@ def find_splittable(
     may_be_split: NDArray[np.bool_],
     holder: I64,
 ) -> None:
-    """Gates of whose inner gates two share a literal, or one may become another by being split.
+    """Find gates whose inner gates share a literal, or one of which may, when split, equal another.
 
     Args:
-        may_be_split: `[G]` which gates are such; those are set.
-        holder: for each literal the last gate that was seen to have it in an inner gate.
+        may_be_split: `[G]` whether each gate is such a gate; set here.
+        holder: for each literal, the last gate that was found to have it in an inner gate.
     """
     for gate in range(len(may_be_split)):
         found = False

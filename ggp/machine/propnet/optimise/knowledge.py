@@ -1,4 +1,4 @@
-"""What passes tell each other about a game."""
+"""Knowledge about a game that passes share."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Group(NamedTuple):
 
 @dataclass
 class Knowledge:
-    """What is known of a game, whatever its circuit looks like.
+    """Facts about a game that do not depend on the form of its circuit.
 
     Attributes:
-        work: what may be done, and how much of it was.
+        work: the work that may be done, and how much of it was.
         groups: fluents that exclude each other.
     """
 

@@ -1,7 +1,7 @@
-"""Breaking off what takes too long, in the middle of a line if need be.
+"""Breaks off work that takes too long, in the middle of a line if need be.
 
 But never inside of a library that calls back into Python: clingo ends the process if a callback
-raises, and a signal's handler may run in one. Such calls are made `unbroken`.
+raises, and a signal's handler may run in one. Such calls are made within `unbroken`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 
 class TookTooLong(Exception):
-    """Raised wherever the work happens to be; what it was making is lost."""
+    """Raised wherever the work happens to be; its unfinished result is lost."""
 
 
 class Until(NamedTuple):
-    """When it is enough.
+    """The time at which work is broken off.
 
     Attributes:
         process_s: processor time of this process (`time.process_time`).
@@ -32,15 +32,15 @@ class Until(NamedTuple):
 
 
 NEVER = Until()
-"""It takes as long as it takes."""
+"""Work takes as long as it takes."""
 
 
 @contextlib.contextmanager
 def patience(until: Until) -> Iterator[None]:
-    """Raise `TookTooLong` inside if it is not over by then.
+    """Raise `TookTooLong` inside if the work is not over by then.
 
-    By the process's timers: outside the main thread, or where somebody else uses them, only what
-    has not begun by then is broken off.
+    It uses the process's timers: outside the main thread, or where other code uses them, only work
+    that has not begun by then is broken off.
     """
     with (
         _timer(signal.SIGPROF, signal.ITIMER_PROF, until.process_s - time.process_time()),
@@ -51,7 +51,7 @@ def patience(until: Until) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _timer(number: signal.Signals, timer: int, left_s: float) -> Iterator[None]:
-    """Raise `TookTooLong` inside after so many seconds of a timer."""
+    """Raise `TookTooLong` inside after `left_s` seconds of a timer."""
     if left_s <= 0:
         raise TookTooLong
     usable = (
@@ -64,7 +64,7 @@ def _timer(number: signal.Signals, timer: int, left_s: float) -> Iterator[None]:
         yield
         return
 
-    # It may go off after any of these calls, also on a busy machine before the work has begun or
+    # It may go off after any of these calls, on a busy machine also before the work has begun or
     # after it has ended: nothing of it may be left behind then.
     try:
         try:
@@ -79,7 +79,7 @@ def _timer(number: signal.Signals, timer: int, left_s: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def unbroken() -> Iterator[None]:
-    """Nothing inside is broken off; what should have been is right afterwards.
+    """Keep work inside from being broken off; it is broken off right afterwards if due.
 
     For short calls in the main thread; does not nest.
     """

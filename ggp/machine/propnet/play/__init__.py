@@ -1,4 +1,4 @@
-"""Playing a circuit: the `Machine` on packed states, a bit for each fluent.
+"""Plays a circuit: the `Machine` on packed states, a bit for each fluent.
 
 In comes a `Circuit`, out goes a `Machine`: `propnet_machine`, the one to open first, or
 `parted_machine` where `random` makes moves part by part (`part_moves`, `part_choices`). `moves`,

@@ -1,16 +1,16 @@
-"""What percepts tell of the moves behind them, whatever the state is.
+"""Infers from percepts the moves that may have caused them, in any state.
 
-Chance deals three of 52 cards, and the role sees which: of 22,100 moves one can be behind that. The
-circuit says so without trying them. With one move of a role set and all its others not, and
-nothing known of the state and of the others, a net may be 1, or 0, or either. These two sets of
-moves, those with which it may be 1 and those with which it may be 0, follow for a gate from those
-of its inputs:
+Chance deals three of 52 cards, and the role sees which: one of 22,100 moves can have caused that.
+The circuit shows this without any trial. With one move of a role set and all its others not, and
+nothing known of the state and of the other roles, a net may be 1, or 0, or either. For a gate,
+these two sets of moves, those with which it may be 1 and those with which it may be 0, follow from
+the sets of its inputs:
 
     may be 1    AND: of all inputs        inverted: may be 0
     may be 0    AND: of some input        inverted: may be 1
 
-So a move may be behind a set of percepts if every percept that was seen may be 1 with it, and
-every other may be 0. Moves that are left need not be possible; those that are not, cannot be.
+So a move may have caused a set of percepts if every percept in it may be 1 with the move, and every
+other percept may be 0. The moves that are left need not be possible; the others are impossible.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from ggp.machine.propnet.play.kernels.packed import Packed, pack
 from ggp.machine.propnet.play.layout.cones import cone, touched_by
 
 MOST_GATES, MOST_BITS = 20_000, 1 << 29
-"""Gates, and gates times moves; of more nothing is found out. So many take a second and 128 MB."""
+"""Gates, and gates times moves, above which nothing is inferred: these take a second and 128 MB."""
 
 MOST_CLUES = 64
-"""Different percepts of one batch that are looked into."""
+"""Number of different percepts of one batch that are used for inference."""
 
 MOST_KNOWN = 1024
-"""Answers that are remembered."""
+"""Number of answers that are remembered."""
 
 
 class _Rails(NamedTuple):
-    """For gates between the moves of one role and the percepts of another, packed in bytes.
+    """Moves by gate, between the moves of one role and the percepts of another, packed in bytes.
 
     Attributes:
-        slots: `[gates]` row of each gate, -1 where moves do not matter.
+        slots: `[gates]` row of each gate, -1 if moves do not matter to it.
         ones, zeros: `[K, bytes]` moves with which a gate may be 1, or 0.
     """
 
@@ -49,10 +49,10 @@ class _Rails(NamedTuple):
 
 
 class Clues:
-    """Finds moves that may be behind percepts.
+    """Finds moves that may have caused percepts.
 
     Args:
-        circuit: of the game.
+        circuit: the circuit of the game.
     """
 
     def __init__(self, circuit: Circuit) -> None:
@@ -64,17 +64,18 @@ class Clues:
         self._known: dict[tuple[tuple[str, ...], int, int], Packed | None] = {}
 
     def moves_behind(self, percepts: tuple[str, ...], role: int, mover: int) -> Packed | None:
-        """Which moves of a role may be behind what a role sees.
+        """Moves of a role that may have caused the percepts of another.
 
         Args:
             percepts: canonical KIF.
-            role: who sees them.
-            mover: whose moves.
+            role: the role that sees them.
+            mover: the role that moves.
 
         Returns:
-            One bit for each of the mover's moves, in the order of the circuit; None where that is
-            not found out: the circuit has loops, or is too large. Where it is too large for all
-            percepts, only those that were seen count, and others that would be seen too do not.
+            One bit for each of the mover's moves, in the order of the circuit; None if it is not
+            inferred: the circuit has loops, or is too large. If it is too large for all percepts,
+                only those that
+            were seen count, and not those that would be seen too.
         """
         key = percepts, role, mover
         if key not in self._known:
@@ -94,7 +95,7 @@ class Clues:
             self._rails[key] = self._found(literals, mover)
         rails = self._rails[key]
         if rails is None and seen.any():
-            # What was seen tells most, and is little: what was not may be tens of thousands.
+            # Percepts that were seen tell most and are few; there may be tens of thousands more.
             literals, seen = literals[seen], seen[seen]
             rails = self._found(literals, mover)
         if rails is None:
@@ -133,14 +134,14 @@ class Clues:
         return rails
 
     def _follow(self, literals: IntArray, rails: _Rails, slot: int, first: int, end: int) -> None:
-        """The moves with which one gate may be 1 and 0, by those of its inputs."""
+        """Find the moves with which one gate may be 1 and 0, from those of its inputs."""
         nets, plain = literals >> 1, (literals & 1) == 0
         gates = np.where(nets >= self._first_gate, nets - self._first_gate, -1)
         inner = np.where(gates >= 0, rails.slots[gates], -1)
         is_move = (nets >= first) & (nets < end)
         is_free = (inner < 0) & ~is_move & (literals != FALSE) & (literals != TRUE)
         one = np.packbits(_but_for(end - first, *_split(nets, plain, first, end)))
-        # An AND is 0 where its inputs that are moves are not all 1.
+        # An AND is 0 if its inputs that are moves are not all 1.
         zero = np.full_like(one, 255) if is_free.any() or (literals == FALSE).any() else ~one
         if (literals == FALSE).any():
             one[:] = 0
@@ -152,13 +153,13 @@ class Clues:
 
 
 def _split(nets: IntArray, holds: BoolArray, first: int, end: int) -> tuple[IntArray, IntArray]:
-    """Of literals that must hold or must not, those of moves: the moves made, and those not."""
+    """The moves among literals that must, or must not, hold: those made, and those not made."""
     is_move = (nets >= first) & (nets < end)
     return nets[is_move & holds] - first, nets[is_move & ~holds] - first
 
 
 def _but_for(size: int, made: IntArray, not_made: IntArray) -> BoolArray:
-    """Which of some moves may be the one that is made."""
+    """Whether each of some moves may be the one that is made."""
     allowed = np.ones(size, dtype=np.bool_)
     if len(made):
         allowed[:] = False

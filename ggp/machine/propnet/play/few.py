@@ -1,7 +1,7 @@
-"""Questions about few states, where getting to a kernel takes longer than the kernel.
+"""Answers questions about few states, where calling a kernel takes longer than running it.
 
-A single state of a small game is stepped in less than a microsecond; to find out which machine code
-fits the arguments takes three, and every call of numpy a quarter to one. So the machine code of
+A single state of a small game is stepped in less than a microsecond; finding the machine code for
+the arguments' types takes three, and every call of numpy a quarter to one. So the machine code of
 each question is looked up once, and the memory it works on is kept: taken out of a list, and given
 back (see `ggp.machine.threads`).
 """
@@ -22,7 +22,7 @@ from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.moves import MoveTable
 
 _PLAIN_STEPS = 50
-"""Questions about single states count as so many steps of Python, see `Kernel.is_spared`."""
+"""Steps of Python that a question about a single state counts as, see `Kernel.is_spared`."""
 
 _NO_MOVES = tuple(np.zeros((lanes, 0), dtype=np.int64) for lanes in range(NARROW + 1))
 _NO_ROWS: I32 = np.zeros((0, 0), dtype=np.int32)
@@ -50,13 +50,13 @@ class FewStates:
         self._moves = moves
         self._askers: dict[int, _Asker] = {}
         self._listers: dict[int, _Lister] = {}
-        # Scratch that is not in use: rows of one word, enough for every question; and the same with
-        # room for the legal moves of `FEW` states, enough for every role.
+        # Unused scratch: rows of one word, enough for every question; and the same with room for
+        # the legal moves of `FEW` states, enough for every role.
         self._rows: list[Packed] = []
         self._lists: list[tuple[Packed, IntArray]] = []
 
     def ask(self, asked: Query, packed: Packed) -> Packed:
-        """`[L, asked.starts[-1]]` words of what holds, whatever moves are made."""
+        """`[L, asked.starts[-1]]` words of the literals that hold, whatever moves are made."""
         key = id(asked)  # queries live as long as the machine
         if key not in self._askers and len(packed) == 1 and query_word.is_spared(_PLAIN_STEPS):
             return plain.evaluate(asked, packed)
@@ -73,7 +73,7 @@ class FewStates:
         return out
 
     def stepped(self, packed: Packed, joint_moves: IntArray) -> Packed | None:
-        """What `step` asks; None if there are more states, or moves are wrong."""
+        """The answer to the query `step`; None if there are more states, or moves are wrong."""
         shape = len(packed), len(self._moves.numbers)
         if len(packed) > NARROW or joint_moves.shape != shape or joint_moves.dtype != np.int64:
             return None
@@ -93,8 +93,8 @@ class FewStates:
     def legal(self, packed: Packed, role: int) -> tuple[int, IntArray, IntArray] | None:
         """The legal moves of a role: the first state that is stuck, or -1; offsets; moves.
 
-        None if there are too many states, or so few have been asked about that no kernel is loaded
-        for them.
+        None if there are too many states, or if so few have been asked about that no kernel is
+        loaded for them.
         """
         if len(packed) > FEW:
             return None

@@ -1,4 +1,4 @@
-"""The moves of a circuit: their numbers, and which rows of a block they drive."""
+"""The moves of a circuit: their numbers, and the rows of a block that they drive."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class MoveTable:
     """M moves of all roles, each with a number.
 
     Attributes:
-        numbers: for each role the numbers of its moves, in the order of the circuit.
+        numbers: for each role, the numbers of its moves, in the order of the circuit.
     """
 
     def __init__(self, queries: Queries) -> None:
@@ -31,14 +31,14 @@ class MoveTable:
         ]
 
     def id(self, move: str) -> int | None:
-        """The number of a move, None if there is no such."""
+        """The number of a move, None if there is no such move."""
         return self._ids.get(canonical_term(move))
 
     def text(self, move: int) -> str:
         """A move as canonical KIF.
 
         Raises:
-            MachineError: there is no such number.
+            MachineError: no move has this number.
         """
         if not 0 <= move < len(self._texts):
             raise MachineError(f"there is no move number {move}")
@@ -46,7 +46,7 @@ class MoveTable:
 
     @made_once
     def rows(self) -> I32:
-        """`[R, M]` row in `Queries.step` of each move of each role, -1 where it has no such."""
+        """`[R, M]` row in `Queries.step` of each move of each role, -1 if it has no such move."""
         rows = np.full((len(self._roles), len(self._texts)), -1, dtype=np.int32)
         for role, numbers in enumerate(self.numbers):
             first = self._queries.first_move_row + self._queries.role_moves[role]
@@ -55,19 +55,19 @@ class MoveTable:
 
     @made_once
     def places(self) -> list[I32]:
-        """For each role `[M]` place of each move among its own, -1 where it has no such."""
+        """For each role, `[M]` place of each move among its own, -1 if it has no such move."""
         first = self._queries.first_move_row + self._queries.role_moves[:-1, None]
         return list(np.where(self.rows < 0, -1, self.rows - first).astype(np.int32))
 
     def spread(self, joint_moves: IntArray) -> IntArray:
-        """Joint moves of the game as those of the circuit, which may have more roles."""
+        """Joint moves of the game as joint moves of the circuit, which may have more roles."""
         return joint_moves
 
     def rows_of(self, joint_moves: IntArray, num_lanes: int) -> I32:
         """`[L, R]` row in `Queries.step` of each move of the circuit's roles.
 
         Raises:
-            MachineError: they have another shape, or are no moves of these roles.
+            MachineError: they have another shape, or are not moves of these roles.
         """
         if joint_moves.shape != (num_lanes, len(self._roles)):
             raise MachineError(

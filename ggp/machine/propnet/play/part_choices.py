@@ -1,8 +1,8 @@
-"""Moves of `random` that are made part by part: counted, listed, drawn.
+"""Counts, lists and draws moves of `random` that are made part by part.
 
 A move is a *row*: a stand-in or a listed move, and K parts. For each place of a row there is a list
-of what may be chosen. Parts that are drawn apart take their values from equal lists, each value
-once. Of such rows, all equally likely, those go that do not fit:
+of choices. Parts that are drawn apart take their values from equal lists, each value
+once. Of such rows, all equally likely, those that do not fit are dropped:
 
     stand-in (deal ;1 ;2), parts 1 and 2 apart, of a b c: 3 * 2 rows; fits "1 before 2": 3 of them
 
@@ -21,29 +21,29 @@ from ggp.machine.arrays import chunks, offsets_of
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Ragged
 
 MOST_LISTED = 1_000_000
-"""Rows that one call looks at to list moves."""
+"""Greatest number of rows that one call looks at to list moves."""
 
 AT_ONCE = 1 << 15
-"""Rows that are looked at together."""
+"""Number of rows that are looked at together."""
 
 TRIED = 4_096
-"""Rows that are drawn to estimate how many fit."""
+"""Number of rows that are drawn to estimate how many fit."""
 
 MOST_ROUNDS = 4_096
-"""How often a lane draws a row that does not fit before its rows are listed."""
+"""Number of draws that do not fit before the rows of a lane are listed."""
 
 Fits = Callable[[IntArray, IntArray], BoolArray]
 """`[K]` whether rows `[K, 1 + parts]`, given second, fit in lanes `[K]`, given first."""
 
 
 class Choices:
-    """What may be chosen for each place of a row in L lanes.
+    """The choices for each place of a row in L lanes.
 
     Args:
-        lists: for each place what may be chosen, stand-ins and listed moves first.
-        apart: for each part what it is drawn apart from, 0 for nothing, as in `Parts`.
-        nothing: for each part the number of having none.
-        fits: asked about rows.
+        lists: for each place, the choices, stand-ins and listed moves first.
+        apart: for each part, the set that it is drawn apart in, 0 for none, as in `Parts`.
+        nothing: for each part, the number for having none.
+        fits: tells whether rows fit.
         free: whether all rows fit in which parts that are drawn apart are different.
     """
 
@@ -59,7 +59,7 @@ class Choices:
         self.lists = lists
         self._apart, self._fits, self._free = apart, fits, free
         # A move without parts may be made as well: then the same number stands in several places,
-        # and all rows are drawn, also those with equal values.
+        # and all rows are drawn, including those with equal values.
         self._mixed = np.zeros(len(lists[0].counts), dtype=np.bool_)
         for each, number in zip(lists[1:], nothing.tolist(), strict=True):
             owner = np.repeat(np.arange(len(each.counts)), each.counts)
@@ -68,7 +68,7 @@ class Choices:
         self.num_rows = self._num_rows()
 
     def _num_rows(self) -> FloatArray:
-        """`[L]` rows that may be drawn."""
+        """`[L]` number of rows that may be drawn."""
         left = self._counts.astype(np.float64)
         for place, group in enumerate(self._apart, 1):
             if group:
@@ -77,8 +77,8 @@ class Choices:
         return np.asarray(np.maximum(left, 0).prod(axis=0))
 
     def counts(self, rng: np.random.Generator) -> FloatArray:
-        """`[L]` how many moves there are: exact where what is drawn apart fits, or where few rows
-        may be drawn; else an estimate without bias, of `TRIED` rows."""
+        """`[L]` number of moves: exact if all drawn rows fit, or if few rows
+        may be drawn; otherwise an unbiased estimate from `TRIED` rows."""
         found = self.num_rows.copy()
         certain = ~self._mixed & self._free | (found == 0)
         for lane in np.flatnonzero(~certain).tolist():
@@ -116,7 +116,7 @@ class Choices:
         return offsets_of(counts), np.concatenate(parts)
 
     def _numbered(self, lanes: IntArray, numbers: IntArray) -> IntArray:
-        """The rows with some numbers, a digit for each place, the last place's first."""
+        """The rows with some numbers, which have a digit for each place, the last place's first."""
         rows = np.empty((len(lanes), len(self.lists)), dtype=np.int64)
         for place in range(len(self.lists) - 1, -1, -1):
             sizes = self._counts[place, lanes]
@@ -156,7 +156,7 @@ class Choices:
             apart = np.where(self._mixed[lanes], 0, len(before))
             numbers = rng.integers(0, self._counts[place, lanes] - apart)
             if before:
-                # The n-th of what is left: past what was taken, from the lowest up.
+                # The n-th of the values left: skip those taken, from the lowest up.
                 ordered = np.sort(np.stack(before), axis=0)
                 for each in ordered:
                     numbers += (apart > 0) & (numbers >= each)

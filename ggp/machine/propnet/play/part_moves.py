@@ -26,14 +26,14 @@ _HOLE = re.compile(r";([0-9]+)")
 class PartMoves(MoveTable):
     """M moves that are listed, and those that are made of K parts.
 
-    Joint moves `[L, R]` of the game have one number for what `random` does. In the circuit they
-    are `[L, R + K]`: for a stand-in and for each part.
+    Joint moves `[L, R]` of the game have one number for the move of `random`. In the circuit they
+    are `[L, R + K]`: with one for a stand-in and one for each part.
 
     Args:
-        queries: of a circuit with parts.
-        parts: of it.
-        random_role: whose moves have parts.
-        growing: held while numbers are given.
+        queries: the queries of a circuit with parts.
+        parts: its parts.
+        random_role: the role whose moves have parts.
+        growing: held while numbers are assigned.
     """
 
     def __init__(self, queries: Queries, parts: Parts, random_role: int, growing: RLock) -> None:
@@ -63,7 +63,7 @@ class PartMoves(MoveTable):
 
     @property
     def nothing(self) -> IntArray:
-        """`[K]` the number of having no such part, -1 where every move has it."""
+        """`[K]` the number for having no such part, -1 if every move has it."""
         return self._nothing
 
     def id(self, move: str) -> int | None:
@@ -127,7 +127,7 @@ class PartMoves(MoveTable):
 
 
 def _matches(pattern: Term, term: Term, found: dict[int, str]) -> bool:
-    """Whether a term is like a pattern; what it has in the places of variables."""
+    """Whether a term matches a pattern; the values of variables are added to `found`."""
     if isinstance(pattern, Variable):
         found[int(pattern.name)] = str(term)
         return True

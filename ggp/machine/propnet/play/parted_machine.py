@@ -126,7 +126,7 @@ class PartedMachine(PropnetMachine):
 
     @property
     def _movers(self) -> list[int]:
-        """The roles of the circuit that make the move of `random`."""
+        """The roles of the circuit that together make the move of `random`."""
         return [self.random_role, *range(self.parts.num_roles, len(self.circuit.roles))]
 
     def _knows_percepts(self) -> Callable[[str], bool]:
@@ -149,13 +149,13 @@ class PartedMachine(PropnetMachine):
         return Choices(lists, apart, nothing, fit, free=self.parts.free)
 
     def _lists(self, states: States) -> list[Ragged]:
-        """For each place of a row what may be chosen there."""
+        """For each place of a row, the choices there."""
         legal = super().legal
         return [legal(states, mover, allow_stuck=True) for mover in self._movers]
 
     def _moves_of_players(self, states: States) -> IntArray:
-        """`[L, roles of the circuit]` some legal moves of the players: what a circuit says of
-        moves is right only where everybody makes one."""
+        """`[L, roles of the circuit]` some legal moves of the players: what a circuit says about
+        moves is right only if every role makes one."""
         moves = np.zeros((len(states), len(self.circuit.roles)), dtype=np.int64)
         for role, numbers in enumerate(self._moves.numbers[: len(self.roles)]):
             if role != self.random_role and len(numbers):

@@ -1,4 +1,4 @@
-"""From bits of percepts to the ids of their sets, without building terms."""
+"""Maps bits of percepts to the ids of their sets, without building terms."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from ggp.machine.rows import RowTable
 Rows = NDArray[np.uint64]
 
 Spell = Callable[[Rows], list[tuple[str, ...]]]
-"""The percepts, sorted, that each of some rows of words stands for."""
+"""Gives the percepts, sorted, that each of some rows of words stands for."""
 
 Read = Callable[[Sequence[tuple[str, ...]]], tuple[Rows, BoolArray]]
-"""The rows of some sets of percepts, and whether there is one; other rows mean nothing."""
+"""Gives the rows of some sets of percepts, and whether each has one; other rows are meaningless."""
 
 _AT_ONCE = 1 << 12
-"""Rows that are spelled or read at once: bounds memory."""
+"""Number of rows that are spelled or read at once, which bounds memory."""
 
 
 class RowPercepts:
     """The percept ids of rows of words, each of which always stands for the same set.
 
     Args:
-        read: the rows of sets of percepts; None where nobody asks for them.
+        read: gives the rows of sets of percepts; None if they are never asked for.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class RowPercepts:
         return found
 
     def numbered(self, rows: Rows) -> IntArray:
-        """`ids`, for who holds the lock of the table."""
+        """The same as `ids`, for a caller that holds the lock of the table."""
         numbers = self._rows.numbers(rows)
         if len(self._rows) > len(self._ids):
             new = self._rows.rows[len(self._ids) :]
@@ -83,9 +83,9 @@ class RowPercepts:
         return self._ids[numbers]
 
     def rows_of(self, ids: IntArray) -> tuple[Rows, BoolArray]:
-        """`[L]` rows of ids, and whether there is one: what the role cannot see has none.
+        """`[L]` rows of ids, and whether each has one: sets that the role cannot see have none.
 
-        There may be unknown ids (-1); what comes of them means nothing.
+        Unknown ids (-1) are allowed; their rows are meaningless.
         """
         assert self._read is not None
         with self._table.growing:

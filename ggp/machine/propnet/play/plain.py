@@ -1,4 +1,4 @@
-"""Evaluating a query for single states without kernels, which take longer to load than that."""
+"""Evaluates a query for single states without kernels, which would take longer to load."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def evaluate(asked: Query, packed: Packed) -> Packed:
 
 
 def _rows(asked: Query, held: list[bool]) -> list[bool]:
-    """The values of all rows where some fluents hold."""
+    """The values of all rows, given the fluents that hold."""
     rows = [False] * asked.num_rows
     for row, value in zip(asked.row_of.tolist(), held, strict=True):
         rows[row] = value

@@ -60,16 +60,16 @@ class PropnetMachine:
     """`Machine` on a circuit; several threads may use it at once (see `ggp.machine.threads`).
 
     Args:
-        circuit: of the game.
+        circuit: the circuit of the game.
         is_gdl2: false for plain GDL, where every role sees the joint move.
-        told_by: the name of percepts that tell it in GDL-II, None if none do (see
+        told_by: the name in percepts that contain it in GDL-II, None if none do (see
             `ggp.gdl.telling`).
-        threads: processors to use; results do not depend on it.
-        reports: how the circuit was optimised.
+        threads: number of processors to use; results do not depend on it.
+        reports: the reports of how the circuit was optimised.
 
     Attributes:
         growing: held while tables grow.
-        parts: of moves of `random` that are not listed.
+        parts: the parts of moves of `random` that are not listed.
     """
 
     backend = "propnet"
@@ -114,7 +114,7 @@ class PropnetMachine:
     def concatenate(self, batches: Sequence[States]) -> PropnetStates:
         packed = [self._packed(batch) for batch in batches]
         joined = np.concatenate([self._initial[None][:0], *packed])
-        # Of single lanes it may come in Fortran order, for which kernels would be compiled anew.
+        # For single lanes it may be in Fortran order, for which kernels would be compiled anew.
         return self._states(np.ascontiguousarray(joined))
 
     def groups(self, states: States) -> IntArray:
@@ -244,7 +244,7 @@ class PropnetMachine:
         )
         self._blank.append(scratch)
         if found < 0:
-            # Raises, and says what is wrong.
+            # Raises an error that says what is wrong.
             self._moves.rows_of(self._moves.spread(joint_moves), len(lanes))
         num = len(lanes)
         self.states_visited += num
@@ -273,7 +273,7 @@ class PropnetMachine:
         return self._moves.numbers[role]
 
     def _new_blank(self) -> tuple[Packed, Packed]:
-        """Rows for `step`, zero but for those of states and gates, and 64 words."""
+        """Rows for `step`, zero except those of states and gates, and 64 words."""
         num_words = self._queries.step.num_rows * words_of(WIDTH)
         return aligned_words(num_words), np.zeros(64, dtype=np.uint64)
 
@@ -399,16 +399,16 @@ class PropnetMachine:
         return self.from_fluent_bits(bits)
 
     def queue_of(self, states: States) -> Queue:
-        """What plays every lane out once, and tells the goals of all roles."""
+        """A queue that plays every lane out once, for the goals of all roles."""
         return self._queues.once(self._packed(states))
 
     @property
     def playout_plan(self) -> PlayoutPlan:
-        """What random playouts evaluate."""
+        """The plan of random playouts."""
         return self._queries.playout
 
     def cones(self) -> list[dict[str, str | int]]:
-        """Gates and literals of what is evaluated together, by name."""
+        """Numbers of gates and literals of each cone that is evaluated as a whole, by name."""
         queries = self._queries
         tapes = {
             "playout, every step: legal and terminal": queries.playout.look,
@@ -447,7 +447,7 @@ class PropnetMachine:
             percepts = self.step(states, joint_moves).percepts
             for role in range(len(self.roles)):
                 self.step_matching(states, np.arange(2), joint_moves, role, percepts[:, role])
-        # Not `playout`, which may warn of goal values.
+        # Not `playout`, which may warn about goal values.
         self._player.play(self.queue_of(states), np.random.default_rng(0), 2, None)
         self.states_visited = 0
 
@@ -470,7 +470,7 @@ class PropnetMachine:
         return moves
 
     def _knows_percepts(self) -> Callable[[str], bool]:
-        """Tells whether there may be a percept."""
+        """A function that tells whether the game can have a percept."""
         return percept_names(self.circuit, is_gdl2=self._is_gdl2).__contains__
 
     def _new_moves(self) -> MoveTable:
@@ -510,7 +510,7 @@ class PropnetMachine:
         return isinstance(other, PropnetMachine) and other.growing is self.growing
 
     def _listed(self, moves: Packed, role: int) -> tuple[IntArray, IntArray]:
-        """How many moves of a role are set in each lane, and which."""
+        """The number of a role's moves set in each lane, and the moves."""
         names = self._moves.numbers[role]
         if count_bits.is_spared(len(moves)):
             held = unpack(moves, len(names)) != 0
@@ -522,7 +522,7 @@ class PropnetMachine:
         return counts, values
 
     def _ask(self, asked: Query, packed: Packed) -> Packed:
-        """What holds in states, whatever moves are made."""
+        """The words of a query's literals in states, whatever moves are made."""
         if len(packed) > NARROW:
             return self._evaluate(asked, packed, np.zeros((len(packed), 0), dtype=np.int32))
         return self._few.ask(asked, packed)

@@ -1,4 +1,4 @@
-"""Queues of playouts: how they are put together, and what is said of the goals they come to."""
+"""Makes queues of playouts, and warns about unusual goal values that they meet."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ggp.machine.propnet.play.layout.queries import Queries
 
 
 class _Even(NamedTuple):
-    """What entries have that are all played once; nobody writes to it."""
+    """The arrays of entries that are all played once; they are never written to."""
 
     place: IntArray
     once: IntArray
@@ -38,8 +38,8 @@ class Queues:
     """Makes queues of playouts of one machine.
 
     Args:
-        goal_values: warns of unusual ones.
-        goal_range: what is usual.
+        goal_values: warns about unusual goal values.
+        goal_range: the bounds of usual ones.
     """
 
     def __init__(
@@ -54,14 +54,14 @@ class Queues:
             for role, outputs in enumerate(queries.circuit.goals)
             for name in outputs.names
         ]
-        # Role, place and number (NaN for no number) of values that are unusual.
+        # Role, place and number (NaN if it is not a number) of unusual values.
         self._unusual = [(r, k, v) for k, (r, v) in enumerate(values) if not low <= v <= high]
         self._even = _Even.of(0)
 
     def once(self, packed: Packed) -> Queue:
-        """Every lane is played out once, and the goals of all roles are wanted.
+        """A queue in which every lane is played out once, and the goals of all roles are wanted.
 
-        Sums have any value before the lanes are played.
+        Sums have arbitrary values before the lanes are played.
         """
         num, even = len(packed), self._even
         if num > len(even.place):
@@ -93,10 +93,10 @@ class Queues:
         *,
         spread: bool,
     ) -> Queue:
-        """Trials of moves of a role, whose goals are wanted.
+        """A queue of trials of a role's moves, for the goals of that role.
 
         Args:
-            places: `[E]` where the moves are among those of the role.
+            places: place of each move among those of the role.
             cut_value, spread: see `TrialPlayer.playouts_after`.
         """
         return Queue(
@@ -116,14 +116,14 @@ class Queues:
         )
 
     def _seen(self) -> tuple[BoolArray, BoolArray]:
-        """Goal values that were met, and faults of goals: none yet."""
+        """Arrays for goal values met, and for faults of goals: none yet."""
         return (
             np.zeros(len(self._plan.goal_values), dtype=np.bool_),
             np.zeros((self._num_roles, 2), dtype=np.bool_),
         )
 
     def warn_of_goals(self, queue: Queue) -> None:
-        """Warn of unusual goal values that were met."""
+        """Warn about unusual goal values that were met."""
         warn = self._goal_values
         for role in np.flatnonzero(queue.faults[:, 0]).tolist():
             warn.several(role)

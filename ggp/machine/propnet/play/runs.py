@@ -1,6 +1,6 @@
-"""Playing a whole queue: runs of similar size, each with a stream of random bits of its own.
+"""Plays a whole queue in runs of similar size, each with a random stream of its own.
 
-Runs are shared between threads, and it does not matter who plays which: bits come from a run's key,
+Threads share the runs, and it does not matter which thread plays which: bits come from a run's key,
 and runs that count in the same sum are played by one thread, in order.
 """
 
@@ -35,22 +35,22 @@ from ggp.machine.propnet.play.kernels.blocks import (
 from ggp.machine.propnet.play.kernels.vectors import WIDTH
 
 LANES_A_RUN = 1 << 14
-"""Playouts that share one block, one after the other, and one stream of random bits; more if they
+"""Number of playouts that share one block, one after the other, and one random stream; more if they
 are of one entry of the queue."""
 
 PARTS_A_THREAD = 16
-"""Into which a queue is divided, if it has so many runs."""
+"""Number of parts for each thread that a queue is divided into, if it has so many runs."""
 
 LOOK_AT_CLOCK_S = 0.02
-"""How long a kernel plays between two looks at the clock."""
+"""Seconds that a kernel plays between two looks at the clock."""
 
 
 Done = Callable[[int, int], None]
-"""Told which entries have been played."""
+"""Called with the first and the end of entries that have been played."""
 
 
 class _Run(NamedTuple):
-    """Entries `first .. end` of a queue, and the key their random bits come from."""
+    """Entries `first .. end` of a queue, and the key of their random bits."""
 
     first: int
     end: int
@@ -63,7 +63,7 @@ class QueuePlayer:
     Several threads may call it at once.
 
     Args:
-        threads: that play side by side.
+        threads: number of threads that play side by side.
     """
 
     def __init__(self, plan: PlayoutPlan, threads: int = 1) -> None:
@@ -71,9 +71,9 @@ class QueuePlayer:
         self._threads = threads
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
         self._blocks: list[Block] = []
-        # How many steps of a block take about as long as there is between two looks at the clock.
+        # Number of steps of a block that fit between two looks at the clock.
         self._budget = 1
-        # Seconds of a step, by the last call.
+        # Seconds of a step, as measured in the last call.
         self._step_s = 0.0
 
     def play(
@@ -85,15 +85,15 @@ class QueuePlayer:
         done: Done | None = None,
         clock: TellsTime = time.monotonic,
     ) -> int:
-        """Play every entry to its end; what `rng` gives does not depend on the threads.
+        """Play every entry to its end; the use of `rng` does not depend on the threads.
 
         Args:
-            done: called for entries `first .. end` when they have been played and each has sums
+            done: called for entries `first .. end` when they have been played, if each has a sum
                 of its own, by the thread that played them.
-            clock: tells the time of `max_seconds`.
+            clock: measures `max_seconds`.
 
         Returns:
-            states stepped.
+            number of states stepped.
         """
         if max_seconds is None:
             until_s, clock = np.inf, time.monotonic
@@ -114,13 +114,13 @@ class QueuePlayer:
         return visited + sum(other.result() for other in others)
 
     def _parts(self, chains: list[list[_Run]]) -> Iterator[list[_Run]]:
-        """Neighbouring chains put together, but so many parts that all threads end together."""
+        """Parts of neighbouring chains, as many as it takes for all threads to end together."""
         size = -(-len(chains) // (PARTS_A_THREAD * self._threads))
         for start in range(0, len(chains), size):
             yield [run for chain in chains[start : start + size] for run in chain]
 
     def use_one_thread(self) -> None:
-        """From now on: threads of the pool may be in another process only."""
+        """Use one thread from now on: threads of the pool may exist in another process only."""
         self._threads, self._pool = 1, None
 
     def _play(
@@ -132,9 +132,9 @@ class QueuePlayer:
         clock: TellsTime,
         done: Done | None,
     ) -> int:
-        """Play chains of runs as long as there are any; states stepped."""
-        # Threads take blocks and chains, and give blocks back, at the same time: each of that is
-        # one operation.
+        """Play chains of runs as long as there are any; returns the number of states stepped."""
+        # Threads take blocks and chains, and give blocks back, at the same time: each of these is
+        # one atomic operation.
         try:
             block = self._blocks.pop()
         except IndexError:
@@ -163,8 +163,8 @@ class QueuePlayer:
     ) -> None:
         started_s = clock()
         while started_s < until_s:
-            # Kernels look neither at the clock nor whether they are interrupted. They are called
-            # with about as many steps as fit.
+            # Kernels check neither the clock nor for interrupts. They are called with about as many
+            # steps as fit.
             budget, left_s = self._budget, until_s - started_s
             if budget * self._step_s > left_s:
                 budget = max(1, int(left_s / self._step_s))
@@ -182,7 +182,7 @@ class QueuePlayer:
 
 
 def _bounds(queue: Queue) -> list[int]:
-    """Where each run begins, and the end."""
+    """The entry at which each run begins, and the end."""
     num = len(queue.counts)
     if queue.role < 0:
         return [*range(0, num, LANES_A_RUN), num]
@@ -193,7 +193,7 @@ def _bounds(queue: Queue) -> list[int]:
 
 
 def _chains(queue: Queue, runs: list[_Run]) -> list[list[_Run]]:
-    """Runs of which no two chains count in the same sum."""
+    """Chains of runs such that no two chains count in the same sum."""
     if queue.role < 0:
         return [[run] for run in runs]
     so_far, from_here = _extremes(queue.into)
@@ -206,7 +206,7 @@ def _chains(queue: Queue, runs: list[_Run]) -> list[list[_Run]]:
 
 
 def _clear(queue: Queue, first: int, end: int) -> None:
-    """Begin the sums of entries that have one each; threads do it side by side."""
+    """Clear the sums of entries that have one each; threads do so side by side."""
     for sums in (queue.goals, queue.spread, queue.unfinished):
         sums[first:end] = 0
 
@@ -217,7 +217,7 @@ def _extremes(into: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _give_up(plan: PlayoutPlan, queue: Queue, block: Block) -> None:
-    """Judge what has ended, and note what is not finished: lanes, and entries not begun."""
+    """Judge lanes that have ended, and record those not finished, and entries not begun."""
     at = block.at
     waiting = slice(at[NEXT], block.bounds[at[LAST]])
     left, into = queue.counts[waiting].copy(), queue.into[waiting]

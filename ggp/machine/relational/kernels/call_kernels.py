@@ -1,4 +1,4 @@
-"""Calls in kernels: what was asked in a state, and the answers so far."""
+"""Calls in kernels: the questions asked in a state, and their answers so far."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def entry_for(m: Memory, procedure: int, at: int, base: int) -> int:
 
 @inlined
 def add_answer(m: Memory, entry: int, procedure: int, at: int, base: int) -> int:
-    """An answer of the operands at `at`: 1 if it is new, 0 if not, or `FULL_CALLS`."""
+    """Add an answer, the operands at `at`: 1 if it is new, 0 if not, or `FULL_CALLS`."""
     calls, registers, operands = m.calls, m.stack.registers, m.code.operands
     num = m.code.procedures[procedure, NUM_FOUND]
     if num == 0:
@@ -138,14 +138,14 @@ def add_answer(m: Memory, entry: int, procedure: int, at: int, base: int) -> int
 
 @inlined
 def has_room(m: Memory, depth: int, base: int, procedure: int) -> bool:
-    """Whether a frame at this depth fits on the stack, and what ops may write behind it."""
+    """Whether a frame at this depth fits on the stack, with what ops may write behind it."""
     end = base + m.code.procedures[procedure, NUM_REGISTERS] + 2 * m.counts[WIDEST]
     return depth < len(m.stack.frames) and end < len(m.stack.registers)
 
 
 @inlined
 def open_frame(m: Memory, depth: int, entry: int, procedure: int, base: int) -> None:
-    """Begin to evaluate a call; `entry` is -1 where its answer is not remembered."""
+    """Begin to evaluate a call; `entry` is -1 if its answer is not remembered."""
     frames, calls = m.stack.frames, m.calls
     frames[depth, F_ENTRY] = entry
     frames[depth, F_PROCEDURE] = procedure
@@ -167,12 +167,12 @@ def open_frame(m: Memory, depth: int, entry: int, procedure: int, base: int) -> 
 
 @inlined
 def rely_on(m: Memory, depth: int, entry: int, added: int, scanning: bool) -> bool:
-    """Note that a frame is to use the answers so far of a call; False if it must be evaluated.
+    """Note that a frame is to use a call's answers so far; False if it must be evaluated first.
 
-    Answers so far are used of a call that is open, and of one that waits for one that is. When that
-    is done, it is evaluated again if there were new answers after it was first relied on: `F_ASKED`
+    The answers so far of a call are used if it is open, or waits for one that is. When that one is
+    done, it is evaluated again if there were new answers after it was first relied on: `F_ASKED`
     is one more than their number then. A frame that goes through its own answers sees those that
-    come meanwhile; until it is through, the number is negative.
+    are added meanwhile; until it has finished, the number is negative.
     """
     frames, entries = m.stack.frames, m.calls.entries
     status = entries[entry, STATUS]
@@ -195,8 +195,8 @@ def rely_on(m: Memory, depth: int, entry: int, added: int, scanning: bool) -> bo
 
 @inlined
 def _end_waiting(m: Memory, depth: int, status: int) -> None:
-    """The calls that wait for a frame: they are `COMPLETE`, or `NEW` where they must be evaluated
-    again when they are asked; their answers stay."""
+    """End the waiting of calls for a frame: they become `COMPLETE`, or `NEW` if they must be
+    evaluated when they are asked again; their answers stay."""
     first = m.stack.frames[depth, F_GROUP]
     for i in range(first, m.counts[GROUP]):
         m.calls.entries[m.stack.group[i], STATUS] = status
@@ -205,14 +205,14 @@ def _end_waiting(m: Memory, depth: int, status: int) -> None:
 
 @inlined
 def complete(m: Memory, depth: int, entry: int) -> None:
-    """Nothing can change the answers of a call any more, nor of those that waited for it."""
+    """Mark the answers of a call, and of those that waited for it, as final."""
     _end_waiting(m, depth, COMPLETE)
     m.calls.entries[entry, STATUS] = COMPLETE
 
 
 @inlined
 def hold(m: Memory, depth: int, entry: int) -> None:
-    """A call holds, whatever is still open; what waited for it is evaluated when asked again."""
+    """Mark a call as true, whatever is open; calls that waited are evaluated if asked again."""
     _end_waiting(m, depth, NEW)
     m.calls.entries[entry, STATUS] = COMPLETE
 
@@ -222,14 +222,14 @@ AGAIN, CLOSED = range(2)
 
 @inlined
 def close_frame(m: Memory, depth: int, entry: int, added: int) -> int:
-    """All rules of a call have been tried: it is complete, waits, or its rules are tried `AGAIN`.
+    """Close a call whose rules were all tried: it is complete, waits, or must be tried `AGAIN`.
 
     Calls that wait for each other are a group, whose leader is the one lowest on the stack.
     Returns `AGAIN`, `CLOSED` or `FULL_STACK`.
     """
     frames, entries, group = m.stack.frames, m.calls.entries, m.stack.group
     leader, asked = frames[depth, F_LEADER], frames[depth, F_ASKED]
-    asked = abs(asked)  # where it did not go through all of its own answers, later ones are new
+    asked = abs(asked)  # if it did not go through all of its own answers, later ones are new
     if leader >= depth:
         if asked > 0 and added >= asked:
             _end_waiting(m, depth, NEW)
@@ -243,7 +243,7 @@ def close_frame(m: Memory, depth: int, entry: int, added: int) -> int:
     entries[entry, STATUS] = WAITING
     group[m.counts[GROUP]] = entry
     m.counts[GROUP] += 1
-    # What waited for this call waits for its leader now, and so does what it has missed.
+    # Calls that waited for this one wait for its leader now, and so do the answers it missed.
     for i in range(frames[depth, F_GROUP], m.counts[GROUP]):
         entries[group[i], LEADER] = leader
     if asked > 0:

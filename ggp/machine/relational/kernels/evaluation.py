@@ -1,9 +1,9 @@
-"""The interpreter: evaluates a call by the rules of its relation, and what these call.
+"""The interpreter: evaluates a call by the rules of its relation, and the calls that these make.
 
-Rules are tried in order, and their ops one after the other. To an op that gives several values
-(`EACH_`) the interpreter comes back for the next one. An op that fails says which of those before
-it can make a difference (`ON_FAIL`), so that others need not be tried in vain. That is evaluation
-from the top, as in Prolog, but with a memory of calls: each is evaluated once in a state (tabling).
+Rules are tried in order, and their ops one after the other. The interpreter comes back to an op
+that gives several values (`EACH_`) for the next one. For an op that fails it is known which earlier
+ones can make a difference (`ON_FAIL`), so that others need not be tried in vain. This is top-down
+evaluation, as in Prolog, but with a memory of calls: each is evaluated once in a state (tabling).
 Calls that lead back to themselves are evaluated over and over, until there are no new answers (Zhou
 and Sato 2003, "Efficient fixpoint computation in linear tabling").
 """
@@ -79,8 +79,8 @@ from ggp.machine.relational.kernels.row_kernels import first_link, value
 from ggp.machine.relational.kernels.term_kernels import term_of
 
 _FORWARD, _NEXT_VALUE, _RETURN, _NEXT_RULE = range(4)
-"""What to do: the op at `pc` for the first time, its next value, go on after a call, the next rule
-of the frame."""
+"""The next thing to do: run the op at `pc` for the first time, get its next value, go on after a
+call, or try the next rule of the frame."""
 
 _BEFORE_FIRST = -2
 """In place of an answer: the first one comes next."""
@@ -88,7 +88,7 @@ _BEFORE_FIRST = -2
 
 @inlined
 def _read(m: Memory, pc: int, base: int, cells: I32, first: int) -> bool:
-    """Outputs of an op from `cells[first]` on; False if one differs from what is known."""
+    """Read the outputs of an op from `cells[first]` on; False if one differs from a known value."""
     registers, outputs = m.stack.registers, m.code.outputs
     start = m.code.ops[pc, OUTPUTS]
     for i in range(start, start + m.code.ops[pc, NUM_OUTPUTS]):
@@ -102,7 +102,7 @@ def _read(m: Memory, pc: int, base: int, cells: I32, first: int) -> bool:
 
 @inlined
 def _next_row(m: Memory, rows: Rows, pc: int, base: int, link: int) -> int:
-    """The first link from this one on whose row agrees, read into registers; -1 for none."""
+    """The first link from this one on whose row agrees, read into registers; -1 if none does."""
     while link >= 0:
         if _read(m, pc, base, rows.cells, rows.first[rows.links[link, 0]]):
             return link
@@ -113,7 +113,7 @@ def _next_row(m: Memory, rows: Rows, pc: int, base: int, link: int) -> int:
 
 @inlined
 def _next_answer(m: Memory, pc: int, base: int, entry: int, place: int) -> int:
-    """The next answer of a call that agrees, read into registers; -1 for none."""
+    """The next answer of a call that agrees, read into registers; -1 if there is none."""
     answers = m.calls.answers
     while True:
         if place == _BEFORE_FIRST:
@@ -127,7 +127,7 @@ def _next_answer(m: Memory, pc: int, base: int, entry: int, place: int) -> int:
 
 @inlined
 def _build(m: Memory, pc: int, base: int, procedure: int) -> int:
-    """The term an op makes, or how that failed."""
+    """The term that an op builds, or the code of its failure."""
     code, registers = m.code, m.stack.registers
     num, at = code.ops[pc, NUM_OPERANDS], code.ops[pc, OPERANDS]
     free = base + code.procedures[procedure, NUM_REGISTERS]
@@ -138,7 +138,7 @@ def _build(m: Memory, pc: int, base: int, procedure: int) -> int:
 
 @inlined
 def _take_apart(m: Memory, pc: int, base: int) -> bool:
-    """Arguments of a term into registers; False if it is of another function, or they differ."""
+    """Read a term's arguments into registers; False if its function or one of them differs."""
     terms = m.terms
     term = value(m.stack.registers, base, m.code.ops[pc, SUBJECT])
     if terms.functions[term] != m.code.ops[pc, EXTRA]:
@@ -171,7 +171,7 @@ def solve(m: Memory, root: int) -> int:  # noqa: C901
                 pc, mode = int(code.rules[rule]), _FORWARD
                 continue
             if entry < 0:
-                # A call that is not remembered ends behind its last rule where it holds.
+                # A call that is not remembered, if it holds, ends behind its last rule.
                 holds = rule > end
                 if frames[depth, F_LEADER] < frames[depth - 1, F_LEADER]:
                     frames[depth - 1, F_LEADER] = frames[depth, F_LEADER]

@@ -1,8 +1,8 @@
 """Questions about states, and steps, for many states in one call.
 
-Every kernel begins at the lane it is told and says where it stopped and why. So what is full can
-grow, and nothing that is done is done again. Kernels also stop when they have worked for a while
-(`PAUSED`), so that whoever called can look at a clock.
+Every kernel begins at a given lane and returns where it stopped and why. So what is full can
+grow, and no work is repeated. Kernels also stop when they have worked for a while (`PAUSED`), so
+that the caller can look at a clock.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ggp.machine.relational.kernels.row_kernels import add_move, load
 from ggp.machine.relational.kernels.term_kernels import collect_if_many, show, sort_by_key
 
 TERMINAL_ROOT, LEGAL_ROOT, NEXT_ROOT, GOAL_ROOT, SEES_ROOT, IS_LEGAL_ROOT = range(6)
-"""Procedures that are asked for from outside, in this order."""
+"""Procedures that kernels are asked for from outside, in this order."""
 
 
 @by_reference
@@ -42,8 +42,8 @@ class Batch(NamedTuple):
 
     Attributes:
         roles: `[R]` terms.
-        ends: where what is told of each lane, or of each part of it, ends in `Memory.out`.
-        work: terms of a state.
+        ends: the end of each lane's results, or of each part of them, in `Memory.out`.
+        work: scratch for the terms of a state.
     """
 
     values: I32
@@ -55,13 +55,13 @@ class Batch(NamedTuple):
 
 @inlined
 def begin(m: Memory, budget: int) -> None:
-    """Let the next question about a state take so many steps."""
+    """Let the next question about a state take `budget` steps."""
     m.counts[MOST_STEPS] = m.counts[STEPS] + budget
 
 
 @inlined
 def ask(m: Memory, root: int, first: int, second: int) -> int:
-    """The evaluated entry of a procedure whose known arguments are these terms, or what ran out.
+    """The evaluated entry of a procedure for these known arguments, or the code of what ran out.
 
     The first operands of every game are the registers 0 and 1.
     """
@@ -91,7 +91,7 @@ def _read_state(m: Memory, batch: Batch, lane: int) -> int:
 
 @inlined
 def tell(m: Memory, entry: int, sort: bool) -> int:
-    """Write the names of the terms of all answers."""
+    """Write the names of the terms of all answers to `Memory.out`."""
     calls, terms, out = m.calls, m.terms, m.out
     num = m.code.procedures[calls.entries[entry, PROCEDURE], NUM_FOUND]
     start = m.counts[OUT]
@@ -119,7 +119,7 @@ def tell(m: Memory, entry: int, sort: bool) -> int:
 def _answer_lane(
     m: Memory, batch: Batch, lane: int, root: int, role: int, move: int, budget: int
 ) -> int:
-    """What `answer` does for one lane."""
+    """Answer for one lane, see `answer`."""
     begin(m, budget)
     failed = _read_state(m, batch, lane)
     if failed != DONE:
@@ -151,15 +151,15 @@ def answer(
 ) -> tuple[int, int]:
     """Answers of a root in each lane from `lane` on, in an order that depends on the state only.
 
-    Terminal lanes have no legal moves. What holds without arguments is told as one 0. Answers of
-    goals are pairs, rank and value, in no order. Without a role or move these are -1.
+    Terminal lanes have no legal moves. A root that holds and has no arguments gives one 0. Answers
+    of goals are pairs, rank and value, in no order. Without a role or move these are -1.
 
     Args:
         budget: steps for each lane.
-        pause: steps after which no other lane is begun.
+        pause: steps after which no further lane is begun.
 
     Returns:
-        lanes done, and `DONE` or why that is not all.
+        number of lanes done, and `DONE` or the code of what stopped it.
     """
     until_steps = m.counts[STEPS] + pause
     while lane < len(batch.offsets) - 1:
@@ -177,7 +177,7 @@ def answer(
 
 @inlined
 def _step_lane(m: Memory, batch: Batch, joint: I32, lane: int, sees: bool, budget: int) -> int:
-    """What `advance` does for one lane."""
+    """Advance one lane, see `advance`."""
     begin(m, budget)
     failed = _read_state(m, batch, lane)
     if failed != DONE:
@@ -204,9 +204,9 @@ def _step_lane(m: Memory, batch: Batch, joint: I32, lane: int, sees: bool, budge
 def advance(
     m: Memory, batch: Batch, joint: I32, lane: int, sees: bool, budget: int, pause: int
 ) -> tuple[int, int]:
-    """Successors after joint moves `joint[L, R]` (names), and what each role sees, lane by lane.
+    """Successors after joint moves `joint[L, R]` (names), and each role's percepts, lane by lane.
 
-    `ends` has 1 + R entries for each lane, or 1 if nobody is to see anything. See `answer`.
+    `ends` has 1 + R entries for each lane, or 1 if percepts are not asked for. See `answer`.
     """
     until_steps = m.counts[STEPS] + pause
     while lane < len(batch.offsets) - 1:
@@ -223,10 +223,10 @@ def advance(
 
 @kernel
 def find_all(m: Memory, procedure: int, budget: int, fresh: bool) -> int:
-    """All answers of a procedure whose arguments are all to be found, as terms, in `Memory.out`.
+    """All answers of a procedure all of whose arguments are unknown, as terms, in `Memory.out`.
 
     Args:
-        fresh: forget what is known of other calls.
+        fresh: forget the answers of other calls.
     """
     if fresh:
         failed = load(m, m.out, 0, 0)

@@ -48,10 +48,10 @@ class Match(NamedTuple):
     """A playout for each lane of a batch.
 
     Attributes:
-        seeds: `[L]`.
+        seeds: `[L]` state of each lane's generator.
         steps: `[L]` joint moves made.
         ended: `[L]` whether a terminal state was reached.
-        progress: see `LANE`: of the playout in work.
+        progress: where the playout in work stands, see `LANE`.
         chosen: `[R]` scratch.
     """
 
@@ -93,7 +93,7 @@ def _choose(m: Memory, batch: Batch, match: Match) -> int:
 
 @inlined
 def _tell_goals(m: Memory, batch: Batch) -> int:
-    """For each role how many numbers follow, and pairs of rank and value."""
+    """Write, for each role, the count of numbers that follow, and pairs of rank and value."""
     for role in range(len(batch.roles)):
         entry = ask(m, m.code.roots[GOAL_ROOT], batch.roles[role], 0)
         if entry < 0:
@@ -111,7 +111,7 @@ def _tell_goals(m: Memory, batch: Batch) -> int:
 
 @inlined
 def _turn(m: Memory, batch: Batch, match: Match, max_steps: int, budget: int) -> int:
-    """One joint move of the playout in work; ends it (`IS_ON`) where there is none."""
+    """Make one joint move of the playout in work; ends it (`IS_ON`) if there is none."""
     progress = match.progress
     lane = progress[LANE]
     begin(m, budget)
@@ -169,10 +169,10 @@ def _follow(m: Memory, batch: Batch, match: Match) -> int:
 
 @kernel
 def play_out(m: Memory, batch: Batch, match: Match, max_steps: int, budget: int, pause: int) -> int:
-    """Random playouts of all lanes from where they are, until `pause` steps were made.
+    """Play random playouts of all lanes on from where they are, until `pause` steps were made.
 
-    Writes goals as `_tell_goals` does; `ends` says where those of each lane end.
-    Returns `DONE`, `PAUSED`, or what is full or too large.
+    Writes goals as `_tell_goals` does; `ends` has the end of those of each lane.
+    Returns `DONE`, `PAUSED`, or the code of what is full or too large.
     """
     progress = match.progress
     until_steps = m.counts[STEPS] + pause
@@ -198,4 +198,4 @@ def play_out(m: Memory, batch: Batch, match: Match, max_steps: int, budget: int,
 
 
 KERNELS = (answer, advance, find_all, play_out)
-"""Those that take long to compile."""
+"""The kernels that take long to compile."""

@@ -15,18 +15,18 @@ from ggp.machine.relational.kernels.records import DONE, FULL_STATE, I32, OUT, P
 from ggp.machine.relational.kernels.room import Room
 
 SLICE = 3_000_000
-"""Steps after which a kernel comes back, to look at a clock or be interrupted: some hundredths of a
-second."""
+"""Steps after which a kernel returns, so that a clock can be looked at or an interrupt served: some
+hundredths of a second."""
 
 State = NDArray[np.int32]
 """Names of fluents, in the order of `term_kernels.sort_by_key`: equal states are equal arrays."""
 
 
 class Questions:
-    """What can be asked about batches of states.
+    """Asks kernels about batches of states.
 
     Args:
-        room: of the game.
+        room: the memory of the game.
         roles: `[R]` terms.
 
     Attributes:
@@ -42,7 +42,7 @@ class Questions:
     def answers(
         self, states: Sequence[State], root: int, doing: str, role: int = -1, move: int = -1
     ) -> tuple[IntArray, I32]:
-        """`[L + 1]` offsets, and what is told of each state; see `play_kernels.answer`."""
+        """`[L + 1]` offsets, and the answers in each state; see `play_kernels.answer`."""
 
         def ask(batch: Batch, lane: int) -> tuple[int, int]:
             return answer(self._room.memory, batch, lane, root, role, move, self.budget, SLICE)
@@ -67,11 +67,11 @@ class Questions:
         """Random playouts.
 
         Args:
-            seeds: `[L]` none of them 0.
-            is_over: whether to stop, asked now and then.
+            seeds: `[L]` state of each lane's generator, none of them 0.
+            is_over: whether to stop; called now and then.
 
         Returns:
-            the playouts, and goals as `playout_kernels.play_out` tells them; lanes that were not
+            the playouts, and goals as `playout_kernels.play_out` writes them; lanes that were not
             played, or not to the end, have none.
         """
         num = len(states)

@@ -1,4 +1,4 @@
-"""What the kernels of this package read and write: arrays, in named tuples.
+"""The arrays that the kernels of this package read and write, in named tuples.
 
 A *term* is a number: equal terms are one (hash-consing), and a term comes after its arguments.
 
@@ -7,15 +7,16 @@ A *term* is a number: equal terms are one (hash-consing), and a term comes after
     6        4/0
     9        cell/3     5, 6, 8
 
-A *row* is what holds of a relation: its arguments as terms. Rows are found through *indexes*: an
-index is of one relation and some of its columns, and lists the rows that agree in these as a chain
-of *links*. Rows of facts are there once and for all, those of fluents and moves for one state.
+A *row* is one true instance of a relation: its arguments as terms. Rows are found through
+*indexes*: an index is of one relation and some of its columns, and lists the rows that agree in
+these as a chain of *links*. Rows of facts are there once and for all, those of fluents and moves
+for one state.
 
-A *call* is a relation with some arguments, as `(attacked white e 4)`, whose answers are remembered
-as long as the state is. Rules are *ops* for one pattern of arguments that are known (`compile`).
+A *call* is a relation with some arguments, such as `(attacked white e 4)`, whose answers are
+remembered as long as the state is. Rules are *ops* for one pattern of known arguments (`compile`).
 
-Tables of hashes use open addressing with linear probing. Their slots begin with the number of the
-state (*epoch*) they were filled for: so all are free again when the next state comes.
+Hash tables use open addressing with linear probing. Their slots begin with the number of the
+state (*epoch*) they were filled for: so all of them are free again when the next state comes.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ PROVE, EACH_ANSWER, ANSWER = range(8, 11)
 """Kinds of ops, see `compile`."""
 
 WRITE, COMPARE = range(2)
-"""What is done with an output: kept in a register, or compared with what is there."""
+"""The use of an output: it is kept in a register, or compared with what is there."""
 
 # Columns of `Code.relations` (of rows), of `Code.indexes` and of `Code.procedures`.
 FIRST_INDEX, END_INDEX = range(2)
@@ -59,7 +60,7 @@ PROCEDURE, KNOWN_AT, FIRST_ANSWER, LAST_ANSWER, NUM_ANSWERS, STATUS, DEPTH, LEAD
 ENTRIES, KNOWN, ANSWERS = range(3)
 
 NEW, OPEN, COMPLETE, WAITING = range(4)
-"""Status of a call: `WAITING` has found what it can before another one, which is open, is done."""
+"""Status of a call: a `WAITING` one has found all it can until another one, still open, is done."""
 
 # Columns of `Stack.frames`.
 F_ENTRY, F_PROCEDURE, F_RULE, F_BASE, F_LEADER, F_GROUP, F_ASKED, F_STEPS = range(8)
@@ -74,7 +75,7 @@ ASKED, EVALUATED, STEPS_TAKEN, ANSWERS_FOUND = range(4)
 DONE = 0
 FULL_TERMS, FULL_ROWS, FULL_CALLS, FULL_STACK, FULL_OUT = -1, -2, -3, -4, -5
 FULL_STATE, TOO_MANY_STEPS, TOO_LARGE_TERM, TOO_LARGE_ANSWER, PAUSED = -6, -7, -8, -9, -10
-"""How a kernel ended. What is full can grow; then the state in work is begun again."""
+"""Codes for how a kernel ended. What is full can grow; then the state in work is begun again."""
 
 
 @by_reference
@@ -82,7 +83,7 @@ class Code(NamedTuple):
     """The rules, for the patterns of calls that are needed.
 
     Attributes:
-        ops: `[P, 10]` kind, what it is about, and slices of `operands` and `outputs`.
+        ops: `[P, 10]` kind, subject, and slices of `operands` and `outputs`.
         operands: a register, or `-1 - t` for the term t.
         outputs: `[O, 3]` column or argument, register or operand, `WRITE` or `COMPARE`.
         rules: `[U]` first op of each rule.
@@ -91,7 +92,7 @@ class Code(NamedTuple):
         relations: `[N, 2]` the indexes of each relation of rows, a slice of `relation_indexes`.
         relation_indexes: numbers of indexes.
         indexes: `[X, 2]` slice of `columns`.
-        columns: of the indexes.
+        columns: the columns of all indexes.
         roots: procedures that are asked for from outside, see `play_kernels`.
         fluents, moves: `[F + 1]` the relation of rows that fluents or moves of each function are
             in, -1 for none; the last is for those of any function.
@@ -113,20 +114,20 @@ class Code(NamedTuple):
 
 @by_reference
 class Terms(NamedTuple):
-    """All terms there are.
+    """All terms of a game.
 
     Attributes:
-        functions: `[T]`.
+        functions: `[T]` function of each.
         first: `[T + 1]` where the arguments of each begin.
-        arguments: of all.
-        keys: `[T]` hashes of what they are, which do not depend on their numbers: they put terms
-            in an order.
-        sizes: `[T]` functions in each, as a tree.
+        arguments: the arguments of all.
+        keys: `[T]` hashes of the terms' structure, which do not depend on their numbers: they put
+            terms in an order.
+        sizes: `[T]` number of functions in each, as a tree.
         names: `[T]` the number by which Python knows a term, -1 for none.
         shown: the term of each such number, which stays the same where terms are renumbered.
         marks: scratch.
         slots: numbers by hash, -1 where free.
-        used: see `TERMS`; what is below `BASE` stays for good.
+        used: see `TERMS`; terms below `BASE` stay for good.
     """
 
     functions: I32
@@ -146,7 +147,7 @@ class Rows(NamedTuple):
     """Rows, found by indexes.
 
     Attributes:
-        first: `[R]` where the cells of each begin.
+        first: `[R]` where the cells of each row begin.
         cells: terms.
         links: `[K, 2]` row, and the next link of the chain or -1.
         slots: `[S, 4]` epoch, index, first and last link.
@@ -168,7 +169,7 @@ class Calls(NamedTuple):
         entries: `[E, 8]` see `PROCEDURE`.
         known: their known arguments.
         slots: `[S, 2]` epoch and entry.
-        answers: the place of the next one of the same call or -1, then the terms.
+        answers: of each, the place of the next one of the same call or -1, then its terms.
         answer_slots: `[A, 3]` epoch, entry, place.
         used: see `ENTRIES`.
     """
@@ -183,7 +184,7 @@ class Calls(NamedTuple):
 
 @by_reference
 class Stack(NamedTuple):
-    """Calls in work.
+    """Calls that are being evaluated.
 
     Attributes:
         frames: `[D, 8]` see `F_ENTRY`.
@@ -198,15 +199,15 @@ class Stack(NamedTuple):
 
 @by_reference
 class Memory(NamedTuple):
-    """All that kernels are given.
+    """All memory that kernels are given.
 
     Attributes:
         facts: rows that are there for good.
-        rows: those of the state.
+        rows: the rows of the state.
         counts: see `STEPS`.
-        statistics: `[Q, 4]` how often each procedure was asked and evaluated, the steps that took,
-            and answers.
-        out: what kernels tell.
+        statistics: `[Q, 4]` for each procedure, how often it was asked and evaluated, the steps
+            that took, and its answers.
+        out: the output of kernels.
     """
 
     code: Code

@@ -1,4 +1,4 @@
-"""Room for what kernels write: it begins small, and is doubled when something is full."""
+"""Memory that kernels write to: it begins small, and is doubled when something is full."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ from ggp.machine.relational.kernels.records import (
 from ggp.machine.relational.kernels.term_kernels import place_terms
 
 STEPS_AN_INFERENCE = 5
-"""Steps of the interpreter that may be made for one inference of Prolog: it takes more of them, and
-each takes a tenth of the time."""
+"""Steps of the interpreter that may be made for each inference of Prolog: it needs more of them,
+and each takes a tenth of the time."""
 
 UNBOUNDED = 2**31 - 1
-"""Size of terms where these cannot grow."""
+"""Bound on the size of terms where these cannot grow."""
 
 _FIRST_TERMS, _FIRST_ROWS, _FIRST_CALLS, _FIRST_FRAMES, _FIRST_OUT = 1 << 11, 256, 256, 64, 1 << 10
 
@@ -52,12 +52,12 @@ class Room:
 
     Args:
         limits: bounds on bytes of tables, and on sizes of terms and answers.
-        grows: whether terms may grow without end, so that their size is watched.
+        grows: whether terms may grow without end, so that their size is checked.
 
     Attributes:
-        memory: what kernels are given. Another one when something has grown.
-        term_size: functions in one term.
-        meanwhile: called whenever kernels come back; what it raises ends what was asked.
+        memory: the arrays that kernels are given. It is replaced when something has grown.
+        term_size: greatest number of functions in one term.
+        meanwhile: called whenever kernels return; what it raises ends the question.
     """
 
     def __init__(self, limits: Limits, *, grows: bool) -> None:
@@ -90,11 +90,11 @@ class Room:
         return STEPS_AN_INFERENCE * self._limits.inferences
 
     def take(self, code: Code, facts: Rows, widest: int) -> None:
-        """Play by other rules.
+        """Take over other rules and facts.
 
         Args:
-            facts: rows of their relations of facts.
-            widest: the number of arguments of the relation or function that has most.
+            facts: rows of the rules' relations of facts.
+            widest: the number of arguments of the relation or function that has the most.
         """
         memory, wide = self.memory, int(max(widest, self.memory.counts[WIDEST]))
         memory.counts[WIDEST] = wide
@@ -108,25 +108,25 @@ class Room:
         )
 
     def keep_terms(self) -> None:
-        """The terms so far are never collected."""
+        """Keep the terms so far from ever being collected."""
         self.memory.terms.used[BASE] = self.memory.terms.used[TERMS]
 
     def grow(self, failed: int, doing: str) -> None:
         """Make more room for what is full.
 
         Args:
-            failed: how a kernel ended.
-            doing: what it was to do.
+            failed: the code that a kernel ended with.
+            doing: the purpose of the kernel's call, for error messages.
 
         Raises:
-            ReasonerLimitError: it must not grow any more, or a limit was passed.
+            ReasonerLimitError: it must not grow any more, or a limit was exceeded.
         """
         memory, wide = self.memory, int(self.memory.counts[WIDEST])
         if failed == FULL_TERMS:
             memory = memory._replace(terms=_more_terms(memory.terms, wide))
         elif failed == FULL_ROWS:
             rows = _new_rows(2 * len(memory.rows.first), wide)
-            rows.used[EPOCH] = memory.rows.used[EPOCH]  # calls know it too
+            rows.used[EPOCH] = memory.rows.used[EPOCH]  # calls have it as well
             memory = memory._replace(rows=rows)
         elif failed == FULL_CALLS:
             memory = memory._replace(calls=_new_calls(2 * len(memory.calls.entries), wide))
@@ -152,7 +152,7 @@ class Room:
 
 
 def _nothing() -> None:
-    """Nothing has to be done meanwhile."""
+    """Do nothing meanwhile."""
 
 
 def _bytes_of(memory: Memory) -> int:
@@ -225,7 +225,7 @@ def _new_stack(size: int, wide: int) -> Stack:
 
 
 def rows_for(num_rows: int, num_cells: int, num_links: int) -> Rows:
-    """Empty room for facts that are counted."""
+    """Empty rows, with room for facts whose number is known."""
     rows = _new_rows(0, 0)
     size = 1 << (num_links + 8).bit_length()
     return rows._replace(

@@ -1,4 +1,4 @@
-"""Rows in kernels: what holds in a state, found by any of its arguments."""
+"""Rows in kernels: the facts of a state, found by any of their arguments."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LAST_EPOCH = 2**31 - 2
 
 @inlined
 def add_row(code: Code, rows: Rows, relation: int, num: int) -> int:
-    """The row whose cells are the next `num`, into all indexes of its relation."""
+    """Add the row whose cells are the next `num` to all indexes of its relation."""
     row, first = rows.used[ROWS], rows.used[CELLS]
     if row >= len(rows.first):
         return FULL_ROWS
@@ -77,7 +77,7 @@ def add_row(code: Code, rows: Rows, relation: int, num: int) -> int:
 
 @inlined
 def value(registers: I32, base: int, operand: int) -> int:
-    """What an operand stands for: a register of the frame at `base`, or a term."""
+    """The value of an operand: a register of the frame at `base`, or a term."""
     return int(registers[base + operand]) if operand >= 0 else -1 - operand
 
 
@@ -110,19 +110,19 @@ def first_link(m: Memory, rows: Rows, index: int, at: int, base: int) -> int:
 
 @inlined
 def add_fluent(m: Memory, term: int) -> int:
-    """A fluent that holds in the state."""
+    """Add a fluent that holds in the state."""
     return _add_term(m, m.code.fluents, term, -1)
 
 
 @inlined
 def add_move(m: Memory, role: int, term: int) -> int:
-    """A move of the joint move."""
+    """Add a move of the joint move."""
     return _add_term(m, m.code.moves, term, role)
 
 
 @inlined
 def _add_term(m: Memory, relations: I32, term: int, role: int) -> int:
-    """Rows of the arguments of a term, and of the term itself, after a role if there is one."""
+    """Add rows of a term's arguments, and of the term itself, after a role if there is one."""
     rows, terms = m.rows, m.terms
     extra = 0 if role < 0 else 1
     relation = relations[terms.functions[term]]
@@ -151,7 +151,7 @@ def _add_term(m: Memory, relations: I32, term: int, role: int) -> int:
 
 @inlined
 def load(m: Memory, state: I32, start: int, end: int) -> int:
-    """Make the state that of the terms `state[start:end]`; nothing is known of it yet."""
+    """Load the state of the terms `state[start:end]`, and forget the answers in the last one."""
     rows, calls = m.rows, m.calls
     if rows.used[EPOCH] >= _LAST_EPOCH:
         rows.slots[:, 0] = 0
@@ -170,7 +170,7 @@ def load(m: Memory, state: I32, start: int, end: int) -> int:
 
 @kernel
 def add_facts(code: Code, facts: Rows, relation: int, cells: I32, num: int, count: int) -> int:
-    """Rows of a relation of facts: `count` of `num` cells each."""
+    """Add rows to a relation of facts: `count` of them, with `num` cells each."""
     for row in range(count):
         at = facts.used[CELLS]
         if at + num > len(facts.cells):

@@ -1,4 +1,4 @@
-"""Terms in kernels: equal terms have one number, and those nobody needs are collected."""
+"""Terms in kernels: equal terms have one number, and unused ones are collected."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def mix(value: np.uint64, number: int) -> np.uint64:
 
 @inlined
 def term_of(terms: Terms, function: int, source: I32, at: int, num: int, most_size: int) -> int:
-    """The number of a term with `num` arguments, which begin at `source[at]`; made if it is new.
+    """The number of a term with `num` arguments from `source[at]` on; added if it is new.
 
     Below zero: `FULL_TERMS` or `TOO_LARGE_TERM`.
     """
@@ -74,7 +74,7 @@ def term_of(terms: Terms, function: int, source: I32, at: int, num: int, most_si
 
 @inlined
 def show(terms: Terms, term: int) -> int:
-    """The number by which Python knows a term, given to it if it has none."""
+    """The number by which Python knows a term, assigned if it has none."""
     name = terms.names[term]
     if name < 0:
         # There are no more names than terms, so there is room.
@@ -97,8 +97,8 @@ def place(terms: Terms, term: int) -> None:
 
 @inlined
 def collect(terms: Terms, current: I32, num: int) -> None:
-    """Forget all terms but the base, those that Python knows, and `current[:num]`, and what they
-    are made of; these are renumbered."""
+    """Forget all terms except the base, those that Python knows, `current[:num]`, and the terms
+    that they contain; these are renumbered."""
     base, before = terms.used[BASE], terms.used[TERMS]
     for term in range(base, before):
         terms.marks[term] = 1 if terms.names[term] >= 0 else 0
@@ -115,7 +115,7 @@ def collect(terms: Terms, current: I32, num: int) -> None:
     for term in range(base, before):
         if terms.marks[term] != 0:
             start, stop = terms.first[term], terms.first[term + 1]
-            # What is written was read before.
+            # Everything that is overwritten was read before.
             for k in range(start, stop):
                 terms.arguments[end] = terms.marks[terms.arguments[k]]
                 end += 1
@@ -146,7 +146,7 @@ def collect_if_many(terms: Terms, current: I32, num: int) -> None:
 
 @inlined
 def sort_by_key(terms: Terms, found: I32, start: int, end: int) -> None:
-    """Put terms in an order that depends on what they are only (heapsort)."""
+    """Sort terms in an order that depends only on their structure (heapsort)."""
     num = end - start
     for root in range(num // 2 - 1, -1, -1):
         _sift(terms, found, start, root, num)
@@ -175,13 +175,13 @@ def _sift(terms: Terms, found: I32, start: int, root: int, num: int) -> None:
 
 @kernel
 def make_term(terms: Terms, function: int, arguments: I32, num: int, most_size: int) -> int:
-    """See `term_of`."""
+    """Call `term_of` from Python."""
     return term_of(terms, function, arguments, 0, num, most_size)
 
 
 @kernel
 def name_term(terms: Terms, term: int) -> int:
-    """See `show`."""
+    """Call `show` from Python."""
     return show(terms, term)
 
 

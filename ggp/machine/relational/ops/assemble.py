@@ -1,4 +1,4 @@
-"""What was compiled as the arrays that kernels read."""
+"""Assembles compiled rules into the arrays that kernels read."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ggp.machine.relational.ops.places import Kind
 
 
 def put_into(room: Room, compiled: Compiled, unremembered: frozenset[Pattern]) -> None:
-    """Have kernels play by what was compiled.
+    """Make kernels play by compiled rules.
 
     Args:
-        unremembered: calls of which it is quicker to find the answer anew.
+        unremembered: calls whose answer is quicker to find anew than to remember.
     """
     code = _code(compiled, unremembered)
     room.take(code, _facts(compiled, code), compiled.widest)
@@ -68,13 +68,13 @@ def _code(compiled: Compiled, unremembered: frozenset[Pattern]) -> Code:
 
 
 def _slices(lists: Sequence[Sequence[int]]) -> I32:
-    """`[N, 2]` where each list begins and ends in all of them one after the other."""
+    """`[N, 2]` where each list begins and ends in the concatenation of all."""
     bounds = np.cumsum([0, *map(len, lists)], dtype=np.int32)
     return np.stack([bounds[:-1], bounds[1:]], axis=1)
 
 
 def _facts(compiled: Compiled, code: Code) -> Rows:
-    """The rows of all relations of facts that rules ask for."""
+    """The rows of all relations of facts that rules use."""
     asked = [
         (number, compiled.rules.facts.get(place.name, np.zeros((0, place.name[1]), dtype=np.int32)))
         for place, number in compiled.places.items()

@@ -1,17 +1,17 @@
-"""Rules as ops of the interpreter (`evaluation`), for each pattern of arguments that is called.
+"""Compiles rules to ops of the interpreter (`evaluation`), for each pattern of call arguments.
 
 A rule becomes ops in the order of its conditions (`order`):
 
     IS_SAME, IS_DIFFERENT     two operands
-    BUILD, TAKE_APART         a term of its arguments, and the other way round
+    BUILD, TAKE_APART         a term from its arguments, and the other way round
     FIND_FACT, FIND_ROW       whether there is a row with these values
     EACH_FACT, EACH_ROW       every row with these values
     PROVE                     whether a call has an answer
     EACH_ANSWER               every answer of a call
     ANSWER                    all conditions hold
 
-Variables are registers of the frame of a call. An op knows which `EACH_` op before it gave the last
-of the values that it reads: where it fails, other values of later ones need not be tried.
+Variables are registers of the frame of a call. For each op the compiler knows which earlier `EACH_`
+op gave the last of the values that it reads: where it fails, later ones need not be tried again.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ from ggp.machine.relational.ops.rules import Rules, arguments
 from ggp.machine.relational.ops.terms import TermTable
 
 MOST_OPS = 400_000
-"""Rules that become more are left to Prolog."""
+"""Number of ops above which rules are left to Prolog."""
 
 _OUTSIDE = -1
-"""In place of an op: what is known from the beginning."""
+"""In place of an op, for values that are known from the beginning."""
 
 Operands = list[int]
 Outputs = list[tuple[int, int, int]]
@@ -57,7 +57,7 @@ class UnsupportedRulesError(MachineError):
 
 
 class Use(NamedTuple):
-    """A condition that calls a procedure: `asked` has a new variable for what is to be found."""
+    """A condition that calls a procedure: `asked` has new variables for unknown arguments."""
 
     rule: int
     procedure: int
@@ -66,25 +66,25 @@ class Use(NamedTuple):
 
 
 class Compiled:
-    """A game as ops, which grow as the patterns of calls are found.
+    """A game as ops, to which more are added as the patterns of calls are found.
 
     Args:
-        rules: what can be called.
-        terms: gets the terms of rules.
-        statistics: for the order of conditions.
+        rules: the rules and facts that can be called.
+        terms: the table that the terms of rules are added to.
+        statistics: counts that conditions are ordered by.
         roots: patterns that are called from outside.
 
     Attributes:
         ops, operands, outputs: see `records.Code`.
         rule_starts: the first op of each rule.
-        rule_ends: of each procedure, the end of its rules.
-        heads: of each rule.
-        registers: of each procedure.
-        patterns: of each procedure.
+        rule_ends: for each procedure, the end of its rules.
+        heads: the head of each rule.
+        registers: number of registers of each procedure.
+        patterns: the pattern of each procedure.
         places: relations of rows, by number.
         indexes: the relation and columns of each index, by number.
-        uses: of procedures by rules.
-        widest: arguments of the relation or function that has most.
+        uses: the uses of procedures by rules.
+        widest: number of arguments of the relation or function that has the most.
 
     Raises:
         UnsupportedRulesError: the rules cannot be compiled.
@@ -100,7 +100,7 @@ class Compiled:
         self.rules, self.terms = rules, terms
         self.orders = Orders(rules, statistics)
         self.ops: list[list[int]] = []
-        # What kernels ask from outside has its arguments in the registers 0 and 1.
+        # Procedures asked for from outside have their arguments in the registers 0 and 1.
         self.operands: Operands = [0, 1]
         self.outputs: Outputs = []
         self.rule_starts: list[int] = []
@@ -129,8 +129,8 @@ class Compiled:
         return self.indexes.setdefault((relation, tuple(columns)), len(self.indexes))
 
     def rules_for(self, pattern: Pattern) -> list[NormalRule]:
-        """The rules of a relation, those that go in circles last: they find more when others have
-        found something before."""
+        """The rules of a relation, recursive ones last: they find more when others have found
+        something before."""
         rules = self.rules.rules.get(pattern.relation, ())
         return sorted(rules, key=lambda rule: _recurs(rule, pattern.relation))
 
@@ -166,7 +166,7 @@ class _RuleCompiler:
         self._last_each = _OUTSIDE
 
     def compile(self) -> int:
-        """Add the ops of the rule; the number of registers."""
+        """Add the ops of the rule; returns the number of registers."""
         self._take_arguments()
         head = arguments(self._rule.head)
         free = [arg for arg, how in zip(head, self._name.pattern.args, strict=True) if how == "f"]
@@ -180,7 +180,7 @@ class _RuleCompiler:
         return self._num
 
     def _take_arguments(self) -> None:
-        """Known arguments are in the first registers: variables get their values of them."""
+        """Bind variables to the known arguments, which are in the first registers."""
         structured: list[tuple[int, Term]] = []
         register = 0
         for arg, how in zip(arguments(self._rule.head), self._name.pattern.args, strict=True):
@@ -195,10 +195,10 @@ class _RuleCompiler:
             self._match(register, arg, _OUTSIDE)
 
     def _condition(self, literal: Literal, later: set[str]) -> None:
-        """Ops of a condition.
+        """Add the ops of a condition.
 
         Args:
-            later: variables that are asked for after it.
+            later: variables that are used after it.
         """
         if literal.is_distinct:
             (one, by), (other, other_by) = map(self._operand, arguments(literal.atom))
@@ -229,7 +229,7 @@ class _RuleCompiler:
         self._each(each, subject, operands, by, at, [args[i] for i in found], columns)
 
     def _idle(self, args: Sequence[Term], later: set[str]) -> set[int]:
-        """Arguments that are variables without a value, and that nobody asks for."""
+        """Places of arguments that are unbound variables and are used nowhere else."""
         seen = [variable.name for arg in args for variable in variables(arg)]
         return {
             i
@@ -262,7 +262,7 @@ class _RuleCompiler:
         args: Sequence[Term],
         columns: Sequence[int],
     ) -> None:
-        """An op that goes through values, and those that match what they are to be."""
+        """Add an op that goes through values, and the ops that match these with the arguments."""
         pc = len(self._game.ops)
         outputs: Outputs = []
         structured: list[tuple[int, Term]] = []
@@ -283,7 +283,7 @@ class _RuleCompiler:
             self._match(register, arg, pc)
 
     def _match(self, register: int, term: Term, by: int) -> None:
-        """The value in a register, which op `by` gave it, is to be a term."""
+        """Match the value in a register, which op `by` gave it, with a term."""
         if names_in(term) <= self._registers.keys():
             operand, other_by = self._operand(term)
             self._op(IS_SAME, register, operand, [], max(by, other_by))
@@ -315,7 +315,7 @@ class _RuleCompiler:
             self._match(part, arg, by)
 
     def _all(self, terms: Sequence[Term]) -> tuple[Operands, int]:
-        """Operands of terms, and the last op that gives one of them its values."""
+        """Operands of terms, and the last op that gives values to one of them."""
         found = [self._operand(term) for term in terms]
         return [operand for operand, _ in found], max((by for _, by in found), default=_OUTSIDE)
 
@@ -336,7 +336,7 @@ class _RuleCompiler:
         return self._built[term]
 
     def _new_registers(self, num: int) -> int:
-        """The first of some new registers."""
+        """The first of `num` new registers."""
         self._num += num
         return self._num - num
 

@@ -1,4 +1,4 @@
-"""Whether negation can be evaluated as it is compiled.
+"""Checks that negation can be evaluated the way it is compiled.
 
 Rules are stratified (see `ggp.gdl.checks`), but calls are coarser than rules: `(q (f ?x))` may have
 to be found among all answers of `q`. If a negated condition may lead back to the call it is in, it
@@ -31,7 +31,7 @@ def recurring(compiled: Compiled) -> frozenset[Pattern]:
 
 
 def _check_rules(compiled: Compiled) -> None:
-    """The same for rules, whose heads may rule out a way back."""
+    """Check the same by rules, whose heads may exclude a way back."""
     rules_of = list(zip([0, *compiled.rule_ends], compiled.rule_ends, strict=False))
     edges: dict[int, set[int]] = {}
     negated: list[tuple[int, int]] = []
@@ -58,7 +58,7 @@ def _procedures_of_rules(compiled: Compiled) -> list[int]:
 
 
 def _components(edges: dict[int, set[int]], size: int) -> list[int]:
-    """The number of the strong component of each node."""
+    """The number of the strongly connected component of each node."""
     found = [0] * size
     for number, members in enumerate(strong_components(edges, size)):
         for member in members:

@@ -1,9 +1,9 @@
-"""In which order the conditions of a rule are evaluated.
+"""Orders the conditions of a rule.
 
-The next condition is always the one that leaves the fewest possibilities, as far as that is known:
-tests at once, then what has few values for what is known by then. How many values a condition has
-is counted: for facts by their rows, for all else in states of random matches (`tuning`). Before
-there are any, it is guessed. Nothing depends on a clock.
+The next condition is always the one that leaves the fewest possibilities, as far as is known:
+tests at once, then conditions with few values, given what is known by then. The number of values of
+a condition is counted: for facts by their rows, for others in states of random matches (`tuning`).
+Before there are any, it is guessed. Nothing depends on a clock.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ggp.machine.relational.ops.rules import Rules, arguments
 
 class Pattern(NamedTuple):
     """A relation with, for each argument, `k` if it is known, `f` if it is to be found, and `-` if
-    nobody asks for it."""
+    its value is not used."""
 
     relation: Signature
     args: str
@@ -39,12 +39,12 @@ class RuleOf(NamedTuple):
 
 @dataclass(frozen=True)
 class Statistics:
-    """What was counted in states of random matches.
+    """Counts made in states of random matches.
 
     Attributes:
-        rows: of each place the number of the state and the cells of each row, `[N, 1 + K]`.
-        answers: answers of an evaluated call.
-        costs: steps it takes to evaluate a call, or to ask for it again, on average.
+        rows: for each place, the number of the state and the cells of each row, `[N, 1 + K]`.
+        answers: average number of answers of an evaluated call.
+        costs: average number of steps to evaluate a call, or to ask for it again.
         first: conditions that come first, because that was found to be better.
     """
 
@@ -55,7 +55,7 @@ class Statistics:
 
 
 _GUESSED_FLUENTS, _GUESSED_MOVES, _NARROWED = 20.0, 1.0, 4.0
-"""Rows of a function, and by how many one known argument divides them, before any was counted."""
+"""Rows of a function, and the factor by which a known argument divides them, before any count."""
 
 _GUESSED_COST = 30.0
 _TEST, _SOON, _OWN_ANSWERS, _LATE = -2.0, -1.0, 2.0, 1000.0
@@ -65,7 +65,7 @@ _HARDLY_TESTS = 0.95
 
 
 class Orders:
-    """Orders conditions by what is known of the rows and calls of a game."""
+    """Orders conditions by the counts of the rows and calls of a game."""
 
     def __init__(self, rules: Rules, statistics: Statistics) -> None:
         self.rules = rules
@@ -73,22 +73,22 @@ class Orders:
         self._found: dict[tuple[Place, tuple[int, ...]], float] = {}
 
     def order(self, rule: NormalRule, name: RuleOf, known: Iterable[str]) -> list[Literal]:
-        """The conditions of a rule in their order, where some variables have values already."""
+        """The conditions of a rule in order, where some variables already have values."""
         order = _Order(self, rule, set(known))
         first = self._statistics.first.get(name)
         return [order.next(first if i == 0 else None) for i in range(len(rule.body))]
 
     def answers(self, pattern: Pattern) -> float:
-        """How many answers a call has, or, without unknown arguments, how often it holds."""
+        """Number of answers of a call, or, without unknown arguments, how often it holds."""
         guessed = _NARROWED ** pattern.args.count("f") if "f" in pattern.args else 0.5
         return self._statistics.answers.get(pattern, guessed)
 
     def cost(self, pattern: Pattern) -> float:
-        """How many steps a call takes."""
+        """Number of steps that a call takes."""
         return self._statistics.costs.get(pattern, _GUESSED_COST)
 
     def rows(self, place: Place, columns: tuple[int, ...]) -> float:
-        """How many rows agree in some columns, on average of those there are."""
+        """Average number of rows that agree in some columns."""
         key = place, columns
         if key not in self._found:
             self._found[key] = self._count(place, columns)
@@ -111,7 +111,7 @@ class Orders:
 
 
 class _Order:
-    """The order of one rule, in the making."""
+    """The order of one rule, while it is made."""
 
     def __init__(self, orders: Orders, rule: NormalRule, known: set[str]) -> None:
         self._orders, self._rule, self._known = orders, rule, known
@@ -124,7 +124,7 @@ class _Order:
         self._head = [i for i, arg in enumerate(arguments(rule.head)) if names_in(arg) <= known]
 
     def next(self, chosen: int | None) -> Literal:
-        """The condition that comes next: the one that is chosen, or the best."""
+        """The condition that comes next: the `chosen` one, or the best."""
         possible = [i for i in self._left if self._needed[i] <= self._known]
         best = min(possible, key=lambda i: (self._rank(i), i)) if chosen is None else chosen
         self._left.remove(best)
@@ -134,11 +134,11 @@ class _Order:
         return literal
 
     def _rank(self, i: int) -> float:
-        """Those of the lowest rank come first.
+        """The rank of a condition; those of the lowest rank come first.
 
-        Below 0 there are tests, cheap ones first, and conditions with less than one value; above
-        that, the rank is the number of values. What has no variable in common with what is known
-        waits, because it multiplies the possibilities.
+        Tests have ranks below 0, cheap ones the lowest, and so have conditions with less than one
+        value; otherwise the rank is the number of values. A condition that has no variable in
+        common with the known ones waits, because it multiplies the possibilities.
         """
         literal, names = self._rule.body[i], self._names[i]
         if literal.is_distinct:
@@ -158,7 +158,7 @@ class _Order:
         return rank + _LATE if is_apart and rank > 1 else rank
 
     def _rank_of_own_call(self, literal: Literal, at: Located) -> float:
-        """The rank of a call; that of the call in work itself goes through its answers so far."""
+        """The rank of a call; a call like the one in work goes through the answers so far."""
         if at.place.name == signature(self._rule.head):
             known = [k for k, arg in enumerate(at.args) if names_in(arg) <= self._known]
             head = arguments(self._rule.head)
@@ -168,7 +168,7 @@ class _Order:
         return self._rank_of_call(literal, None)
 
     def _rank_of_call(self, literal: Literal, size: float | None) -> float:
-        """The rank of a call that has `size` answers, counted ones without it."""
+        """The rank of a call that has `size` answers, or if that is None, the counted number."""
         at = located(literal.atom, self._orders.rules)
         free = "-" if literal.negated else "f"
         pattern = Pattern(

@@ -1,4 +1,4 @@
-"""Where the values of a condition are found: among rows, or by a call."""
+"""Places where the values of a condition are found: among rows, or by a call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ggp.machine.relational.ops.rules import Rules, arguments
 
 
 class Kind(Enum):
-    """What the rows of a place are of, or that it is called."""
+    """The kind of a place's rows, or that it is called."""
 
     FACT = "fact"
     FLUENT = "fluent"
@@ -20,21 +20,21 @@ class Kind(Enum):
 
 
 class Place(NamedTuple):
-    """A relation; of fluents and moves those of one function, None for those of any."""
+    """A relation; for fluents and moves, also the function, None for those of any function."""
 
     kind: Kind
     name: Signature | None
 
 
 class Located(NamedTuple):
-    """A condition as a place and arguments there."""
+    """A condition as a place and the arguments there."""
 
     place: Place
     args: tuple[Term, ...]
 
 
 def located(atom: Atom, rules: Rules) -> Located:
-    """Where the values of an atom are; those of fluents are the arguments of the fluent, of moves
+    """The place of an atom's values. For fluents the arguments are those of the fluent, for moves
     the role and the arguments of the move."""
     relation, args = signature(atom), arguments(atom)
     if relation in (TRUE, DOES):

@@ -1,9 +1,9 @@
-"""The rules of a game as this backend takes them: facts apart, and with relations of our own.
+"""The rules of a game as this backend takes them: apart from facts, with relations of our own.
 
     ranked    (ranked 2 ?role ?value): goal values by the number of their rule in the rulesheet
     hidden    what a negated condition asks for inside of a function, `(not (p (f ?local)))`: so it
               becomes `(not hidden)`, of a relation without that argument
-    facts     what is asked from outside has rules: where there are only facts, a rule for these
+    facts     relations asked for from outside have rules: if there are only facts, a rule for these
 
 No rulesheet has a name with a semicolon.
 """
@@ -36,7 +36,7 @@ Facts = NDArray[np.int32]
 
 RANKED: Signature = ("ranked;", 3)
 ROOTS = (TERMINAL, LEGAL, NEXT, RANKED, SEES)
-"""What is asked from outside in play."""
+"""Relations that are asked for from outside in play."""
 
 
 class Rules:
@@ -44,11 +44,11 @@ class Rules:
 
     Args:
         program: normalised rules.
-        terms: gets the terms of facts.
+        terms: the table that the terms of facts are added to.
 
     Attributes:
-        rules: of relations that are evaluated.
-        facts: of relations that are known.
+        rules: the rules of relations that are evaluated.
+        facts: the rows of relations that are known.
         static: relations that depend neither on the state nor on moves.
     """
 
@@ -68,12 +68,12 @@ class Rules:
                 self.know(relation, facts)
 
     def know(self, relation: Signature, facts: Facts) -> None:
-        """A relation is known from now on."""
+        """Make a relation known from now on."""
         self.facts[relation] = facts
         del self.rules[relation]
 
     def answer_roots(self) -> None:
-        """Give rules to what is asked from outside and known."""
+        """Give rules to relations that are known and asked for from outside."""
         for relation in ROOTS:
             if relation in self.facts:
                 own = (f"facts;{relation[0]}", relation[1])
@@ -99,7 +99,7 @@ def _note(rules: Sequence[NormalRule], terms: TermTable) -> None:
 
 
 def arguments(atom: Term) -> tuple[Term, ...]:
-    """The arguments of an atom, none of a name."""
+    """The arguments of an atom; a mere name has none."""
     return atom.args if isinstance(atom, Compound) else ()
 
 
@@ -121,7 +121,7 @@ def _ranked(program: Program) -> Iterator[NormalRule]:
 
 
 def _without_hidden(rules: Sequence[NormalRule]) -> Iterator[NormalRule]:
-    """Rules in which local variables of negated conditions are arguments of their own."""
+    """The rules, with each local variable of a negated condition as an argument of its own."""
     made: dict[Atom, NormalRule] = {}
     for rule in rules:
         body = list(rule.body)
@@ -136,7 +136,7 @@ def _without_hidden(rules: Sequence[NormalRule]) -> Iterator[NormalRule]:
 
 
 def _are_plain(atom: Atom, local: frozenset[str]) -> bool:
-    """Whether local variables are arguments, each of one."""
+    """Whether each local variable is an argument, and of one only."""
     seen = [v.name for v in variables(atom) if v.name in local]
     plain = [arg.name for arg in arguments(atom) if isinstance(arg, Variable) and arg.name in local]
     return len(seen) == len(plain) == len(set(plain))

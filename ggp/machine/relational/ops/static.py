@@ -1,7 +1,7 @@
-"""Relations that depend neither on the state nor on moves: evaluated once, then they are facts.
+"""Evaluates relations that depend neither on the state nor on moves, and makes them facts.
 
-What has too many facts, or takes too long to find, keeps its rules, and is evaluated for those
-arguments that are asked for. The initial state cannot be left out.
+A relation that has too many facts, or whose facts take too long to find, keeps its rules, and is
+evaluated for the arguments that are asked for. The initial state cannot be left out.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from ggp.machine.relational.ops.rules import Rules
 from ggp.machine.relational.ops.terms import TermTable
 
 MOST_FACTS = 100_000
-"""Facts of one relation."""
+"""Greatest number of facts of one relation."""
 
 MOST_STEPS = 20_000_000
-"""Steps for all relations together, but the initial state."""
+"""Greatest number of steps for all relations together, except the initial state."""
 
 
 def evaluate(rules: Rules, terms: TermTable, room: Room) -> None:
@@ -63,13 +63,13 @@ class _Finder:
         self._fresh = True
 
     def find(self, procedure: int, relation: Signature) -> bool:
-        """Whether all facts of a relation are in `Memory.out`; else it has too many."""
+        """Whether all facts of a relation were found, in `Memory.out`; if not, it has too many."""
         counts, must = self._room.memory.counts, relation == INIT
         counts[ENOUGH] = UNBOUNDED if must else MOST_FACTS
         before = int(counts[STEPS])
         try:
             self._find(procedure, self._room.budget if must else self._left)
-            # What is stopped at enough answers is not complete.
+            # A call that stops at enough answers is not complete.
             self._fresh = not must and int(counts[OUT]) >= MOST_FACTS * max(relation[1], 1)
             return not self._fresh
         except ReasonerLimitError:
@@ -89,5 +89,5 @@ class _Finder:
                 self._fresh = False
                 return
             self._room.grow(ended, "the initial state")
-            # What is full was not enlarged with what it held.
+            # Memory that was full did not keep its contents when it was enlarged.
             self._fresh = ended != FULL_OUT

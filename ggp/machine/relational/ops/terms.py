@@ -12,13 +12,13 @@ from ggp.machine.relational.kernels.term_kernels import make_term, name_term
 
 
 class TermTable:
-    """Numbers of terms.
+    """The numbers of terms.
 
     Args:
-        room: where they are kept.
+        room: the memory that they are kept in.
 
     Attributes:
-        functions: what each function of terms is, by number; names are functions of no arguments.
+        functions: the functions of terms, by number; names are functions of no arguments.
     """
 
     def __init__(self, room: Room) -> None:
@@ -29,7 +29,7 @@ class TermTable:
         self._frozen = False
 
     def function(self, name: Signature) -> int:
-        """The number of a function, made if it is new.
+        """The number of a function, assigned if it is new.
 
         Raises:
             KeyError: it is new, and the table is frozen.
@@ -43,16 +43,16 @@ class TermTable:
         return found
 
     def freeze(self) -> None:
-        """The terms so far keep their numbers, and there are no more functions: what rules do not
+        """Keep the numbers of the terms so far, and accept no more functions: what rules do not
         mention can never hold."""
         self._frozen = True
         self._room.keep_terms()
 
     def number(self, term: Term) -> int:
-        """The number of a term without variables, made if it is new; not for long once frozen.
+        """The number of a ground term, assigned if it is new; once frozen, only for a short time.
 
         Raises:
-            KeyError: rules do not mention a function of it.
+            KeyError: it has a function that rules do not mention.
             ReasonerLimitError: it is too large.
         """
         found = self._ground.get(term)
@@ -66,11 +66,11 @@ class TermTable:
         return found
 
     def name(self, term: Term) -> int:
-        """The number by which a term is known for good. Raises as `number` does."""
+        """The permanent number of a term. Raises as `number` does."""
         return name_term(self._room.memory.terms, self.number(term))
 
     def term(self, name: int) -> Term:
-        """The term with a name."""
+        """The term with a permanent number."""
         return self._term(int(self._room.memory.terms.shown[name]))
 
     def _term(self, number: int) -> Term:

@@ -1,10 +1,10 @@
-"""The order of conditions, and which calls are remembered, found by what states of matches take.
+"""Finds the order of conditions, and the calls worth remembering, by measuring states of matches.
 
-Rules are compiled by guesses first. Then random matches are played, and it is counted what was
-asked, how long that took and how many answers there were. By that the rules are compiled again,
-twice. Then other conditions are tried as the first one in the rules that take longest, one after
-the other, and what is better is kept. Everything is decided by counts of steps, so the same rules
-are compiled in the same way on any computer.
+Rules are first compiled by guesses. Then random matches are played, and the calls made, the steps
+they took and their answers are counted. By these counts the rules are compiled again, twice. Then
+other conditions are tried as the first one in the rules that take longest, one after the other, and
+improvements are kept. Everything is decided by counts of steps, so the same rules are compiled in
+the same way on any computer.
 """
 
 from __future__ import annotations
@@ -37,43 +37,43 @@ from ggp.machine.relational.ops.rules import Rules
 from ggp.machine.relational.ops.terms import TermTable
 
 MOST_STATES = 24
-"""States of random matches that are counted."""
+"""Number of states of random matches in which counts are made."""
 
 EVERY = 3
-"""Of so many states one is taken: neighbours are much alike."""
+"""One of this many states is taken, as neighbours are much alike."""
 
 MOST_STEPS = 6_000_000
-"""Steps for finding them, and for counting what they take."""
+"""Steps for finding these states, and for the counts in them."""
 
 _TRIAL_STATES = 3
-"""Of so many of these states one is counted for trials of first conditions."""
+"""One of this many of these states is used for trials of first conditions."""
 
 _TRIAL_STEPS, _STEPS_TO_COMPILE = 150_000_000, 2_000
-"""Steps for all trials, and how many compiling an op takes as long as."""
+"""Steps for all trials, and the number of steps that take as long as compiling an op."""
 
 _SLOWEST = 12
-"""Calls whose rules are looked at."""
+"""Number of calls whose rules are looked at."""
 
 _GAIN = 0.97
-"""The share of steps that a better way takes at most."""
+"""Greatest share of the steps that a way may take to count as better."""
 
 _WORTH = 4
-"""A way that takes so many times as long as the best one is not tried to the end."""
+"""A way that takes this many times as long as the best one is not tried to the end."""
 
 _STEPS_TO_REMEMBER = 8
-"""What it costs to look whether a call is known, and to remember it."""
+"""Steps that it costs to look whether a call is known, and to remember it."""
 
 _STEPS_A_CALL, _STEPS_AN_ANSWER = 3, 2
-"""What making an entry and an answer takes besides."""
+"""Further steps that it takes to make an entry, and an answer."""
 
 
 class Way(NamedTuple):
-    """One way of evaluating a game.
+    """A way of evaluating a game.
 
     Attributes:
-        statistics: by which it was compiled.
+        statistics: the counts it was compiled by.
         unremembered: calls that are evaluated each time.
-        steps: what the sampled states took; infinite where that was too much.
+        steps: the steps that the sampled states took; infinite if they were too many.
         found: `[Q, 4]` see `Memory.statistics`.
     """
 
@@ -84,14 +84,14 @@ class Way(NamedTuple):
     found: FloatArray
 
     def counts(self) -> Iterator[tuple[Pattern, list[float]]]:
-        """Calls that were evaluated, and what was counted of them."""
+        """Calls that were evaluated, and their counts."""
         for pattern, row in zip(self.compiled.patterns, self.found.tolist(), strict=True):
             if row[EVALUATED]:
                 yield pattern, row
 
     @property
     def counted(self) -> Statistics:
-        """The statistics with what was counted."""
+        """The statistics together with the new counts."""
         answers, costs = dict(self.statistics.answers), dict(self.statistics.costs)
         for pattern, (asked, evaluated, steps, found) in self.counts():
             answers[pattern] = found / evaluated
@@ -100,21 +100,21 @@ class Way(NamedTuple):
 
     @property
     def slowest(self) -> list[Pattern]:
-        """Calls, those first that take most steps, with all they call."""
+        """Calls by the steps they take, most first, with the steps of the calls that they make."""
         order = np.argsort(-self.found[:, STEPS_TAKEN], kind="stable")
         patterns = [*self.compiled.patterns]
         return [patterns[i] for i in order.tolist() if self.found[i, STEPS_TAKEN]]
 
 
 class Tuner:
-    """Finds how to evaluate a game.
+    """Finds the best way to evaluate a game.
 
     Args:
-        rules: of which the static relations are known.
-        terms: frozen.
-        room: is left with the best way.
-        questions: to it.
-        roots: patterns asked for from outside.
+        rules: rules whose static relations are known.
+        terms: their terms, frozen.
+        room: the memory, which is left with the best way.
+        questions: asks kernels about it.
+        roots: patterns that are asked for from outside.
         initial: the initial state.
     """
 
@@ -131,7 +131,7 @@ class Tuner:
         self._questions, self._roots, self._initial = questions, roots, initial
 
     def tune(self) -> None:
-        """Compile the game, and put what is best into the room.
+        """Compile the game, and put the best way into the room.
 
         Raises:
             UnsupportedRulesError: the rules cannot be compiled.
@@ -149,7 +149,7 @@ class Tuner:
         put_into(self._room, best.compiled, best.unremembered)
 
     def _better(self, best: Way, statistics: Statistics, states: list[State]) -> Way:
-        """The better one of a way and that by other statistics."""
+        """The better of a way and the one by other statistics."""
         return min(
             best, self._tried(statistics, states, _WORTH * best.steps), key=lambda each: each.steps
         )
@@ -174,7 +174,7 @@ class Tuner:
         return self._tried(best.statistics, states, np.inf)
 
     def _next_trial(self, best: Way, known: set[tuple[RuleOf, int]]) -> tuple[RuleOf, int] | None:
-        """A condition that was not tried as the first one, of a rule whose calls take longest."""
+        """A condition not yet tried as the first one, of a rule whose calls take longest."""
         for pattern in best.slowest[:_SLOWEST]:
             for number, rule in enumerate(best.compiled.rules_for(pattern)):
                 conditions = [i for i, literal in enumerate(rule.body) if literal.binds]
@@ -206,7 +206,7 @@ class Tuner:
                 if counts[STEPS] > until:
                     break
         except ReasonerLimitError:
-            pass  # of rules that can be played no further there is no more to know
+            pass  # these rules can be played no further, so there is no more to learn
         finally:
             self._questions.budget = budget
         return states
@@ -246,7 +246,7 @@ class Tuner:
         states: list[State],
         most: float,
     ) -> Way:
-        """Count what one random turn takes in each state; infinite if more than `most`."""
+        """Count the steps of one random turn in each state; infinite if more than `most`."""
         put_into(self._room, compiled, forgotten)
         memory = self._room.memory
         memory.counts[COUNTING] = 1

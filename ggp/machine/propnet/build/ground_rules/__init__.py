@@ -1,7 +1,7 @@
-"""From rules to ground rules, by gringo, the grounder of clingo.
+"""Grounds rules by gringo, the grounder of clingo.
 
 In come rules, out goes a `GroundProgram` (`ground_program`). Begin with `grounding`. `forecast`
 says beforehand whether it is hopeless, and `lasting` goes turn by turn where terms grow; `aspif`,
-`rule_lines` and `atom_tables` read what gringo writes, and `simplify` leaves out what is decided
+`rule_lines` and `atom_tables` read the output of gringo, and `simplify` leaves out what is decided
 before play.
 """

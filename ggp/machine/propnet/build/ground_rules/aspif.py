@@ -1,10 +1,10 @@
-"""Reading ground rules in the format in which gringo writes them (aspif).
+"""Reads ground rules in the format in which gringo writes them (aspif).
 
 A rule is a line of numbers: `1 0 1 HEAD 0 SIZE CONDITIONS...`, with 1 as the second number if the
-head may hold or not. `4 LENGTH TEXT 1 ATOM` says what an atom stands for, `4 LENGTH TEXT 0` what
-always holds. Arrays read millions of lines several times as fast as calls from clingo hand them
-over one by one, and a kernel reads them several times as fast again, but takes as long to load as
-arrays take for some megabytes.
+head may hold or not. `4 LENGTH TEXT 1 ATOM` gives the meaning of an atom, `4 LENGTH TEXT 0`
+something that always holds. Arrays read millions of lines several times as fast as calls from
+clingo pass them on one by one, and a kernel reads them several times as fast again, but takes as
+long to load as arrays take for some megabytes.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from ggp.machine.propnet.build.ground_rules.rule_lines import HEADS, NOT_A_RULE,
 from ggp.machine.propnet.build.ground_rules.simplify import Atoms, GroundRules
 
 CHUNK = 1 << 20
-"""Bytes of lines that are dealt with at once."""
+"""Bytes of lines that are processed at once."""
 
 LONG = 1 << 24
 """Bytes after which a kernel reads the rest: arrays take a quarter of a second for these."""
 
 _SHORTEST = 12
-"""Bytes of a rule at least."""
+"""Least number of bytes of a rule."""
 
 _FIXED = 6
-"""Numbers of a rule before its conditions."""
+"""Count of the numbers of a rule before its conditions."""
 
 
 class Ground(NamedTuple):
-    """What gringo wrote.
+    """The output of gringo.
 
     Attributes:
-        rules: those with a head that holds if their conditions do.
+        rules: the rules whose head holds if their conditions do.
         inputs: atoms that may hold or not.
-        atoms: (text, atom) of what is shown.
+        atoms: (text, atom) of every shown atom.
     """
 
     rules: GroundRules
@@ -50,11 +50,11 @@ class Ground(NamedTuple):
 
 
 class AspifReader:
-    """Reads in a thread what clingo writes to `path`, until nobody has that open any more.
+    """Reads, in a thread, what clingo writes to `path`, until that is closed everywhere.
 
     Args:
-        counts: told in that thread how many more rules were read, and how many conditions they
-            have; what it raises ends the reading.
+        counts: called in that thread with the numbers of further rules and of their conditions;
+            what it raises ends the reading.
     """
 
     def __init__(self, counts: Callable[[int, int], None] | None = None) -> None:
@@ -68,26 +68,26 @@ class AspifReader:
         try:
             self._thread.start()
         except RuntimeError as error:
-            # Threads need a stack, which is what there is too little memory for.
+            # A thread needs a stack, for which there is too little memory.
             raise MemoryError(str(error)) from error
 
     @property
     def path(self) -> str:
-        """A file to write to."""
+        """The file that clingo writes to."""
         return f"/dev/fd/{self._write_end}"
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        # After an error clingo keeps the file open as long as somebody knows of the error.
+        # After an error clingo keeps the file open as long as the exception is alive.
         os.close(self._write_end)
 
     def result(self) -> Ground:
-        """What was read, once clingo has closed the file and this has been left.
+        """The rules that were read, once clingo has closed the file and this context was left.
 
         Raises:
-            MachineError: it is not what the rules of a game become.
+            MachineError: they are not ground rules of a game.
             MemoryError: there is not enough memory.
         """
         self._thread.join()
@@ -105,7 +105,7 @@ class AspifReader:
         except Exception as error:
             self._error = error
         finally:
-            # Whoever writes must not have to wait for a reader that has failed.
+            # The writer must not have to wait for a reader that has failed.
             os.close(self._read_end)
 
     def _read(self) -> None:
@@ -119,10 +119,10 @@ class AspifReader:
         self._lines(bytes(text))
 
     def _lines(self, text: bytes) -> None:
-        """Read some whole lines."""
+        """Read some complete lines."""
         if text.startswith(b"asp "):
             text = text[text.index(b"\n") + 1 :]
-        # What atoms stand for comes after all rules.
+        # The meanings of atoms come after all rules.
         first = 0 if text.startswith(b"4 ") else text.find(b"\n4 ") + 1
         if first or text.startswith(b"4 "):
             lines = text[first:].splitlines(keepends=True)
@@ -148,13 +148,13 @@ def _shown(line: bytes) -> tuple[str, int]:
 
 
 def _rules(text: bytes) -> tuple[Atoms, Atoms, Atoms, Atoms]:
-    """Heads, sizes and conditions of rules, and heads of those that may hold or not."""
+    """Heads, sizes and conditions of rules, and the heads that may hold or not."""
     numbers = np.fromstring(text, dtype=np.int32, sep=" ")
     characters = np.frombuffer(text, dtype=np.uint8)
-    # Each number ends with a space or its line.
+    # Each number ends with a space or at the end of its line.
     ends = np.flatnonzero(characters[characters <= ord(" ")] == ord("\n")) + 1
     lengths = np.diff(ends, prepend=0)
-    rules = numbers[ends - lengths] != 0  # a line with nothing but 0 ends it all
+    rules = numbers[ends - lengths] != 0  # a line with nothing but 0 ends the output
     starts = (ends - lengths)[rules]
     _check(numbers, starts)
     may_be = numbers[starts + 1] == 1
@@ -168,14 +168,14 @@ def _rules(text: bytes) -> tuple[Atoms, Atoms, Atoms, Atoms]:
 def _spread(
     of_rules: NDArray[np.bool_], rules: NDArray[np.bool_], lengths: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """What holds of each rule, for each number of every line."""
+    """A property of each rule, spread to all numbers of all lines."""
     of_lines = np.zeros(len(rules), dtype=np.bool_)
     of_lines[rules] = of_rules
     return np.repeat(of_lines, lengths)
 
 
 def many_rules(text: bytes) -> tuple[Atoms, Atoms, Atoms, Atoms]:
-    """The same as `_rules`, by a kernel."""
+    """The same as `_rules`, but by a kernel."""
     characters = np.frombuffer(text, dtype=np.uint8)
     num_rules = len(text) // _SHORTEST + 1
     heads, sizes, inputs = np.empty((3, num_rules), dtype=np.int32)

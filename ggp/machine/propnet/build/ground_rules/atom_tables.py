@@ -1,4 +1,4 @@
-"""Ground atoms by relation, as KIF: what the numbers that gringo prints stand for."""
+"""Ground atoms by relation, as KIF, in place of the numbers that gringo prints."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _TOKEN = re.compile(r"f?([0-9]+)(\()?|,")
 
 
 class AtomTables:
-    """The atoms of interest.
+    """The atoms that a circuit needs by name.
 
     Args:
-        names: of the rulesheet, by the numbers that stand for them in texts of atoms.
+        names: names of the rulesheet, by their numbers in texts of atoms.
         atoms: the number of each atom after rules were simplified; `NEVER` if it cannot hold.
     """
 
@@ -35,7 +35,7 @@ class AtomTables:
         self.terminal: int | None = None
 
     def add(self, text: str, atom: int) -> None:
-        """An atom as clingo prints it, like `legal(3,f17(4,5))`, and its number there."""
+        """Add an atom as clingo prints it, such as `legal(3,f17(4,5))`, with its number there."""
         number = int(self._atoms[atom])
         if number == NEVER:
             return
@@ -60,11 +60,11 @@ class AtomTables:
         return tuple(sorted(self._found.get(relation, ())))
 
     def by_role(self, relation: str, roles: Sequence[str]) -> tuple[Named, ...]:
-        """For each role the terms of `does`, `legal` or `sees`, sorted."""
+        """For each role, the terms of `does`, `legal` or `sees`, sorted."""
         return tuple(tuple(sorted(self._by_role.get((relation, role), ()))) for role in roles)
 
     def goals(self, roles: Sequence[str]) -> tuple[Named, ...]:
-        """For each role the values of `goal` in the order in which they count."""
+        """For each role, the values of `goal` in the order in which they count."""
         return tuple(
             tuple(
                 (value, atom)

@@ -1,12 +1,11 @@
-"""How many ground rules a game will have, said before it is ground.
+"""Forecasts the number of ground rules of a game before it is ground.
 
-Some rulesheets cannot be ground: a rule that deals three cards of fifty joins all triples with all
-that depends on them. Nobody needs to wait until memory or time run out to know. What `Sizes`
-expects is summed up by the rules as their author wrote them, and compared with what any grounding
-within the limits could hold. A forecast may be wrong by some factor, so that rules are refused only
-where it is far too large (`DOUBT`); others are tried, and what gringo writes is counted.
-
-All of this is counts and no clock, so that the same rules are refused on every machine.
+Some rulesheets cannot be ground: a rule that deals three cards of fifty joins all triples with
+everything that depends on them. Nobody should have to wait until memory or time run out to learn
+that. The estimates of `Sizes` are summed up by the rules as their author wrote them, and compared
+with what any grounding within the limits could hold. A forecast may be wrong by some factor, so
+rules are refused only where it is far too large (`DOUBT`); others are tried, and what gringo writes
+is counted. All of this is counts and no clock, so that the same rules are refused on every machine.
 """
 
 from __future__ import annotations
@@ -28,22 +27,22 @@ from ggp.machine.propnet.build.rewriting.translate import RANKED
 DOING = "grounding the rules"
 
 RULES_PER_SECOND = 1_000_000
-"""What gringo writes in a second and no more: 0.3 to 0.9 million rules were measured."""
+"""Upper bound on the rules that gringo writes in a second: 0.3 to 0.9 million were measured."""
 
 BYTES_PER_RULE = 128
-"""What a ground rule takes and no less: 190 to 310 bytes were measured, circuit included."""
+"""Lower bound on the bytes that a ground rule takes: 190 to 310 were measured, with the circuit."""
 
 DOUBT = 2.0
-"""Rules are refused where so many times more are expected than the limits could hold."""
+"""Rules are refused if this many times more are expected than the limits could hold."""
 
 BYTES_PER_CONDITION = 8
-"""What each condition of a ground rule takes besides, which is read and put together."""
+"""Further bytes that each condition of a ground rule takes while it is read and assembled."""
 
 BETWEEN = 1_000_000
-"""After so many more rules it is told how many there are."""
+"""Number of further rules after which their count is reported."""
 
 MOST_SHOWN = 3
-"""Rules that a forecast names, those that become most ground rules first."""
+"""Number of rules that a forecast names, the ones that become most ground rules first."""
 
 Verdict = Literal["yes", "perhaps", "no"]
 
@@ -52,9 +51,9 @@ class Costly(NamedTuple):
     """A rule of the author that becomes many ground rules.
 
     Attributes:
-        rule: as KIF, after normalisation.
+        rule: the rule as KIF, after normalisation.
         start: its offset in the source, -1 where there is none.
-        ground_rules: how many are expected of it, and of what it was split into.
+        ground_rules: expected number of ground rules of it and of the rules it was split into.
     """
 
     rule: str
@@ -63,12 +62,12 @@ class Costly(NamedTuple):
 
 
 class Forecast(NamedTuple):
-    """What is expected of grounding a game.
+    """The forecast of grounding a game.
 
     Attributes:
-        rules: ground rules in all.
-        relations: how many of them derive each relation of the author, the most first.
-        costly: the rules that become most of them, the most first.
+        rules: expected number of ground rules.
+        relations: number of those that derive each relation of the author, the greatest first.
+        costly: the rules that become most of them, the greatest first.
         is_sure: false where terms may grow, so that nothing is known of how far.
     """
 
@@ -85,7 +84,7 @@ class Forecast(NamedTuple):
         return "yes" if self.rules <= most else "perhaps" if self.rules <= DOUBT * most else "no"
 
     def cause(self, program: Program) -> str:
-        """What is to blame where there are too many: the rule, where it is, and how many."""
+        """The cause of too many ground rules: the rule, its place, and their number."""
         if not self.costly:
             return f"{self.rules:,.0f} are expected"
         worst = self.costly[0]
@@ -95,7 +94,7 @@ class Forecast(NamedTuple):
         )
 
     def summary(self, program: Program, limits: Limits) -> str:
-        """The forecast in a line."""
+        """The forecast in one line."""
         match self.verdict(limits):
             case "yes":
                 return f"{self.rules:,.0f} ground rules are expected"
@@ -110,7 +109,7 @@ class Forecast(NamedTuple):
         return f"{program.source.name}:{line}:{column}"
 
     def to_json(self) -> dict[str, Any]:
-        """As what `from_json` reads."""
+        """The forecast in the form that `from_json` reads."""
         return {**self._asdict(), "costly": [each._asdict() for each in self.costly]}
 
     @staticmethod
@@ -118,7 +117,7 @@ class Forecast(NamedTuple):
         """A forecast that was stored.
 
         Raises:
-            MachineError: it is none.
+            MachineError: it is not a forecast.
         """
         try:
             costly = [Costly(**each) for each in found["costly"]]
@@ -133,20 +132,20 @@ class Forecast(NamedTuple):
 
 
 def most_rules(limits: Limits) -> int:
-    """Ground rules that no machine could make a circuit of within the limits."""
+    """Number of ground rules that no machine could make a circuit of within the limits."""
     by_time = RULES_PER_SECOND * limits.grounding_seconds
     return max(1, int(min(by_time, limits.grounding_bytes / BYTES_PER_RULE)))
 
 
 @dataclass(frozen=True)
 class Watch:
-    """Who is told how a grounding goes, and ends it.
+    """Callbacks that follow the progress of a grounding, and end it.
 
     Attributes:
-        limits: that it must keep.
-        foreseen: told what is expected.
-        written: told how many rules there are so far.
-        end: ends the process, with an error; it returns only where that must end by itself.
+        limits: the limits in force.
+        foreseen: called with the forecast.
+        written: called with the number of rules so far.
+        end: ends the process, with an error; returns only where the process must end by itself.
     """
 
     limits: Limits
@@ -156,10 +155,10 @@ class Watch:
 
 
 class Counter:
-    """Counts the rules that are written, and ends it all when they are too many.
+    """Counts the rules that are written, and ends the grounding when they are too many.
 
     Args:
-        watch: who is told.
+        watch: the callbacks.
     """
 
     def __init__(self, watch: Watch) -> None:
@@ -168,10 +167,10 @@ class Counter:
         self._number = self._bytes = 0
 
     def add(self, number: int, conditions: int) -> None:
-        """So many more rules were written, with so many conditions.
+        """Count further rules that were written, and their conditions.
 
         Raises:
-            ReasonerLimitError: they are too many.
+            ReasonerLimitError: there are too many.
         """
         before, self._number = self._number, self._number + number
         self._bytes += BYTES_PER_RULE * number + BYTES_PER_CONDITION * conditions
@@ -186,7 +185,7 @@ class Counter:
 
 
 def too_many(limits: Limits, cause: str = "") -> ReasonerLimitError:
-    """The error of too many ground rules."""
+    """The exception for too many ground rules."""
     return ReasonerLimitError(GROUND_RULES, most_rules(limits), DOING, cause)
 
 
@@ -198,13 +197,13 @@ def forecast(
     *,
     is_sure: bool,
 ) -> Forecast:
-    """What is expected of rules.
+    """The forecast of grounding some rules.
 
     Args:
-        program: they are of.
-        rules: as they will be ground.
+        program: the program they come from.
+        rules: the rules as they will be ground.
         static: relations that depend neither on the state nor on moves.
-        extents: of the rules, with what has been counted.
+        extents: estimates for the rules, with what has been counted.
         is_sure: see `Forecast`.
     """
     sizes = Sizes(rules, extents)
@@ -232,7 +231,7 @@ def forecast(
 
 
 def _count(rule: NormalRule, sizes: Sizes, static: frozenset[Signature]) -> float:
-    """Ground rules that a rule becomes: facts come once, however often they are derived."""
+    """Number of ground rules of a rule: facts come once, however often they are derived."""
     if not rule.body:
         return 1.0
     if signature(rule.head) in static or rule.head.name.startswith((MAY, ASKED)):
@@ -246,15 +245,15 @@ def _name(relation: Signature) -> str:
 
 
 def to_bytes(found: Forecast) -> bytes:
-    """A forecast on its way between processes."""
+    """A forecast as bytes to pass between processes."""
     return json.dumps(found.to_json()).encode()
 
 
 def from_bytes(data: bytes) -> Forecast:
-    """What `to_bytes` was given.
+    """The forecast that `to_bytes` was given.
 
     Raises:
-        MachineError: it is something else.
+        MachineError: the bytes are something else.
     """
     try:
         return Forecast.from_json(json.loads(data))

@@ -1,7 +1,7 @@
-"""From rules to ground rules: clingo's grounder run on a translated game.
+"""Grounds rules: runs clingo's grounder on a translated game.
 
-This is the only module that talks to clingo. Grounding may take any time and memory: strangers'
-rules are grounded in a child process (see `child.py`).
+This is the only module that calls clingo's grounder. Grounding may take any time and memory, so
+strangers' rules are ground in a child process (see `child.py`).
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ if TYPE_CHECKING:
     from clingo import Symbol
 
 MAX_TERM_SIZE = 2_000
-"""Functions in one fluent, move or percept."""
+"""Greatest number of functions in one fluent, move or percept."""
 
 MAX_COUNTED = 20_000
-"""Atoms of a relation that are counted to decide which rules to split."""
+"""Number of atoms of a relation that are counted to decide which rules to split."""
 
 MAX_UNCHECKED_DEPTH = 4
 """Where functions cannot nest deeper than this, the size of terms is not checked."""
@@ -79,9 +79,9 @@ def ground(
     Args:
         program: normalised rules.
         split: whether to split rules where that gives fewer ground rules.
-        listed: moves of `random` of one kind that are listed; more are made part by part, if they
-            can be (see `parting`). None for any number.
-        watch: who is told how it goes; None to go on however many rules there are.
+        listed: number of moves of `random` of one kind that are listed; more are made part by part,
+            if that is possible (see `parting`). None for any number.
+        watch: callbacks about the progress; None to go on however many rules there are.
 
     Raises:
         MachineError: clingo failed.
@@ -114,18 +114,18 @@ def ground(
 
 
 def foresee(program: Program, limits: Limits) -> Forecast:
-    """How many ground rules are expected; takes less than a second.
+    """The forecast of the number of ground rules; takes less than a second.
 
     Args:
         program: normalised rules.
-        limits: where they are expected to be far too many for these, it is looked at whether
-            fewer do.
+        limits: if far too many are expected for these, rules restricted to what is asked for are
+            estimated as well, and the lower number is taken.
     """
     return _foresee(_in_parts(program), limits, _counted)[0]
 
 
 def _foreseen(program: Program, watch: Watch, count: Count) -> Split | None:
-    """The rules split, if facts were counted for that; ends with an error if all is hopeless."""
+    """The split rules, if facts were counted for that; ends with an error if it is hopeless."""
     expected, found = _foresee(program, watch.limits, count)
     watch.foreseen(expected)
     if expected.verdict(watch.limits) == "no":
@@ -135,7 +135,7 @@ def _foreseen(program: Program, watch: Watch, count: Count) -> Split | None:
 
 def _foresee(program: Program, limits: Limits, count: Count) -> tuple[Forecast, Split | None]:
     is_sure = not terms_grow(program.rules, MAX_UNCHECKED_DEPTH)
-    # Facts whose terms grow may be without end.
+    # Facts whose terms grow may be infinitely many.
     found = split_rules(program, count, MOST_FACTS if is_sure else 0.0)
     expected = _forecast(program, found, found.rules, is_sure=is_sure)
     if expected.verdict(limits) == "no":
@@ -148,18 +148,18 @@ def _forecast(
     program: Program, found: Split, rules: Sequence[NormalRule], *, is_sure: bool
 ) -> Forecast:
     static = static_relations(rules)
-    # Of relations that are not counted to the end it is better known what rules make.
+    # For relations that are not counted to the end, estimates by rules are better.
     known = {key: table for key, table in found.counted.items() if table.size < MAX_COUNTED}
     extents = Extents(rules, static, known)
     return forecast(program, rules, static, extents, is_sure=is_sure)
 
 
 class _Fixed:
-    """The rules that depend on nothing: they are ground to count atoms, and not again.
+    """The rules that depend on nothing: they are ground once, to count atoms, and not again.
 
     Args:
-        roles: of the game.
-        watch: is told what is ground, None if nobody looks.
+        roles: the roles of the game.
+        watch: called with the ground rules, None for no callbacks.
     """
 
     def __init__(self, roles: Sequence[str], watch: Watch | None = None) -> None:
@@ -169,7 +169,7 @@ class _Fixed:
         self._clingo: _Clingo | None = None
 
     def count(self, rules: Sequence[NormalRule]) -> Tables:
-        """How many atoms relations have; the other rules may follow (`with_rest`)."""
+        """Count the atoms of relations; the other rules may follow (`with_rest`)."""
         if not any(rule.body for rule in rules):
             return {}
         self._translation = translate(self._roles, rules)
@@ -179,7 +179,7 @@ class _Fixed:
             return _sizes_of(self._translation, self._clingo)
 
     def with_rest(self, whole: Translation) -> Ground | None:
-        """What all rules of a game become; None if they do not begin with those that are ground."""
+        """All ground rules of a game; None if its rules do not begin with those already ground."""
         clingo_, self._clingo = self._clingo, None
         if clingo_ is None or self._translation is None or self._reader is None:
             return None
@@ -187,7 +187,7 @@ class _Fixed:
         if rest is None:
             return None
         clingo_.ground(rest)
-        # Clingo closes the file when nobody knows of the program any more.
+        # Clingo closes the file when the program is no longer referenced.
         del clingo_
         return self._reader.result()
 
@@ -204,7 +204,7 @@ def _in_parts(program: Program, listed: float = LISTED) -> Program:
 
 
 class _TermTooLarge(Exception):
-    """What an observer raises clingo makes anew from its class: it must need no arguments."""
+    """Raised by an observer: clingo makes it anew from its class, so it must need no arguments."""
 
 
 class _TermSizes(clingo.Observer):
@@ -221,7 +221,7 @@ class _TermSizes(clingo.Observer):
             raise _TermTooLarge
 
     def _size(self, symbol: Symbol) -> int:
-        """Functions inside of a term."""
+        """Number of functions inside of a term."""
         size, open_ = 0, [(symbol, _functions_in(symbol))]
         sizes = [0]
         while open_:
@@ -250,14 +250,14 @@ _FUNCTION = clingo.SymbolType.Function
 
 
 def _counted(rules: Sequence[NormalRule]) -> Tables:
-    """How many atoms relations have that depend on nothing."""
+    """Count the atoms of relations that depend on nothing."""
     if not any(rule.body for rule in rules):
         return {}
     return _sizes_of(translate((), rules), _Clingo())
 
 
 def _sizes_of(translation: Translation, clingo_: _Clingo) -> Tables:
-    """The atoms of the fixed rules of a game, ground."""
+    """Tables of the atoms of a game's fixed rules, once ground."""
     control = clingo_.ground(translation.fixed)
     tables = {}
     for name, arity, _ in control.symbolic_atoms.signatures:
@@ -275,18 +275,18 @@ def _reader(watch: Watch | None) -> AspifReader:
 
 
 def _ground(text: str, *, may_grow: bool, watch: Watch | None = None) -> Ground:
-    """What a translated game becomes."""
+    """The ground rules of a translated game."""
     with _reader(watch) as reader:
         _Clingo(_TermSizes() if may_grow else None, reader.path).ground(text)
     return reader.result()
 
 
 class _Clingo:
-    """A program that is ground part by part.
+    """A clingo program that is ground part by part.
 
     Args:
-        observer: is told all atoms first.
-        path: what is ground is written to this file, or nowhere.
+        observer: gets all atoms first.
+        path: the file that ground rules are written to, or None.
     """
 
     def __init__(self, observer: clingo.Observer | None = None, path: str | None = None) -> None:
@@ -298,13 +298,13 @@ class _Clingo:
         else:
             control.register_backend(clingo.BackendType.Aspif, path, replace=True)
         if observer is not None:
-            # The last one is told first.
+            # The observer registered last is called first.
             control.register_observer(observer)
         self.control = control
         self._num_parts = 0
 
     def ground(self, text: str) -> clingo.Control:
-        """Ground some more rules, on which no earlier ones depend."""
+        """Ground further rules, on which no earlier ones depend."""
         part = f"part{self._num_parts}"
         self._num_parts += 1
         try:

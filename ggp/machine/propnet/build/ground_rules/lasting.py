@@ -1,4 +1,4 @@
-"""Fluents turn by turn, where terms grow without end but the game does not.
+"""Finds fluents turn by turn, where terms grow without end but the game does not.
 
 Grounding finds what may hold in any turn as if the game never ended. Where a fluent counts with
 functions, as in (heap (s (s z))), that is without end, though a game of eight turns can reach only
@@ -10,9 +10,10 @@ surely do:
     1      (step 1)   (heap z) (heap (s z))            maybe
     2      (step 2)   (heap z) ... (heap (s (s z)))    in all such states: no other turn follows
 
-What may hold is what grounding finds possible when each of those fluents may hold or not, and each
-legal move may be made or not; what surely holds it finds to be a fact. A fluent that surely ends
-the game, such as the third heap if three are enough, has no part in what follows.
+The fluents that may hold are those that grounding finds possible when each fluent before may hold
+or not, and each legal move may be made or not; those that surely hold it finds to be facts. A
+fluent that surely ends the game, such as the third heap if three are enough, has no part in what
+follows.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ if TYPE_CHECKING:
     from clingo import Control, SymbolicAtom
 
 MOST_LETTERS = 3_000_000
-"""Of programs, which take some seconds: then we give up, for perhaps all is ground at once as fast.
-No time is measured, so that the same rules always become the same circuit."""
+"""Letters of programs, which take some seconds, after which we give up: grounding everything at
+once may be as fast. No time is measured, so that the same rules always become the same circuit."""
 
 _LETTERS_MORE = 2_000
-"""What it takes to ground any program, in letters."""
+"""The fixed cost of grounding a program, in letters."""
 
 MOST_ASKED = 32
-"""Of so many fluents in one turn it is asked whether they end the game, of more of none."""
+"""Greatest number of fluents in one turn that are tested for ending the game; of more, none is."""
 
 Run = Callable[[str], "Control"]
 
@@ -42,19 +43,19 @@ Run = Callable[[str], "Control"]
 def lasting_fluents(
     translation: Translation, run: Run, *, endless: bool = False
 ) -> list[str] | None:
-    """The fluents that may hold in some turn of a game that ends; None where no end was found.
+    """The fluents that may hold in some turn of a game that ends; None if no end was found.
 
     Args:
-        translation: of the whole game.
+        translation: the translated game.
         run: grounds a program.
-        endless: whether terms that grow do so for ever if the game does not end, so that nobody
-            can ground them all at once.
+        endless: whether terms that grow do so for ever if the game does not end, so that they
+            cannot all be ground at once.
 
     Returns:
         their terms as clingo prints them, sorted.
 
     Raises:
-        ReasonerLimitError: no end was found of terms that are endless.
+        ReasonerLimitError: no end was found, and terms are endless.
     """
     turns = _Turns(translation, run)
     start = turns.ground(frozenset(), frozenset())
@@ -64,10 +65,10 @@ def lasting_fluents(
     found: set[str] = set()
     seen: set[tuple[frozenset[str], frozenset[str]]] = set()
     enders: set[str] = set()
-    # Turns that come again bring nothing new.
+    # Turns that repeat bring nothing new.
     while (certain, possible) not in seen:
         seen.add((certain, possible))
-        # Only what grows is looked at when it is new: others need no end.
+        # Only new fluents that grow are tested: others need no end.
         deep = {each for each in possible - found if _depth(each) > shallow}
         found |= possible
         if turns.letters > MOST_LETTERS:
@@ -104,7 +105,7 @@ class _Turns:
 
 
 def _terms(control: Control, name: str) -> list[tuple[str, bool]]:
-    """The terms of `init` or `next` that may hold, and whether they surely do."""
+    """The terms of `init` or `next` that may hold, and whether each surely does."""
     atoms = control.symbolic_atoms.by_signature(name, 1)
     return [(str(atom.symbol.arguments[0]), atom.is_fact) for atom in atoms]
 
@@ -116,7 +117,7 @@ def _ends(control: Control) -> bool:
 
 
 def _depth(term: str) -> int:
-    """How deep functions nest."""
+    """The depth to which functions nest."""
     depth = deepest = 0
     for letter in term:
         if letter == "(":

@@ -1,4 +1,4 @@
-"""The kernel that reads the lines of rules where there are very many (see `aspif`)."""
+"""The kernel that reads the lines of rules if there are very many (see `aspif`)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ Bytes = NDArray[np.uint8]
 I32 = NDArray[np.int32]
 
 NOT_A_RULE, HEADS, WEIGHTS = -1, -2, -3
-"""What `read_rules` returns for a line that is not a rule, or has other than one head, or weights.
-"""
+"""Codes that `read_rules` returns for a line that is not a rule, does not have exactly one head, or
+has weights."""
 
 _SPACE, _LINE_END, _MINUS, _ZERO = 32, 10, 45, 48
 
@@ -21,18 +21,18 @@ _SPACE, _LINE_END, _MINUS, _ZERO = 32, 10, 45, 48
 def read_rules(
     text: Bytes, heads: I32, sizes: I32, conditions: I32, inputs: I32, counts: NDArray[np.int64]
 ) -> int:
-    """Read whole lines of rules; 0, or what is wrong with them.
+    """Read complete lines of rules; returns 0, or the code of what is wrong with them.
 
     Args:
         text: lines of numbers with one space between them.
-        heads: heads of rules, in which there is room for all lines; so have the other arrays.
-        sizes: how many conditions each rule has.
-        conditions: of all rules.
+        heads: heads of rules, with room for all lines, like the other arrays.
+        sizes: number of conditions of each rule.
+        conditions: conditions of all rules.
         inputs: heads that may hold or not.
-        counts: `[3]` how many heads, conditions and inputs were written.
+        counts: `[3]` number of heads, conditions and inputs that were written.
     """
     num_rules, num_conditions, num_inputs = 0, 0, 0
-    # Of a line: the place of the next number, and what was read before its conditions.
+    # In a line: the place of the next number, and the numbers read before its conditions.
     place, may_be, head = 0, 0, 0
     number, sign = 0, 1
     for character in text:
@@ -43,7 +43,7 @@ def read_rules(
         else:
             number *= sign
             if place == 0 and number != 1:
-                # A line with nothing but 0 ends it all.
+                # A line with nothing but 0 ends the output.
                 if number != 0 or character != _LINE_END:
                     return NOT_A_RULE
             elif place == 1:

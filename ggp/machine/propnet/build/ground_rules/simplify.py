@@ -1,4 +1,4 @@
-"""Ground rules without what is decided before play: facts, impossible conditions, repeats."""
+"""Simplifies ground rules by what is decided before play: facts, impossible conditions, repeats."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ggp.machine.propnet.build.ground_rules.ground_program import ALWAYS
 Atoms = NDArray[np.int32]
 
 NEVER = -1
-"""In `Simplified.atoms`: an atom that never holds."""
+"""In `Simplified.atoms`, marks an atom that never holds."""
 
 _BITS = 33
-"""Of a number that stands for a condition: atoms have 31, and may be negated."""
+"""Bits of a number that stands for a condition: atoms have 31, and may be negated."""
 
 _MIX = (GOLDEN, np.uint64(0xC2B2AE3D27D4EB4F))
 
@@ -50,10 +50,10 @@ class Simplified(GroundRules):
 
 
 def simplify(rules: GroundRules, inputs: Atoms) -> Simplified:
-    """The same rules without those that are decided or said before.
+    """The same rules without those that are decided or repeated.
 
     Args:
-        rules: as the grounder gives them.
+        rules: the rules as the grounder gives them.
         inputs: atoms that may hold or not.
     """
     num_atoms = 1 + max(
@@ -76,12 +76,12 @@ def simplify(rules: GroundRules, inputs: Atoms) -> Simplified:
 
 
 class _Known:
-    """What is known of each atom: 1 it holds, -1 it does not, 0 unknown.
+    """The known value of each atom: 1 it holds, -1 it does not, 0 unknown.
 
     Args:
-        rules: of atoms of which nothing is known.
+        rules: rules of atoms, none of which is known.
         is_input: whether each atom may hold or not.
-        values: what is known of each atom; more is added.
+        values: the known value of each atom; more are added.
     """
 
     def __init__(
@@ -93,13 +93,13 @@ class _Known:
         self._offsets = np.zeros(len(rules.sizes) + 1, dtype=np.int64)
         np.cumsum(rules.sizes, out=self._offsets[1:])
         self._missing = rules.sizes.copy()
-        """Conditions of each rule not known to hold; -1 for rules that cannot apply."""
+        """Number of conditions of each rule not known to hold; -1 for rules that cannot apply."""
         self._support = np.bincount(rules.heads, minlength=len(is_input))
-        """Rules of each atom that may apply."""
+        """Number of rules of each atom that may apply."""
         self._occurrences: tuple[IntArray, IntArray] | None = None
 
     def spread(self) -> None:
-        """Draw all conclusions from facts and from atoms without rules."""
+        """Draw all conclusions from facts and from atoms without rules (unit propagation)."""
         rules = self._rules
         holds = rules.heads[(self._missing == 0) & (self.values[rules.heads] == 0)]
         fails = np.flatnonzero((self._support == 0) & ~self._is_input & (self.values == 0))
@@ -112,10 +112,10 @@ class _Known:
             wave = self._follow(wave)
 
     def _follow(self, atoms: IntArray) -> IntArray:
-        """Draw the next conclusions from atoms of which something became known; of which others."""
+        """Draw the next conclusions from atoms that became known; returns those that follow."""
         heads = self._rules.heads
         owners, agrees = self._uses(atoms)
-        # Rules with a condition that fails are out, whatever else they need.
+        # Rules with a condition that fails cannot apply, whatever else they need.
         failed = distinct(owners[~agrees], len(heads))
         failed = failed[self._missing[failed] >= 0]
         self._missing[failed] = -1
@@ -133,7 +133,7 @@ class _Known:
         return np.concatenate([holds, fails]).astype(np.int64)
 
     def _uses(self, atoms: IntArray) -> tuple[IntArray, NDArray[np.bool_]]:
-        """The rules with some atoms in their conditions, and whether what is known agrees."""
+        """The rules with some atoms in their conditions, and whether the known values agree."""
         conditions = self._rules.conditions
         if self._occurrences is None:
             order = np.argsort(np.abs(conditions), kind="stable")
@@ -167,7 +167,7 @@ def _owners(rules: GroundRules) -> IntArray:
 
 
 def _useless(rules: GroundRules) -> NDArray[np.bool_]:
-    """Rules that contradict themselves, or need what they are to show."""
+    """Rules that contradict themselves, or need what they are to derive."""
     owner = _owners(rules)
     useless = np.zeros(len(rules.heads), dtype=np.bool_)
     useless[owner[rules.conditions == rules.heads[owner]]] = True
@@ -181,7 +181,7 @@ def _useless(rules: GroundRules) -> NDArray[np.bool_]:
 
 
 def _without_repeats(rules: GroundRules) -> GroundRules:
-    """Without repeated conditions and rules; conditions in order."""
+    """The rules without repeated conditions and rules; conditions are in order."""
     owner = _owners(rules)
     # In the largest games most rules have one condition.
     several = rules.sizes[owner] > 1
@@ -199,14 +199,14 @@ def _without_repeats(rules: GroundRules) -> GroundRules:
 
 
 def _sorted_by_owner(owner: IntArray, values: IntArray) -> IntArray:
-    """Numbers from 0 below 2 ** `_BITS`, sorted within each owner, whose number comes first."""
+    """Numbers from 0 below 2 ** `_BITS`, sorted by owner and then by value."""
     keys = owner << _BITS | values
     keys.sort()
     return keys
 
 
 def _first_of_equals(rules: GroundRules) -> NDArray[np.bool_]:
-    """Of rules that are equal, the first: told apart by 128 bits of digest."""
+    """The first of each set of equal rules, which are told apart by 128 bits of digest."""
     heads, conditions = rules.heads, rules.conditions
     ends = np.cumsum(rules.sizes, dtype=np.int64)
     digests = []
@@ -216,7 +216,7 @@ def _first_of_equals(rules: GroundRules) -> NDArray[np.bool_]:
         digests.append(total[ends] - total[ends - rules.sizes])
     if not len(heads):
         return np.zeros(0, dtype=np.bool_)
-    # Sorting by one number takes a third of the time; equal rules are neighbours all the same.
+    # Sorting by one number takes a third of the time; equal rules still become neighbours.
     key = digests[0] + _mixed(heads, _MIX[1])
     order = np.argsort(key)
     columns = [heads[order], digests[1][order], key[order]]

@@ -1,8 +1,8 @@
-"""Rules that differ in one condition, as one rule with a relation in its place.
+"""Merges rules that differ in one condition into one rule, with a relation in its place.
 
 `(<= (p ?x) (q ?x ?y) (or (r ?y) (s ?y)))` is two rules once `or` is unfolded, and everything that
-is made of the rest is made twice. As `(<= (p ?x) (q ?x ?y) (either ?y))`, it is made once, and two
-small rules say what `either` is.
+the rest of it becomes is made twice. As `(<= (p ?x) (q ?x ?y) (either ?y))`, it is made once, and
+two small rules define `either`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from ggp.gdl.terms import Compound, Symbol, Variable, variables
 
 
 def with_alternatives(rules: Sequence[NormalRule], prefix: str = "either") -> list[NormalRule]:
-    """Rules that mean the same, in which those with one head that differ in one condition are one.
+    """Equivalent rules, in which those with one head that differ in one condition are one.
 
-    Only positive conditions are put together, and only where they bind the same variables.
+    Only positive conditions are merged, and only where they bind the same variables.
 
     Args:
-        rules: some of a game; they may have the same names of variables by chance.
+        rules: some rules of a game; variables of different rules may have equal names by chance.
         prefix: the new relations are called `prefix;0`, `prefix;1`, ...
     """
     groups: dict[Atom, list[NormalRule]] = {}
@@ -35,7 +35,7 @@ def with_alternatives(rules: Sequence[NormalRule], prefix: str = "either") -> li
 def _merged(
     rules: list[NormalRule], relations: dict[tuple[Literal, ...], Atom], prefix: str
 ) -> list[NormalRule]:
-    """Rules of one head, merged as far as possible; adds new relations with what they stand for."""
+    """Rules of one head, merged as far as possible; adds new relations and their conditions."""
     while len(rules) > 1:
         places: dict[tuple[frozenset[Literal], tuple[str, ...]], list[tuple[int, Literal]]] = {}
         for number, rule in enumerate(rules):

@@ -1,11 +1,11 @@
-"""Rules split into smaller ones that mean the same and have fewer ground instances.
+"""Splits rules into smaller ones that mean the same and have fewer ground instances.
 
 A rule has about as many instances as there are values for all its variables together. Where a
 variable occurs in a few conditions only, these become a relation of their own without the
 variable: `p(X) :- q(X,Y), r(Y,Z), s(Z).` becomes `p(X) :- q(X,Y), t(Y).  t(Y) :- r(Y,Z), s(Z).`
 This is bucket elimination as in Bichler, Morak and Woltran, *lpopt: A Rule Optimization Tool
-for Answer Set Programming* (2016), but for what is split off, which is decided by estimates of
-the numbers of instances (`Extents`) instead of numbers of variables.
+for Answer Set Programming* (2016), except that estimates of the numbers of instances (`Extents`)
+decide what is split off, instead of numbers of variables.
 
 With 10 values for each variable, the first rule above has 1,000 instances, and the two that replace
 it have 100 each. Had Y been eliminated first, q and r would have been joined: t(X,Z) would have
@@ -39,7 +39,7 @@ from ggp.machine.propnet.build.rewriting.new_relations import (
 )
 
 MAX_VARIABLES = 12
-"""Of rules with more variables to eliminate, only `MAX_TOGETHER` at a time are tried."""
+"""In rules with more variables to eliminate, only `MAX_TOGETHER` at a time are tried."""
 
 MAX_TOGETHER = 2
 
@@ -47,20 +47,20 @@ WORTH = 0.8
 """A rule is split if the parts cost less than this share of it."""
 
 MIN_GAIN = 20.0
-"""And if they are cheaper by this much."""
+"""A rule is only split if the parts are cheaper by this much."""
 
 GROUNDING_COST = 0.02
-"""What an instance of a rule costs when it does not become a ground rule, where a ground rule
-costs 1 and each of its conditions 1."""
+"""Cost of an instance of a rule that does not become a ground rule, where a ground rule costs 1 and
+each of its conditions 1."""
 
 
 def project_locals(rules: Sequence[NormalRule]) -> list[NormalRule]:
-    """The rules with "there is no" as the negation of a relation of its own.
+    """The rules, with each "there is no" as the negation of a relation of its own.
 
     `(not (p ?x ?y))` where only `?y` is local becomes `(not (some;0 ?x))` with the rule
     `(<= (some;0 ?x) (p ?x ?y))`.
     """
-    # gringo demands that a positive condition binds every variable; none binds a local one.
+    # gringo demands that a positive condition bind every variable; none binds a local one.
     parts = NewRelations("some")
     projected = []
     for rule in rules:
@@ -84,16 +84,16 @@ def decompose(
     *,
     asked: bool = False,
 ) -> list[NormalRule]:
-    """Rules that mean the same, with relations of their own, and fewer ground instances.
+    """Equivalent rules, with new relations and fewer ground instances.
 
     Args:
-        rules: in which no negated condition has a variable of its own.
-        extents: estimates of how many atoms there are. The new relations are added.
+        rules: rules in which no negated condition has a variable of its own.
+        extents: estimates of numbers of atoms. Those of the new relations are added.
         leave: relations whose rules are left as they are.
         prefix: the new relations are called `prefix;0`, `prefix;1`, ...
         asked: whether it does not matter what binds the variables of tests in the new relations,
-            because they will hold for what is asked for only (see `demand`). A condition in their
-            rules then says which variables these are.
+            because these will hold only for what is asked for (see `demand`). A condition in their
+            rules then gives these variables.
     """
     splitter = _Splitter(extents, prefix, asked)
     split = []
@@ -103,11 +103,11 @@ def decompose(
 
 
 GIVEN = "given;"
-"""Begins the names of conditions that say which variables are bound where a rule is asked for."""
+"""Beginning of the names of conditions that give the variables bound when a rule is asked for."""
 
 
 def cost(rules: Sequence[NormalRule], extents: Extents) -> float:
-    """An estimate of what the ground instances of rules cost."""
+    """The estimated cost of the ground instances of rules."""
     splitter = _Splitter(extents, "", asked=False)
     return sum(map(splitter.cost, rules))
 
@@ -132,7 +132,7 @@ class _Split:
 
     @property
     def table(self) -> Table:
-        """How many atoms the new relation has."""
+        """The estimated atoms of the new relation."""
         extent = _joined(self.part)
         columns = tuple(extent.values[name] for name in self.kept)
         return Table(min(extent.size, prod(columns)), columns)
@@ -144,7 +144,7 @@ class _Split:
 
     @property
     def key(self) -> Key:
-        """Equal where the new relation is the same."""
+        """A key that is equal if the new relation is the same."""
         return NewRelations.key(self.literals, self.kept)
 
     @property
@@ -154,7 +154,7 @@ class _Split:
 
 
 class _Splitter:
-    """Splits rules as long as that makes them cheaper."""
+    """Splits rules for as long as that makes them cheaper."""
 
     def __init__(self, extents: Extents, prefix: str, asked: bool) -> None:
         self._extents = extents
@@ -168,11 +168,11 @@ class _Splitter:
         return self._parts.rules
 
     def cost(self, rule: NormalRule) -> float:
-        """What the ground instances of a rule cost."""
+        """The cost of the ground instances of a rule."""
         return _cost(names_in([rule.head]), tuple(map(self._condition, rule.body)))
 
     def split(self, rule: NormalRule) -> NormalRule:
-        """The rule, made of new relations where that pays."""
+        """The rule, with new relations where that pays."""
         head = names_in([rule.head])
         body = tuple(map(self._condition, rule.body))
         split = False
@@ -192,7 +192,7 @@ class _Splitter:
         )
 
     def _relation(self, split: _Split, start: int) -> Atom:
-        """The new relation with its variables, its rule split in turn."""
+        """The new relation with its variables; its own rule is split in turn."""
         key = split.key
         is_new = not self._parts.has(key)
         atom = self._parts.atom(split.literals, split.kept, start)
@@ -208,7 +208,7 @@ class _Splitter:
         if len(body) < 2:
             return None
         now = _cost(head, body)
-        # Costs are estimates: what seems to gain little may lose.
+        # Costs are estimates: a split that seems to gain little may lose.
         best, least = None, min(WORTH * now, now - MIN_GAIN)
         for candidate in _splits(head, body, self._binders):
             cost = self._cost_of_split(head, candidate, least)
@@ -220,7 +220,7 @@ class _Splitter:
     def _binders(
         self, part: Sequence[_Condition], rest: Sequence[_Condition], bound: set[str]
     ) -> Sequence[_Condition]:
-        """What binds the variables of the tests of a part; they are added to `bound`."""
+        """The conditions that bind the variables of a part's tests; these are added to `bound`."""
         if not self._asked:
             return _copies(part, rest, bound)
         tested = names_in(x.literal.atom for x in part if not x.extent)
@@ -237,14 +237,14 @@ class _Splitter:
         return (self._condition(literal),)
 
     def _cost_of_split(self, head: Sequence[str], split: _Split, least: float) -> float:
-        """What both rules cost; not all of it is counted where that is not below `least` anyway."""
+        """The cost of both rules; counting stops early if it is not below `least` anyway."""
         table = split.table
         extent = Extent(table.size, dict(zip(split.kept, table.columns, strict=True)))
         new = _Condition(Literal(Symbol("part")), split.kept, split.is_static, extent)
         cost = _cost(head, (*split.rest, new))
         if cost >= least:
             return cost
-        # A relation that another rule has made already costs nothing.
+        # A relation that was already made for another rule costs nothing.
         if self._parts.may_have(split.literals) and self._parts.has(split.key):
             return cost
         return cost + _cost(split.kept, split.part)
@@ -257,7 +257,7 @@ _Binders = Callable[[Sequence[_Condition], Sequence[_Condition], set[str]], Sequ
 
 
 def _splits(head: Sequence[str], body: Sequence[_Condition], binders: _Binders) -> Iterator[_Split]:
-    """The rule in two parts, one without some variables that are not in the head."""
+    """Ways to split the rule, one part without some variables that are not in the head."""
     names = [name for name in dict.fromkeys(n for x in body for n in x.names) if name not in head]
     most = len(names) if len(names) <= MAX_VARIABLES else MAX_TOGETHER
     for number in range(1, most + 1):
@@ -275,7 +275,7 @@ def _without(
 ) -> _Split | None:
     """The rule split so that the rest does not have the dropped variables.
 
-    Conditions that become facts and have no variables but those of the part go with it.
+    Conditions that become facts and have no variables other than the part's go with the part.
     """
     part = [x for x in body if not dropped.isdisjoint(x.names)]
     rest = [x for x in body if dropped.isdisjoint(x.names)]
@@ -286,7 +286,7 @@ def _without(
     moved = [x for x in rest if x.is_static and bound.issuperset(x.names)]
     part += moved
     part += [x for x in binders if x not in part]
-    # The rest must bind what is given to the part.
+    # The rest must bind the variables that are given to the part.
     given = {name for x in part if x.literal.atom.name.startswith(GIVEN) for name in x.names}
     rest = [x for x in rest if x not in moved or not given.isdisjoint(x.names)]
     if not rest:
@@ -301,7 +301,7 @@ def _copies(
 ) -> list[_Condition]:
     """Copies of conditions of the rest that bind what the tests of the part need.
 
-    Their other variables are renamed. Adds to `bound` what they bind.
+    Their other variables are renamed. The variables they bind are added to `bound`.
     """
     binders = []
     for name in (name for x in part if not x.extent for name in x.names):
@@ -329,13 +329,13 @@ def _copies(
 
 
 def _cost(head: Sequence[str], body: Sequence[_Condition]) -> float:
-    """What the ground instances of a rule with these variables in its head cost."""
+    """The cost of the ground instances of a rule with these variables in its head."""
     whole = _joined(body)
     moving = [condition for condition in body if not condition.is_static]
     if not moving:
         return GROUNDING_COST * whole.size
     matter = set(head).union(*(condition.names for condition in moving))
-    # Static conditions are facts and vanish: instances that differ in nothing else become equal.
+    # Static conditions are facts and vanish: instances that differ only in them become equal.
     instances = min(whole.size, prod(whole.values[name] for name in matter))
     return instances * (1 + len(moving)) + GROUNDING_COST * whole.size
 

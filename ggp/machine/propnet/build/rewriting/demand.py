@@ -1,26 +1,27 @@
-"""Rules restricted to the atoms that are asked for.
+"""Restricts rules to the atoms that are asked for (magic sets).
 
 A relation such as "black threatens (x, y) if (u, v) is ignored" has an atom for all values that its
 variables can take, though the rules ask for few of them: squares of a king, and moves of a piece.
-So for each relation another one says what is asked for, and its rules apply to nothing else. This
+So for each relation another one holds what is asked for, and its rules apply to nothing else. This
 is the magic-sets transformation (Beeri and Ramakrishnan, *On the Power of Magic*, 1991).
 
-What is asked for must be known before grounding, so it is found in rules in which everything that
-may hold does hold: there are no negations, every fluent that may be reached is true, and every
-legal move is made. These are rules of facts alone, which gringo evaluates like a database. In
-`(<= (p ?x) (q ?x ?y) (not (r ?y)))`, p is asked for a, so q is asked for a and anything, and r for
-every b with q of a and b:
+The atoms asked for must be known before grounding, so they are found by rules in which everything
+that may hold does hold: there are no negations, every fluent that may be reached is true, and every
+legal move is made. These rules use facts alone, so gringo evaluates them like a database. In
+`(<= (p ?x) (q ?x ?y) (not (r ?y)))`, if p is asked for a, then q is asked for a and anything, and r
+for every b with q of a and b:
 
     may;q(X,Y)   :- asked;q(X), ...
     asked;q(X)   :- asked;p(X).
     asked;r(Y)   :- asked;p(X), may;q(X,Y).
     p(X)         :- asked;p(X), q(X,Y), not r(Y).
 
-An argument that would be asked for with all values it can take need not be asked for.
+An argument that would be asked for with all its possible values is left out of the question.
 
-Why it is right: an atom that is asked for keeps the same meaning. If a ground rule for it could
+Why this is right: an atom that is asked for keeps its meaning. If a ground rule for it could
 apply, all its positive conditions may hold; so the later conditions are asked for, and by induction
-mean the same. Fluents, moves and what a game tells are never restricted themselves.
+keep their meanings. Fluents, moves, and a game's percepts and goals are never restricted
+themselves.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ from ggp.machine.propnet.build.rewriting.extents import MAX_DOMAIN, Extents
 from ggp.machine.propnet.build.rewriting.translate import RANKED
 
 ASKED, MAY = "asked;", "may;"
-"""Begin the names of the relations of what is asked for, and of what may hold: facts, all of them.
-"""
+"""Beginnings of the names of the relations of what is asked for, and of what may hold: all of them
+are facts."""
 
 _ROOTS = frozenset(KEYWORD_ARITY.items()) | {RANKED}
 
@@ -47,15 +48,15 @@ def restricted(
     static: frozenset[Signature],
     extents: Extents,
 ) -> list[NormalRule] | None:
-    """Rules that mean the same for what is asked for, and the rules that say what that is.
+    """Rules that mean the same for what is asked for, and the rules that define what that is.
 
-    None if variables that only questions could bind are not bound by these either.
+    None if not even questions bind the variables that only they could bind.
 
     Args:
         roles: names of the roles.
-        rules: in which no negated condition has a variable of its own.
+        rules: rules in which no negated condition has a variable of its own.
         static: relations that depend neither on the state nor on moves: they are left as they are.
-        extents: estimates of how many values arguments have.
+        extents: estimates of the numbers of values of arguments.
     """
     plans = _Plans([rule for rule in rules if signature(rule.head) not in static], static, extents)
     if not plans.bind_all:
@@ -69,13 +70,13 @@ def restricted(
 def _possible(
     roles: Sequence[str], plans: _Plans, questions: Iterable[NormalRule]
 ) -> Iterator[NormalRule]:
-    """The rules of what may hold, as far as questions and others of them use them."""
+    """The rules of what may hold, as far as questions, or other such rules, use them."""
     fluent, move = Variable("fluent"), Variable("move")
     true = Compound(MAY + TRUE[0], (fluent,))
     yield NormalRule(true, (Literal(Compound("init", (fluent,))),))
     yield NormalRule(true, (plans.may(Literal(Compound(NEXT[0], (fluent,)))),))
     for role in map(Symbol, roles):
-        # Where moves are legal whatever the state is, they need no rules of what may hold.
+        # Moves that are legal in every state need no rules of what may hold.
         legal = plans.may(Literal(Compound(LEGAL[0], (role, move))))
         yield NormalRule(Compound(MAY + DOES[0], (role, move)), (legal,))
     rules: dict[Signature, list[NormalRule]] = {}
@@ -96,19 +97,19 @@ def _possible(
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A positive condition, and those that are looked at before it."""
+    """A positive condition, and the conditions that are evaluated before it."""
 
     literal: Literal
     before: tuple[Literal, ...]
 
 
 class _Plans:
-    """In which order conditions are looked at, and what is known when they are asked.
+    """The order in which conditions are evaluated, and the arguments known when they are asked.
 
     Args:
-        rules: of relations that depend on the state or on moves.
+        rules: rules of relations that depend on the state or on moves.
         static: all other relations.
-        extents: estimates of how many values arguments have.
+        extents: estimates of the numbers of values of arguments.
     """
 
     def __init__(
@@ -134,21 +135,21 @@ class _Plans:
 
     @property
     def bind_all(self) -> bool:
-        """Whether what must be known is known wherever it is asked for."""
+        """Whether arguments that must be known are known wherever a relation is asked for."""
         return all(self._given[relation] <= known for relation, known in self._known.items())
 
     def restricted(self, rule: NormalRule) -> NormalRule:
-        """The rule for what is asked for only."""
+        """The rule, restricted to what is asked for."""
         return NormalRule(rule.head, (*self._question(rule.head), *_conditions(rule)), rule.start)
 
     def possible(self, rule: NormalRule) -> NormalRule:
-        """The rule that says what may hold."""
+        """The version of the rule that derives what may hold."""
         body = (self.may(x) for x in _conditions(rule) if self._is_sure(x))
         head = _renamed(rule.head, MAY)
         return NormalRule(head, (*self._question(rule.head), *body), rule.start)
 
     def questions(self, rule: NormalRule) -> Iterator[NormalRule]:
-        """The rules that say what a rule asks for."""
+        """The rules that derive what a rule asks for."""
         given = self._question(rule.head)
         for step in self._steps(rule):
             for question in self._question(step.literal.atom):
@@ -158,7 +159,7 @@ class _Plans:
                     yield NormalRule(question.atom, body, rule.start)
 
     def _question(self, atom: Atom) -> tuple[Literal, ...]:
-        """The condition that an atom is asked for; nothing if that is not restricted."""
+        """The condition that an atom is asked for; empty if its relation is not restricted."""
         relation = signature(atom)
         known = self._known.get(relation)
         if not known or not isinstance(atom, Compound):
@@ -167,17 +168,17 @@ class _Plans:
         return (Literal(Compound(name, tuple(atom.args[i] for i in sorted(known)))),)
 
     def may(self, literal: Literal) -> Literal:
-        """A condition, as one of what may hold."""
+        """The condition that a literal may hold."""
         if literal.is_distinct or signature(literal.atom) in self._static:
             return literal
         return Literal(_renamed(literal.atom, MAY))
 
     def _is_sure(self, literal: Literal) -> bool:
-        """Whether a condition counts in rules of what may hold: negations are open."""
+        """Whether a condition counts in rules of what may hold; negations may go either way."""
         return not literal.negated or signature(literal.atom) in self._static
 
     def _learn(self) -> bool:
-        """Drop arguments that questions do not say, or say nothing by; whether there were any."""
+        """Drop arguments that questions do not give, or give to no use; whether there were any."""
         known = dict(self._known)
         vain: dict[Signature, frozenset[int]] = {}
         for rule in self.rules:
@@ -199,9 +200,9 @@ class _Plans:
     def _asks_for_all(self, rule: NormalRule, step: _Step, place: int) -> bool:
         """Whether a question is asked with all values of an argument, whatever the others are.
 
-        A piece may stand anywhere, for all we know: so "is the square of a queen attacked" is asked
-        of all squares, and all that questions would do is list them, together with all else that
-        is asked.
+        As far as is known, a piece may stand anywhere: so "is the square of a queen attacked" is
+        asked of all squares, and questions would only list these, together with everything else
+        that is asked.
         """
         atom = step.literal.atom
         assert isinstance(atom, Compound)
@@ -212,7 +213,7 @@ class _Plans:
             x for x in (*self._question(rule.head), *step.before) if term.name in _names(x.atom)
         ]
         if near == list(self._question(rule.head)) and signature(rule.head) == signature(atom):
-            # Recursion that hands it on asks for no more than was asked for.
+            # Recursion that hands the argument on asks for no more than was asked for.
             return isinstance(rule.head, Compound) and rule.head.args[place] == term
         if any(signature(x.atom) != TRUE or not x.binds for x in near):
             return False
@@ -225,7 +226,7 @@ class _Plans:
         return {name for x in known for name in _names(x.atom)}
 
     def _steps(self, rule: NormalRule) -> Iterator[_Step]:
-        """The conditions that may be asked for only, in a good order."""
+        """The conditions that may be restricted to what is asked for, in a good order."""
         asked = [x for x in _conditions(rule) if signature(x.atom) in self._known]
         others = [x for x in _conditions(rule) if x not in asked and self._is_sure(x)]
         names = {name for x in self._question(rule.head) for name in _names(x.atom)}
@@ -249,7 +250,7 @@ class _Plans:
                 yield _Step(literal, tuple(before))
 
     def _unknown(self, literal: Literal, names: set[str]) -> tuple[bool, int]:
-        """How bad it is to ask now: whether it must not be, and how many arguments are unknown."""
+        """Sort key for asking now: whether it is forbidden, and the number of unknown arguments."""
         atom = literal.atom
         assert isinstance(atom, Compound)
         unknown = {i for i, arg in enumerate(atom.args) if not _names(arg) <= names}
@@ -261,7 +262,7 @@ def _join(
 ) -> None:
     """Move conditions from `left` to `before` that say more about known variables.
 
-    Those that know none of them would only list values, such as all there are: they wait.
+    Conditions without known variables would only list values, possibly all: they wait.
     """
     moved = True
     while moved:
@@ -276,7 +277,7 @@ def _join(
 
 
 def _given(rule: NormalRule) -> frozenset[int]:
-    """The arguments of the head that the rule does not bind itself."""
+    """Places of the head's arguments that the rule does not bind itself."""
     head = rule.head.args if isinstance(rule.head, Compound) else ()
     names = {v.name for x in rule.body if _is_given(x) for v in variables(x.atom)}
     return frozenset(i for i, arg in enumerate(head) if _names(arg) & names)
@@ -291,13 +292,13 @@ def _is_given(literal: Literal) -> bool:
 
 
 def _connected(atom: Atom, conditions: Sequence[Literal]) -> tuple[Literal, ...]:
-    """The conditions that have to do with an atom, through shared variables."""
+    """The conditions that are connected with an atom through shared variables."""
     names = _names(atom)
     left, found = list(conditions), []
     while True:
         near = [x for x in left if not names.isdisjoint(_names(x.atom))]
         if not near:
-            # In the order in which they came: equal rules are found out by being equal.
+            # In their original order: equal rules are only recognised if they are equal as written.
             return tuple(x for x in conditions if x in found)
         found += near
         left = [x for x in left if x not in near]

@@ -1,4 +1,4 @@
-"""Conditions that say that two things are not the same, written out.
+"""Writes out conditions which say that two things differ.
 
 A relation such as
 
@@ -6,7 +6,7 @@ A relation such as
     (<= (different ?x1 ?y1 ?x2 ?y2) (distinct ?y1 ?y2) (index ?x1) ...)
 
 holds for nearly all values. As one condition it ties all of its variables together; written out,
-each rule compares one pair, and the others can be dealt with apart (see `decompose`).
+each rule compares one pair, and the others can be treated separately (see `decompose`).
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from ggp.gdl.safety import order_conditions
 from ggp.gdl.terms import Signature, Variable, signature, substitute, variables
 
 MAX_RULES = 3
-"""Relations with more rules stay: a rule becomes as many."""
+"""Relations with more rules are left, as a rule that uses one becomes as many rules."""
 
 _OTHERS = ";of"
 
 
 def with_differences(rules: Sequence[NormalRule], static: frozenset[Signature]) -> list[NormalRule]:
-    """Rules that mean the same, with differences written out where other rules use them.
+    """Equivalent rules, with differences written out where other rules use them.
 
     Args:
-        rules: all of a game.
+        rules: all rules of a game.
         static: relations that depend neither on the state nor on moves.
     """
     found = _differences(rules, static)
@@ -40,7 +40,7 @@ def with_differences(rules: Sequence[NormalRule], static: frozenset[Signature]) 
 def _differences(
     rules: Sequence[NormalRule], static: frozenset[Signature]
 ) -> Mapping[Signature, Sequence[NormalRule]]:
-    """The relations all of whose rules compare two values, and mention nothing like themselves."""
+    """The relations all of whose rules compare two values and do not mention such relations."""
     of: dict[Signature, list[NormalRule]] = {}
     for rule in rules:
         if signature(rule.head) in static:
@@ -53,7 +53,7 @@ def _differences(
 
 
 def _compares(rule: NormalRule) -> bool:
-    """Whether a rule compares variables of its head, each of which a condition by itself binds."""
+    """Whether a rule compares variables of its head, each with a condition that binds it alone."""
     return any(x.is_distinct for x in rule.body) and all(
         x.is_distinct or (x.binds and len(list(variables(x.atom))) == 1) for x in rule.body
     )

@@ -1,8 +1,8 @@
-"""Estimates of how many atoms and instances of conditions there are.
+"""Estimates the numbers of atoms and of instances of conditions.
 
-As a database does it: if q(X,Y) and r(Y,Z) have 100 atoms each and every argument 10 values, a
-pair of atoms agrees in Y by chance in 1 of 10 cases, so that both together have 100 * 100 / 10
-instances.
+The estimates are those of a database: if q(X,Y) and r(Y,Z) have 100 atoms each and every argument
+10 values, a pair of atoms agrees in Y by chance in 1 of 10 cases, so that both together have
+100 * 100 / 10 instances.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from ggp.gdl.program import Literal, NormalRule
 from ggp.gdl.terms import Compound, Signature, Term, Variable, signature, variables
 
 MAX_DOMAIN = 2_000
-"""Domains are not counted further than this."""
+"""Number of values up to which domains are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How many instances something with variables has.
+    """The estimated number of instances of something with variables.
 
     Attributes:
         size: number of instances.
@@ -34,14 +34,14 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """How many atoms a relation has, and how many values each argument."""
+    """The number of atoms of a relation, and of values of each argument."""
 
     size: float
     columns: tuple[float, ...]
 
 
 def join(extents: Iterable[Extent]) -> Extent:
-    """Of all conditions together: values of different conditions meet at random."""
+    """The extent of all conditions together, whose values are assumed to meet at random."""
     size = 1.0
     values: dict[str, float] = {}
     for extent in extents:
@@ -60,7 +60,7 @@ class Extents:
     """Estimates for the relations of a game.
 
     Args:
-        rules: all of them.
+        rules: all rules of the game.
         static: relations that depend neither on the state nor on moves.
         tables: relations whose atoms have been counted; those given by facts alone are
             counted here.
@@ -78,7 +78,7 @@ class Extents:
         self._sizes: dict[Position, float] = {}
 
     def is_static(self, literal: Literal) -> bool:
-        """Whether a condition does not become a condition of a ground rule."""
+        """Whether a condition leaves no condition in ground rules."""
         return literal.is_distinct or signature(literal.atom) in self._static
 
     def define(self, relation: Signature, table: Table, *, is_static: bool) -> None:
@@ -88,7 +88,7 @@ class Extents:
             self._static.add(relation)
 
     def table(self, relation: Signature) -> Table | None:
-        """What is known of a relation by counting, or because it was made known."""
+        """The table of a relation that was counted or made known; None for others."""
         return self._tables.get(relation)
 
     @property
@@ -105,7 +105,7 @@ class Extents:
         return matching(atom.args, table)
 
     def column(self, relation: Signature, place: int) -> float:
-        """How many values an argument of a relation has; `MAX_DOMAIN` if they may be functions."""
+        """Number of values of an argument of a relation; `MAX_DOMAIN` if they may be functions."""
         table, at = self._tables.get(relation), position(relation, place)
         if table is None and self._domains.functions(at):
             return float(MAX_DOMAIN)
@@ -126,7 +126,7 @@ class Extents:
 
 
 def matching(args: Sequence[Term], table: Table) -> Extent:
-    """How many atoms of a relation have these arguments, where constants are met at random."""
+    """The atoms of a relation that have these arguments, if constants match at random."""
     size, values = table.size, dict[str, float]()
     for arg, number in zip(args, table.columns, strict=True):
         names = {variable.name for variable in variables(arg)}
@@ -135,7 +135,7 @@ def matching(args: Sequence[Term], table: Table) -> Extent:
         for name in names:
             values[name] = min(number, values.get(name, number))
         if names and not isinstance(arg, Variable):
-            size *= number  # a function: how many of its values match is not known
+            size *= number  # a function: the number of its values that match is not known
     size = max(1.0, min(size, prod(values.values())))
     return Extent(size, {name: min(number, size) for name, number in values.items()})
 

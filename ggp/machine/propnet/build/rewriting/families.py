@@ -1,9 +1,9 @@
-"""Families of moves of `random`: moves of one name, whose parts are told apart in the rules.
+"""Families of moves of `random`: moves of one name, whose parts the rules treat separately.
 
     (<= (legal random (deal ?a ?b)) (true (deck ?a)) (true (deck ?b)) (distinct ?a ?b))
 
-The family of this rule has two parts. Its conditions are told apart by the parts that they are
-about, which are tied together by the last one only.
+The family of this rule has two parts. Its conditions are grouped by the parts that they are about;
+only the last one ties both together.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from ggp.machine.propnet.parts import hole
 
 
 class NotApartError(Exception):
-    """The parts of a move cannot be told apart in the rules."""
+    """The rules do not treat the parts of a move separately."""
 
 
 def arguments(atom: Term) -> tuple[Term, Term]:
-    """The arguments of a relation that has two."""
+    """The two arguments of a relation that has two."""
     assert isinstance(atom, Compound)
     return atom.args[0], atom.args[1]
 
@@ -41,17 +41,17 @@ def names_of(*terms: Term) -> set[str]:
 
 
 def makes(role: str, move: Term) -> Literal:
-    """That a role makes a move."""
+    """The condition that a role makes a move."""
     return Literal(Compound(DOES[0], (Symbol(role), move)))
 
 
 def negation(literal: Literal) -> Literal:
-    """That a condition does not hold, where it is not `distinct`."""
+    """The negation of a condition other than `distinct`."""
     return Literal(literal.atom, not literal.negated)
 
 
 def differ(left: Term, right: Term) -> Literal:
-    """That two terms are different."""
+    """The condition that two terms are different."""
     return Literal(Compound(DISTINCT[0], (left, right)))
 
 
@@ -69,8 +69,8 @@ class Family:
     """Moves of `random` that differ in K parts.
 
     Attributes:
-        number: which family it is.
-        rules: that make them legal.
+        number: number of the family.
+        rules: the rules that make its moves legal.
         pattern: the move, with a variable for each part, named like its hole.
         parts: `[rules][K]` the part in the head of each rule.
     """
@@ -82,10 +82,10 @@ class Family:
 
     @classmethod
     def of(cls, number: int, rules: Sequence[NormalRule]) -> Family:
-        """The family of some rules, whose moves have one name.
+        """The family of some rules whose moves have one name.
 
         Raises:
-            NotApartError: there are no parts.
+            NotApartError: the moves have no parts.
         """
         moves = [arguments(rule.head)[1] for rule in rules]
         columns: list[list[Term]] = []
@@ -96,18 +96,18 @@ class Family:
 
     @property
     def size(self) -> int:
-        """K."""
+        """The number of parts, K."""
         return len(self.parts[0])
 
     @property
     def stand_in(self) -> Term:
-        """The move that stands for all of them."""
+        """The move that stands for all moves of the family."""
         holes = {hole(k): Symbol(hole(k)) for k in range(1, 1 + self.size)}
         return substitute(self.pattern, holes)
 
     @property
     def made(self) -> Literal:
-        """One of the moves is made."""
+        """The condition that one of the moves is made."""
         return makes(RANDOM, self.stand_in)
 
     def parts_in(self, move: Term) -> tuple[Term, ...] | None:
@@ -117,7 +117,7 @@ class Family:
 
 
 def _pattern(terms: Sequence[Term], columns: list[list[Term]]) -> Term:
-    """What terms have in common, with a variable for what differs; that is added to `columns`."""
+    """The common pattern of terms, with variables for parts that differ, added to `columns`."""
     first = terms[0]
     if not isinstance(first, Variable) and len({signature(term) for term in terms}) == 1:
         if isinstance(first, Symbol) and not any(isinstance(term, Variable) for term in terms):
@@ -143,12 +143,12 @@ def _match(pattern: Term, term: Term, found: list[Term]) -> bool:
 
 @dataclass(frozen=True)
 class Tie:
-    """Conditions of a rule that go together.
+    """Conditions of a rule that share variables, so that they belong together.
 
     Attributes:
         body: the conditions.
-        parts: those that they are about.
-        denied: whether they must not hold, rather than hold; a `distinct` stands for being equal.
+        parts: the parts that they are about.
+        denied: whether they must not hold, rather than hold; a `distinct` then stands for equality.
     """
 
     body: tuple[Literal, ...]
@@ -178,7 +178,7 @@ class Cases:
         self.ties = [*self._shared(), *(self._tie(each) for each in _components(self.rule, own))]
 
     def _shared(self) -> Iterator[Tie]:
-        """Parts that have a variable in common."""
+        """Ties of parts that have a variable in common."""
         for k, names in enumerate(self._names):
             for j in range(k):
                 if not names.isdisjoint(self._names[j]):
@@ -193,7 +193,7 @@ class Cases:
         return Tie((alone,), about, True)
 
     def may_be(self, part: int) -> tuple[Literal, ...]:
-        """What must hold for a value of one part, whatever the others are."""
+        """The conditions on a value of one part, whatever the others are."""
         own = self._names[part]
         others = set().union(*self._names) - own
         body = [x for x in self.rule.body if x.binds and others.isdisjoint(names_of(x.atom))]
@@ -209,7 +209,7 @@ class Cases:
         return tuple(body)
 
     def differ(self, part: int, other: int) -> bool:
-        """Whether the rule says that two parts, which are variables, are different."""
+        """Whether the rule demands that two parts, which are variables, differ."""
         both = {self.parts[part], self.parts[other]}
         return any(
             tie.is_difference and set(arguments(tie.body[0].atom)) == both for tie in self.ties
@@ -231,7 +231,7 @@ class Cases:
 
 
 def _components(rule: NormalRule, own: set[str]) -> list[list[Literal]]:
-    """Conditions that are tied together by other variables than those of parts."""
+    """Groups of conditions that are tied together by variables other than those of parts."""
     found: list[tuple[set[str], list[Literal]]] = []
     for literal in rule.body:
         names, literals = names_of(literal.atom) - own, [literal]

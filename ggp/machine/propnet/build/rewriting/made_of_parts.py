@@ -1,10 +1,10 @@
-"""What rules say of moves of `random` that are made part by part, said of the parts.
+"""Rewrites rules about moves of `random` that are made part by part, in terms of the parts.
 
     (<= (next (hand ?a)) (does random (deal ?a ?b)))
     (<= (next (hand ?a)) (does random (deal ;1 ;2)) (does random;1 ?a))
 
-Every role makes one move, so a condition on a part whose value does not matter goes. That a move
-is not made means that some part is another one: such a rule becomes several.
+Every role makes one move, so a condition on a part whose value does not matter is dropped. That a
+move is not made means that some part is another one: such a rule becomes several.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from ggp.machine.propnet.build.rewriting.families import (
 from ggp.machine.propnet.parts import NONE, hole
 
 MOST_COPIES = 64
-"""Rules that one rule may become."""
+"""Greatest number of rules that one rule may become."""
 
 
 @dataclass(frozen=True)
 class MadeOfParts:
-    """Writes rules anew.
+    """Rewrites rules in terms of parts.
 
     Attributes:
         families: moves that are made part by part.
         game_roles: the roles of the game.
-        roles: `[K]` those that make the parts.
+        roles: `[K]` the roles that make the parts.
         has_none: whether a part may be missing.
     """
 
@@ -60,7 +60,7 @@ class MadeOfParts:
         """The rules that one rule becomes.
 
         Raises:
-            NotApartError: it does not tell parts apart, or says when one of the moves is legal.
+            NotApartError: it does not treat parts separately, or depends on when a move is legal.
         """
         if signature(rule.head) == LEGAL and self._may_be_of_family(rule.head):
             raise NotApartError
@@ -101,13 +101,13 @@ class MadeOfParts:
         yield order_conditions(replace(kept, body=(*kept.body, *self._some(kept))))
 
     def _made(self, rule: NormalRule, i: int, move: Term) -> Iterator[NormalRule]:
-        """A rule with the condition that a move is made, which may be one of families."""
+        """The rules for a condition that a move is made, which may belong to families."""
         if isinstance(move, Variable):
             listed = [differ(move, family.stand_in) for family in self.families]
             body = (*rule.body[: i + 1], *listed, *rule.body[i + 1 :])
             yield from self._written(replace(rule, body=body), i + 1 + len(listed))
         for family in self.families:
-            # Apart from the variables of other conditions that were parts.
+            # Distinct from the variables of other conditions that were parts.
             fresh: dict[str, Term] = {
                 hole(k): Variable(f"{i}{hole(k)}") for k in range(1, 1 + family.size)
             }
@@ -121,7 +121,7 @@ class MadeOfParts:
             yield from self._written(replace(copy, body=body), i + 1 + len(made))
 
     def _denied(self, rule: NormalRule, i: int, move: Term) -> Iterator[NormalRule]:
-        """A rule with the condition that a move is not made: it is another one in some part."""
+        """The rules for a condition that a move is not made: some part is another one."""
         found = [(family, family.parts_in(move)) for family in self.families]
         matching = [(family, parts) for family, parts in found if parts is not None]
         if len(matching) != 1:
@@ -141,7 +141,7 @@ class MadeOfParts:
             yield from self._written(replace(rule, body=body), i + 1)
 
     def _some(self, rule: NormalRule) -> Iterator[Literal]:
-        """That there are the parts that a rule is about."""
+        """The conditions that the parts which a rule is about exist."""
         for literal in rule.body:
             if not literal.binds or signature(literal.atom) != DOES:
                 continue

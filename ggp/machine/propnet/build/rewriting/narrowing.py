@@ -1,8 +1,8 @@
-"""Rules of one head that leave a variable of it open, put together without that variable.
+"""Merges rules of one head that leave a variable of it open, without that variable.
 
-`(<= (p ?x ?y) (q ?x) (n ?y))` and `(<= (p ?x ?y) (r ?x) (n ?y))` say of ?y only that it is an n.
+`(<= (p ?x ?y) (q ?x) (n ?y))` and `(<= (p ?x ?y) (r ?x) (n ?y))` only say of ?y that it is an n.
 Both have an instance for every ?x and ?y. `(<= (p ?x ?y) (open ?x) (n ?y))` means the same with
-`(<= (open ?x) (q ?x))` and `(<= (open ?x) (r ?x))`: then only one rule has so many instances, and
+`(<= (open ?x) (q ?x))` and `(<= (open ?x) (r ?x))`: then only one rule has that many instances, and
 the others have one for each ?x.
 """
 
@@ -17,21 +17,21 @@ from ggp.machine.propnet.build.rewriting.extents import Extents
 from ggp.machine.propnet.build.rewriting.new_relations import names_in
 
 FEWEST = 3
-"""Values of a variable that is worth leaving out: with two, two rules gain nothing."""
+"""Least number of values of a variable worth leaving out: with two, two rules gain nothing."""
 
 _Open = dict[str, frozenset[Literal]]
-"""For each variable that a rule leaves open, the conditions that say what its values are."""
+"""For each variable that a rule leaves open, the conditions that define its values."""
 
 
 def narrowed(
     rules: Sequence[NormalRule], static: frozenset[Signature], extents: Extents
 ) -> list[NormalRule]:
-    """Rules that mean the same, put together where several leave the same variable open.
+    """Equivalent rules, merged where several leave the same variable open.
 
     Args:
-        rules: some of a game; those with one head have the same names of variables in it.
+        rules: some rules of a game; those with one head have the same names of variables in it.
         static: relations that depend neither on the state nor on moves.
-        extents: says how many values variables have.
+        extents: estimates of the numbers of values of variables.
     """
     groups: dict[Atom, list[NormalRule]] = {}
     for rule in rules:
@@ -57,7 +57,7 @@ def narrowed(
 
 
 def _open(rule: NormalRule, static: frozenset[Signature], extents: Extents) -> _Open:
-    """The variables of the head of which a rule says nothing but what values they may have."""
+    """The variables of the head about which a rule only says which values they may have."""
     open_: dict[str, set[Literal]] = {name: set() for name in names_in([rule.head])}
     for literal in rule.body:
         names = names_in([literal.atom])
@@ -74,13 +74,13 @@ def _open(rule: NormalRule, static: frozenset[Signature], extents: Extents) -> _
             else:
                 open_.pop(name, None)
     found = {name: frozenset(said) for name, said in open_.items() if said}
-    # Something must be left of the body.
+    # Some of the body must be left.
     everything = frozenset[Literal]().union(*found.values())
     return found if any(literal not in everything for literal in rule.body) else {}
 
 
 def _most(rules: Sequence[tuple[NormalRule, _Open]]) -> _Open | None:
-    """What most of several rules leave open, None if no two leave the same open."""
+    """The variables that most of several rules leave open, None if no two leave the same open."""
     shared: dict[tuple[str, frozenset[Literal]], int] = {}
     for _, open_ in rules:
         for item in open_.items():

@@ -1,4 +1,4 @@
-"""Relations of our own, made of conditions of rules: equal conditions share one."""
+"""Makes new relations of conditions of rules: equal conditions share one."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def names_in(terms: Iterable[Term]) -> list[str]:
 
 
 Key = tuple[tuple[str, ...], tuple[Literal, ...]]
-"""Which variables are kept, and the conditions, whatever the names of variables are."""
+"""The variables that are kept, and the conditions, whatever the names of variables are."""
 
 
 class NewRelations:
-    """Relations of our own for conditions of some rules.
+    """New relations for conditions of some rules.
 
     Args:
         prefix: they are called `prefix;0`, `prefix;1`, ...
@@ -33,7 +33,7 @@ class NewRelations:
 
     @staticmethod
     def key(body: Sequence[Literal], kept: Sequence[str]) -> Key:
-        """The conditions up to the names of variables, and which of them are kept."""
+        """The conditions up to the names of variables, and the variables that are kept."""
         names = names_in(literal.atom for literal in body)
         numbers: dict[str, Term] = {name: Variable(str(i)) for i, name in enumerate(names)}
         renamed = tuple(Literal(with_names(x.atom, numbers), x.negated) for x in body)
@@ -44,14 +44,14 @@ class NewRelations:
         return key in self._relations
 
     def may_have(self, body: Sequence[Literal]) -> bool:
-        """Whether there is a relation for conditions of the same predicates, which is soon seen."""
+        """Whether there is a relation for conditions of the same predicates: a quick check."""
         return _shape(body) in self._shapes
 
     def atom(self, body: Sequence[Literal], kept: Sequence[str], start: int) -> Atom:
-        """An atom that says that conditions hold for some values of the variables not kept.
+        """An atom that holds if conditions do for some values of the variables not kept.
 
         Args:
-            start: of the rule that they are of.
+            start: source offset of the rule that they come from.
         """
         key = self.key(body, kept)
         name = self._relations.get(key)

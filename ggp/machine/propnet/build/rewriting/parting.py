@@ -1,4 +1,4 @@
-"""Rules in which `random` makes moves part by part, where there are too many to list.
+"""Rewrites rules so that `random` makes moves part by part, where there are too many to list.
 
     (<= (legal random (deal ?a ?b)) (true (deck ?a)) (true (deck ?b)) (distinct ?a ?b))
 
@@ -10,8 +10,8 @@ becomes, with a role for each part (see `ggp.machine.propnet.parts`),
     (<= same (does random;1 ?a) (does random;2 ?a))
     (<= fits (does random (deal ;1 ;2)) (not same))       what is left of the conditions
 
-and other rules are written anew by `made_of_parts`. Each set of conditions that only variables of
-its own tie together has a relation of its own, so that few parts are ever joined.
+and other rules are rewritten by `made_of_parts`. Each set of conditions that is only tied together
+by variables of its own has a relation of its own, so that few parts are ever joined.
 """
 
 from __future__ import annotations
@@ -41,25 +41,25 @@ from ggp.machine.propnet.build.rewriting.made_of_parts import MadeOfParts
 from ggp.machine.propnet.parts import FITS, FREE, NONE, part_role
 
 LISTED = 60_000
-"""Moves of one kind that are listed, if there are estimated to be no more."""
+"""Greatest estimated number of moves of one kind that are listed."""
 
 LEAST_FITTING = 1 / 64
-"""Estimated share of drawn moves that must fit."""
+"""Least estimated share of drawn moves that fit."""
 
 MOST_TIED = 300_000.0
-"""Estimated instances of conditions that tie some parts."""
+"""Greatest estimated number of instances of conditions that tie some parts."""
 
 Tables = Callable[[], Mapping[Signature, Table]]
 """Counts the atoms of relations that depend on nothing."""
 
 
 def in_parts(program: Program, tables: Tables, listed: float = LISTED) -> Program:
-    """The rules with moves of `random` made part by part, where that is possible and called for.
+    """The rules with moves of `random` made part by part, where that is possible and necessary.
 
     Args:
         program: normalised rules.
         tables: only called if there seem to be many moves.
-        listed: moves of one kind that are listed.
+        listed: number of moves of one kind that are listed.
     """
     heads = _heads_of_random(program)
     if not heads:
@@ -79,7 +79,7 @@ def in_parts(program: Program, tables: Tables, listed: float = LISTED) -> Progra
 
 
 def _heads_of_random(program: Program) -> dict[Signature, list[NormalRule]]:
-    """The rules that say what is legal for `random`, by the move's name; none if it may be any."""
+    """The rules for `legal` of `random`, by the move's name; none if the move may be any."""
     heads: dict[Signature, list[NormalRule]] = {}
     for rule in program.by_head.get(LEGAL, ()):
         role, move = arguments(rule.head)
@@ -91,12 +91,12 @@ def _heads_of_random(program: Program) -> dict[Signature, list[NormalRule]]:
 
 
 def _num_moves(rules: Sequence[NormalRule], extents: Extents) -> float:
-    """About how many moves some rules make legal."""
+    """The estimated number of moves that some rules make legal."""
     return sum(_num_values([rule.head], rule.body, extents) for rule in rules)
 
 
 def _num_values(terms: Sequence[Term], body: Sequence[Literal], extents: Extents) -> float:
-    """About how many instances terms have for which some conditions hold."""
+    """The estimated number of instances of terms for which some conditions hold."""
     found = _joined(body, extents)
     return min(found.size, prod(found.values.get(name, 1.0) for name in names_of(*terms)))
 
@@ -106,7 +106,7 @@ def _joined(body: Sequence[Literal], extents: Extents) -> Extent:
 
 
 class _Parting:
-    """Makes the rules of a program with some families of moves."""
+    """Rewrites the rules of a program with some families of moves."""
 
     def __init__(self, program: Program, families: Sequence[Family], extents: Extents) -> None:
         self._program, self._families, self._extents = program, families, extents
@@ -123,10 +123,10 @@ class _Parting:
         self._roles = [part_role(1 + k, group) for k, group in enumerate(self._apart)]
 
     def result(self) -> Program:
-        """The program made of parts.
+        """The program in terms of parts.
 
         Raises:
-            NotApartError: that cannot be done, or too few moves that are drawn would fit.
+            NotApartError: that cannot be done, or too few drawn moves would fit.
         """
         if self._share_that_fits() < LEAST_FITTING:
             raise NotApartError
@@ -142,7 +142,7 @@ class _Parting:
         return replace(self._program, roles=roles, rules=tuple(dict.fromkeys(rules)))
 
     def _share_that_fits(self) -> float:
-        """An estimate of the share of drawn moves that fit."""
+        """The estimated share of drawn moves that fit."""
         most: list[float] = [1.0] * len(self._roles)
         moves = 0.0
         for cases in self._cases:
@@ -165,7 +165,7 @@ class _Parting:
     # ------------------------------------------------------------ moves with parts
 
     def _legal(self, family: Family, place: int) -> Iterator[NormalRule]:
-        """What one rule of a family says: what may be chosen, and what fits."""
+        """The new rules for one rule of a family: what may be chosen, and what fits."""
         cases = Cases(family, place)
         name = f"{family.number};{place}"
         possible, some = Literal(Symbol(f"possible;{name}")), []
@@ -174,7 +174,7 @@ class _Parting:
             if not names_of(part) <= names_of(*(x.atom for x in body if x.binds)):
                 raise NotApartError
             head = Compound(LEGAL[0], (Symbol(role), part))
-            # Where there is none for another part, values would only be drawn in vain.
+            # Where another part has no value, values would only be drawn in vain.
             yield order_conditions(NormalRule(head, (*body, possible)))
             some.append(Literal(Symbol(f"some;{name};{k}")))
             yield order_conditions(NormalRule(some[-1].atom, body))
@@ -183,7 +183,7 @@ class _Parting:
         yield from self._fits(family, name, cases)
 
     def _missing(self, size: int) -> list[Literal]:
-        """That a move has so many parts, and no more."""
+        """The conditions that a move has exactly so many parts."""
         missing = [(k, makes(role, Symbol(NONE))) for k, role in enumerate(self._roles)]
         return [
             none if k >= size else negation(none)
@@ -192,10 +192,10 @@ class _Parting:
         ]
 
     def _fits(self, family: Family, name: str, cases: Cases) -> Iterator[NormalRule]:
-        """When parts fit."""
+        """The rules for when parts fit."""
         conditions = [family.made, *self._missing(family.size)]
         for number, tie in enumerate(cases.ties):
-            # No value that is legal for its part is against what is about one part alone.
+            # A value that is legal for its part satisfies the conditions on that part alone.
             if self._single and len(tie.parts) < 2:
                 continue
             if not tie.is_difference and self._num_tied(cases, tie) > MOST_TIED:
@@ -207,7 +207,7 @@ class _Parting:
         yield NormalRule(Symbol(FITS), tuple(conditions))
 
     def _num_tied(self, cases: Cases, tie: Tie) -> float:
-        """About how many instances conditions have."""
+        """The estimated number of instances of tied conditions."""
         alone = [literal for k in tie.parts for literal in cases.may_be(k)]
         return _joined([*tie.body, *alone], self._extents).size
 
@@ -226,7 +226,7 @@ class _Parting:
         return self._has_listed or any(part >= family.size for family in self._families)
 
     def _without_parts(self) -> Iterator[NormalRule]:
-        """What is legal, and fits, where moves without some part are."""
+        """The rules for what is legal, and fits, for moves without some part."""
         move = Variable("move")
         for k, role in enumerate(self._roles):
             if self._has_none(k):
@@ -242,7 +242,7 @@ class _Parting:
     # ------------------------------------------------------------ what is drawn apart
 
     def _told(self) -> Iterator[NormalRule]:
-        """What the first part sees."""
+        """The rules for what the first part sees."""
         first = Symbol(self._roles[0])
         fits = Literal(Symbol(FITS))
         yield NormalRule(Compound(SEES[0], (first, Symbol(FITS))), (fits,))
@@ -250,7 +250,7 @@ class _Parting:
             yield NormalRule(Compound(SEES[0], (first, Symbol(FREE))))
 
     def _drawn_apart(self, size: int) -> tuple[int, ...]:
-        """For each part the number of those that it is drawn apart from, 0 for none."""
+        """For each part, the number of the set that it is drawn apart in, 0 for none."""
         groups: list[list[int]] = []
         cases = self._single
         if cases is None:
@@ -269,7 +269,7 @@ class _Parting:
         return tuple(numbers)
 
     def _is_free(self) -> bool:
-        """Whether nothing else ties parts."""
+        """Whether nothing else ties parts together."""
         return self._single is not None and all(
             tie.is_difference
             and len(tie.parts) == 2

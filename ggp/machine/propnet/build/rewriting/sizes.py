@@ -1,10 +1,10 @@
-"""Estimates of how many atoms and ground rules come of rules that depend on the state or on moves.
+"""Estimates the atoms and ground rules of rules that depend on the state or on moves.
 
-`Extents` counts facts, and takes the product of domains for all else. That is right for fluents: a
-piece may stand anywhere. It is far too much for what rules derive from them. In chess, a move is a
-piece and two squares, 6 * 64 * 64 terms, of which the rules of the pieces allow some 2,000. So what
-is derived is estimated from the bottom up: the instances of a rule are its conditions joined, and
-the atoms of a relation are what its rules make, as far as it has values for them.
+`Extents` counts facts, and takes the product of domains for everything else. That is right for
+fluents: a piece may stand anywhere. It is far too much for what rules derive from them. In chess, a
+move is a piece and two squares, 6 * 64 * 64 terms, of which the rules of the pieces allow some
+2,000. So derived relations are estimated bottom-up: the instances of a rule are its conditions
+joined, and the atoms of a relation are those that its rules make, as far as it has values for them.
 
     (<= (legal ?r (move ?x ?y ?u ?v)) (true (cell ?x ?y ?r)) (king ?x ?y ?u ?v))
 
@@ -33,17 +33,17 @@ Key = tuple[str, Signature | None]
 argument; None if that can be any."""
 
 MAX_ROUNDS = 10
-"""Relations that lead back to themselves are estimated so often at most."""
+"""Greatest number of times that relations which lead back to themselves are estimated."""
 
 SETTLED = 1.02
-"""Or until none grows by more than that."""
+"""Greatest factor by which they may grow for the estimate to count as settled."""
 
 PASSES = 2
-"""How often fluents are estimated by the rules that make them; before, they are what domains
-allow."""
+"""Number of times that fluents are estimated by the rules that make them; initially, they are what
+domains allow."""
 
 LEAST_SHARE = 0.05
-"""Of instances that pass a test: which values come together is not known well enough for less."""
+"""Least share of instances that pass a test: too little is known of joint values for less."""
 
 _BY_TERM = {"true": "true", "next": "true", "init": "true", "legal": "legal", "does": "legal"}
 _NONE = Table(0.0, ())
@@ -51,12 +51,12 @@ _TERMS = frozenset(_BY_TERM.values())
 
 
 class Flat(NamedTuple):
-    """An atom as a relation of what it tells apart: `(true (cell 1 ?y))` as `true cell` of 1, ?y.
+    """An atom without its inner function: `(true (cell 1 ?y))` as a relation `true cell` of 1, ?y.
 
     Attributes:
         key: the relation.
         args: its arguments.
-        places: the positions of these, where values are known of them.
+        places: the positions of the arguments, where values of these are known.
     """
 
     key: Key
@@ -65,7 +65,7 @@ class Flat(NamedTuple):
 
 
 def flat(atom: Atom) -> Flat:
-    """An atom told apart; what may hold counts as what holds (see `demand`)."""
+    """An atom flattened; one of what may hold counts like what holds (see `demand`)."""
     name, arity = atom.name.removeprefix(MAY), signature(atom)[1]
     args = atom.args if isinstance(atom, Compound) else ()
     places = tuple(position((name, arity), i) for i in range(arity))
@@ -84,10 +84,10 @@ class Sizes:
     """Estimates for the relations of a game.
 
     Args:
-        rules: all of them, as they are ground.
-        extents: of these rules, with what has been counted.
-        at_most: whether relations that lead back to themselves, and are still found to grow when
-            we stop, are taken to have all atoms that domains allow.
+        rules: all rules, as they are ground.
+        extents: estimates for these rules, with what has been counted.
+        at_most: whether relations that lead back to themselves, and still grow when we stop, are
+            assumed to have all atoms that domains allow.
     """
 
     def __init__(
@@ -110,27 +110,27 @@ class Sizes:
             self._spread(order)
 
     def instances(self, rule: NormalRule) -> float:
-        """Ground instances of a rule."""
+        """Estimated number of ground instances of a rule."""
         return self._joined(rule).size
 
     def made(self, rule: NormalRule) -> float:
-        """Atoms that a rule makes."""
+        """Estimated number of atoms that a rule makes."""
         return self._made(rule, flat(rule.head)).size
 
     def atoms(self, name: str) -> float:
-        """Atoms of GDL's `true` or `legal`."""
+        """Estimated number of atoms of GDL's `true` or `legal`."""
         return sum(self._tables[key].size for key in self._named.get(name, ()))
 
     # ---------------------------------------------------------------- relations
 
     def _is_derived(self, rule: NormalRule) -> bool:
-        """Whether the atoms of the head are counted by what its rules make."""
+        """Whether the atoms of the head are estimated by its rules."""
         if rule.head.name.startswith(MAY) or rule.head.name in ("init", "true", "next", "sees"):
             return False
         return self._extents.table(signature(rule.head)) is None
 
     def _components(self) -> Iterator[tuple[list[Key], bool]]:
-        """Relations that lead back to each other, callees first, and whether they do."""
+        """Groups of relations that lead back to each other, callees first, and whether they do."""
         keys = list(self._rules)
         numbers = {key: i for i, key in enumerate(keys)}
         edges: dict[int, set[int]] = {}
@@ -143,7 +143,7 @@ class Sizes:
             yield [keys[i] for i in component], recursive
 
     def _asked(self, key: Key) -> Sequence[Key]:
-        """The relations that an atom of this kind asks about."""
+        """The relations that an atom of this kind depends on."""
         if key[1] is None:
             return self._named.get(key[0], ())
         return (key, (key[0], None))
@@ -211,7 +211,7 @@ class Sizes:
         return Extent(found.size * share, found.values)
 
     def _share(self, literal: Literal, values: Mapping[str, float]) -> float:
-        """How many of the instances pass a test that is known before the game."""
+        """The share of instances that pass a test whose result is known before the game."""
         names = {v.name for v in variables(literal.atom)}
         if not names or not self._extents.is_static(literal):
             return 1.0
@@ -235,7 +235,7 @@ class Sizes:
         return _matching(found.args, table or _NONE)
 
     def _of_any(self, name: str, arity: int) -> Table:
-        """The atoms of `true`, or of `legal`, whatever function they are of."""
+        """The atoms of `true`, or of `legal`, of all functions together."""
         tables = [self._tables[key] for key in self._named.get(name, ()) if key in self._tables]
         size = sum(table.size for table in tables)
         if not size:
@@ -259,7 +259,7 @@ def _makers(rules: Sequence[NormalRule]) -> dict[Key, list[NormalRule]]:
 
 
 def _keeps(rule: NormalRule) -> bool:
-    """Whether a rule makes nothing but what is there."""
+    """Whether a rule only keeps fluents that are there."""
     return (
         isinstance(rule.head, Compound) and Literal(Compound("true", rule.head.args)) in rule.body
     )
@@ -272,8 +272,8 @@ def _matching(args: Sequence[Term], table: Table) -> Extent:
 
 
 def _join(extents: Iterable[Extent]) -> Extent:
-    """Of all conditions together, where of two conditions that share variables, the one with fewer
-    values for these, taken together, has none that the other has not.
+    """The extent of all conditions together, if of two conditions that share variables, the one
+    with fewer values for these, taken together, has none that the other has not.
 
     So moves to a neighbour, 200 of 64 * 64, joined with legal moves are no fewer than these.
     """
@@ -291,14 +291,14 @@ def _join(extents: Iterable[Extent]) -> Extent:
 
 
 class _Values:
-    """How many values positions have."""
+    """The numbers of values of positions."""
 
     def __init__(self, domains: Domains) -> None:
         self._domains = domains
         self._known: dict[Position, float] = {}
 
     def count(self, at: Position) -> float:
-        """Ground terms of a position, at least one; without those nested deeper than known."""
+        """Number of ground terms of a position, at least one, without those nested too deep."""
         if at not in self._known:
             self._known[at] = max(1.0, self._count(at))
         return self._known[at]

@@ -1,6 +1,6 @@
-"""Which rules are ground in place of the author's: split, and restricted to what is asked for.
+"""Chooses the rules to ground in place of the author's: split, and restricted to what is asked for.
 
-First come the rules that become facts, which can then be counted, then the others. Where the
+The rules that become facts come first, so that these can be counted, then the others. Where the
 ground rules of these are expected to cost too much, they are made only for what is asked for.
 """
 
@@ -23,11 +23,11 @@ from ggp.machine.propnet.build.rewriting.sizes import Sizes
 from ggp.machine.propnet.build.rewriting.translate import RANKED, with_ranks
 
 LARGE = 3_000_000.0
-"""Where ground rules are expected to cost more, they are made only for what is asked for."""
+"""Expected cost of ground rules above which they are made only for what is asked for."""
 
 MOST_FACTS = 100_000.0
-"""Where more facts are expected to be derived, they are not counted to make a forecast: that takes
-half a second."""
+"""Expected number of facts above which they are not counted to make a forecast: that takes half a
+second."""
 
 Tables = Mapping[Signature, Table]
 Count = Callable[[Sequence[NormalRule]], Tables]
@@ -35,16 +35,16 @@ Count = Callable[[Sequence[NormalRule]], Tables]
 
 
 class Split(NamedTuple):
-    """Rules that mean the same as those of a game.
+    """Rules equivalent to those of a game.
 
     Attributes:
         fixed: rules that become facts.
         moving: the others, before they were split.
         parts: the others, split.
         static: relations that depend neither on the state nor on moves.
-        counted: what is known of these.
+        counted: the counted tables of these.
         recursive: relations whose rules are left as they are.
-        extents: estimates that say what to split, which know the new relations.
+        extents: estimates that decide what to split, with the new relations.
         is_counted: whether facts were counted for them.
     """
 
@@ -71,15 +71,15 @@ def whole_rules(program: Program) -> list[NormalRule]:
 
 
 def split(program: Program, count: Count, most_facts: float | None = None) -> Split:
-    """The rules of a game, split.
+    """Split the rules of a game.
 
     Args:
         program: normalised rules.
         count: counts facts.
-        most_facts: where more are expected, they are not counted.
+        most_facts: expected number of facts above which they are not counted.
     """
     rules = whole_rules(program)
-    # Where `goal` leads back to itself, it does so through its rules with ranks.
+    # If `goal` leads back to itself, it does so through its rules with ranks.
     recursive = program.recursive | ({RANKED} if GOAL in program.recursive else set())
     static = static_relations(rules)
     fixed = [rule for rule in rules if signature(rule.head) in static]
@@ -93,7 +93,7 @@ def split(program: Program, count: Count, most_facts: float | None = None) -> Sp
 
 
 def asked_for(program: Program, found: Split) -> list[NormalRule]:
-    """The rules to ground: where they cost too much, for nothing but what is asked for."""
+    """The rules to ground: if they cost too much, only for what is asked for."""
     fixed, parts = found.fixed, found.parts
     if cost(parts, found.extents) <= LARGE:
         return found.rules
@@ -106,13 +106,13 @@ def asked_for(program: Program, found: Split) -> list[NormalRule]:
 
 
 def expected_whole(program: Program) -> float:
-    """Ground rules that are expected if no rule is split: hardly fewer than there will be."""
+    """Expected number of ground rules if no rule is split: hardly fewer than there will be."""
     rules = whole_rules(program)
     sizes = Sizes(rules, Extents(rules, static_relations(rules), {}), at_most=True)
     return sum(sizes.instances(rule) for rule in rules if rule.body)
 
 
 def _facts(rules: Sequence[NormalRule]) -> float:
-    """How many facts rules are expected to derive."""
+    """The number of facts that rules are expected to derive."""
     sizes = Sizes(rules, Extents(rules, frozenset(), {}))
     return sum(sizes.instances(rule) for rule in rules if rule.body)

@@ -1,11 +1,11 @@
-"""Rules as an answer-set program whose ground instances are the game's propositions.
+"""Translates rules to an answer-set program whose ground instances are the game's propositions.
 
 The reachable fluents and moves are what grounding finds when every fluent that may come to
 hold may also be false, and every legal move may or may not be made:
 
     {true(F)} :- init(F).   {true(F)} :- next(F).   {does(R,M)} :- legal(R,M), player(R).
 
-Goals say which rule they come from, because the first one counts: a rule of `goal` becomes one of
+Goals carry the rule they come from, because the first one counts: a rule of `goal` becomes one of
 `goal;rank`, with the number of the rule as first argument.
 
 Rules are data: a constant becomes an integer, a function `f<N>`, a relation `p<N>`, a variable
@@ -55,7 +55,7 @@ _ANY_MOVE = f"""\
 
 @dataclass(frozen=True)
 class Translation:
-    """Rules as an answer-set program, and the names its numbers stand for."""
+    """Rules as an answer-set program, and the names that its numbers stand for."""
 
     rules: str
     names: tuple[str, ...]
@@ -67,13 +67,13 @@ class Translation:
 
     @property
     def fixed(self) -> str:
-        """The program of rules that depend on no state, to be followed by the rest of the game."""
+        """The program of rules that depend on no state, to which the rest of the game is added."""
         return _SHOW + self.rules
 
     def after(self, fixed: Translation) -> str | None:
-        """What is left of `text` where a program of some of the rules has been ground.
+        """The rest of `text` after a program of some of the rules has been ground.
 
-        None if that does not begin with the same rules.
+        None if `text` does not begin with the same rules.
         """
         if not self.rules.startswith(fixed.rules):
             return None
@@ -84,20 +84,20 @@ class Translation:
 
         Args:
             certain: terms of fluents that hold in all of these states, as clingo prints them.
-            possible: of those that may hold or not.
+            possible: terms of fluents that may hold or not.
         """
         known = "".join(f"true({fluent}).\n" for fluent in certain)
         open_ = "".join(f"{{true({fluent})}}.\n" for fluent in possible)
         return known + open_ + _ANY_MOVE + self.rules
 
     def relation(self, predicate: str) -> str | None:
-        """The relation a predicate of the text stands for; None for GDL's own."""
+        """The relation that a predicate of the text stands for; None for GDL's own."""
         number = predicate.removeprefix("p")
         return self.names[int(number)] if number.isdecimal() else None
 
 
 def with_ranks(rules: Sequence[NormalRule], ranks: Sequence[int]) -> list[NormalRule]:
-    """The rules with those of `goal` told apart by their ranks."""
+    """The rules, with those of `goal` numbered by their ranks."""
     rank = iter(ranks)
     ranked = []
     for rule in rules:
@@ -130,7 +130,7 @@ def translate(roles: Iterable[str], rules: Iterable[NormalRule]) -> Translation:
 
 
 class _Names:
-    """Numbers for names in order of first appearance."""
+    """Numbers of names in order of first appearance."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}

@@ -1,7 +1,8 @@
-"""What follows from exactly one of several things being so.
+"""Rewrites gates by what follows if exactly one of several nets holds.
 
-Of the moves m1 to m5 of a role exactly one is made, so `~m1 & ~m2 & ~m3 & ~m4` is `m5`. Rules that
-say what stays as it was are full of such: nothing was moved here, in any of the ways there are.
+Of the moves m1 to m5 of a role exactly one is made, so `~m1 & ~m2 & ~m3 & ~m4` is `m5`. Frame
+rules, which say what stays as it was, are full of such gates: nothing was moved here, in any
+possible way.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from ggp.machine.propnet.optimise.knowledge import Knowledge, moves_of_roles
 
 
 def complement(circuit: Circuit, knowledge: Knowledge) -> Circuit:
-    """ "None of these" becomes "one of the others" where these are fewer.
+    """Rewrite "none of these" as "one of the others" where these are fewer.
 
     Every role makes exactly one move, and there are groups of fluents of which exactly one
-    holds. The only move a role can ever have is always made.
+    holds. The only move that a role can ever have is always made.
     """
     draft = Draft(circuit)
     choices = _Choices(draft)
@@ -48,7 +49,7 @@ class _Choices:
         self._choices.append(nets)
 
     def shorten(self, net: int) -> None:
-        """Rewrite a gate as long as that makes it cheaper."""
+        """Rewrite a gate for as long as that makes it cheaper."""
         literals = list(self._draft.gates[net - self._draft.first_net])
         changed = False
         while True:

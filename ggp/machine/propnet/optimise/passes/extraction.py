@@ -1,8 +1,8 @@
-"""Literals that several gates have in common become a gate of their own.
+"""Extracts literals that several gates have in common into a gate of their own.
 
 The four gates abc, abd, abe, abf have 12 literals. With g = ab they are gc, gd, ge, gf: 8 literals,
-2 of g, and 1.5 for evaluating another gate (`GATE_COST`). Which parts to share decides which are
-left for others, so the most frequent go first.
+2 of g, and 1.5 for evaluating another gate (`GATE_COST`). The choice of shared parts decides which
+are left for others, so the most frequent go first.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from ggp.machine.propnet.optimise.knowledge import Knowledge
 from ggp.machine.propnet.optimise.work import Work
 
 MAX_WIDTH_ALL_PAIRS = 24
-"""In wider gates only pairs of neighbours are looked at."""
+"""Width of gates above which only pairs of neighbours are considered."""
 
 
 MAX_HOLDERS = 40
-"""Literals that are in more gates do not tell which gates are alike."""
+"""Literals that are in more gates do not help to find similar gates."""
 
 STEPS_TO_REPLACE = 4
-"""Work for putting a shared gate into another."""
+"""Steps of work for putting a shared gate into another."""
 
 Pair = tuple[int, int]
 """Two literals, the smaller one first."""
@@ -35,7 +35,7 @@ def extract(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     """Share common parts of gates: large ones that occur together everywhere, then pairs.
 
     A pair costs a gate and saves one literal wherever it occurs, so the most frequent pair
-    goes first, and the gate it has become pairs with others again.
+    goes first, and the gate that it becomes pairs with others again.
     """
     shared = _Shared(Draft(circuit), knowledge.work)
     shared.reuse_gates()
@@ -53,24 +53,24 @@ class _Shared:
         self._work = work
         self._gates: dict[int, set[int]] = {}
         self._holders: dict[int, set[int]] = {}
-        # Wide gates in order: literals that occur together are likely neighbours.
+        # Wide gates are in order: literals that occur together are likely neighbours.
         self._wide: dict[int, list[tuple[int, int]]] = {}
         self._rank: dict[int, int] = {}
         for net in draft.free_gates():
             self._enter(net, draft.gates[net - draft.first_net])
 
     def reuse_gates(self) -> None:
-        """Where all literals of a gate occur in another, its output takes their place."""
+        """Where all literals of a gate occur in another, replace them by its output."""
         for net in list(self._gates):
             gate = self._gates[net]
-            # Whoever has all its literals has the rarest: so few gates are looked at.
+            # A gate with all its literals has the rarest one: so few gates are looked at.
             rarest = min(gate, key=lambda literal: (len(self._holders[literal]), literal))
             for other in sorted(self._holders[rarest]):
                 if len(self._gates[other]) > len(gate) and gate <= self._gates[other]:
                     self._replace(other, gate, 2 * net)
 
     def group_twins(self) -> None:
-        """Literals that occur in exactly the same gates are joined."""
+        """Join literals that occur in exactly the same gates."""
         twins: dict[frozenset[int], list[int]] = {}
         for literal, holders in self._holders.items():
             if len(holders) > 1:
@@ -81,7 +81,7 @@ class _Shared:
                 self._join(held, literals)
 
     def group_common(self) -> None:
-        """What two gates have in common is joined where that is much, or often so."""
+        """Join the literals that two gates have in common, if they are many or are often shared."""
         overlaps: dict[Pair, int] = {}
         for holders in self._holders.values():
             wide = sorted(net for net in holders if len(self._gates[net]) > 2)
@@ -96,8 +96,8 @@ class _Shared:
             common = self._gates[nets[0]] & self._gates[nets[1]]
             if len(common) < 3:
                 continue
-            # Other gates were joined meanwhile, which lowers counts and never raises them: back in
-            # the queue with what is left.
+            # Other gates were joined meanwhile, which lowers counts and never raises them: put it
+            # back in the queue with what is left.
             if len(common) < -estimate:
                 heappush(queue, (-len(common), nets))
                 continue
@@ -134,7 +134,7 @@ class _Shared:
             estimate, pair = heappop(queue)
             self._work.spend(2)
             held = self._holders[pair[0]] & self._holders[pair[1]]
-            # As above: counts only fall.
+            # As above, counts only fall.
             if len(held) < -estimate:
                 put(pair, len(held))
                 continue

@@ -1,4 +1,4 @@
-"""Factors that many alternatives of an OR have in common are taken out of it."""
+"""Takes factors that many alternatives of an OR have in common out of it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ggp.machine.propnet.optimise.knowledge import Knowledge
 
 
 def factor(circuit: Circuit, _: Knowledge) -> Circuit:
-    """`c & d or c & e or f` becomes `c & (d or e) or f` where that is cheaper.
+    """Rewrite `c & d or c & e or f` as `c & (d or e) or f` where that is cheaper.
 
     In terms of gates: a gate with inverted gates among its literals is an OR of ANDs (or,
-    which comes to the same, an AND of ORs), and the inner gates share literals. Every OR is
-    split by one level; do it again for more.
+    equivalently, an AND of ORs), and the inner gates share literals. Every OR is split by one
+    level; repeat the pass for more.
     """
     draft = Draft(circuit)
     fan_out = draft.fan_out()
@@ -64,7 +64,7 @@ class _Alternatives:
                 self._holders.setdefault(shared, []).append(literal)
 
     def split(self) -> None:
-        """Take out common factors, those of most alternatives first."""
+        """Take out common factors, those of the most alternatives first."""
         queue = [(-len(held), shared) for shared, held in self._holders.items() if len(held) > 1]
         if not queue:
             return
@@ -75,7 +75,7 @@ class _Alternatives:
             holders = [literal for literal in self._holders[shared] if literal in self._left]
             if len(holders) < 2:
                 continue
-            # Some alternatives were taken by another factor: back in the queue with what is left.
+            # Another factor took some alternatives: put it back in the queue with what is left.
             if len(holders) < -estimate:
                 heappush(queue, (-len(holders), shared))
                 continue
@@ -93,7 +93,7 @@ class _Alternatives:
     def _gain(
         self, holders: Sequence[int], gates: Sequence[tuple[int, ...]], common: set[int]
     ) -> float:
-        """What it saves: gates others use as well only in part."""
+        """The cost saved; gates that others use as well count only in part."""
         size = len(common)
         gain = -3.0 - size - 2 * GATE_COST
         if len(holders) == len(self._left):
@@ -106,7 +106,7 @@ class _Alternatives:
     def _take_out(
         self, holders: Sequence[int], gates: Sequence[tuple[int, ...]], common: set[int]
     ) -> int:
-        """`~(common & ~(~rest & ~rest ...))` for the given alternatives."""
+        """Make `~(common & ~(~rest & ~rest ...))` of the alternatives; returns its literal."""
         draft = self._draft
         rests = []
         for literal, gate in zip(holders, gates, strict=True):

@@ -1,4 +1,4 @@
-"""ANDs of ANDs as one."""
+"""Flattens ANDs of ANDs into one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from ggp.machine.propnet.optimise.knowledge import Knowledge
 
 
 def flatten(circuit: Circuit, _: Knowledge) -> Circuit:
-    """Gates that only one other AND uses, as they are, become part of it."""
+    """Merge gates that only one other AND uses, not inverted, into that one."""
     draft = Draft(circuit)
     fan_out = draft.fan_out()
-    # In order, so that what is taken in has been flattened itself.
+    # In order, so that merged gates have been flattened themselves.
     for net in draft.free_gates():
         literals: list[int] = []
         for literal in draft.gates[net - draft.first_net]:

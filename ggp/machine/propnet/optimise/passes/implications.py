@@ -1,4 +1,4 @@
-"""Literals that follow from others of the same gate, or from where a gate is used.
+"""Drops literals that follow from others of the same gate, or from where a gate is used.
 
 Two examples:
 
@@ -15,7 +15,7 @@ from ggp.machine.propnet.optimise.draft import Draft
 from ggp.machine.propnet.optimise.knowledge import Knowledge, moves_of_roles
 
 MAX_FOLLOWING = 128
-"""Literals that are remembered to follow from one literal."""
+"""Greatest number of literals remembered to follow from one literal."""
 
 _NOTHING: frozenset[int] = frozenset()
 
@@ -23,9 +23,9 @@ _NOTHING: frozenset[int] = frozenset()
 def drop_implied(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     """Drop literals that follow from others.
 
-    A gate that is used once, and inverted, need only be right where the other literals of the
-    gate that uses it hold. A move that is made is legal, and the role makes no other; moves
-    are made only where the game is not over; some fluents exclude each other.
+    A gate that is used once, and inverted, need only be right where the other literals of the gate
+    that uses it hold. A move that is made is legal, and the role makes no other; moves are made
+    only where the game is not over; some fluents exclude each other.
     """
     return _Implied(Draft(circuit), knowledge).run()
 
@@ -35,7 +35,7 @@ class _Implied:
         circuit = draft.circuit
         self._draft = draft
         self._fan_out = draft.fan_out()
-        # What follows from each literal, itself left out.
+        # The literals that follow from each literal, except itself.
         self._following: list[frozenset[int]] = [_NOTHING] * (2 * draft.first_net)
         for nets, _ in knowledge.groups_of_nets(circuit):
             if len(nets) <= MAX_FOLLOWING:
@@ -55,7 +55,7 @@ class _Implied:
                 self._following[2 * move] = self._of_all([legal])
                 if len(moves) <= MAX_FOLLOWING:
                     self._following[2 * move] |= others - {2 * move + 1}
-        # What holds where a gate matters.
+        # The literals that hold where a gate matters.
         self._where: dict[int, set[int]] = {}
 
     def run(self) -> Circuit:
@@ -70,12 +70,12 @@ class _Implied:
         return draft.finish()
 
     def _of_all(self, literals: Sequence[int]) -> frozenset[int]:
-        """What holds where all literals do."""
+        """The literals that hold where all of some literals do."""
         found = frozenset(literals).union(*(self._following[x] for x in literals))
         return found if len(found) <= MAX_FOLLOWING else frozenset(literals)
 
     def _of_any(self, literals: Sequence[int]) -> frozenset[int]:
-        """What holds where one of the literals does not."""
+        """The literals that hold where one of some literals does not."""
         common: frozenset[int] | None = None
         for literal in literals:
             follows = self._following[literal ^ 1]
@@ -89,7 +89,7 @@ class _Implied:
         where = self._where.pop(net, _NOTHING)
         known = set(where)
         literals: list[int] = []
-        # What is known comes from the outside or from literals that are kept.
+        # Known literals come from outside or from literals that are kept.
         for literal in sorted(draft.gates[net - draft.first_net], key=self._order):
             if literal in known:
                 continue
@@ -116,7 +116,7 @@ class _Implied:
                 known = known | self._following[literal]
 
     def _order(self, literal: int) -> tuple[int, int]:
-        """Moves, gates from the top down, fluents."""
+        """Sort key: moves, then gates from the top down, then fluents."""
         if literal in self._moves:
             return 0, literal
         if literal >> 1 >= self._draft.first_net:

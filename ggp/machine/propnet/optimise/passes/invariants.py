@@ -1,4 +1,4 @@
-"""What holds in every reachable state: guessed from random matches, proved by induction."""
+"""Uses invariants, which hold in every reachable state: guessed in matches, proved by induction."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ggp.machine.propnet.optimise.proofs.induction import prove
 from ggp.machine.propnet.optimise.proofs.sampling import sample
 
 NUM_WORDS = 4
-"""Random matches to guess from, 64 a word."""
+"""Words of random matches to guess from, 64 matches each."""
 
 MIN_QUESTIONS = 300
-"""Where fewer could be asked of a solver for what may go into proofs, nothing is guessed at all: a
-question costs as many steps as there are nets, and hardly anything is proved with so few."""
+"""Least number of questions that the work for proofs must allow; with fewer, nothing is guessed at
+all. A question costs as many steps as there are nets, and so few prove hardly anything."""
 
 MAX_STEPS = 250
 MIN_STEPS = 40
@@ -31,14 +31,14 @@ MAX_WORK = 3_500_000
 """How much of the work that is left may go into proofs, and how much at most."""
 
 SAMPLED_WORDS = 40_000_000
-"""Literals times words times steps to spend on them."""
+"""Literals times words times turns to spend on random matches."""
 
 WORDS_A_STEP = 160
-"""Work: words of random matches that are a step."""
+"""Number of words of random matches that count as a step of work."""
 
 
 def use_invariants(circuit: Circuit, knowledge: Knowledge) -> Circuit:
-    """Fluents that are constant or equal to others become that; groups go to `knowledge`."""
+    """Replace fluents that are constant or equal to others; groups are added to `knowledge`."""
     work = knowledge.work
     until = work.until(SHARE, MAX_WORK)
     if (until - work.spent) // (1 + circuit.num_inputs + circuit.num_gates) < MIN_QUESTIONS:
@@ -64,7 +64,7 @@ def use_invariants(circuit: Circuit, knowledge: Knowledge) -> Circuit:
 
 
 def _groups(circuit: Circuit, proved: Iterable[Guess]) -> tuple[Group, ...]:
-    """The fluents that exclude each other; no group is part of another, unless it is exact."""
+    """Groups of fluents that exclude each other; none is part of another, unless it is exact."""
     at_least_one: dict[int, list[frozenset[int]]] = {}
     groups_of: list[tuple[int, ...]] = []
     for guess in proved:

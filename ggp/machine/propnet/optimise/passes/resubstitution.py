@@ -1,8 +1,8 @@
-"""Gates made anew from nets there are.
+"""Resubstitution: remakes gates from existing nets.
 
-What a gate says, others that were made for something else may say together. They are looked for in
-the lanes of random matches: candidates are literals that hold wherever the gate does, and enough of
-them are taken to rule out all other lanes.
+The function of a gate may be expressed by nets that were made for something else. They are looked
+for in the lanes of random matches: candidates are literals that hold wherever the gate does, and
+enough of them are taken to rule out all other lanes.
 
     lanes           1 2 3 4 5
     gate 9          1 1 0 0 0
@@ -10,8 +10,8 @@ them are taken to rule out all other lanes.
     not net 7       1 1 0 1 0     so does this, and rules out lane 3
     4 and not 7     1 1 0 0 0     is 9 in all lanes: now the solver must prove it (`Evidence`)
 
-That pays where gates that only 9 needed are needed no more, or where fewer literals do. A single
-literal will do where two nets agree.
+This pays if gates that only 9 needed are no longer needed, or if fewer literals are. A single
+literal is enough if two nets agree.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from ggp.machine.propnet.optimise.proofs.sampling import Words, net_levels
 from ggp.machine.propnet.optimise.work import Work
 
 MAX_LITERALS = 4
-"""Literals of a gate that is made anew."""
+"""Greatest number of literals of a remade gate."""
 
 NUM_FIRST = 6
-"""How many literals to begin with."""
+"""Number of literals to begin with."""
 
 FIRST_WORDS = 16
-"""Words that tell most literals apart."""
+"""Number of words that tell most literals apart."""
 
 SHARE = 0.4
 MAX_STEPS = 2_000_000
-"""How much of the work that is left may be done here, and how much at most."""
+"""Share of the remaining work that may be done here, and the greatest number of steps."""
 
 PATIENCE = 700_000
-"""Steps without any gain after which no more is looked for."""
+"""Number of steps without any gain after which the search ends."""
 
 MAX_ATTEMPTS = 3
-"""Guesses for one gate; a wrong one makes the next one better."""
+"""Number of guesses for one gate; a wrong one makes the next one better."""
 
 MAX_CANDIDATES = 300
 
 NETS_A_STEP = 20
-"""Work: nets to look through for candidates that are a step."""
+"""Number of nets searched for candidates that count as a step of work."""
 
 _ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 _NONE = np.uint64(0)
@@ -59,10 +59,10 @@ Ints = NDArray[np.int64]
 
 
 def resubstitute(circuit: Circuit, knowledge: Knowledge) -> Circuit:
-    """Make gates of other nets if that does away with more than it costs.
+    """Make gates of other nets if that removes more than it costs.
 
-    It looks at what nets were in random matches, and proves that what it makes of them is right in
-    every reachable state.
+    Candidates come from the values of nets in random matches, and are proved right in every
+    reachable state.
     """
     if circuit.num_literals > MOST_LITERALS:
         return circuit
@@ -80,7 +80,7 @@ def resubstitute(circuit: Circuit, knowledge: Knowledge) -> Circuit:
 
 
 class _Search:
-    """Looks for gates of literals that hold where a net does, and never together elsewhere."""
+    """Searches for literals that hold where a net does, and never together elsewhere."""
 
     def __init__(self, draft: Draft, evidence: Evidence, work: Work) -> None:
         self._draft = draft
@@ -89,13 +89,13 @@ class _Search:
         self._gates = {net: draft.gates[net - draft.first_net] for net in draft.free_gates()}
         self._uses = np.array(draft.fan_out())
         self._moves_matter = np.array(evidence.moves_matter)
-        # Gates are made of nets of lower rank, so that no circle can come to be.
+        # Gates are made of nets of lower rank, so that no circle can arise.
         levels = np.array(net_levels(draft.circuit))
         self.ranks = np.empty(len(levels), dtype=np.int64)
         self.ranks[np.argsort(levels, kind="stable")] = np.arange(len(levels))
 
     def make_anew(self, net: int) -> bool:
-        """Replace a gate if that is worth it; whether it was."""
+        """Replace a gate if that is worth it; returns whether it was."""
         if not self._uses[net]:
             return False
         freed = self._release(net)
@@ -112,7 +112,7 @@ class _Search:
         return made is not None
 
     def _release(self, net: int) -> list[int]:
-        """Take back a gate's uses of others; the gate, and those nothing else uses."""
+        """Undo a gate's uses of others; returns the gate, and those that nothing else uses."""
         freed = [net]
         for each in freed:
             for literal in self._gates[each]:
@@ -131,15 +131,15 @@ class _Search:
                 self._uses[literal >> 1] += 1
 
     def _find(self, net: int, price: float) -> tuple[tuple[int, ...], int] | None:
-        """Literals that together are a net, or (1) its opposite, for less than a price."""
+        """Literals whose AND is a net, or (1) its negation, for less than a price."""
         allowed = self.ranks < self.ranks[net]
-        # What goes with the gate saves nothing if the new one is made of it.
+        # Gates that go with this one save nothing if the new one is made of them.
         allowed &= (self._uses > 0) | (np.arange(len(allowed)) < self._draft.first_net)
         if not self._evidence.moves_matter[net]:
             allowed &= ~self._moves_matter
         allowed[0] = False
         others = np.flatnonzero(allowed)
-        # As many literals as are still cheaper than what goes.
+        # As many literals as are still cheaper than what is removed.
         most = min(MAX_LITERALS, int(np.ceil(price - GATE_COST)) - 1)
         for inverted in (0, 1):
             for _ in range(MAX_ATTEMPTS):
@@ -157,7 +157,7 @@ class _Search:
         )
 
     def _guess(self, target: int, others: Ints, most: int) -> tuple[int, ...] | None:
-        """A few literals of other nets that are a target in all lanes so far."""
+        """A few literals of other nets whose AND equals a target in all lanes so far."""
         self._work.spend(len(others) // NETS_A_STEP)
         evidence = self._evidence
         matters = evidence.where_it_matters(target >> 1)
@@ -171,7 +171,7 @@ class _Search:
         words = evidence.values[candidates >> 1]
         words ^= np.where(candidates & 1, _ONES, _NONE)[:, None]
         words &= unwanted
-        # Lanes that each candidate leaves wrong: the fewer, the fewer others are needed.
+        # Number of lanes that each candidate leaves wrong: the fewer, the fewer others are needed.
         left = _count_bits(words)
         best = np.argsort(left, kind="stable")[:MAX_CANDIDATES]
         candidates, words = candidates[best], words[best]
@@ -204,7 +204,7 @@ class _Search:
 
 
 def _count_bits(words: Words) -> Ints:
-    """`[N]` how many bits of `words[N, W]` are set."""
+    """`[N]` number of bits of `words[N, W]` that are set."""
     bits = _bit_count(words) if _bit_count is not None else _BITS[words.view(np.uint16)]
     counts: Ints = bits.sum(axis=1, dtype=np.int64)
     return counts

@@ -1,4 +1,4 @@
-"""What nets were in random matches, and proofs that it is always so."""
+"""The values of nets in random matches, and proofs that something always holds."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from ggp.machine.propnet.optimise.proofs.sampling import Words, moves_matter, sa
 from ggp.machine.propnet.optimise.proofs.solver import Example, Limit, Solver
 
 MOST_LITERALS = 2_000
-"""Of circuits whose gates are compared. With larger ones that takes a third of the time of all
-passes, and their playouts become 4 % faster at most; with smaller ones, up to 18 %."""
+"""Literals of circuits up to which gates are compared. With larger ones that takes a third of the
+time of all passes, and their playouts become 4 % faster at most; with smaller ones, up to 18 %."""
 
 NUM_WORDS = 8
 NUM_STEPS = 12
-"""Random matches: lanes at a time, 64 a word, and steps."""
+"""Random matches: words of 64 lanes, and turns."""
 
 WORDS_A_STEP = 20
 STEPS_TO_LOOK = 20
 STEPS_A_LITERAL = 2
 STEPS_TO_LEARN = 4
-"""Work: words of random matches that are a step, steps to look for an example among them, and for
-each literal looked at, and steps for each net of an example of the solver's."""
+"""Work: words of random matches that count as a step, steps to look for an example among them, and
+for each literal looked at, and steps for each net of an example from the solver."""
 
 CONFLICTS = 300
-"""How hard to try to prove something."""
+"""Number of conflicts allowed to a proof."""
 
 _ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 _NONE = np.uint64(0)
 
 
 class Evidence:
-    """Random matches of a circuit, and what is known of its fluents.
+    """Random matches of a circuit, and the knowledge about its fluents.
 
     Attributes:
         moves_matter: for each net whether it depends on moves; then it need only be right in
             lanes in which a legal move is made.
-        values: `[P, W]` nets in random matches.
+        values: `[P, W]` values of nets in random matches.
         running: `[W]` whether a move was made.
-        used: `[W]` lanes that say anything: those of examples are filled one by one.
+        used: `[W]` lanes in use: those of examples are filled one by one.
     """
 
     def __init__(self, draft: Draft, knowledge: Knowledge, until: int) -> None:
@@ -75,7 +75,7 @@ class Evidence:
         seen = self.where_it_matters(net)
         for literal in literals:
             seen = seen & self.words(literal)
-        # A counterexample at hand costs no question.
+        # A counterexample at hand saves the question.
         if seen.any():
             return False
         running = self.moves_matter[net]
@@ -105,7 +105,7 @@ class Evidence:
 
 
 def _solver(circuit: Circuit, knowledge: Knowledge, running: bool) -> Solver:
-    """A solver that knows what is known of fluents, and maybe that a legal move is made."""
+    """A solver that assumes what is known of fluents, and maybe that a legal move is made."""
     first_net = 1 + circuit.num_inputs
     gates = range(2 * first_net, 2 * (first_net + circuit.num_gates), 2)
     solver = Solver(circuit, gates, knowledge.work)

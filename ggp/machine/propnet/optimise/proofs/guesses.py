@@ -1,13 +1,13 @@
-"""Guesses from random matches: which fluents are constant, equal, or exclude each other.
+"""Guesses, from random matches, which fluents are constant, equal, or exclude each other.
 
 What never happened in random matches may never happen at all; `induction` finds out. For fluents
-that differ in their last argument only, such as the marks of a cell, states may have been
+that only differ in their last argument, such as the marks of a cell, states may have been
 
     (cell 1 1 x)   0 0 1 1        at most one of them held: `Guess(2, (x, o, b))`, never two
     (cell 1 1 o)   0 0 0 0        at least one of them held: `Guess(0, (x, o, b))`, never none
     (cell 1 1 b)   1 1 0 0        o was constant, and b was not x: guesses as well
 
-Which groups to look at follows from the terms: all fluents that agree in all arguments but some.
+The groups to look at follow from the terms: fluents that agree in all arguments except some.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from ggp.gdl.terms import Compound, Term
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit
 
 MAX_VARIED = 3
-"""Arguments in which fluents of a group differ, unless they differ in all or all but one."""
+"""Most arguments in which fluents of a group differ, unless they differ in all, or all but one."""
 
 MAX_ARGUMENTS = 8
-"""Fluents with more constants are in no group."""
+"""Number of constants above which a fluent is in no group."""
 
 MAX_DEPTH = 3
-"""Functions below this depth are taken for constants."""
+"""Depth below which functions count as constants."""
 
 _ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -38,32 +38,32 @@ Words = NDArray[np.uint64]
 
 
 class Guess(NamedTuple):
-    """What may never be: that `least` or more of some literals of fluents hold.
+    """A guess that `least` or more of some literals of fluents never hold together.
 
-    With `least` 0, that none of them holds.
+    With `least` 0, the guess is that it never happens that none of them holds.
     """
 
     least: int
     literals: tuple[int, ...]
 
     def may_be(self, fluents: NDArray[np.bool_]) -> bool:
-        """Whether all is well in a state `[F]`."""
+        """Whether the guess is right in a state `[F]`."""
         held = sum(bool(fluents[(x >> 1) - 1]) ^ (x & 1) for x in self.literals)
         return held < self.least if self.least else held > 0
 
 
 def equal_fluents(circuit: Circuit, values: Words) -> dict[int, int]:
-    """For fluents (as nets) that were always equal to an earlier one, the literal of that one.
+    """For each fluent (as a net) that always equalled an earlier one, the literal of that one.
 
     Args:
-        circuit: of a game.
-        values: `[F, S, W]` what the fluents were in random matches.
+        circuit: the circuit of a game.
+        values: `[F, S, W]` values of the fluents in random matches.
     """
     becomes = {}
     first = {np.zeros_like(values[0]).tobytes(): FALSE} if len(values) else {}
     for net, words in enumerate(values, 1):
-        # Taken such that the first bit is 0, so that fluents which were always opposite are found,
-        # too.
+        # Inverted where needed so that the first bit is 0, so that fluents which were always
+        # opposite are found, too.
         inverted = int(words[0, 0] & np.uint64(1))
         key = (words ^ _ONES if inverted else words).tobytes()
         literal = first.setdefault(key, 2 * net + inverted)
@@ -80,7 +80,7 @@ def equality(net: int, literal: int) -> list[Guess]:
 
 
 def exclusive_fluents(circuit: Circuit, values: Words) -> list[Guess]:
-    """Fluents that differ in some arguments only: at most one and at least one of them held."""
+    """Guesses about fluents that differ in some arguments only: at most, or at least, one held."""
     members: dict[tuple[object, ...], list[int]] = {}
     for net, fluent in enumerate(circuit.fluents, 1):
         shape, leaves = _shape(parse_term(fluent))
@@ -103,13 +103,13 @@ def exclusive_fluents(circuit: Circuit, values: Words) -> list[Guess]:
 def strongest(guesses: Iterable[Guess]) -> list[Guess]:
     """The guesses about groups that do not follow from others of them.
 
-    At most one of a group means at most one of a part of it, and at least one of it at least
-    one of anything it is part of.
+    At most one of a group implies at most one of a part of it, and at least one of it implies at
+    least one of any group that it is part of.
     """
     kept: list[Guess] = []
     sets: dict[tuple[int, int], list[frozenset[int]]] = {}
-    # Those that others may follow from come first: large groups of "at most one", small ones of "at
-    # least one".
+    # Guesses that others may follow from come first: large groups of "at most one", small ones of
+    # "at least one".
     for guess in sorted(guesses, key=lambda x: -len(x.literals) if x.least else len(x.literals)):
         members = frozenset(guess.literals)
         known = (each for x in guess.literals for each in sets.get((guess.least, x), ()))
@@ -132,7 +132,7 @@ def _counts(values: Words) -> tuple[bool, bool]:
 
 
 def _shape(term: Term) -> tuple[str, list[str]]:
-    """A term without its constants, and these from left to right."""
+    """A term without its constants, and the constants from left to right."""
     leaves: list[str] = []
 
     def walk(inner: Term, depth: int) -> str:

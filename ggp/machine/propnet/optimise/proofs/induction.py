@@ -1,17 +1,17 @@
-"""Guesses proved by induction: they hold initially, and no legal step breaks any of them.
+"""Proves guesses by induction: they hold initially, and no legal step breaks any of them.
 
-All guesses are assumed of a state, and some are found to fail after a step. They go, and the
-others have to do without them; when none fails any more, all that are left are proved.
+All guesses are assumed of a state, and some are found to fail after a step. These are dropped, and
+the others have to do without them; when none fails any more, all that are left are proved.
 
-An example: a cell is never both x and o (g1), a finished row stays finished (g2), and somebody
-guessed that x never has more marks than o (g3), since it was so in all random matches that ended at
-once. The solver is asked for a state in which g1, g2 and g3 hold, and a legal step after which one
-of them does not. It finds one for g3, which goes. Asked again with g1 and g2 assumed, it finds
-none: they hold initially, and every step from a state where they hold keeps them. That is a proof
-by induction over the length of a match. Guesses may need each other: so all are assumed at first,
-and one is dropped at a time, never the other way round.
+An example: a cell is never both x and o (g1), a finished row stays finished (g2), and it was
+guessed that x never has more marks than o (g3), because it was so in random matches that all ended
+at once. The solver is asked for a state in which g1, g2 and g3 hold, and a legal step after which
+one of them does not. It finds one for g3, which is dropped. Asked again with g1 and g2 assumed, it
+finds none: they hold initially, and every step from a state where they hold keeps them. That is a
+proof by induction over the length of a match. Guesses may need each other: so all are assumed at
+first, and one is dropped at a time, never the other way round.
 
-Running out of work proves nothing: what was not looked at is dropped, all of it (`prove`).
+Running out of work proves nothing: all guesses not looked at are dropped (`prove`).
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from ggp.machine.propnet.parts import parts_of
 REFUTE_CONFLICTS = 1_000
 TOGETHER_CONFLICTS = 300
 ALONE_CONFLICTS = 1_000
-"""How hard to look for failing guesses: at first, then for many at once, and for one of them."""
+"""Conflicts allowed to the search for failing guesses: at first, for many at once, and for one."""
 
 MAX_MISSES = 3
-"""Guesses of a chunk that are too hard to prove, before all of it that is left is dropped."""
+"""Number of guesses of a chunk that are too hard to prove before the rest of it is dropped."""
 
 STEPS_A_GUESS = 2
-"""Work: steps to look up one guess in an example."""
+"""Steps of work to look up one guess in an example."""
 
 CHUNK = 24
-"""Guesses that are proved together where that is too hard for all at once."""
+"""Number of guesses that are proved together where that is too hard for all at once."""
 
 
 def prove(circuit: Circuit, guesses: Sequence[Guess], work: Work, until: int) -> list[Guess]:
@@ -65,7 +65,7 @@ def prove(circuit: Circuit, guesses: Sequence[Guess], work: Work, until: int) ->
 
 
 class _Step:
-    """One step from a state of which guesses are assumed."""
+    """One step from a state in which guesses are assumed."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class _Step:
         self._fails: list[int] = []
         with self._solver.add() as add:
             assume_legal_moves(circuit, self._solver, add)
-            # Only here: passes that change gates must keep what says whether moves fit.
+            # Only here: passes that change gates must keep the literal for whether moves fit.
             if fits != TRUE:
                 add.forbid([-self._solver.sign(fits)])
             for guess in guesses:
@@ -115,15 +115,15 @@ class _Step:
             self._some_fail = add.any_of(self._chunk_fails)
 
     def guesses(self) -> list[Guess]:
-        """Those that are left."""
+        """The guesses that are left."""
         return [self._guesses[place] for place in self._left]
 
     def drop_refuted(self, until: int) -> None:
-        """Drop guesses that are easily seen to fail."""
+        """Drop guesses that are easily refuted."""
         self._drop(self._some_fail, Limit(REFUTE_CONFLICTS, until))
 
     def drop_unproved(self, until: int) -> bool:
-        """Drop guesses that fail, or may; whether there was work for all of them."""
+        """Drop guesses that fail, or may fail; returns whether there was work for all of them."""
         together, alone = Limit(TOGETHER_CONFLICTS, until), Limit(ALONE_CONFLICTS, until)
         if self._drop(self._some_fail, together):
             return True
@@ -142,7 +142,7 @@ class _Step:
         return True
 
     def _drop(self, fails: int, limit: Limit) -> bool:
-        """Drop guesses as long as `fails` can be; whether it is certain that it cannot."""
+        """Drop guesses while `fails` can hold; returns whether it certainly cannot in the end."""
         while self._left:
             failed = self._failing(fails, limit)
             if not failed:
@@ -152,7 +152,7 @@ class _Step:
     def _failing(self, fails: int, limit: Limit) -> list[int] | None:
         """Drop and return guesses that fail in an example where `fails` holds.
 
-        None if it is too hard to say whether there is one.
+        None if it is too hard to decide whether there is one.
         """
         failed: list[int] = []
 
@@ -173,14 +173,14 @@ class _Step:
 
 
 def _wrong(guess: Guess, signs: Sequence[int], add: Additions) -> int:
-    """The sign of a guess being wrong."""
+    """The sign that holds if a guess is wrong."""
     if guess.least == 0:
         return add.all_of([-sign for sign in signs])
     return add.all_of(signs) if guess.least == len(signs) else add.two_of(signs)
 
 
 def assume_legal_moves(circuit: Circuit, solver: Solver, add: Additions) -> None:
-    """Every role makes exactly one legal move, and the game is not over."""
+    """Assume that every role makes exactly one legal move, and the game is not over."""
     add.forbid([solver.sign(circuit.terminal)])
     for outputs, nets in zip(circuit.legal, moves_of_roles(circuit), strict=True):
         moves = [solver.sign(2 * net) for net in nets]

@@ -1,4 +1,4 @@
-"""Random matches on a circuit, many at once."""
+"""Plays random matches on a circuit, many at once."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ggp.machine.propnet.optimise.draft import gates_of
 from ggp.machine.propnet.parts import parts_of
 
 Words = NDArray[np.uint64]
-"""64 lanes a word."""
+"""Words of 64 lanes each."""
 
 _ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 class Samples(NamedTuple):
-    """What was so in random matches.
+    """Values recorded in random matches.
 
     Attributes:
-        values: `[N, S, W]` some nets at each of S steps.
+        values: `[N, S, W]` values of some nets at each of S steps.
         running: `[S, W]` whether moves were made: the game was neither over nor stuck.
     """
 
@@ -46,7 +46,7 @@ class Evaluator:
         self._settle(self._of_states, nets)
 
     def act(self, nets: Words) -> None:
-        """Set those that depend on moves, after `look`, from its inputs."""
+        """Set the gates that depend on moves, after `look`, from the inputs."""
         self._settle(self._of_moves, nets)
 
     def _settle(self, levels: Sequence[_Level | _Circle], nets: Words) -> None:
@@ -58,8 +58,8 @@ class _Level(NamedTuple):
     """Gates that do not depend on each other.
 
     Attributes:
-        nets: `[G]` of the gates.
-        offsets: `[G]` where the inputs of each begin.
+        nets: `[G]` nets of the gates.
+        offsets: `[G]` where the inputs of each gate begin.
         inputs: `[E]` nets of the inputs.
         inverted: `[E, 1]` all bits of a word for inputs that are inverted.
     """
@@ -76,8 +76,8 @@ class _Level(NamedTuple):
 
 
 class _Circle(NamedTuple):
-    """Gates of a loop. All of them again and again, side by side, come to the same fixpoint as one
-    after the other: they only ever grow away from what they are initially."""
+    """Gates of a loop. Evaluating all of them again and again, side by side, reaches the same
+    fixpoint as one after the other: they only ever move away from their initial values."""
 
     gates: _Level
     initial: Words
@@ -99,7 +99,7 @@ def read_words(nets: Words, literals: Literals) -> Words:
 
 
 def net_levels(circuit: Circuit) -> list[int]:
-    """The longest way from an input to each net; the same for all gates of a loop."""
+    """Length of the longest path from an input to each net; the same for all gates of a loop."""
     first_net = 1 + circuit.num_inputs
     gates = gates_of(circuit)
     levels = [0] * (first_net + len(gates))
@@ -116,7 +116,7 @@ def net_levels(circuit: Circuit) -> list[int]:
 
 
 def moves_matter(circuit: Circuit) -> list[bool]:
-    """Whether each net depends on moves; all gates of a loop alike."""
+    """Whether each net depends on moves; the same for all gates of a loop."""
     first_net = 1 + circuit.num_inputs
     gates = gates_of(circuit)
     loops = {loop.start: loop for loop in circuit.loops}
@@ -126,7 +126,7 @@ def moves_matter(circuit: Circuit) -> list[bool]:
         loop = loops.get(place)
         end = place + 1 if loop is None else loop.end
         inner = gates[place:end]
-        # Within a loop, gates that come later are not known yet, but what comes in is.
+        # Within a loop, later gates are not known yet, but the inputs from outside are.
         known = len(matter)
         late = any(matter[x >> 1] for each in inner for x in each if x >> 1 < known)
         matter += [late] * len(inner)
@@ -185,7 +185,7 @@ def sample(
     nets = np.zeros((evaluator.num_nets, num_words), dtype=np.uint64)
     for step in range(num_steps):
         nets[1 : 1 + num_fluents] = states
-        # What is legal has to be known to choose moves, and does not depend on them.
+        # Legal moves have to be known to choose moves, and do not depend on them.
         evaluator.look(nets)
         going = ~read_words(nets, terminal)[0]
         first = 1 + num_fluents
@@ -199,7 +199,7 @@ def sample(
         values[:, step] = nets[nets_wanted.start : nets_wanted.stop]
         fit = read_words(nets, fits)[0]
         running[step] = going & fit
-        # Lanes that are over or stuck begin anew, so that all lanes go on telling something.
+        # Lanes that are over or stuck begin anew, so that all lanes remain informative.
         states = read_words(nets, circuit.next) & going & fit | states & going & ~fit
         states |= initial & ~going
     return Samples(values, running)

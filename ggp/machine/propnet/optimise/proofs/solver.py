@@ -1,4 +1,4 @@
-"""Questions about a circuit put to the solver in clingo: can this ever be?"""
+"""Puts questions about a circuit to the solver in clingo: can this ever hold?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clingo.backend import Backend
 
 Example = Callable[[int], bool]
-"""Says whether a sign holds in an example."""
+"""Tells whether a sign holds in an example."""
 
 CONFLICTS_A_STEP = 40
 STEPS_TO_ASK = 1
@@ -26,30 +26,30 @@ QUICK = 300
 """Questions with a limit of no more conflicts than this are answered before being interrupted."""
 
 LOOK_UP_S = 0.1
-"""How often to see whether a longer one is to be interrupted."""
+"""Seconds between two checks whether a longer question is to be interrupted."""
 
 
 class Limit(NamedTuple):
-    """How hard to try: conflicts, and the `Work.spent` at which to stop."""
+    """Bounds on a search: conflicts, and the `Work.spent` at which to stop."""
 
     conflicts: int
     until: int
 
 
 class Solver:
-    """The nets of a circuit for one state and one joint move, whatever they may be.
+    """The nets of a circuit for one state and one joint move, with any possible values.
 
-    A *sign* is the solver's name for a literal; minus a sign is its negation. Of loops it is
-    not known that they are least fixpoints.
+    A *sign* is the solver's name for a literal; minus a sign is its negation. It is not encoded
+    that loops are least fixpoints.
     """
 
     def __init__(self, circuit: Circuit, roots: Iterable[int], work: Work) -> None:
-        """Tell the solver what a circuit says.
+        """Encode a circuit for the solver.
 
         Args:
-            circuit: of a game.
-            roots: literals whose nets, and those they depend on, there are questions about.
-            work: what is counted.
+            circuit: the circuit of a game.
+            roots: literals whose nets, and those they depend on, can be asked about.
+            work: the count of work.
         """
         # Not needed for circuits that have been optimised before.
         from clingo import Control
@@ -86,18 +86,18 @@ class Solver:
         return -atom if literal & 1 else atom
 
     def add(self) -> Additions:
-        """Definitions and facts to add, as a context manager."""
+        """A context manager for adding definitions and facts."""
         return Additions(self._control.backend())
 
     def find(
         self, assumed: Sequence[int], on_example: Callable[[Example], None], limit: Limit
     ) -> bool | None:
-        """Whether signs can hold together; None if that is too hard to say.
+        """Whether signs can hold together; None if that is too hard to decide.
 
         Args:
             assumed: the signs.
-            on_example: is called with an example if there is one.
-            limit: how hard to try.
+            on_example: called with an example if there is one.
+            limit: the bounds on the search.
         """
 
         def tell(model: Model) -> None:
@@ -125,7 +125,7 @@ class Solver:
 
 
 class Additions:
-    """Makes signs; to be used in a `with`."""
+    """Makes signs; used as a context manager."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -138,27 +138,27 @@ class Additions:
         self._backend.__exit__(*error)  # type: ignore[no-untyped-call]
 
     def free(self) -> int:
-        """A sign that may hold or not."""
+        """A new sign that may hold or not."""
         atom = self._backend.add_atom()
         self._backend.add_rule([atom], [], True)
         return atom
 
     def all_of(self, signs: Iterable[int]) -> int:
-        """Holds where all of `signs` hold."""
+        """A sign that holds where all of `signs` hold."""
         atom = self._backend.add_atom()
         self._backend.add_rule([atom], list(signs))
         return atom
 
     def any_of(self, signs: Iterable[int]) -> int:
-        """Holds where one of `signs` holds."""
+        """A sign that holds where one of `signs` holds."""
         return -self.all_of([-sign for sign in signs])
 
     def two_of(self, signs: Iterable[int]) -> int:
-        """Holds where two or more of `signs` hold."""
+        """A sign that holds where two or more of `signs` hold."""
         atom = self._backend.add_atom()
         self._backend.add_weight_rule([atom], 2, [(sign, 1) for sign in signs])
         return atom
 
     def forbid(self, signs: Iterable[int]) -> None:
-        """Never do all of `signs` hold."""
+        """Demand that `signs` never all hold."""
         self._backend.add_rule([], list(signs))

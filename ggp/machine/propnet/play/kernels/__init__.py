@@ -1,8 +1,8 @@
 """Kernels that evaluate tapes on blocks of lanes.
 
 In come `tapes` and a queue of states, out come bits of nets, goals and moves. Begin with `tapes`
-and `blocks`, what kernels read and write, then `block_kernels`; batches hold states as `packed`
+and `blocks`, which kernels read and write, then `block_kernels`; batches hold states as `packed`
 bits. `block_playouts` plays whole queues, `drawing` and `choice` draw random moves, and `lane_ends`
-judges what comes of them. `narrow` is for few states, `matching` for moves that show what was seen.
-`vectors` names operations of vectors, and `vector_code` says what they become.
+scores finished lanes. `narrow` is for few states, `matching` for moves that agree with percepts.
+`vectors` names operations of vectors, and `vector_code` generates code for them.
 """

@@ -1,4 +1,4 @@
-"""Evaluating tapes on blocks of lanes, and moving lanes in and out of blocks.
+"""Evaluates tapes on blocks of lanes, and moves lanes in and out of blocks.
 
 A block is a flat array of rows of `words_of(width)` words: bit b of word w of a row is lane
 `64 * w + b`. Packed states are the other way round: `[L, ceil(F / 64)]`, bit f of a lane is
@@ -36,10 +36,11 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 def run_tape(tape: Tape, part: int, rows: U64, playing: U64, width: tuple[int, ...]) -> None:
     """Evaluate the gates of a part of a tape in every lane of a block.
 
-    Rows of inputs change only in lanes of the mask `playing`; anything where none is written into.
+    Rows of inputs change only in lanes of the mask `playing`, which may be anything if none is
+    written.
 
     Most gates have two or three inputs, or up to four pairs. Those have loops of their own, because
-    what it takes to find out how many inputs a gate has takes longer than to read them.
+    finding out the number of inputs of a gate takes longer than reading them.
     """
     out_of_line()
     at = tape.parts[part, 2]
@@ -80,10 +81,10 @@ def _run_singles(
     """Evaluate gates of two or three single inputs.
 
     Args:
-        singles: as many zeros as a gate has: code is made for each number.
+        singles: as many zeros as a gate has inputs: code is made for each number.
 
     Returns:
-        where the inputs of the next gate are.
+        the place of the next gate's inputs.
     """
     out_of_line()
     words = words_of(width)
@@ -117,17 +118,17 @@ def _run_pairs(
     """Evaluate gates of up to one single input, and one to four pairs whose first row must hold.
 
     Args:
-        singles, pairs: as many zeros as a gate has: code is made for each number.
+        singles, pairs: as many zeros as a gate has of these: code is made for each number.
 
     Returns:
-        where the inputs of the next gate are.
+        the place of the next gate's inputs.
     """
     out_of_line()
     words = words_of(width)
     first, end, both = tape.segments[s, 0], tape.segments[s, 1], tape.segments[s, 5]
     written, lanes = tape.segments[s, 8], load(playing, 0, width)
     single = _inversion(tape.segments[s, 4], 0, width)
-    # Of which pairs the second row is inverted.
+    # The pairs whose second row is inverted.
     b, d = _inversion(both, 0, width), _inversion(both, 1, width)
     f, h = _inversion(both, 2, width), _inversion(both, 3, width)
     at = start
@@ -157,7 +158,7 @@ def _inversion(straight: int, number: int, width: tuple[int, ...]) -> Any:
 
 @inlined
 def _as_wanted(tape: Tape, at: int, rows: U64, b: Any, width: tuple[int, ...]) -> Any:
-    """Where the first row of a pair holds, and the second is as the pair wants it."""
+    """Lanes where the first row of a pair holds, and the second is as the pair wants it."""
     return band(_row(tape, at, rows, width), bxor(_row(tape, at + 1, rows, width), b))
 
 
@@ -165,7 +166,7 @@ def _as_wanted(tape: Tape, at: int, rows: U64, b: Any, width: tuple[int, ...]) -
 def _write(
     rows: U64, at: int, value: Any, written: int, lanes: Any, width: tuple[int, ...]
 ) -> None:
-    """Write what a gate says, see `WHOLE`."""
+    """Write the value of a gate, see `WHOLE`."""
     if written == WHOLE:
         store(rows, at, value)
     else:
@@ -186,7 +187,7 @@ def _row(tape: Tape, at: int, rows: U64, width: tuple[int, ...]) -> Any:
 def _run_any(
     tape: Tape, s: int, start: int, rows: U64, playing: U64, width: tuple[int, ...]
 ) -> int:
-    """Evaluate gates of any one shape; returns where the inputs of the next gate are."""
+    """Evaluate gates of any one shape; returns the place of the next gate's inputs."""
     out_of_line()
     words = words_of(width)
     first, end = tape.segments[s, 0], tape.segments[s, 1]
@@ -197,7 +198,7 @@ def _run_any(
     at = start
     for g in range(first, end):
         value = splat(_ALL, width)
-        # Inputs taken as they are come first, so that none needs a test whether it is inverted.
+        # Inputs taken as they are come first, so that none has to be tested for inversion.
         for _ in range(plus):
             value = band(value, load(rows, item(tape.inputs, at) * words, width))
             at += 1
@@ -227,14 +228,14 @@ def _run_any(
 def _run_loop(
     tape: Tape, first: int, end: int, start: int, rows: U64, width: tuple[int, ...]
 ) -> int:
-    """Evaluate a loop to its least fixpoint; returns where the inputs of the next gate are.
+    """Evaluate a loop to its least fixpoint; returns the place of the next gate's inputs.
 
-    The gates are evaluated as in `run_tape`, written out again: as a function of its own, that
-    part halves the speed of playouts (`ggp bench` on breakthrough).
+    The gates are evaluated as in `run_tape`, with the code repeated here: as a separate function,
+    that part would halve the speed of playouts (`ggp bench` on breakthrough).
     """
     out_of_line()
     words = words_of(width)
-    # From below: what is reached first is the least fixpoint.
+    # From below: the first fixpoint that is reached is the least one.
     for g in range(first, end):
         store(rows, item(tape.outputs, g) * words, splat(tape.initial[g], width))
     changes = True
@@ -261,7 +262,7 @@ def _run_loop(
 def transpose(bits: U64) -> None:
     """Turn a 64 x 64 square of bits (64 words) over its diagonal, in place."""
     # Swaps two quarters of the square, then of each of its quarters, and so on (Hacker's Delight,
-    # section 7-3): 6 rounds instead of 4,096 bits one by one.
+    # section 7-3): 6 rounds instead of 4,096 single bits.
     mask = np.uint64(0x00000000FFFFFFFF)
     size = 32
     while size:
@@ -288,8 +289,8 @@ def load_lanes(
 ) -> None:
     """Copy packed states `first .. first + count` to lanes from `at` on of a block.
 
-    Bits of rows from lane `at` on must be zero. `row_of`: `[F]` row of each fluent, -1 where
-    it is not wanted. `square`: `[64]` scratch.
+    Bits of rows from lane `at` on must be zero. `row_of`: `[F]` row of each fluent, -1 if it is
+    not wanted. `square`: `[64]` scratch.
     """
     out_of_line()
     for start in range(0, count, 64):
@@ -300,15 +301,15 @@ def load_lanes(
                 square[lane] = packed[first + start + lane, block]
             for lane in range(num, 64):
                 square[lane] = 0
-            # States are fluents side by side, rows are lanes side by side: 64 lanes of 64 fluents
-            # are turned at once.
+            # States have fluents side by side, rows have lanes side by side: 64 lanes of 64 fluents
+            # are transposed at once.
             transpose(square)
             for bit in range(min(64, len(row_of) - 64 * block)):
                 row = np.int64(row_of[64 * block + bit])
                 if row < 0:
                     continue
                 rows[row * words + word] |= square[bit] << shift
-                # Lanes need not begin with a word: what does not fit belongs to the next one.
+                # Lanes need not begin at a word: the rest belongs to the next one.
                 if shift and num + np.int64(shift) > 64:
                     rows[row * words + word + 1] |= square[bit] >> (np.uint64(64) - shift)
 
@@ -346,7 +347,7 @@ def query(
 ) -> None:
     """Evaluate K literals of every state and joint move: `out[L, ceil(K / 64)]`.
 
-    `moves`: `[L, R]` row of each role's move; `[L, 0]` where nothing depends on moves. `rows` and
+    `moves`: `[L, R]` row of each role's move; `[L, 0]` if nothing depends on moves. `rows` and
     `square`: `[num_rows * W]` and `[64]` scratch.
     """
     words = words_of(width)

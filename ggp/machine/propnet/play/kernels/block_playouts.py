@@ -1,4 +1,4 @@
-"""Random playouts of a queue of states, as many side by side as a block has lanes."""
+"""Plays random playouts of a queue of states, as many side by side as a block has lanes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def play(
     budget: int,
     width: tuple[int, ...],
 ) -> bool:
-    """Play until all runs of the block are over, or `budget` steps of it; whether they are."""
+    """Play until all runs of the block are over, or `budget` steps; returns whether they are."""
     words = words_of(width)
     at = block.at
     for _ in range(budget):
@@ -90,8 +90,8 @@ def play(
                 queue.spread,
                 words,
             )
-        # `OLDEST` may be too early, of a lane that has ended since, but not too late: so lanes are
-        # gone through rarely.
+        # `OLDEST` may be too early, if it is of a lane that has ended since, but not too late: so
+        # lanes are rarely gone through.
         if at[STEP] - at[OLDEST] >= max_steps:
             at[OLDEST] = find_old(block.masks, block.started, at[STEP], max_steps, words)
             lose(queue, block, words)
@@ -102,7 +102,7 @@ def play(
         in_turn = (at[STEP] + 1 - at[TOGETHER]) % plan.turns == 0
         few = 1024 * alive <= REFILL * 64 * words
         tidy = alive == 0 or (waiting and in_turn and few)
-        # Lanes that ended earlier still hold their last states, so that one evaluation judges all.
+        # Lanes that ended earlier still hold their last states, so one evaluation judges all.
         if tidy and not len(plan.phases):
             run_tape(plan.judge, 0, block.rows, block.masks, width)
             judge(plan, queue, block, words)
@@ -130,10 +130,10 @@ def play(
 
 @inlined
 def _variant(plan: PlayoutPlan, block: Block, width: tuple[int, ...]) -> int:
-    """The variant of the phase that all lanes are in which play on; 0 if they differ."""
+    """The variant of the phase that all lanes which play on are in; 0 if they differ."""
     out_of_line()
     words = words_of(width)
-    # Places of moves that are given are those of the first variant.
+    # Places of given moves are those of the first variant.
     if not block.at[FRESH] and not block.at[STRAY]:
         playing = load(block.masks, 0, width)
         for v in range(len(plan.phases)):
@@ -149,7 +149,7 @@ def _variant(plan: PlayoutPlan, block: Block, width: tuple[int, ...]) -> int:
 
 @inlined
 def _count(masks: U64, words: int) -> int:
-    """Lanes that play on."""
+    """Number of lanes that play on."""
     total = 0
     for w in range(words):
         total += count_ones(masks[w])
@@ -191,7 +191,7 @@ def move_lanes(
 
 @inlined
 def _clear_moves(plan: PlayoutPlan, block: Block, width: tuple[int, ...]) -> None:
-    """Clear the rows of all moves: groups of a phase are not those of any state."""
+    """Clear the rows of all moves, as a phase has other groups than the variant for any state."""
     out_of_line()
     for group in range(len(block.groups)):
         clear_left(block.rows, plan.move_rows, group, block.groups, width)
@@ -215,7 +215,7 @@ def _update(
 def _legal_given(
     legal: Wires, rows: U64, given: U64, first: int, end: int, width: tuple[int, ...]
 ) -> Any:
-    """Leave of the moves that are given those that are legal; the lanes that have one."""
+    """Keep only the legal ones of the given moves; returns the lanes that have one."""
     words = words_of(width)
     lanes = splat(np.uint64(0), width)
     for m in range(first, end):
@@ -230,7 +230,7 @@ def _legal_given(
 def _make_given(
     move_rows: I32, rows: U64, given: U64, first: int, end: int, width: tuple[int, ...]
 ) -> None:
-    """Make the moves that are given, in place of what other lanes drew; none is left."""
+    """Make the given moves, in place of those that these lanes drew; none is given afterwards."""
     words = words_of(width)
     none = splat(np.uint64(0), width)
     lanes = none

@@ -1,15 +1,15 @@
-"""What playouts work on: a queue of states, and a block of those that are side by side now.
+"""The data of playouts: a queue of states, and a block of those that are side by side now.
 
-A row of a block holds one net of 1,024 lanes, a bit each. Lanes end at different times, and a lane
-that has ended costs as much as one that plays on. So when enough have ended they are judged
+A row of a block holds one net of 1,024 lanes, a bit for each. Lanes end at different times, and a
+lane that has ended costs as much as one that plays on. So when enough have ended they are judged
 together, and others of the queue take their places:
 
     lanes       a b c d e f g h        ended: b, d, e, h
     refilled    a i c i j f g j        `entry_of` remembers which entry of the queue each lane has
 
-An entry of the queue is a state that is played so many times, perhaps with a first move that is
-given: a *trial* of that move. Its lanes are filled together: bits of a row are or-ed with the mask
-of all lanes that are the same, so that a state costs as much for many lanes as for one. Lanes that
+An entry of the queue is a state that is played a number of times, perhaps with a given first move:
+a *trial* of that move. Its lanes are filled together: bits of a row are or-ed with the mask
+of all equal lanes, so that a state costs as much for many lanes as for one. Lanes that
 begin together stay in step: where roles take turns, rows of moves that nobody can make are then
 skipped for the whole block.
 """
@@ -38,7 +38,7 @@ from ggp.machine.propnet.play.kernels.vectors import (
 
 @by_reference
 class PlayoutPlan(NamedTuple):
-    """What playouts evaluate; all tapes share their rows.
+    """The tapes and wires of playouts; all tapes share their rows.
 
     Attributes:
         look: terminal and legal, from the state.
@@ -46,7 +46,7 @@ class PlayoutPlan(NamedTuple):
         act: the next state, from state and moves, after `look`. Gates overwrite some fluents (see
             `straight`), and the others take over their next values afterwards.
         judge: goals, after `look` and before `act`; where there are phases, between two steps.
-        num_rows: rows of all.
+        num_rows: number of rows of all.
         row_of: `[F]` row of each fluent, -1 for those that do not matter.
         matter: `[ceil(F / 64)]` the bits of those that do.
         state_rows: `[K]` rows of the fluents that matter.
@@ -63,21 +63,21 @@ class PlayoutPlan(NamedTuple):
         next: `[C]` where their next values are.
         terminal: `[V]` literals.
         role_moves: `[V, R + 1]` where the moves of each role begin; each has a multiple of
-            `choice.GROUP` of them, the last of which may be fillers, never legal. Of phases only
+            `choice.GROUP` of them, the last of which may be fillers, never legal. For phases only
             moves that may be legal then.
-        legal: all roles' moves.
+        legal: the literals of all roles' moves.
         move_rows: the row each move drives; one that nobody reads for fillers.
         always: `[len(move_rows) / GROUP]` whether a group of moves is counted even if no lane has
-            one of them. In phases that are those groups that drive a row that other phases drive.
+            one of them. In phases these are the groups that drive a row which other phases drive.
         role_goals: `[R + 1]` where the goal values of each role begin.
         goals: literals.
         goal_values: the number each counts as.
         turns: steps after which it may be the same role's turn again.
         fits: `[V]` literals.
-        chance: role of `random` where its moves have parts, else -1.
-        apart: `[K]` of parts, the last roles: see `Parts`.
+        chance: role of `random` if its moves have parts, else -1.
+        apart: `[K]` for the parts, which are the last roles: see `Parts`.
         nothing: `[K]` place of having no such part among the moves of each part, -1 for none.
-        drawn: like `legal`; of parts that are drawn apart, but for the first, the rows of what is
+        drawn: like `legal`; for parts that are drawn apart, except the first, the rows of what is
             left.
     """
 
@@ -114,25 +114,25 @@ class PlayoutPlan(NamedTuple):
 
 @by_reference
 class Queue(NamedTuple):
-    """E entries to play out, and what became of them: U weighted sums over entries.
+    """E entries to play out, and their results: U weighted sums over entries.
 
     Attributes:
         packed: `[L, ceil(F / 64)]` states.
         lanes: `[E]` state of each entry.
-        counts: `[E]` playouts of each.
-        role: whose first moves are given; below 0 where every state is an entry and a sum of its
-            own, played once.
+        counts: `[E]` number of playouts of each.
+        role: the role whose first moves are given; below 0 if every state is an entry and a sum of
+            its own, played once.
         moves: `[E]` place of the first move among the moves of that role, -1 if it is not given;
-            where it is not legal, a random legal one is made.
-        into: `[E]` which sum an entry counts in.
-        weights: `[E]` by what a playout counts.
+            if it is not legal, a random legal one is made.
+        into: `[E]` the sum that an entry counts in.
+        weights: `[E]` the weight of a playout.
         judged: `[2]` first role whose goals are wanted, and the end: J roles.
         cut_value: goal value of playouts that do not finish.
         goals: `[U, J]` sum of goal values.
         spread: `[U, 3]` sums of steps, of squared goals of the first role wanted, of its goals
             times steps; or `[U, 1]` or `[U, 0]`, as far as they are wanted.
-        unfinished: `[U]` how many playouts did not come to an end.
-        met: goal values that counted at some end, of all roles.
+        unfinished: `[U]` number of playouts that did not come to an end.
+        met: goal values that counted at some end, for all roles.
         faults: `[R, 2]` whether a role had several goal values, or none, at an end.
     """
 
@@ -154,23 +154,23 @@ class Queue(NamedTuple):
 
 @by_reference
 class Block(NamedTuple):
-    """The lanes side by side now; goes on where it stopped.
+    """The lanes that are side by side now; it goes on where it stopped.
 
     Attributes:
         rows: all rows.
         masks: `[3, W]` lanes that play on, that ended and are not judged yet, scratch.
         entry_of: `[64 W]` entry of the queue.
-        started: `[64 W]` step of the block at which each lane began; of one that ended, how many
-            it made.
-        rng: `[2, W]`.
+        started: `[64 W]` step of the block at which each lane began; for one that has ended, the
+            number of steps it made.
+        rng: `[2, W]` state of the generators.
         planes: `[3 * MAX_PLANES, W]` scratch.
-        given: rows of the first moves that are given.
+        given: rows of the given first moves.
         kept: rows of moves with parts, while other lanes draw again.
-        groups: what each group of moves is, see `choice.IDLE`.
+        groups: state of each group of moves, see `choice.IDLE`.
         square: `[64]` scratch.
         bounds: `[MOST_RUNS + 1]` where the runs begin that are played one after the other, as
             entries of the queue.
-        keys: `[MOST_RUNS]` what their random bits come from.
+        keys: `[MOST_RUNS]` keys of their random bits.
         at: see below.
     """
 
@@ -192,7 +192,7 @@ class Block(NamedTuple):
 NEXT, PLACED, END, STEP, OLDEST, TOGETHER, FRESH, VISITED, RUN, LAST, MADE, STRAY, LIKELY = range(
     13
 )
-"""Places in `Block.at`: entry that is being filled in, how many of its lanes are; end of the
+"""Places in `Block.at`: entry that is being filled in, number of its lanes placed; end of the
 entries of the run; steps of the block in it; earliest step at which a lane began, perhaps one that
 has ended; step at which all lanes began together; whether lanes are to make their first moves;
 lanes stepped in all runs; the run that is played, and the end of the runs; whether the last moves
@@ -200,7 +200,7 @@ were made in a phase; whether some lane is in no phase, and the step that the la
 to belong to, see `PlayoutPlan.within`."""
 
 MOST_RUNS = 64
-"""That a block is told of at once."""
+"""Greatest number of runs that a block is given at once."""
 
 
 def new_block(plan: PlayoutPlan, width: tuple[int, ...]) -> Block:
@@ -233,11 +233,11 @@ def begin(block: Block, bounds: Sequence[int], keys: Sequence[int]) -> None:
 
     Args:
         bounds: entries of the queue at which they begin, and the end.
-        keys: 64 bits each that they are seeded by.
+        keys: 64-bit keys that seed them.
     """
     block.bounds[: len(bounds)] = bounds
     block.keys[: len(keys)] = keys
-    # What is left in the rows of moves stays there.
+    # Bits left in the rows of moves stay there.
     made = block.at[MADE]
     block.at[:] = 0
     block.at[MADE] = made
@@ -247,7 +247,7 @@ def begin(block: Block, bounds: Sequence[int], keys: Sequence[int]) -> None:
 
 @inlined
 def begin_run(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) -> None:
-    """Let the first lanes of the next run in."""
+    """Let in the first lanes of the next run."""
     out_of_line()
     at, masks, given = block.at, block.masks, block.given
     for k in range(len(masks)):
@@ -272,13 +272,13 @@ def fill(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) 
     if at[NEXT] == at[END]:
         return
     if at[FRESH]:
-        # All that were let in last had ended when they came.
+        # All lanes that were let in last had ended when they came.
         for k in range(len(given)):
             given[k] = np.uint64(0)
         at[FRESH] = 0
     playing = load(masks, 0, width)
     for k in range(len(state_rows)):
-        # New lanes are or-ed in, so nothing may be left of those that ended.
+        # New lanes are or-ed in, so no bits may be left of those that ended.
         row = np.int64(state_rows[k]) * words
         store(rows, row, band(load(rows, row, width), playing))
     num_words = packed.shape[1]
@@ -373,7 +373,7 @@ def _is_within(plan: PlayoutPlan, packed: U64, state: int, at: NDArray[np.int64]
 
 @inlined
 def _alike(packed: U64, state: int, first: int, end: int) -> bool:
-    """Whether the next 64 states are all like another one."""
+    """Whether the next 64 states all equal another one."""
     out_of_line()
     if end - first < 64:
         return False

@@ -1,4 +1,4 @@
-"""Uniformly random legal moves for all lanes of a block at once, without looking at a lane.
+"""Draws uniformly random legal moves for all lanes of a block at once, bit-sliced.
 
 Numbers of lanes are *sliced*: plane j holds bit j of every lane's number. Legal moves are
 counted in sliced numbers, a uniform number below the count is drawn for each lane by rejection
@@ -14,10 +14,10 @@ An example of four lanes, written from the left, and three moves:
     counting down: a is legal in lanes 0, 2, 3; there 2 0 0 becomes 1 - -: lanes 2 and 3 were at
     0 and choose a. b: lane 0 goes from 1 to 0, lane 1 was at 0 and chooses b. c: lane 0 chooses it.
 
-A lane "was at 0" if the borrow runs through all its planes, which is what is left in `x` below.
+A lane "was at 0" if the borrow runs through all its planes; it is then left in `x` below.
 
-Of many moves most are legal in no lane of a block. They are told by groups, which are not counted,
-and whose rows are written only if something was left in them.
+If there are many moves, most are legal in no lane of a block. Groups of these are not counted,
+and their rows are written only if bits were left in them.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ MAX_PLANES = 24
 """Bits of a count: a role may have up to 2**24 - 1 moves."""
 
 GROUP = 4
-"""Moves that are counted and picked at once; each role's are filled up to a multiple of it."""
+"""Number of moves counted and picked at once; each role's are filled up to a multiple of it."""
 
 Groups = NDArray[np.uint8]
-"""Something of each group of moves."""
+"""One value for each group of moves."""
 
 SPARSE = 256
-"""Moves of a role from which on groups are left out where no lane has one: few moves are counted
-in less time than it takes to tell."""
+"""Number of a role's moves from which on groups are left out if no lane has one: few moves are
+counted in less time than that test takes."""
 
 IDLE, POSSIBLE, LEFT = range(3)
-"""Of a group of moves: no lane has one, and the rows that they drive are 0; some lane has one; no
-lane has one, but what was made before is left in the rows."""
+"""State of a group of moves: no lane has one, and the rows that they drive are 0; some lane has
+one; no lane has one, but bits of earlier moves are left in the rows."""
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -99,12 +99,12 @@ def count_legal(
 ) -> int:
     """Count the literals `first .. end` of some lanes in sliced numbers; returns the planes used.
 
-    Both ends are multiples of `GROUP`. Other lanes have any numbers.
+    Both ends are multiples of `GROUP`. Other lanes get arbitrary numbers.
 
     Args:
         always: whether a group is counted even if no lane has one of its literals.
-        groups: what each is, filled in from `first` on; see `IDLE`.
-        planes: `[MAX_PLANES, W]`, filled in; those above are undefined.
+        groups: state of each group, filled in from `first` on; see `IDLE`.
+        planes: `[MAX_PLANES, W]`, filled in; planes above those used are undefined.
     """
     words = words_of(width)
     ones = splat(np.uint64(0), width)
@@ -131,7 +131,7 @@ def count_legal(
         half = bxor(twos, left)
         carry = bor(band(twos, left), band(half, right))
         twos = bxor(half, right)
-        # As far as so many moves can carry, not as far as they do: then nothing is guessed wrong.
+        # As far as so many moves can carry, not as far as they do: then no branch is mispredicted.
         for j in range(2, used):
             old = load(planes, j * words, width)
             store(planes, j * words, bxor(old, carry))
@@ -148,7 +148,8 @@ def count_legal(
 def draw_below(planes: U64, used: int, lanes: Any, rng: U64, width: tuple[int, ...]) -> None:
     """Replace sliced counts by sliced uniform numbers below them, in some lanes.
 
-    Other lanes get anything. `planes`: `[3 * MAX_PLANES, W]`, the last two thirds are scratch.
+    Other lanes get arbitrary numbers. `planes`: `[3 * MAX_PLANES, W]`, the last two thirds are
+    scratch.
     """
     words = words_of(width)
     # The second third: highest number allowed; the last third: the bits it needs.
@@ -161,7 +162,7 @@ def draw_below(planes: U64, used: int, lanes: Any, rng: U64, width: tuple[int, .
         x = load(planes, j * words, width)
         store(planes, limits + j * words, bxor(x, borrow))
         borrow = but_not(borrow, x)
-    # No number that is allowed has a bit above the highest bit of the limit. Only the other bits
+    # No allowed number has a bit above the highest bit of the limit. Only the other bits
     # are drawn, so that more than half of all draws are allowed.
     needed = splat(np.uint64(0), width)
     for j in range(used - 1, -1, -1):
@@ -172,7 +173,7 @@ def draw_below(planes: U64, used: int, lanes: Any, rng: U64, width: tuple[int, .
     waiting = lanes
     a, b = load(rng, 0, width), load(rng, words, width)
     while reduce_or(waiting):
-        # Compared from the lowest plane up, so that the highest bit that differs has the last word.
+        # Compared from the lowest plane up, so that the highest differing bit decides.
         over = splat(np.uint64(0), width)
         for j in range(used):
             # xoroshiro128+ in every word. Every bit is used, so the weak lowest bit of a word is
@@ -189,7 +190,7 @@ def draw_below(planes: U64, used: int, lanes: Any, rng: U64, width: tuple[int, .
             over = bxor(over, band(differs, bxor(over, bit)))
             old = load(planes, j * words, width)
             store(planes, j * words, bxor(old, band(waiting, bxor(old, bit))))
-        # Lanes whose number is allowed keep it: only those that wait take new bits.
+        # Lanes whose number is allowed keep it: only the waiting ones take new bits.
         waiting = band(waiting, over)
     store(rng, 0, a)
     store(rng, words, b)
@@ -207,17 +208,17 @@ def pick(
     used: int,
     width: tuple[int, ...],
 ) -> None:
-    """Set the row of the n-th legal move, n the sliced numbers in `planes` (used up).
+    """Set the row of the n-th legal move, where n are the sliced numbers in `planes` (used up).
 
-    Both ends are multiples of `GROUP`, and at least two planes are used. Groups are those that were
-    counted.
+    Both ends are multiples of `GROUP`, and at least two planes are used. Only groups that were
+    counted are considered.
     """
     words = words_of(width)
     ones, twos = load(planes, 0, width), load(planes, words, width)
     for m in range(first, end, GROUP):
-        # Subtract 1 for each legal move. A borrow that no plane stops means the number was 0: that
-        # is the move. The number is then below 0, and no later move can meet it again.
-        # Of two moves at most one borrows from the twos: of four, one from the planes above.
+        # Subtract 1 for each legal move. A borrow that no plane stops means that the number was 0:
+        # this is the move. The number is then below 0, and no later move can meet it again.
+        # Of two moves, at most one borrows from the twos; of four, one from the planes above.
         if groups[m // GROUP] != POSSIBLE:
             clear_left(rows, outputs, m // GROUP, groups, width)
             continue
@@ -261,7 +262,7 @@ def make_all(
     groups: Groups,
     width: tuple[int, ...],
 ) -> None:
-    """Set the rows of all legal moves, of which no lane has several."""
+    """Set the rows of all legal moves, where no lane has more than one."""
     words = words_of(width)
     for m in range(first, end, GROUP):
         if groups[m // GROUP] != POSSIBLE:
@@ -273,7 +274,7 @@ def make_all(
 
 @inlined
 def clear_left(rows: U64, outputs: I32, group: int, groups: Groups, width: tuple[int, ...]) -> None:
-    """Clear the rows of a group if anything is left in them."""
+    """Clear the rows of a group if bits are left in them."""
     if groups[group] != IDLE:
         for k in range(GROUP * group, GROUP * group + GROUP):
             store(rows, item(outputs, k) * words_of(width), splat(np.uint64(0), width))

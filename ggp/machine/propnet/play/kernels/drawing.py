@@ -1,4 +1,4 @@
-"""Random moves of one step of a block: of each role, and of `random` part by part."""
+"""Draws the random moves of one step of a block: for each role, and for `random` part by part."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ from ggp.machine.propnet.play.kernels.vectors import (
 )
 
 MOST_ROUNDS = 1 << 14
-"""How often a lane draws parts that do not fit before it counts as stuck. About one in 64 fits
-where anything does (see `build.parting`): so many in vain are less likely than 1 in 10**100."""
+"""Number of draws of parts that do not fit after which a lane counts as stuck. About one in 64 fits
+if anything does (see `build.parting`): so many draws in vain are less likely than 1 in 10**100."""
 
 
 @inlined
 def draw_moves(
     plan: PlayoutPlan, block: Block, first: int, end: int, width: tuple[int, ...]
 ) -> bool:
-    """Make random moves of a role in the lanes of the third mask, and anything in others.
+    """Make random moves of a role in the lanes of the third mask, and arbitrary ones in others.
 
     Returns:
-        whether lanes had no move: they no longer play on, and are the third mask now.
+        whether lanes had no move: these no longer play on, and are the third mask now.
     """
     out_of_line()
     words = words_of(width)
@@ -58,11 +58,11 @@ def draw_moves(
         any_move = bor(any_move, load(planes, j * words, width))
     stuck = but_not(lanes, any_move)
     lanes = band(lanes, any_move)
-    # Other lanes hold states that cannot be reached, of which circuits may say anything:
-    # what random bits are used for must not depend on them.
+    # Other lanes hold unreachable states, for which circuits may give any values: the use of
+    # random bits must not depend on them.
     while used > 1 and not reduce_or(band(load(planes, (used - 1) * words, width), lanes)):
         used -= 1
-    # At most one legal move in every lane: what is legal is what is made.
+    # With at most one legal move in every lane, the legal moves are those made.
     if used == 1:
         make_all(rows, legal, first, end, move_rows, groups, width)
     else:
@@ -112,7 +112,7 @@ def draw_chance(plan: PlayoutPlan, block: Block, variant: int, width: tuple[int,
         if not reduce_or(waiting):
             break
         _keep_chance(plan, block, variant, width)
-    # Where they never did, there is surely nothing that fits.
+    # In lanes where parts never did, surely nothing fits.
     stuck = bor(stuck, waiting)
     store(masks, 2 * words, stuck)
     store(masks, 0, but_not(load(masks, 0, width), waiting))
@@ -121,9 +121,9 @@ def draw_chance(plan: PlayoutPlan, block: Block, variant: int, width: tuple[int,
 
 @inlined
 def _leave(plan: PlayoutPlan, rows: U64, variant: int, part: int, width: tuple[int, ...]) -> None:
-    """Write down what is left for a part: not what parts before it are that it is apart from.
+    """Write the values left for a part: without those of earlier parts that it is drawn apart from.
 
-    Where moves without such a part may be made as well, all is left.
+    Where moves without such a part may be made as well, all values are left.
     """
     words = words_of(width)
     num_roles = plan.role_moves.shape[1] - 1 - len(plan.apart)
@@ -163,7 +163,7 @@ def _keep_chance(plan: PlayoutPlan, block: Block, variant: int, width: tuple[int
 def _merge_chance(
     plan: PlayoutPlan, block: Block, variant: int, waiting: Any, width: tuple[int, ...]
 ) -> None:
-    """Give the lanes that did not draw again the move back that was kept."""
+    """Restore the move that was kept to the lanes that did not draw again."""
     words = words_of(width)
     num_roles = plan.role_moves.shape[1] - 1 - len(plan.apart)
     at = 0

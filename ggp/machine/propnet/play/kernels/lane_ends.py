@@ -1,7 +1,7 @@
-"""How lanes of a block end: they are over and judged, or stopped after too many steps.
+"""Ends lanes of a block: they are over and judged, or stopped after too many steps.
 
-The masks of a block say of each lane whether it plays on (the first), and whether it is over and
-not judged yet (the second). The third one holds the lanes that are being ended.
+The masks of a block mark the lanes that play on (the first), and those that are over and not
+judged yet (the second). The third one holds the lanes that are being ended.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ggp.machine.propnet.play.kernels.vectors import (
 
 @inlined
 def end_lanes(masks: U64, rows: U64, terminal: Wires, variant: int, width: tuple[int, ...]) -> bool:
-    """Take lanes that are over out of those that play on, to the third mask; if there are any."""
+    """Move lanes that are over from the first to the third mask; returns whether there are any."""
     words = words_of(width)
     playing = load(masks, 0, width)
     over = bxor(
@@ -48,7 +48,7 @@ def end_lanes(masks: U64, rows: U64, terminal: Wires, variant: int, width: tuple
 
 @inlined
 def find_old(masks: U64, started: NDArray[np.int64], step: int, max_steps: int, words: int) -> int:
-    """Move lanes that have played long enough to the third mask; when the oldest other began."""
+    """Move lanes that played long enough to the third mask; returns when the oldest other began."""
     out_of_line()
     oldest = step
     for w in range(words):
@@ -79,7 +79,7 @@ def stop(
     spread: NDArray[np.float64],
     words: int,
 ) -> None:
-    """Write down how far the lanes of the third mask came."""
+    """Record how far the lanes of the third mask came."""
     out_of_line()
     for w in range(words):
         bits = masks[2 * words + w]
@@ -110,7 +110,7 @@ def _cut_off(
     unfinished: NDArray[np.int64],
     words: int,
 ) -> None:
-    """Write down lanes of the third mask, which stopped, as such that will not finish."""
+    """Record the stopped lanes of the third mask as unfinished."""
     out_of_line()
     for w in range(words):
         bits = masks[2 * words + w]
@@ -129,7 +129,7 @@ def _cut_off(
 
 @inlined
 def lose(queue: Queue, block: Block, words: int) -> None:
-    """The lanes of the third mask stopped, and will not finish."""
+    """Record that the lanes of the third mask stopped, and will not finish."""
     stop(
         block.masks,
         block.entry_of,
@@ -174,7 +174,7 @@ def judge(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:  #
                 bits = (rows[np.int64(wires.rows[k]) * words + w] ^ wires.inverted[k]) & lanes
                 # The first goal value in the order of the rules counts.
                 again = bits & some
-                # Looked for until one is found: where there is one there are many.
+                # Lanes are searched until one is found: if there is one, there are many.
                 if again and not faults[role, 0]:
                     for j in range(first, k):
                         held = rows[np.int64(wires.rows[j]) * words + w] ^ wires.inverted[j]
@@ -184,7 +184,7 @@ def judge(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:  #
                 if not bits:
                     continue
                 some |= bits
-                # Threads share these: what is written again goes from cache to cache.
+                # Threads share these: every write moves them from cache to cache.
                 if not met[k]:
                     met[k] = True
                 value = values[k]
@@ -217,7 +217,7 @@ def _note_goal(
     place: int,
     value: float,
 ) -> None:
-    """Write down the goal of some lanes of a word, each of which has a sum of its own."""
+    """Record the goal of some lanes of a word, each of which has a sum of its own."""
     out_of_line()
     if not ~bits:
         for lane in range(64 * word, 64 * word + 64):

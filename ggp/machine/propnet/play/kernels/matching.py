@@ -1,4 +1,4 @@
-"""Moves after which a role sees what it saw: only what agrees is written down."""
+"""Makes moves after which a role gets given percepts: only successors that agree are written."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ def advance_matching(  # noqa: C901
     out: U64,
     width: tuple[int, ...],
 ) -> int:
-    """Like `query`, for the joint moves after which some literals are as wanted.
+    """Like `query`, but only for joint moves after which some literals are as wanted.
 
     Args:
         packed: `[L, ...]` states.
         lanes: `[K]` state of each joint move; `moves[K, R]`.
         move_rows: `[R, M]` row of each move of each role.
         seen: the literals that are compared.
-        wanted: `[L, ceil(len(seen) / 64)]` what they must be after a move in each state.
-        percepts: `[L]` a number of what is wanted: the same for the same; `UNKNOWN` for anything.
+        wanted: `[L, ceil(len(seen) / 64)]` their values wanted after a move in each state.
+        percepts: `[L]` a number for these values, the same for equal ones; `UNKNOWN` for any.
         rows, square: `[num_rows, W]` and `[64]` scratch.
         matches: `[K]` indices of the joint moves that match.
-        out: `[K, ceil(len(wires) / 64)]` the other literals, of those that match.
+        out: `[K, ceil(len(wires) / 64)]` the other literals, for the joint moves that match.
 
     Returns:
-        how many match; -1 where a role has no such move.
+        the number that match; -1 if a role has no such move.
     """
     words = words_of(width)
     for k in range(len(moves)):
@@ -91,7 +91,7 @@ def advance_matching(  # noqa: C901
                 matches[found] = first + 64 * word + lowest_one(agree)
                 agree &= agree - np.uint64(1)
                 found += 1
-        # Not before: a literal may be a move.
+        # Not before, as a literal may be a move.
         for lane in range(count):
             for role in range(moves.shape[1]):
                 row = np.int64(move_rows[role, moves[first + lane, role]])
@@ -111,7 +111,7 @@ def _agreeing(
     rows: U64,
     words: int,
 ) -> np.uint64:
-    """Lanes of a word in which literals are as wanted; neighbours that want the same together."""
+    """Lanes of a word in which literals are as wanted; equal neighbours are compared together."""
     out_of_line()
     found = np.uint64(0)
     start = 64 * word

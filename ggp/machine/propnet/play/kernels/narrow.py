@@ -1,7 +1,7 @@
-"""Evaluating few states: one word for each row, instead of a vector of them.
+"""Evaluates few states, with one word for each row instead of a vector of words.
 
 A block costs the same for one lane as for 1,024. So up to 64 states are evaluated word by word.
-Few bits of states, and of what is asked, are set: they are moved one by one, not transposed.
+Few bits of states and of answers are set, so they are moved one by one, not transposed.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from ggp.machine.propnet.play.kernels.tapes import I32, U64, Query, Tape
 from ggp.machine.propnet.play.kernels.vectors import item, lowest_one, out_of_line
 
 NARROW = 64
-"""The most states that are evaluated like this."""
+"""Greatest number of states that are evaluated like this."""
 
 FEW = 4
-"""The most states whose legal moves are listed one state after the other."""
+"""Greatest number of states whose legal moves are listed one state after the other."""
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _ONE = np.uint64(1)
@@ -32,10 +32,10 @@ def query_word(
     out: U64,
     rows: U64,
 ) -> bool:
-    """Like `block_kernels.query`, for up to 64 states; false where a role has no such move.
+    """Like `block_kernels.query`, for up to 64 states; false if a role has no such move.
 
     Args:
-        joint_moves: `[L, R]`; `[L, 0]` where nothing depends on moves.
+        joint_moves: `[L, R]`; `[L, 0]` if nothing depends on moves.
         move_rows: `[R, M]` row of each move of each role.
         rows: `[num_rows]` scratch.
     """
@@ -69,7 +69,7 @@ def legal_word(
     values: NDArray[np.int64],
     rows: U64,
 ) -> int:
-    """Which moves a role has, of few states.
+    """List the legal moves of a role in few states.
 
     Args:
         asked: the moves in one group, `terminal` in the next.
@@ -121,7 +121,7 @@ def _load(asked: Query, packed: U64, rows: U64) -> None:
 
 @inlined
 def run_word(tape: Tape, rows: U64) -> None:
-    """`block_kernels.run_tape` for rows of one word."""
+    """The same as `block_kernels.run_tape`, for rows of one word."""
     out_of_line()
     inputs, outputs = tape.inputs, tape.outputs
     at = 0
@@ -174,7 +174,7 @@ def run_word(tape: Tape, rows: U64) -> None:
 def _gates_of(
     number: int, plus: int, tape: Tape, first: int, end: int, start: int, rows: U64
 ) -> int:
-    """Gates of so many inputs, the first `plus` as they are; returns where the next begin."""
+    """Evaluate gates of `number` inputs, the first `plus` as they are; returns the next place."""
     inputs, outputs = tape.inputs, tape.outputs
     at = start
     for g in range(first, end):
@@ -189,7 +189,7 @@ def _gates_of(
 
 @inlined
 def _run_loop(tape: Tape, first: int, end: int, start: int, rows: U64) -> int:
-    """Evaluate a loop to its least fixpoint; returns where the inputs of the next gate are."""
+    """Evaluate a loop to its least fixpoint; returns the place of the next gate's inputs."""
     out_of_line()
     for g in range(first, end):
         rows[np.uint64(item(tape.outputs, g))] = tape.initial[g]

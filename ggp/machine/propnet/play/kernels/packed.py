@@ -1,4 +1,4 @@
-"""States as packed bits, lane by lane: what batches hold."""
+"""States as packed bits, lane by lane, as batches hold them."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ class PropnetStates:
 
 
 def words_for(num_bits: int) -> int:
-    """Words of a packed row of bits; never none."""
+    """Number of words of a packed row of bits; at least one."""
     return max(1, -(-num_bits // 64))
 
 
 def pack(bits: BoolArray) -> Packed:
-    """`[words]` one row of bits."""
+    """`[words]` a row of bits, packed."""
     row: Packed = pack_rows(np.asarray(bits, dtype=np.bool_)[None])[0]
     return row
 
 
 def pack_rows(bits: BoolArray) -> Packed:
-    """`[L, words]` rows of bits."""
+    """`[L, words]` rows of bits, packed."""
     rows = np.zeros((len(bits), 64 * words_for(bits.shape[1])), dtype=np.uint8)
     rows[:, : bits.shape[1]] = bits
     words = np.packbits(rows, axis=1, bitorder="little").view("<u8")
@@ -55,7 +55,7 @@ def unpack(packed: Packed, count: int) -> BoolArray:
 
 
 def places_of_bits(packed: Packed) -> tuple[IntArray, IntArray]:
-    """Where `[L, words]` rows have ones: lanes and bits, in order. For rows that have few."""
+    """The lanes and bits where `[L, words]` rows have ones, in order. For rows that have few."""
     lanes, words = np.nonzero(packed)
     some, bits = np.nonzero(unpack(packed[lanes, words][:, None], 64))
     return lanes[some], 64 * words[some] + bits

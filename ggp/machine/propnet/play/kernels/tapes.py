@@ -1,8 +1,8 @@
-"""What kernels evaluate: tapes of gates, and wires to what comes of them.
+"""Tapes of gates that kernels evaluate, and wires to their results.
 
-A *row* holds one bit a lane of one net. Row 0 is false. A gate is the AND of some rows as they are
-and of others inverted; all else is made of these. So "a or not b, and c" is a tape of two gates,
-where a, b and c have rows 1, 2 and 3:
+A *row* holds one bit for each lane of one net. Row 0 is false. A gate is the AND of some rows as
+they are and of others inverted; everything else is made of these. So "a or not b, and c" is a tape
+of two gates, where a, b and c have rows 1, 2 and 3:
 
     gate              plus   minus   inputs   output
     not a and b         1      1     2, 1       4
@@ -25,25 +25,25 @@ U64 = NDArray[np.uint64]
 
 
 WHOLE, STRAIGHT, TURNED = range(3)
-"""How a gate is written: to a row of its own, in all lanes; or into the row of an input, which
-takes it over as it is or inverted, in those lanes that play on."""
+"""The way a gate is written: to a row of its own, in all lanes; or into the row of an input, which
+takes over the value as it is or inverted, in the lanes that play on."""
 
 
 @by_reference
 class Tape(NamedTuple):
-    """G gates of a cone, inputs before what needs them, gates of the same shape side by side.
+    """G gates of a cone in topological order, with gates of the same shape side by side.
 
     Attributes:
         segments: `[S, 9]` first gate, end, whether it is a loop (evaluated until nothing
-            changes), and, of others, the shape of its gates (see `fusing.Shape`), and if they
+            changes), and, for others, the shape of its gates (see `fusing.Shape`), and whether they
             write into rows of inputs, see below.
         parts: `[P, 3]` a tape may have several parts, which are run one at a time: the first
             segment of each, the end, and where its inputs begin.
-        plus: `[G]` how many rows each gate takes as they are.
-        minus: `[G]` how many it takes inverted; neither counts rows of pairs.
+        plus: `[G]` number of rows that each gate takes as they are.
+        minus: `[G]` number that it takes inverted; neither counts rows of pairs.
         inputs: the rows of all gates, in the order of their shapes.
         outputs: `[G]` row each gate drives.
-        initial: `[G]` all ones or zeros: what a gate of a loop starts with.
+        initial: `[G]` all ones or zeros: initial value of a gate in a loop.
     """
 
     segments: NDArray[np.int64]
@@ -57,7 +57,7 @@ class Tape(NamedTuple):
 
 @by_reference
 class Wires(NamedTuple):
-    """K literals as rows and what to xor them with (all ones or zeros)."""
+    """K literals as rows and the words to xor them with (all ones or zeros)."""
 
     rows: I32
     inverted: U64
@@ -69,10 +69,10 @@ class Query(NamedTuple):
 
     Attributes:
         row_of: `[F]` row of each fluent.
-        num_inputs: rows of false, fluents and moves: the first ones.
-        tape: what to run.
-        wires: where the literals are; groups begin at a multiple of 64.
-        num_rows: rows in all.
+        num_inputs: number of rows of false, fluents and moves, which are the first ones.
+        tape: the tape to run.
+        wires: the places of the literals; groups begin at a multiple of 64.
+        num_rows: number of rows in all.
         starts: `[groups + 1]` word at which each group of literals begins.
     """
 
@@ -84,7 +84,7 @@ class Query(NamedTuple):
     starts: NDArray[np.int64]
 
     def literals(self, group: int, count: int) -> Wires:
-        """Where the first literals of one group are."""
+        """The places of the first literals of one group."""
         first = 64 * self.starts[group]
         return Wires(
             self.wires.rows[first : first + count], self.wires.inverted[first : first + count]

@@ -1,4 +1,4 @@
-"""What kernels make of the operations of `vectors`: LLVM's instructions on vectors."""
+"""Generates LLVM's instructions on vectors for the operations of `vectors` in kernels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _I32 = ir.IntType(32)
 def _meaning_of(
     operation: Callable[..., Any],
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """For functions from types to the signature of an operation, and to what generates its code."""
+    """Decorates a function from types to an operation's signature and the generator of its code."""
 
     def register(define: _Function) -> _Function:
         @type_callable(operation)

@@ -1,10 +1,10 @@
-"""Vectors of 64-bit words for numba kernels, as packed instructions whatever LLVM would infer.
+"""Vectors of 64-bit words for numba kernels, as packed instructions whatever LLVM infers.
 
 A kernel takes a `width`: a tuple of n zeros stands for vectors of `8 * n` words, so that one
 source compiles to any width and numba's cache tells them apart. LLVM splits a vector into as
 many registers as the processor needs.
 
-Here the operations only have names; `vector_code` says what kernels make of them.
+Here the operations only have names; `vector_code` generates their code in kernels.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ playouts, half as many up to a third in single ones; two widths take twice as lo
 WORDS_PER_ITEM = 8
 
 _LINES_WORDS = 16
-"""Words of two lines of a cache, which processors fetch together."""
+"""Number of words of two cache lines, which processors fetch together."""
 
 _ONLY_IN_KERNELS = "vectors are for kernels only"
 
@@ -37,9 +37,9 @@ def words_of(width: tuple[int, ...]) -> int:
 
 
 def aligned_words(count: int) -> NDArray[np.uint64]:
-    """So many words, all 0, the first of them where a vector register would have it.
+    """Words, all 0, the first of them aligned for a vector register.
 
-    Where vectors lie across the lines of caches, kernels take 1.4 times as long. No other array has
+    Where vectors lie across cache lines, kernels take 1.4 times as long. No other array has
     words in these lines, or in those fetched with them: of two threads that write to one line, each
     waits for the other.
     """
@@ -60,7 +60,7 @@ def store(array: Any, index: Any, vector: Any) -> None:
 
 
 def item(array: Any, index: Any) -> int:
-    """`array[index]` of a flat array of numbers, without a look whether the index is negative."""
+    """`array[index]` of a flat array of numbers, without a check for a negative index."""
     raise NotImplementedError(_ONLY_IN_KERNELS)
 
 

@@ -1,4 +1,4 @@
-"""From a circuit to tapes: which gates are evaluated, in what order, in which rows.
+"""Lays a circuit out as tapes: which gates are evaluated, in what order, in which rows.
 
 In comes a `Circuit`, out go `Tape`s and wires. Begin with `queries` (what a machine asks) and
 `plans` (what playouts evaluate), which `tape_layout` lays out. `cones`, `reach`, `openings` and

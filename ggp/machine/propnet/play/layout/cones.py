@@ -1,4 +1,4 @@
-"""What nets depend on, and what depends on them."""
+"""Cones of influence: the nets that others depend on, and those that depend on them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ggp.machine.compiling.jit import Kernel, kernel
 from ggp.machine.propnet.circuit import Circuit, Literals
 
 LARGE = 10_000
-"""Literals of circuits for which it takes less time to load kernels than to do without them."""
+"""Literals of a circuit from which on loading kernels takes less time than doing without."""
 
 I64 = NDArray[np.int64]
 
@@ -21,12 +21,12 @@ _R = TypeVar("_R")
 
 
 def is_large(circuit: Circuit) -> bool:
-    """Whether to lay a circuit out with kernels."""
+    """Whether a circuit is laid out with kernels."""
     return circuit.num_literals >= LARGE
 
 
 def suited(what: Kernel[_P, _R], circuit: Circuit) -> Callable[_P, _R]:
-    """The kernel for a large circuit, or else the function as it was written."""
+    """The kernel for a large circuit, the function as it was written for others."""
     return what if is_large(circuit) else what.on_views
 
 
@@ -37,11 +37,11 @@ def cone(
     known: NDArray[np.bool_] | None = None,
     through_time: bool = False,
 ) -> NDArray[np.bool_]:
-    """`[nets]` which nets literals depend on, directly or not.
+    """`[nets]` whether some literals depend on each net, directly or not.
 
     Args:
-        known: `[nets]` where to stop; these nets are left out.
-        through_time: a fluent depends on what it depended on one step before.
+        known: `[nets]` whether to stop at each net; these are left out.
+        through_time: also follow each fluent to what its value depended on one step before.
     """
     base = 1 + circuit.num_inputs
     reached = np.zeros(base + circuit.num_gates, dtype=np.bool_)
@@ -65,7 +65,7 @@ def cone(
 
 
 def touched_by(circuit: Circuit, nets: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """`[nets]` which of the nets of a circuit without loops depend on some of them, or are some."""
+    """`[nets]` whether each net of a circuit without loops is in a set or depends on one in it."""
     touched = nets.copy()
     suited(_spread, circuit)(circuit.offsets, circuit.literals, 1 + circuit.num_inputs, touched)
     return touched
@@ -82,15 +82,15 @@ def _reach(
     stack: I64,
     top: int,
 ) -> None:
-    """Reach what some nets depend on.
+    """Mark the nets that some nets depend on.
 
     Args:
         base: net of the first gate.
-        following: of the first fluents, literals on which they depend, too.
-        ring: of each gate another one on which it depends, -1 for none; or nothing at all.
+        following: for the first fluents, literals that they depend on as well.
+        ring: for each gate, another one that it depends on, -1 for none; or empty.
         reached: `[nets]` filled in.
-        stack: `[nets]` nets that are reached, but not what they depend on; changed.
-        top: how many these are.
+        stack: `[nets]` nets that are reached, but not yet those that they depend on; changed.
+        top: the number of nets on the stack.
     """
     while top:
         top -= 1
@@ -116,7 +116,7 @@ def _reach(
 
 @kernel
 def _spread(offsets: I64, literals: Literals, base: int, touched: NDArray[np.bool_]) -> None:
-    """Touch gates that read a net that is touched; they come after what they read."""
+    """Mark gates that read a marked net; gates come after the nets they read."""
     for gate in range(len(offsets) - 1):
         for k in range(offsets[gate], offsets[gate + 1]):
             if touched[literals[k] >> 1]:

@@ -1,4 +1,4 @@
-"""Gates that only one other gate reads are evaluated inside it, and stored nowhere.
+"""Fuses gates that only one other gate reads into it, so that they are stored nowhere.
 
 Half to nine tenths of the gates of large circuits have a single reader, and most of them have two
 inputs. A *fused* gate is the AND of some rows as they are, of others inverted, and of pairs of rows
@@ -22,17 +22,17 @@ from ggp.machine.propnet.circuit import Circuit, Literals
 from ggp.machine.propnet.play.layout.cones import I64, suited
 
 INSIDE = 2
-"""Literals of gates that may be inside others."""
+"""Number of literals of gates that may be inside others."""
 
 
 class Shape(NamedTuple):
-    """What a fused gate reads; kernels read it in this order.
+    """The numbers of rows that a fused gate reads; kernels read them in this order.
 
     Attributes:
-        plus: rows as they are.
-        minus: rows inverted.
-        both, one, none: pairs, at least one row of which must not be as the pair wants it: both
-            held; the first held and the second not; none held.
+        plus: rows taken as they are.
+        minus: rows taken inverted.
+        both, one, none: pairs that must not be as the pair wants them: both rows
+            holding; the first holding and the second not; neither holding.
     """
 
     plus: int
@@ -43,18 +43,18 @@ class Shape(NamedTuple):
 
     @property
     def reads(self) -> int:
-        """Rows that are read."""
+        """Number of rows that are read."""
         return self.plus + self.minus + 2 * (self.both + self.one + self.none)
 
 
 class FusedGates(NamedTuple):
-    """G gates with those inside them.
+    """G gates with the gates inside them.
 
     Attributes:
-        gates: `[G]` numbers in the circuit.
+        gates: `[G]` their numbers in the circuit.
         shapes: `[G, 5]` the `Shape` of each.
-        first: `[G + 1]` where in `nets` what each reads begins.
-        nets: what they read, each in the order of its shape.
+        first: `[G + 1]` where in `nets` the nets that each reads begin.
+        nets: the nets they read, each in the order of its shape.
     """
 
     gates: I64
@@ -68,7 +68,7 @@ def fuse(circuit: Circuit, stages: Sequence[I64], targets: Sequence[Literals]) -
 
     Args:
         stages: gates that each stage evaluates, in circuit order.
-        targets: literals that are wanted of each stage; they are not inside others.
+        targets: literals that are wanted from each stage; they are not inside others.
     """
     base = 1 + circuit.num_inputs
     sizes = np.diff(circuit.offsets)
@@ -85,7 +85,7 @@ def fuse(circuit: Circuit, stages: Sequence[I64], targets: Sequence[Literals]) -
 
 
 def _fused(circuit: Circuit, gates: I64, fits: NDArray[np.bool_]) -> FusedGates:
-    """Some gates, as many as possible inside others of them. `fits`: `[gates]` which may be."""
+    """Fuse as many of some gates as possible into others. `fits`: `[gates]` whether each may be."""
     offsets = circuit.offsets
     here = np.zeros(circuit.num_gates, dtype=np.bool_)
     here[gates] = fits[gates]
@@ -107,10 +107,10 @@ def _fused(circuit: Circuit, gates: I64, fits: NDArray[np.bool_]) -> FusedGates:
 def _count_readers(
     offsets: I64, literals: Literals, gates: I64, in_loop: NDArray[np.bool_], readers: I64
 ) -> None:
-    """Add to `readers`, `[nets]`, how often gates read each net."""
+    """Add to `readers`, `[nets]`, the number of times that gates read each net."""
     for k in range(len(gates)):
         gate = gates[k]
-        # Gates of loops are evaluated again and again, each for itself: they count twice.
+        # Gates of loops are evaluated again and again, one by one: they count twice.
         times = 2 if in_loop[gate] else 1
         for i in range(offsets[gate], offsets[gate + 1]):
             readers[literals[i] >> 1] += times
@@ -127,18 +127,18 @@ def _put_together(
     shapes: I64,
     nets: I64,
 ) -> int:
-    """Find out which gates are inside others, and what the others read.
+    """Decide which gates are inside others, and which nets the others read.
 
     Args:
         base: net of the first gate.
         gates: `[K]` in circuit order.
-        fits: `[gates]` which may be inside.
-        inside: `[gates]` which are, filled in.
-        shapes: `[K, 5]` of each, all 0, filled in; of those inside they stay 0.
-        nets: what gates read that are not inside, filled in.
+        fits: `[gates]` whether each may be inside.
+        inside: `[gates]` whether each is, filled in.
+        shapes: `[K, 5]` shape of each, all 0, filled in; those of gates inside others stay 0.
+        nets: nets read by gates that are not inside, filled in.
 
     Returns:
-        how many nets they read.
+        the number of nets they read.
     """
     # From the last, so that readers come first.
     for k in range(len(gates) - 1, -1, -1):
@@ -151,7 +151,7 @@ def _put_together(
     for k in range(len(gates)):
         if inside[gates[k]]:
             continue
-        # First those as they are, then those inverted, then each kind of pair.
+        # First the inputs as they are, then those inverted, then each kind of pair.
         pairs = False
         for kind in range(5):
             if kind == 2 and not pairs:

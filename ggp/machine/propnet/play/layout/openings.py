@@ -1,10 +1,10 @@
-"""Openings: parts of a game that are over for good, such as dealing or setting up.
+"""Finds openings: parts of a game that are over for good, such as dealing or setting up.
 
-An *opening* is a set of fluents of which none holds again once none holds. Where it decides what is
-legal, much of a circuit does nothing else:
+An *opening* is a set of fluents such that once none holds, none holds ever again. Where it decides
+what is legal, much of a circuit does nothing else:
 
     legal (write 3) while (line 1) or (line 2)        and one of these follows the other
-    when neither holds:  never; and what is written stays as it is
+    when neither holds:  never; and what was written stays as it is
 
 So there is a circuit for after the opening, in which these fluents are constants.
 """
@@ -18,11 +18,11 @@ from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.play.layout import reach
 
 MOST = 16
-"""Openings that are looked at: a game has few."""
+"""Number of openings that are looked at; a game has few."""
 
 
 def openings(circuit: Circuit) -> list[NDArray[np.int64]]:
-    """The fluents of each opening on which alone it depends whether some move is legal."""
+    """The fluents of each opening that alone decides whether some move is legal."""
     found: list[NDArray[np.int64]] = []
     if circuit.num_literals < reach.MIN_LITERALS:
         return found
@@ -36,7 +36,7 @@ def openings(circuit: Circuit) -> list[NDArray[np.int64]]:
 
 
 def _deciding(circuit: Circuit) -> list[NDArray[np.int64]]:
-    """Sets of fluents such that a move is legal, or not, when none of them holds."""
+    """Sets of fluents such that some move's legality is decided when none of them holds."""
     base, num_fluents = 1 + circuit.num_inputs, len(circuit.fluents)
     nets = np.unique(np.concatenate([each.literals for each in circuit.legal]) >> 1)
     gates = nets[nets >= base] - base

@@ -1,15 +1,15 @@
-"""In which order kernels evaluate the gates of a cone.
+"""Orders the gates of a cone for kernels.
 
 Two things make kernels fast, and they pull in different directions:
 
-- Long runs of gates of one shape: then nothing is guessed wrong about what comes next.
-- Few rows at a time: what is read soon after it was made is still in the nearest cache.
+- Long runs of gates of one shape: then no branch is mispredicted.
+- Few rows at a time: a net that is read soon after it was made is still in the nearest cache.
 
-So gates are first put in the order in which they are reached depth first: a gate comes right after
+So gates are first put in depth-first order: a gate comes right after
 the last of its inputs, and the one that drives the next value of a fluent after those that read its
-old value, as far as they do not go round in circles. That order is cut into pieces, and within a
-piece gates of the same shape are put side by side, as far as inputs allow, and fluents that are
-overwritten by gates. Cones no larger than a piece have the longest runs there can be.
+old value, unless these dependences form circles. That order is cut into pieces, and within a
+piece gates of the same shape are put side by side, as far as inputs, and fluents that
+gates overwrite, allow. Cones no larger than a piece have the longest possible runs.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ from ggp.machine.propnet.play.layout.fusing import FusedGates, Shape
 from ggp.machine.propnet.play.layout.straight import written_straight
 
 PIECE = 2048
-"""Gates that are ordered by shape: what they drive fits the second cache."""
+"""Number of gates that are ordered by shape together: the rows they drive fit the second cache."""
 
 SMALL_PIECE = 512
-"""The same where inputs take over what gates drive: pieces must not come between reading an input
-and overwriting it, but single states, which have no such stage, take longer with so small ones."""
+"""The same where inputs take over the values of gates: the end of a piece should not come between
+reading an input and overwriting it. Single states, which have no such stage, would take longer."""
 
 _PLACE, _MISSING, _READERS, _NEXT = range(4)
-"""Of each gate: its place in the order, how many of its inputs are to come, the list of its
-readers, the next gate in the list of those that are ready."""
+"""Data of each gate: its place in the order, the number of its inputs still missing, the list of
+its readers, the next gate in the list of those that are ready."""
 
 _MET, _FIRST, _LAST, _SIZE, _SINCE, _SHAPES = range(4, 10)
-"""Of each shape: the piece it was met in, the list of its gates that are ready, the last of that,
-how many they are, since when there are some. And the shapes that were met in a piece."""
+"""Data of each shape: the piece it was met in, the list of its gates that are ready, the last of
+that, their number, the moment since when there are some. And the shapes met in a piece."""
 
 
 class Ordered(NamedTuple):
-    """G gates in the order in which to evaluate them.
+    """G gates in the order of evaluation.
 
     Attributes:
         gates: the gates.
         segments: `[S, 9]` see `Tape`.
-        straight: `[K]` which targets gates write straight into the rows of inputs.
+        straight: `[K]` whether a gate writes each target straight into the row of an input.
     """
 
     gates: FusedGates
@@ -65,11 +65,11 @@ def in_order(
     into: I64 | None = None,
     copied: NDArray[np.bool_] | None = None,
 ) -> Ordered:
-    """Gates in the order in which to evaluate them.
+    """Put gates in the order of evaluation.
 
     Args:
-        gates: in circuit order; all others that they need are there already.
-        targets: what they are needed for.
+        gates: in circuit order; all other gates that they need are evaluated already.
+        targets: the literals they are needed for.
         into: `[K]` inputs that take over the targets, see `Stage`.
         copied: `[K]` targets that are copied after all gates.
     """
@@ -100,7 +100,7 @@ class _Sorter:
     """Puts gates in order, part by part.
 
     Attributes:
-        order: `[G]` places among the gates given; those that are in no part stay where they are.
+        order: `[G]` places among the given gates; those that are in no part stay where they are.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class _Sorter:
         # The gate that drives each net that is read, or wanted.
         self._sources = self._gate_of[gates.nets]
         self._wanted = self._gate_of[targets >> 1]
-        # The shape of each, and how it is written.
+        # The shape of each gate, and the way it is written.
         self._kinds = np.pad(gates.shapes, ((0, 0), (0, 1)), constant_values=WHOLE)
         self._depth_first = suited(_depth_first, circuit)
         self._side_by_side = suited(_side_by_side, circuit)
@@ -132,13 +132,13 @@ class _Sorter:
         self._work[[_PLACE, _MET]] = -1
 
     def _after_readers(self, takers: I64) -> tuple[I64, I64]:
-        """What gates come after in depth-first order, as offsets and gates.
+        """The gates after which each gate comes in depth-first order, as offsets and gates.
 
-        It is what they read. And where an input takes over what a gate drives, it is those that
+        These are the gates that it reads. And if an input takes over its value, they are those that
         read that input: then it can be overwritten soon.
 
         Args:
-            takers: for each net that is read, the gate that drives what it takes over, or -1.
+            takers: for each net that is read, the gate that drives the value it takes over, or -1.
         """
         some = takers >= 0
         later = np.concatenate([self._readers, takers[some]])
@@ -147,12 +147,12 @@ class _Sorter:
         return offsets_of(counts), earlier[np.argsort(later, kind="stable")]
 
     def put_depth_first(self, first: int, end: int) -> None:
-        """Order some gates that follow each other; few stay where they are."""
+        """Put some consecutive gates in depth-first order; few stay where they are."""
         if end - first > self._piece:
             self._search(first, end, self._after, self._wanted)
             if self._after is not self._needs:
-                # Readers of old values may go round in circles with what gates read, and a search
-                # that comes back to a gate goes on without it. What they read comes first.
+                # Readers of old values may form circles with the gates' inputs, and a search that
+                # comes back to a gate goes on without it. Inputs come first.
                 self._search(first, end, self._needs, self.order[first:end].copy())
 
     def _search(self, first: int, end: int, after: tuple[I64, I64], wanted: I64) -> None:
@@ -163,7 +163,7 @@ class _Sorter:
         """Keep gates that read some inputs before those that overwrite them.
 
         Args:
-            targets: what gates drive that overwrite inputs.
+            targets: the literals that overwrite inputs.
             into: the input that each overwrites.
         """
         base = 1 + self._circuit.num_inputs
@@ -177,7 +177,7 @@ class _Sorter:
         self._needs = self._after_readers(takers)
 
     def put_side_by_side(self, first: int, end: int) -> I64:
-        """Put gates of one shape side by side, of some that follow each other; their segments."""
+        """Put gates of one shape side by side, among consecutive gates; returns their segments."""
         order, kinds = self.order, self._kinds
         starts, sources = self._needs
         readers = np.repeat(np.arange(len(order)), np.diff(starts))
@@ -205,7 +205,7 @@ def _numbers(circuit: Circuit, rows: I64) -> I64:
 
 
 def _split_at_loops(circuit: Circuit, gates: I64) -> Iterator[tuple[int, int, bool]]:
-    """Where runs of gates that are in no loop, and loops, begin and end, and if they are loops."""
+    """Where runs of gates in no loop, and loops, begin and end, and whether they are loops."""
     at = 0
     for loop in circuit.loops:
         first, end = np.searchsorted(gates, (loop.start, loop.end)).tolist()
@@ -229,14 +229,14 @@ def _depth_first(
     stack: I64,
     order: I64,
 ) -> None:
-    """Gates `begin .. end`, each after those it needs, and soon after the last of them.
+    """Order gates `begin .. end`, each after those it needs, and soon after the last of them.
 
     Args:
         first: where in `sources` those of each gate begin.
-        sources: gates after which each comes, -1 for nothing.
+        sources: the gates after which each comes, -1 for none.
         wanted: gates that are wanted, -1 for other nets.
         waiting: `[G]` all true.
-        stack: scratch, for as many as there are gates and sources.
+        stack: scratch, with room for all gates and sources.
         order: filled in from `begin` on.
     """
     at = begin
@@ -279,24 +279,24 @@ def _side_by_side(  # noqa: C901
 ) -> int:
     """Put gates of one shape side by side, within each piece.
 
-    Of the shapes of which gates are ready, which have all their inputs, the most frequent goes
-    next. Long runs are what kernels are fast at.
+    Of the shapes with ready gates, which have all their inputs, the most frequent one goes
+    next. Kernels are fastest on long runs.
 
     Args:
         begin, end: places of the gates in the order.
-        piece: gates of a piece.
+        piece: number of gates of a piece.
         first: where in `sources` those of each gate begin.
-        sources: gates that are read, -1 for other nets.
+        sources: the gates that are read, -1 for other nets.
         shape_of: `[G]` number of the shape of each gate.
         readers: the gate that reads each source.
-        before: scratch, for as many as there are sources.
+        before: scratch, with room for all sources.
         work: `[10, G]` scratch, see `_PLACE` and `_MET`, which are all -1.
         order: `[G]` the gates.
         found: `[G]` filled in between `begin` and `end`.
         ends: where runs of one shape end, filled in.
 
     Returns:
-        how many runs there are.
+        the number of runs.
     """
     at, runs = begin, 0
     for start in range(begin, end, piece):
@@ -307,7 +307,7 @@ def _side_by_side(  # noqa: C901
             work[_PLACE, order[k]] = k
             work[_READERS, order[k]] = -1
             work[_MISSING, order[k]] = 0
-        # From the last, since the reader that is found last is the first of the list.
+        # From the last, since the reader that is found last becomes the first of the list.
         for k in range(stop - 1, start - 1, -1):
             gate = order[k]
             for i in range(first[gate + 1] - 1, first[gate] - 1, -1):
@@ -337,7 +337,7 @@ def _side_by_side(  # noqa: C901
                     shape, most = other, size
             if shape < 0:
                 break
-            # The run grows by what becomes ready meanwhile.
+            # The run grows by gates that become ready meanwhile.
             gate = work[_FIRST, shape]
             while gate >= 0:
                 found[at] = gate
@@ -358,7 +358,7 @@ def _side_by_side(  # noqa: C901
 
 @inlined
 def _make_ready(work: I64, gate: int, shape: int, moment: int) -> int:
-    """Put a gate into the list of its shape; the next moment."""
+    """Put a gate into the list of its shape; returns the next moment."""
     if work[_SIZE, shape]:
         work[_NEXT, work[_LAST, shape]] = gate
     else:

@@ -1,17 +1,17 @@
-"""Circuits for one phase of a game: what holds whenever it is this role's turn.
+"""Makes circuits for the phases of a game, such as those in which it is one role's turn.
 
 Where roles take turns, all lanes of a block usually agree whose turn it is. Half of what is legal,
-and half of what moves may change, cannot matter then. So large circuits are evaluated by a smaller
-one for each turn, where the fluents that say so are constants:
+and half of what moves may change, cannot matter then. So large circuits are replaced by a smaller
+one for each turn, in which the fluents that identify the turn are constants:
 
     legal white (move 1 2)  =  control white and pawn 1 and free 2
     while it is black's turn:   never; and no effect of this move is possible
 
-And fluents that cannot hold in any step of a game are constants, too (see `reach`), and those of an
-opening that is over (see `openings`).
+Fluents that cannot hold in any step of a game are constants, too (see `reach`), and so are those of
+an opening that is over (see `openings`).
 
 A *clock* is a set of fluents whose next values depend on nothing but themselves: it goes through
-the same values in every match. Clocks that repeat themselves after a few steps say the phase.
+the same values in every match. Clocks that repeat themselves after a few steps identify the phase.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ggp.machine.propnet.play.layout.openings import openings
 from ggp.machine.propnet.play.layout.reach import reachable
 
 MIN_LITERALS = 4000
-"""Smaller circuits are not worth it: what they cost is mostly something else."""
+"""Smaller circuits are not worth it: most of their cost is something else."""
 
 MAX_PERIOD = 4
 
@@ -40,16 +40,16 @@ WORTH = 0.8
 
 
 class Phases(NamedTuple):
-    """P phases: those of a clock, or what comes after an opening, or any state within reach.
+    """P phases: those of a clock, or the part after an opening, or all states within reach.
 
     Attributes:
-        within: `[T, 2, F]` what may be false, and what may hold, of states that are played in
-            phases, see `reachable`; none for any.
+        within: `[T, 2, F]` whether each fluent may be false, and whether it may hold, in states
+            that are played in phases, see `reachable`; T is 0 if any state is.
         fluents: `[S]` the clock, or the opening.
-        values: `[P, S]` what they are in each phase.
-        asked: `[P]` whether that is asked for.
+        values: `[P, S]` their values in each phase.
+        asked: `[P]` whether these are tested.
         clock: whether the phases follow each other again and again.
-        circuits: of each phase; the same inputs and outputs as the whole circuit.
+        circuits: one for each phase, with the same inputs and outputs as the whole circuit.
     """
 
     within: NDArray[np.bool_]
@@ -93,7 +93,7 @@ def _after_opening(circuit: Circuit) -> tuple[NDArray[np.int64], list[Circuit]]:
 
 
 def _bounded(circuit: Circuit, within: NDArray[np.bool_]) -> Circuit:
-    """A circuit that says the same of all states that are within what may hold in some step."""
+    """A circuit that is equivalent in all states within what may hold in some step."""
     false, holds = np.logical_or.reduce(within, axis=0)
     constant = np.flatnonzero(false != holds)
     values = holds[constant].tolist()
@@ -104,7 +104,7 @@ def _bounded(circuit: Circuit, within: NDArray[np.bool_]) -> Circuit:
 
 
 def _clock(circuit: Circuit) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Fluents that repeat themselves after a few steps, and what they are then."""
+    """Fluents that repeat themselves after a few steps, and their values by step."""
     own = _untouched(circuit)
     history = _history(circuit, own)
     for period in range(2, MAX_PERIOD + 1):
@@ -131,7 +131,7 @@ def _untouched(circuit: Circuit) -> NDArray[np.int64]:
 
 
 def _history(circuit: Circuit, fluents: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """`[T, S]` what fluents that depend on nothing else are, step by step."""
+    """`[T, S]` values of fluents that depend on nothing else, step by step."""
     base = 1 + circuit.num_inputs
     offsets: list[int] = circuit.offsets.tolist()
     literals: list[int] = circuit.literals.tolist()
@@ -163,9 +163,9 @@ def _history(circuit: Circuit, fluents: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _within(circuit: Circuit, fluents: NDArray[np.int64], held: NDArray[np.bool_]) -> Circuit:
-    """A circuit that says the same while some fluents hold and others do not."""
+    """A circuit that is equivalent while some fluents hold and others do not."""
     assumed = _assuming(circuit, dict(zip((1 + fluents).tolist(), held.tolist(), strict=True)))
-    # What is never legal then is not done, and what alone is legal is.
+    # Moves that are never legal then are not made, and one that alone is legal is.
     known = {}
     first = 1 + len(circuit.fluents)
     for outputs in assumed.legal:
@@ -178,7 +178,7 @@ def _within(circuit: Circuit, fluents: NDArray[np.int64], held: NDArray[np.bool_
 
 
 def _assuming(circuit: Circuit, known: Mapping[int, bool]) -> Circuit:
-    """A circuit that says the same where some inputs are constant; its nets have the same numbers.
+    """A circuit that is equivalent while some inputs are constant, with the same numbers of nets.
 
     Gates that are no longer needed have no literals.
     """
@@ -210,16 +210,16 @@ def _assuming(circuit: Circuit, known: Mapping[int, bool]) -> Circuit:
 def _assume(
     offsets: I64, literals: Literals, base: int, become: Literals, sizes: I64, left: Literals
 ) -> int:
-    """What is left of gates where some nets are constant.
+    """Simplify gates where some nets are constant.
 
     Args:
         base: net of the first gate.
-        become: `[nets]` the literal that each net is now; changed for gates.
-        sizes: `[G]` literals that are left of each gate, filled in.
-        left: these, gate by gate, filled in.
+        become: `[nets]` the literal that each net has become; changed for gates.
+        sizes: `[G]` number of literals left of each gate, filled in.
+        left: these literals, gate by gate, filled in.
 
     Returns:
-        how many literals are left.
+        the number of literals left.
     """
     at = 0
     for gate in range(len(sizes)):
@@ -243,12 +243,12 @@ def _assume(
 
 @inlined
 def _tidied(literals: Literals, start: int, end: int) -> int:
-    """Sort the literals of a gate, and drop those that it does not need; their new end.
+    """Sort the literals of a gate, and drop those that it does not need; returns their new end.
 
-    If it can never be true, the first is false.
+    If the gate can never be true, its first literal is false.
     """
     for k in range(start + 1, end):
-        # They are nearly in order.
+        # They are nearly sorted already.
         literal, place = literals[k], k
         while place > start and literals[place - 1] > literal:
             literals[place] = literals[place - 1]

@@ -1,11 +1,11 @@
-"""What random playouts evaluate, laid out from a circuit.
+"""Lays out the tapes of random playouts.
 
-They stay in one set of rows from the first step to the last:
+They use one set of rows from the first step to the last:
 
     look    is it over, and what is legal?       each step
     judge   goals, from gates of `look`          when enough lanes have ended; of games with
                                                  phases from the state alone, after `act`
-    fit     of moves that are made part by part: do they go together?     each step
+    fit     for moves that are made part by part: do they fit?     each step
     act     the next state, from gates of `look` and the moves just made     each step
 
 and have no rows for fluents that neither `look` nor `judge` depends on, now or in a later state,
@@ -38,13 +38,13 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 def playout_plan(circuit: Circuit) -> PlayoutPlan:
-    """What random playouts need: only fluents that matter for how a game goes on."""
+    """The plan of random playouts, with only the fluents that matter for how a game goes on."""
     num_fluents = len(circuit.fluents)
     goals = np.concatenate([outputs.literals for outputs in circuit.goals])
     look = np.concatenate([[circuit.terminal], *(each.literals for each in circuit.legal), goals])
     phases = phases_of(circuit)
-    # The fluents that literals depend on, in this state or through later ones; and those that say
-    # which phase it is, which perhaps nothing but percepts depends on.
+    # The fluents that literals depend on, in this state or through later ones; and those that
+    # identify the phase, which perhaps only percepts depend on.
     parts = parts_of(circuit)
     asked = np.concatenate([look, [parts.fits], 2 * (1 + phases.fluents)])
     reached = cone(circuit, asked.astype(np.int32), through_time=True)
@@ -56,7 +56,7 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
     variants = [whole, *some]
     judge, goal_wires, num_rows = whole.judge, whole.goals, whole.num_rows
     if some:
-        # What `look` of a phase says is not enough.
+        # The gates of a phase's `look` are not enough.
         laid = lay_out(circuit, whole.inputs, [Stage(goals)])
         judge, goal_wires, num_rows = laid.tapes[0], laid.wires[0], laid.num_rows
     num_rows = max(num_rows, *(each.num_rows for each in variants))
@@ -103,7 +103,7 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
 
 
 def _places_of_nothing(circuit: Circuit, parts: Parts) -> NDArray[np.int64]:
-    """`PlayoutPlan.nothing`."""
+    """The value of `PlayoutPlan.nothing`."""
     names = [outputs.names for outputs in circuit.legal[parts.num_roles :]]
     return np.array([each.index(NONE) if NONE in each else -1 for each in names], dtype=np.int64)
 
@@ -111,7 +111,7 @@ def _places_of_nothing(circuit: Circuit, parts: Parts) -> NDArray[np.int64]:
 def _drawn(
     variants: Sequence[_Variant], legal: Wires, parts: Parts, first_row: int
 ) -> tuple[Wires, int]:
-    """`PlayoutPlan.drawn`, and how many rows there are for what is left, from `first_row` on."""
+    """The value of `PlayoutPlan.drawn`, and the number of its rows, from `first_row` on."""
     rows, inverted = legal.rows.copy(), legal.inverted.copy()
     left = start = 0
     for each in variants:
@@ -160,8 +160,8 @@ class _Variant(NamedTuple):
 
         Args:
             matter: fluents that have rows.
-            goals: what to judge by, None for nothing.
-            every_move: whether moves have a place that can never be legal.
+            goals: literals to judge by, None for none.
+            every_move: whether moves that can never be legal have a place, too.
         """
         first_move = 1 + len(circuit.fluents)
         wanted = np.concatenate([each.literals for each in circuit.legal])
@@ -178,10 +178,10 @@ class _Variant(NamedTuple):
         net = following >> 1
         stages = [
             Stage(np.concatenate([[circuit.terminal], wanted[kept]]).astype(np.int32)),
-            # Goals are judged now and then only, so moving on must not rely on gates of `judge`.
+            # Goals are judged only now and then, so moving on must not rely on gates of `judge`.
             Stage(wanted[:0] if goals is None else goals, optional=True),
             Stage(np.array([parts.fits] if parts.apart else [], dtype=np.int32), optional=True),
-            # What a fluent takes over from another one is copied first, or it might find the
+            # A value that a fluent takes over from another one is copied first, or it might be the
             # other's new value.
             Stage(following, into=1 + matter[changed], apart=(net > 0) & (net < first_move)),
         ]
@@ -220,19 +220,19 @@ class _Variant(NamedTuple):
 
 
 def _packed_bounds(within: NDArray[np.bool_], matter: NDArray[np.bool_]) -> U64:
-    """`PlayoutPlan.within`: what may not hold, and what may not be false."""
+    """The value of `PlayoutPlan.within`: fluents that may not hold, and that may not be false."""
     steps, _, num_fluents = within.shape
     outside = (~within[:, ::-1] & matter).reshape(2 * steps, num_fluents)
     return pack_rows(outside).reshape(steps, 2, words_for(num_fluents))
 
 
 def _always_counted(role_moves: Sequence[NDArray[np.int64]], move_rows: I32, unread: int) -> Groups:
-    """`PlayoutPlan.always`.
+    """The value of `PlayoutPlan.always`.
 
     Args:
-        role_moves: of each variant, where the moves of each role begin.
-        move_rows: of all variants.
-        unread: row of fillers.
+        role_moves: for each variant, where the moves of each role begin.
+        move_rows: the rows of all variants.
+        unread: the row of fillers.
     """
     sizes = np.concatenate([np.diff(each) for each in role_moves])
     always = np.repeat(sizes < SPARSE, sizes)

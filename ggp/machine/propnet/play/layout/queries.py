@@ -1,9 +1,8 @@
-"""What a machine asks a circuit, laid out for kernels when it is first asked.
+"""The questions that a machine asks a circuit, laid out for kernels when they are first asked.
 
 A question needs only a part of the circuit, the cone of its literals: what is legal for a role does
 not depend on the gates of percepts. So `legal`, `terminal`, `goals` and `step` have a tape and rows
-each. Random playouts have rows
-of their own (see `plans`).
+each. Random playouts have rows of their own (see `plans`).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from ggp.machine.threads import made_once
 
 
 class Queries:
-    """The questions there are about one circuit."""
+    """The questions about one circuit."""
 
     def __init__(self, circuit: Circuit) -> None:
         self.circuit = circuit
@@ -80,7 +79,7 @@ class Queries:
 
     @made_once
     def playout(self) -> PlayoutPlan:
-        """What random playouts need."""
+        """The plan of random playouts."""
         return playout_plan(self.circuit)
 
 
@@ -88,13 +87,13 @@ def query_of(circuit: Circuit, groups: Sequence[Literals], *, moves: bool = Fals
     """Groups of literals, laid out to be asked together.
 
     Args:
-        moves: whether they may depend on moves: these have rows after those of the fluents, in the
-            order of the circuit.
+        moves: whether they may depend on moves: these then have rows after those of the fluents, in
+            the order of the circuit.
     """
     inputs = range(1, 1 + (circuit.num_inputs if moves else len(circuit.fluents)))
     padded = []
     for group in groups:
-        # Groups begin with a word, so that `part` is a slice.
+        # Groups begin at a word, so that `part` is a slice.
         literals = np.full(64 * words_for(len(group)), FALSE, dtype=np.int32)
         literals[: len(group)] = group
         padded.append(literals)

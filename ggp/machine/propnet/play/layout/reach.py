@@ -1,15 +1,15 @@
-"""What can hold in each step of a game from its initial state.
+"""Finds the fluents that can hold in each step of a game from its initial state.
 
-Rules say more than a game can come to: a hand of up to fifty cards, where ten are dealt. So large
+Rules allow more than a game can reach: a hand of up to fifty cards, where ten are dealt. So large
 circuits are evaluated once, step by step, with three values: a fluent holds, or does not, or may
-hold. Fluents that never may are left out of circuits for playouts:
+hold. Fluents that never may hold are left out of circuits for playouts:
 
     step                        1       2       3
     (setup 1), (setup 2), ...   1 0 0   0 1 0   0 0 1     a clock is known exactly
     (hand 1), (hand 2), ...     0 0 0   ? 0 0   ? ? 0     a card may have been dealt
 
-The step a state belongs to is not asked for: a state that is within what may hold in one of the
-steps comes to one that is within the next. Others may be played, too, by the whole circuit.
+The step that a state belongs to is not needed: a state that is within what may hold in one of the
+steps leads to one that is within the next. Others may be played, too, by the whole circuit.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ MIN_LITERALS = 10_000
 MAX_STEPS = 100
 
 MAX_LITERALS = 15_000_000
-"""That may be evaluated: a tenth of a second."""
+"""Number of literals that may be evaluated: a tenth of a second."""
 
 WORTH = 0.8
-"""Share of fluents that ever may hold from which on it is not worth it."""
+"""Share of fluents that may ever hold from which on it is not worth it."""
 
 
 def reachable(circuit: Circuit) -> Bools:
-    """`[T, 2, F]` what may be false, and what may hold, in T steps; none if that says little.
+    """`[T, 2, F]` whether each fluent may be false, and may hold, in T steps; T may be 0.
 
-    What is within one of them in all fluents stays within them, whatever legal moves are made,
-    until the game is over.
+    A state that is within one of them in all fluents leads to states within them, whatever legal
+    moves are made, until the game is over. T is 0 if they would say little.
     """
     held = np.stack([~circuit.initial, circuit.initial]).astype(np.bool_)
     steps, ever = [], np.zeros_like(held[1])
@@ -58,10 +58,10 @@ def reachable(circuit: Circuit) -> Bools:
 
 
 def following(circuit: Circuit, held: Bools) -> Bools | None:
-    """`[2, F]` what may be false and may hold one step later; None if the game is surely over.
+    """`[2, F]` whether fluents may be false, and hold, one step later; None if it is surely over.
 
     Args:
-        held: `[2, F]` what may be false and may hold now.
+        held: `[2, F]` whether each fluent may be false, and may hold, now.
     """
     base, num_fluents = 1 + circuit.num_inputs, len(circuit.fluents)
     may = np.zeros((2, base + circuit.num_gates), dtype=np.bool_)
@@ -84,11 +84,11 @@ def following(circuit: Circuit, held: Bools) -> Bools | None:
 
 @kernel
 def _evaluate(offsets: I64, literals: Literals, base: int, may: Bools) -> None:
-    """Find out what gates may say.
+    """Find the possible values of gates.
 
     Args:
         base: net of the first gate.
-        may: `[2, nets]` whether each may be false, and whether it may hold; of gates filled in.
+        may: `[2, nets]` whether each may be false, and whether it may hold; filled in for gates.
     """
     for gate in range(len(offsets) - 1):
         false, holds = False, True

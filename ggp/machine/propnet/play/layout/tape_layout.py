@@ -1,11 +1,11 @@
-"""From a circuit to tapes: the gates of some cones, and in which rows they are.
+"""Lays out the gates of some cones as tapes, and assigns rows to them.
 
 Rows are numbered anew for each `lay_out`, so that a cone that needs few nets touches little memory.
-A row is used again as soon as nobody will read it: the block of a circuit of 120,000 literals takes
+A row is used again as soon as it will not be read: the block of a circuit of 120,000 literals takes
 a tenth of the memory that a row for each net would take, and stays in the nearest caches.
 
 A circuit is evaluated in *stages*, for example what is legal, then the next state. Stages share
-rows, and what one has evaluated the next ones need not evaluate again.
+rows, and gates that one has evaluated need not be evaluated by later ones.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ggp.machine.propnet.play.layout.order import Ordered, in_order
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 _NEVER = 1 << 62
-"""The moment of what does not come about."""
+"""The moment of something that never happens."""
 
 
 class Stage(NamedTuple):
@@ -68,7 +68,7 @@ def lay_out(circuit: Circuit, inputs: Sequence[int], stages: Sequence[Stage]) ->
     """Number the rows of the nets that stages need, and put their gates in order.
 
     Args:
-        inputs: nets that have rows 1, 2, ..., whether a stage needs them or not; nothing else is
+        inputs: nets that have rows 1, 2, ..., whether a stage needs them or not; no other net is
             ever in these rows.
         stages: in the order in which they run, again and again.
     """
@@ -101,7 +101,7 @@ def lay_out(circuit: Circuit, inputs: Sequence[int], stages: Sequence[Stage]) ->
 class _Planned:
     """A stage with its gates in order.
 
-    Moments are counted through all stages: one when a stage begins, and one for each gate.
+    Moments are counted through all stages: one at the beginning of a stage, and one for each gate.
 
     Attributes:
         stage: the stage.
@@ -133,7 +133,7 @@ class _Planned:
         self.taken = np.arange(begin + 1, self.end)
         self.read = self.taken.copy()
         for first, end in segments[segments[:, 2] != 0, :2].tolist():
-            # All of a loop runs again and again.
+            # All gates of a loop run again and again.
             self.taken[first:end] = begin + 1 + first
             self.read[first:end] = begin + 1 + end
 
@@ -143,7 +143,7 @@ class _Planned:
 
 
 def _deaths(circuit: Circuit, planned: Sequence[_Planned]) -> I64:
-    """From which moment on nobody reads what a gate drives, of the gates of all stages in order.
+    """The moment from which on each gate is no longer read, for the gates of all stages in order.
 
     The gate of that moment is the last that reads it, and can take its row.
     """
@@ -157,7 +157,7 @@ def _deaths(circuit: Circuit, planned: Sequence[_Planned]) -> I64:
         moments = np.repeat(each.read, np.diff(gates.first))
         read = number[gates.nets]
         if each.stage.optional:
-            # What others made stays, whether the stage runs or not.
+            # Gates of other stages stay, whether the stage runs or not.
             moments = np.where(read < first, each.resumed, moments)
         np.maximum.at(dies, read[read >= 0], moments[read >= 0])
         shown = number[each.stage.targets >> 1]
@@ -169,15 +169,15 @@ def _deaths(circuit: Circuit, planned: Sequence[_Planned]) -> I64:
 
 
 def _rows(circuit: Circuit, planned: Sequence[_Planned], row: I32) -> tuple[list[I64], int]:
-    """The rows that gates drive, and then copies, of each stage; how many rows there are.
+    """The rows driven by the gates, and then the copies, of each stage; and the number of rows.
 
     Args:
-        row: of inputs and false; they are given to no gate but those that write straight into them.
+        row: rows of inputs and false; only gates that write straight into them get these.
     """
     taken, dies, found = [], [], []
     ends = np.cumsum([len(each.gates.gates) for each in planned])[:-1]
     for each, its_deaths in zip(planned, np.split(_deaths(circuit, planned), ends), strict=True):
-        # Copies are the last to take rows, and nothing else is ever in these again.
+        # Copies are the last to take rows, and no other net is ever in these again.
         taken += [each.taken, np.full(len(each.copied), each.end - 1)]
         dies += [its_deaths, np.full(len(each.copied), _NEVER)]
         found += [np.where(each.into < 0, -1, row[each.into]), np.full(len(each.copied), -1)]
@@ -197,18 +197,18 @@ def _rows(circuit: Circuit, planned: Sequence[_Planned], row: I32) -> tuple[list
 
 @kernel
 def _give_rows(taken: I64, dies: I64, by_death: I64, free: I64, rows: I64, num_rows: int) -> int:
-    """Give rows to gates, in order, and take them back.
+    """Assign rows to gates, in order, and free them again.
 
     Args:
         taken: `[G]` moment at which a gate takes a row.
-        dies: `[G]` moment from which on nobody reads it.
+        dies: `[G]` moment from which on it is no longer read.
         by_death: `[G]` the gates in the order in which they die.
         free: `[G]` scratch.
         rows: `[G]` filled in.
-        num_rows: the first row that can be given.
+        num_rows: the first row that can be assigned.
 
     Returns:
-        how many rows there are.
+        the number of rows.
     """
     num_free = dead = 0
     for gate in range(len(taken)):
@@ -217,7 +217,7 @@ def _give_rows(taken: I64, dies: I64, by_death: I64, free: I64, rows: I64, num_r
             num_free += 1
             dead += 1
         if num_free:
-            # The row that was free last is the most likely to be in a cache.
+            # The row that was freed last is the most likely to be in a cache.
             num_free -= 1
             rows[gate] = free[num_free]
         else:
@@ -227,10 +227,10 @@ def _give_rows(taken: I64, dies: I64, by_death: I64, free: I64, rows: I64, num_r
 
 
 def _tape(circuit: Circuit, planned: _Planned, outputs: I64, row: I32) -> tuple[Tape, Wires]:
-    """The tape of a stage, and where its targets are.
+    """The tape of a stage, and the places of its targets.
 
     Args:
-        outputs: rows that its gates drive, and then copies.
+        outputs: rows that its gates, and then its copies, drive.
         row: of each net, -1 for none; changed.
     """
     base = 1 + circuit.num_inputs
@@ -259,6 +259,6 @@ def _tape(circuit: Circuit, planned: _Planned, outputs: I64, row: I32) -> tuple[
         np.concatenate([initial[gates.gates], np.zeros(len(copied), dtype=np.uint64)]),
     )
     if planned.stage.optional:
-        # The tape may not have run when others do: they must not find its gates.
+        # The tape may not have run when others do, so they must not use its gates.
         row[base + gates.gates] = -1
     return tape, wires
