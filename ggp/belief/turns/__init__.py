@@ -1,7 +1,7 @@
-"""One turn of belief: from weighted entries to those that agree with what was seen after it.
+"""One turn of belief: from weighted entries to those that agree with the percepts after it.
 
-Begin with `one_turn`. `open_moves` says what each role may have done, `completions` lists or draws
-all combinations that give the percepts, with `completion_kernels`, in random order (`shuffle`)
-where they are too many; `resample` thins what comes of that. `walks` go from the start of the
-game.
+Begin with `one_turn`. `open_moves` gives the moves each role may have made. `completions` lists or
+draws all combinations that give the percepts, with `completion_kernels`, in random order
+(`shuffle`) if they are too many; `resample` thins the result. `walks` start from the beginning of
+the game.
 """

@@ -1,4 +1,4 @@
-"""The kernels of joint completions: numbers to joint moves, and lists cut down to what is known."""
+"""The kernels of joint completions: numbers to joint moves, and lists reduced to known values."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def joint_of(
     joint_moves: IntArray,
     log_priors: FloatArray,
 ) -> None:
-    """`joint_moves[K, R]` of completions numbered within their lanes, and log of their priors.
+    """`joint_moves[K, R]` of completions numbered within their lanes, and the log of their priors.
 
     The number of a completion is written with a digit for each role, the last role's first.
 
     Args:
-        offsets: `[R, L + 1]` where the open moves of each role begin in `values` and `logs`.
+        offsets: `[R, L + 1]` first index of each role's open moves in `values` and `logs`.
     """
     num_roles = len(offsets)
     for k in range(len(lanes)):
@@ -48,10 +48,10 @@ def keep_known(
     new_values: IntArray,
     new_logs: FloatArray,
 ) -> int:
-    """Lists with the known value alone, where it is in them; whole lists where it is unknown.
+    """Lists reduced to the known value, if it is in them; whole lists if it is unknown.
 
     Returns:
-        how many values are left.
+        the number of values left.
     """
     at = 0
     new_offsets[0] = 0
