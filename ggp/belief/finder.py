@@ -61,7 +61,8 @@ class Shared(TypedDict, total=False):
 
 
 class Setting:
-    """What a sampler and its finders share: the game, the paths, and what finding may take.
+    """The common settings of a sampler and its finders: the game, the paths, and the limits of a
+    search.
 
     A sampler is itself a setting.
 

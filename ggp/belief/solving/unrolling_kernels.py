@@ -22,7 +22,7 @@ GATE, CHOICE, START, HELPER = 0, 1, 2, 3
 begins; a helper that only clauses about the others mention."""
 
 IF, ONLY_IF, IF_SAID, ONLY_IF_SAID = 1, 2, 4, 8
-"""What clauses must say, and have said, about a gate: what follows if it holds; that it holds if
+"""Statements that clauses need, and have, about a gate: what follows if it holds; that it holds if
 all of its inputs do. Each is wanted only if the gate occurs in clauses with that sign (Plaisted and
 Greenbaum 1986)."""
 
