@@ -1,4 +1,4 @@
-"""The kernels of trials: what is tried how often, bag by bag, and which move came out best."""
+"""The kernels of trials: how often each candidate is tried, bag by bag, and which is best."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ggp.machine.compiling.jit import inlined, kernel
 def _draw(
     weights: FloatArray, first: int, size: int, count: int, start: float, out: IntArray
 ) -> None:
-    """`out[:size]`: how many of `count` trials each of some weighted entries gets.
+    """`out[:size]`: number of `count` trials that each of some weighted entries gets.
 
     Systematic draws by weight, at (start + k) * total / number for k = 0, 1, ...: of all trials,
-    or, where there are enough, of those left when every entry has one.
+    or, if there are enough, of those left after one for every entry.
     """
     enough = size <= count
     number = count - size if enough else count
@@ -65,7 +65,7 @@ def plan(
     counts: IntArray,
     shares: FloatArray,
 ) -> int:
-    """`[S]` strata of all chosen bags: entry, candidate, trials, and share in the value.
+    """Write the `[S]` strata of all chosen bags: entry, candidate, trials, and share in the value.
 
     Args:
         weights: of all entries; they sum to 1 in each set.
@@ -92,7 +92,7 @@ def plan(
         for i in range(size):
             if repeats[i] == 0:
                 continue
-            # Drawn entries count as often as they were drawn: the draws had their weights already.
+            # Drawn entries count as often as they were drawn: the draws already used their weights.
             share = weights[first + i] if size <= count else repeats[i] / count
             for c in range(num_moves):
                 place = at + (used * num_moves + c if by_entry else c * num_used + used)
@@ -109,12 +109,12 @@ def plan(
 def pick_best(
     offsets: IntArray, values: FloatArray, tolerance: float, points: FloatArray, best: IntArray
 ) -> None:
-    """`best[B]`: place of the best candidate of each bag, -1 where it has none.
+    """`best[B]`: index of the best candidate of each bag, -1 if it has none.
 
     Args:
         offsets: `[B + 1]` candidates of each bag.
         tolerance: values are equal if they differ by this, relative to the larger one.
-        points: `[B]` from 0 to 1: which of several equal ones.
+        points: `[B]` from 0 to 1: chooses among equal ones.
     """
     for bag in range(len(best)):
         best[bag] = -1

@@ -10,7 +10,7 @@ its incomplete path along a particle. So they need nothing of a game but its rul
 A *win probability* is the highest of the values, as a share of the goal range. Moves are ordered by
 *boldness*: the standard deviation of the role's goal in random matches in which it makes them. So a
 call is bolder than a fold, and a raise bolder than a call. If all playouts of the least bold move
-always come to the same, the role can quit by it, and does so with a win probability below `call`.
+come to the same goal, the role can quit by it, and does so with a win probability below `call`.
 Bands of equal width from `raise` to 1 belong to the bolder moves, and everything below to the least
 bold of the others.
 """
