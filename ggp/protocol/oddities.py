@@ -1,4 +1,4 @@
-"""What is odd about messages, in words for the log."""
+"""Notes for the log on odd messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ggp.protocol.transitions import Event
 
 
 def odd_start(role: str, rules: Outline) -> tuple[str, ...]:
-    """What is odd about a start message."""
+    """Notes on a start message."""
     notes = [f"`{keyword}` is called {name} here" for keyword, name in rules.renamed.items()]
     if role not in rules.roles:
         notes.append(f"the rules have no role {role}; roles: {', '.join(rules.roles) or 'none'}")
@@ -18,12 +18,12 @@ def odd_start(role: str, rules: Outline) -> tuple[str, ...]:
 
 
 def odd_turn(reading: Reading, known: int, answers: Mapping[int, Answered]) -> tuple[str, ...]:
-    """What is odd about a play message.
+    """Notes on a play message.
 
     Args:
-        reading: what it means.
-        known: how many turns were known before it.
-        answers: what became of the questions so far, by turn.
+        reading: its meaning.
+        known: number of turns known before it.
+        answers: the questions so far and their answers, by turn.
     """
     notes = []
     turn, told = reading.turn, reading.told

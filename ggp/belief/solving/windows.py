@@ -103,7 +103,7 @@ class Window:
 
         Args:
             turns: `[T, 3]` see `PathTree.last_turns`; begins with the turns it was opened for
-            before.
+                before.
         """
         self.turns = turns
         try:

@@ -169,7 +169,7 @@ class PathsTree:
 
         Raises:
             OutOfTime: the deadline has passed; the wave leaves no trace except new worlds and
-            nodes.
+                nodes.
         """
         key = int(rng.integers(0, 1 << 64, dtype=np.uint64))
         wave = new_wave(worlds, learns, key)
