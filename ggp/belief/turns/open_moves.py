@@ -75,7 +75,7 @@ class OpenMoves:
         counts: `[L]` number of completions, as a float because it may be huge (up to
             `MOST_COMPLETIONS`); 0 if the lane cannot go on as the evidence says. Parts of some
             completions may not fit together: these match nothing (`completions.step_matching`).
-            made_of: builds moves from parts; None if there are none.
+        made_of: builds moves from parts; None if there are none.
     """
 
     moves: list[Ragged]
