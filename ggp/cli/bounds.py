@@ -1,4 +1,4 @@
-"""How long commands play games that may never end."""
+"""Bounds of commands on games that may never end."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 MOST_TURNS, MOST_SECONDS = 1000, 600.0
-"""As in `ggp.solve` and `ggp.study`, which are slow to import."""
+"""The bounds of `ggp.solve` and `ggp.study`, which are slow to import."""
 
 
 def turns_option(text: str, *names: str, least: int = 1) -> Callable[[_F], _F]:
     """`--max-turns`.
 
     Args:
-        text: what it bounds, for the help.
-        names: others of the option.
+        text: what the option bounds, for the help.
+        names: other names of the option.
         least: the lowest number allowed.
     """
     return click.option(
@@ -51,7 +51,7 @@ def time_option(text: str) -> Callable[[_F], _F]:
 
 
 def with_growth(text: str, program: Program) -> str:
-    """A message that something does not end, and what grows in the game, if anything does."""
+    """A message that something does not end, with the terms that grow in the game, if any."""
     from ggp.gdl.what_grows import told_growth
 
     return "; ".join(filter(None, (text, told_growth(program))))
@@ -59,7 +59,7 @@ def with_growth(text: str, program: Program) -> str:
 
 @contextmanager
 def growth_told(program: Program) -> Iterator[None]:
-    """Says of a game that cannot be solved what grows in it."""
+    """Add the terms that grow in a game to the error that it cannot be solved."""
     try:
         yield
     except SolvingError as error:

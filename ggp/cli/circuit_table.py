@@ -1,4 +1,4 @@
-"""What `ggp info --verbose` says of the circuit of a game."""
+"""The circuit section of `ggp info --verbose`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def describe_circuit(machine: Machine) -> dict[str, Any] | None:
 
 
 def print_circuit(circuit: dict[str, Any]) -> None:
-    """The same as tables."""
+    """Print the same as tables."""
     sizes = [(k.replace("_", " "), str(v)) for k, v in circuit.items() if isinstance(v, int)]
     print_rich(table_of(["circuit", "#number"], sizes))
     cones = [[c["name"], f"{c['gates']:,}", f"{c['literals']:,}"] for c in circuit["cones"]]

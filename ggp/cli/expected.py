@@ -1,4 +1,4 @@
-"""What is expected of grounding a game, for `ggp info` and `ggp validate`."""
+"""The forecast of grounding a game, for `ggp info` and `ggp validate`."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _FIELDS = ("ground_rules", "expected_to_ground", "ground_rules_by_relation", "co
 
 
 def expected_json(program: Program, limits: Limits) -> dict[str, Any]:
-    """Ground rules that are expected, in all, by relation, and of the most expensive rules; nulls
-    where that is not known, and for games that are no rulesheets."""
+    """Expected ground rules, in all, by relation, and of the most expensive rules; nulls if
+    unknown, and for games without a rulesheet."""
     from ggp.machine.propnet.build.circuits import foresee
     from ggp.machine.spiel.games import SpielProgram
 
@@ -46,7 +46,7 @@ def expected_json(program: Program, limits: Limits) -> dict[str, Any]:
 
 
 def print_costly(program: Program, costly: list[dict[str, Any]]) -> None:
-    """A table of the most expensive rules."""
+    """Print a table of the most expensive rules."""
     rows = [
         (
             f"{each['ground_rules']:,}",

@@ -7,14 +7,14 @@
     >>> turn.observations.shape, turn.masks.shape, turn.state_tensor.shape
     ((4096, 2, 12), (4096, 2, 5), (4096, 16))
 
-In comes a game, out come arrays of L lanes and Q roles. Begin with `environment`, then `turn`, what
-it says, and `names`, what indices stand for. `lanes` are the slice of one thread, `engine` what
-they need of a machine, `circuit_engine` the fast one, `kernels` what is done lane by lane.
+In comes a game, out come arrays of L lanes and Q roles. Begin with `environment`, then `turn`, its
+output, and `names`, the meaning of indices. `lanes` are the slice of one thread, `engine` is the
+interface to a machine, `circuit_engine` the fast implementation, `kernels` work lane by lane.
 
-`export` writes a game as a module of JAX. `pettingzoo_env` and `gymnasium_env` are what these
-libraries call an environment, in `spaces`; both are extras, and imported by nobody else. How long a
-match may be is proved in `lengths`, by visiting all states (`survey`) or by showing that every turn
-makes progress (`progress`). `docs/environment.md` shows how all of it is used.
+`export` writes a game as a module of JAX. `pettingzoo_env` and `gymnasium_env` are environments in
+the sense of these libraries, with `spaces`; both are extras, and imported by nothing else. The
+length of a match is bounded in `lengths`, by visiting all states (`survey`) or by showing that
+every turn makes progress (`progress`). `docs/environment.md` shows how all of it is used.
 """
 
 from ggp.env.environment import Environment, make
