@@ -1,8 +1,8 @@
-"""The library that `import ggp` offers: strings at the edge, arrays inside.
+"""The library behind `import ggp`: strings at the edge, arrays inside.
 
 A `Game` is a rulesheet with the machine that plays it. A `State` is one lane of that machine, a
 `Belief` a bag of them with weights. Moves, percepts and fluents are canonical KIF in strings;
-no id of a machine gets out.
+no id of a machine is visible.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ def load(name_or_path_or_text: str | os.PathLike[str], *, backend: str = "auto")
     Args:
         name_or_path_or_text: name of a game that comes with ggp, path of a rulesheet, the rules
             themselves in KIF or infix syntax, or `openspiel:NAME` for a game of OpenSpiel.
-        backend: `propnet`, `prolog`, or `auto`: the first where it can be built.
+        backend: `propnet`, `prolog`, or `auto`: the first of them that can be built.
 
     Raises:
         ConfigError: there is no such game, or it cannot be played here.
-        GDLError: the rules cannot be used; its diagnostics say what is wrong where.
+        GDLError: the rules cannot be used; its diagnostics say what is wrong, and where.
         MachineError: no machine can be built.
     """
     text = checked_text(name_or_path_or_text)
@@ -79,16 +79,16 @@ def load(name_or_path_or_text: str | os.PathLike[str], *, backend: str = "auto")
 
 
 def _itself(value: _V, memo: object = None) -> _V:
-    """The copy of what never changes."""
+    """The value itself as its copy, since it never changes."""
     return value
 
 
 class Step(NamedTuple):
-    """What comes of a joint move.
+    """The result of a joint move.
 
     Attributes:
-        state: the next one.
-        percepts: what each role sees, sorted.
+        state: the next state.
+        percepts: the percepts of each role, sorted.
     """
 
     state: State
@@ -96,12 +96,12 @@ class Step(NamedTuple):
 
 
 class Playout(NamedTuple):
-    """What came of random moves.
+    """The result of random moves.
 
     Attributes:
-        finished: whether the game came to its end. Some never do, or not within 1,000 joint moves,
+        finished: whether the game reached its end. Some never do, or not within 1,000 joint moves,
             or a role has no legal move.
-        goals: of every role at the end; None if there was none.
+        goals: of every role at the end; None if there was no end.
         steps: joint moves made.
     """
 
@@ -113,12 +113,12 @@ class Playout(NamedTuple):
 class Game:
     """A rulesheet and the machine that plays it; made by `load`.
 
-    Any number of threads may use a game, its states and its beliefs at once. On `prolog` one after
-    the other is served. All of them can be pickled: elsewhere the rules are read, and a machine is
-    built, when the first comes; files they were read from need not be there.
+    Any number of threads may use a game, its states and its beliefs at once. On `prolog` they are
+    served one after the other. All of them can be pickled: in another process the rules are read,
+    and a machine is built, when the first arrives; files they were read from need not be there.
 
     Attributes:
-        name: as it was given.
+        name: as given.
         program: the normalised rules, with warnings as `program.diagnostics`.
     """
 
@@ -141,19 +141,19 @@ class Game:
 
     @property
     def backend(self) -> str:
-        """What runs the rules: `propnet` or `prolog`."""
+        """The backend that runs the rules: `propnet` or `prolog`."""
         return self._machine.backend
 
     def initial(self) -> State:
-        """The state that the game begins in."""
+        """The initial state."""
         return State(self, self._machine, self._machine.initial(1))
 
     def player(self, role: str, spec: str, *, seed: int = 0) -> Seated:
         """A player for one match, on a machine of its own, so that its states are counted.
 
         Args:
-            role: whose moves it makes.
-            spec: which player, for example `hyperplay2:n=8`.
+            role: the role that it plays.
+            spec: the player, for example `hyperplay2:n=8`.
             seed: of all its random choices.
 
         Raises:
@@ -176,27 +176,28 @@ class Game:
         attempts: int | None = None,
         seconds: float | None = None,
     ) -> Belief:
-        """Which states a role may be in after what it did and saw, by HyperPlay.
+        """The states that a role may be in after its moves and percepts, by HyperPlay.
 
         The match is followed turn by turn, as a player follows it: sets are enumerated while they
-        are small, else sampled, and where no sample agrees, complete paths are solved for.
+        are small, else sampled, and if no sample agrees, complete paths are found by solving.
 
         Args:
-            role: whose.
-            history: its executed move and its percepts of each turn so far; None is not known.
-            particles: how many are sampled where there are too many states.
+            role: the role.
+            history: its executed move and its percepts of each turn so far; None if unknown.
+            particles: number of samples if there are too many states.
             exact: up to this many states are enumerated instead; 0 for never.
             seed: of the sampling.
-            attempts: joint moves tried in search of particles where there are none; by default
+            attempts: joint moves tried in search of particles if there are none; by default
                 400,000.
-            seconds: for each turn, instead of counts: the result then depends on the machine.
+            seconds: for each turn, instead of counts; then the result depends on the machine's
+                speed.
 
         Raises:
             BeliefDepletedError: no complete path agrees with the history, or none was found.
             ConfigError: there is no such role, a term the rules cannot make, or a wrong seed or
                 number.
         """
-        machine = copy(self._machine)  # which counts the states that only this call visits
+        machine = copy(self._machine)  # counts the states that only this call visits
         number = self._player_role(role)
         for move, percepts in history:
             _check_turn(machine, move, percepts)
@@ -208,12 +209,12 @@ class Game:
         return State(self, machine, lane)
 
     def has_rules_of(self, other: Game) -> bool:
-        """Whether it is the same game, whatever plays it: then their states can be equal."""
+        """Whether both are the same game, on any backend: then their states can be equal."""
         return self._machine is other._machine or self.program.digest == other.program.digest
 
     @cached_property
     def _domains(self) -> Domains | None:
-        """What fluents there can be; None where no rules tell."""
+        """The possible fluents; None if no rules give them."""
         return None if isinstance(self.program, SpielProgram) else Domains(self.program.rules)
 
     def _player_role(self, role: str) -> int:
@@ -224,7 +225,7 @@ class Game:
 
 
 class State:
-    """A state of a game; a value: playing makes a new one."""
+    """A state of a game, an immutable value: playing makes a new one."""
 
     def __init__(self, game: Game, machine: Machine, lane: States) -> None:
         self._game, self._machine, self._lane = game, machine, lane
@@ -247,7 +248,7 @@ class State:
 
     @cached_property
     def fluents(self) -> tuple[str, ...]:
-        """What holds, sorted."""
+        """The fluents that hold, sorted."""
         return self._machine.fluents(self._lane)[0]
 
     @property
@@ -257,7 +258,7 @@ class State:
 
     @property
     def goals(self) -> dict[str, float]:
-        """The goal value of every role, 0 to 100 in well-made games, also before the end.
+        """The goal value of every role, 0 to 100 in well-made games; also before the end.
 
         Raises:
             GoalError: a goal value is not a number.
@@ -277,10 +278,10 @@ class State:
         return tuple(sorted(map(machine.move_text, moves.tolist())))
 
     def play(self, moves: Mapping[str, str], *, seed: int = 0) -> Step:
-        """The next state, and what every role sees.
+        """The next state, and the percepts of every role.
 
         Args:
-            moves: by role. A role with a single legal move may be left out, and `random`,
+            moves: by role. A role with a single legal move may be left out, and so may `random`,
                 whose move is then drawn.
             seed: of that draw.
 
@@ -344,13 +345,13 @@ class State:
 
 
 class Seated:
-    """A player in its role; it knows what it is told, and nothing else.
+    """A player in its role; it knows only what it observes.
 
-    It is for one thread at a time; several of one game may think in several threads.
+    It is for one thread at a time; several players of one game may run in several threads.
 
     Attributes:
-        role: whose moves it makes.
-        spec: which player it is.
+        role: the role that it plays.
+        spec: the player's spec.
     """
 
     def __init__(self, role: str, spec: str, player: Player) -> None:
@@ -361,15 +362,15 @@ class Seated:
         return f"<{self.spec} as {self.role}>"
 
     def observe(self, move: str | None, percepts: Sequence[str] | None) -> None:
-        """Tell it of a turn: the move executed for its role, and what the role sees."""
+        """Tell it about a turn: the move executed for its role, and the role's percepts."""
         self._player.observe(move, percepts)
 
     def choose(self, *, seconds: float | None = None, value_forced: bool = False) -> Decision:
         """Its next move, with the values of all candidates.
 
         Args:
-            seconds: to think; without them its own counts decide.
-            value_forced: think also where there is only one move.
+            seconds: time to search; default: the player's own counts.
+            value_forced: search even if there is only one move.
         """
         deadline = None
         if seconds is not None:
@@ -397,21 +398,20 @@ def play_match(
     """Play one match and return its record.
 
     Args:
-        game: a game, or what `load` takes.
+        game: a game, or an argument of `load`.
         players: spec or address by role; `auto` plays those that are not named.
-        seed: plays the match again, unless a clock has a say.
-        play_clock: seconds for each decision; without it the players' counts decide. With it,
-            players that are not of this package play in processes of their own, where they can be
-            stopped.
-        in_process: have those play in this process even so, as for one that is defined in a
-            notebook. If it never answers, nor does this.
+        seed: reproduces the match, unless a clock has an influence.
+        play_clock: seconds for each decision; default: the players' counts. With it, players that
+            are not of this package run in processes of their own, where they can be stopped.
+        in_process: run even those in this process, as for one that is defined in a notebook. If it
+            never answers, neither does this call.
         clock: `wall`, or `cpu` for CPU time of local players.
 
     Raises:
         ConfigError: an unknown role, player, option or clock, or a wrong seed.
         MachineError: no machine can be built.
     """
-    # The match runner stands above this package; it is there when this is called.
+    # The match runner depends on this package; it is available when this is called.
     from match_runner.match.conditions import Conditions
     from match_runner.match.referee import play_match as referee
     from match_runner.match.seats import build_machines, read_players, set_up
@@ -446,13 +446,13 @@ def compare(
     """Play matches between players, who take turns at the roles, in this process.
 
     Args:
-        game: a game, or what `load` takes.
+        game: a game, or an argument of `load`.
         players: specs, at least two.
         rounds: in each of them every player plays every role once.
         seed: of all matches.
-        play_clock: seconds for each decision; without it the players' counts decide.
+        play_clock: seconds for each decision; default: the players' counts.
         clock: of these seconds: `wall`, or `cpu` for CPU time.
-        minutes: begin no other round after so many; the first is always played.
+        minutes: begin no other round after this time; the first is always played.
         advance: called after each match, of which there are at most `rounds * len(players)`.
 
     Raises:
@@ -482,7 +482,7 @@ def compare(
 
 
 def _until(minutes: float | None) -> Callable[[PlannedMatch], bool]:
-    """Whether a match may begin: those of a round that has begun do."""
+    """Whether a match may begin: those of a round that has begun may."""
     end = None if minutes is None else time.monotonic() + 60 * minutes
     begun = 0
 

@@ -1,4 +1,4 @@
-"""What `Game.belief` gives: the states that a role may be in, and how they were found."""
+"""The result of `Game.belief`: the states that a role may be in, and how they were found."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Belief:
 
     @cached_property
     def fluents(self) -> tuple[str, ...]:
-        """What holds in some particle, sorted: the order of `marginals`."""
+        """The fluents that hold in some particle, sorted: the order of `marginals`."""
         return tuple(sorted({fluent for held in self._held for fluent in held}))
 
     @cached_property
@@ -87,7 +87,7 @@ class Belief:
         """The probability that a fluent, in KIF, holds.
 
         Raises:
-            ConfigError: it is no term, or one that no rule of the game can make.
+            ConfigError: it is not a term, or no rule of the game can make it.
         """
         numbers: list[float] = self.marginals.tolist()
         found = dict(zip(self.fluents, numbers, strict=True))
@@ -107,7 +107,7 @@ def _belief_again(
 
 
 class Following(NamedTuple):
-    """How a match is followed: see `Game.belief`."""
+    """Limits for following a match: see `Game.belief`."""
 
     particles: int
     exact: int
@@ -122,7 +122,7 @@ def followed(
     limits: Following,
     rng: np.random.Generator,
 ) -> tuple[Bags, Quality]:
-    """The bag of a role after what it did and saw, in terms that the rules know.
+    """The bag of a role after its moves and percepts, in terms that the rules know.
 
     Raises:
         BeliefDepletedError: no complete path agrees, or none was found at the end.

@@ -119,8 +119,8 @@ class PathTree:
     def beginnings(self, nodes: IntArray, last: int | None = None) -> list[IntArray]:
         """The first 0, 1, ... turns of `[B]` paths of equal length T: T + 1 times `[B]` nodes.
 
-        last: return only this many of them, at least 1: the longest ones.
-            last: only so many of them, at least 1: the longest ones.
+        Args:
+            last: return only this many of them, at least 1: the longest ones.
         """
         found = [nodes]
         for _ in range(int(self._depths[nodes].max(initial=0)) if last is None else last - 1):

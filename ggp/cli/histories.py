@@ -142,8 +142,8 @@ def first_choice(machine: Machine, role: int, seed: int) -> list[KnownTurn]:
         machine: used to find this out; its count of states should matter to nobody else.
         seed: of the match.
 
-    ConfigError: it had no choice in several random matches; the message shows one of them.
-        ConfigError: in some random matches it never had a choice; shows one of them.
+    Raises:
+        ConfigError: it had no choice in several random matches; the message shows one of them.
     """
     quiet = _quiet_history(machine, role)
     if quiet is not None:

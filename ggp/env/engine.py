@@ -57,7 +57,7 @@ class Engine(Protocol):
         ...
 
     def merged(self, states: States, old: States, kept: IntArray) -> States:
-        """`states`, with some lanes replaced by the same lanes of `old`, see `kept`."""
+        """`states`, with the lanes `kept` replaced by those of `old`."""
         ...
 
     def fluent_words(self, states: States) -> U64:

@@ -136,8 +136,8 @@ class _Proof:
         return self._solver.find(signs, lambda example: None, limit) is False
 
     def _changes(self, one_way: Sequence[tuple[int, bool]], *, from_start: bool) -> int:
-        """Most fluents of some that can have changed in the end, or while none of the earlier ones
-        does."""
+        """Most fluents of `one_way` that can have changed in the end, or without a change of
+        earlier ones."""
         from scipy.optimize import linprog
 
         num = len(self._now)

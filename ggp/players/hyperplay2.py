@@ -139,9 +139,8 @@ class HyperPlay2(SearchPlayer):
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         if deadline is None:
             return super().decide(bag, None)
-        # A few simulations of each candidate may take longer than the available time; then
-        # HyperPlay
-        # values are better than none. Later they count as far as both kinds of values agree.
+        # A few simulations of each candidate may take longer than the available time; HyperPlay
+        # values are then better than none. Later they count as far as both kinds of values agree.
         early = deadline.part(QUICK_SHARE)
         began_s, visited = deadline.clock(), self.machine.states_visited
         playouts = PlayoutSearch(self.machine, bag, self.rng, early, model=self.model)

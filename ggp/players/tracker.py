@@ -264,8 +264,7 @@ class Tracker:
             return
         beliefs: list[FollowsPaths] = [self.belief, *others, self._last]
         # Only the present bag is continued. Nothing that came after an older bag is kept, or all
-        # that was
-        # tried since would be kept for as long as there is no particle.
+        # that was tried since would be, as long as there is no particle.
         held = [self.last_known.nodes, *(belief.views for belief in beliefs)]
         numbers = self.tree.prune(self.bag.nodes, np.concatenate(held))
         for belief in beliefs:

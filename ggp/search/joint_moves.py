@@ -113,8 +113,8 @@ def joint_moves(
 ) -> JointMoves:
     """The joint moves of states, where a role chooses first and `random` last.
 
-    OutOfTime: the deadline passed before they were listed.
-        OutOfTime: there was no time to list them.
+    Raises:
+        OutOfTime: the deadline passed before they were listed.
     """
     chance_role = () if machine.random_role is None else (machine.random_role,)
     others = (r for r in range(len(machine.roles)) if r not in (role, *chance_role))

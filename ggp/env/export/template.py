@@ -82,7 +82,7 @@ def _evaluated(inputs: Any, groups: tuple[tuple[int, np.ndarray], ...], places: 
 
 
 def _look(state: State) -> Any:
-    """What depends on the state only."""
+    """The nets that depend on the state only."""
     moves = np.zeros(_NUM_MOVE_INPUTS, dtype=bool)
     return _evaluated(jnp.concatenate([state.fluents, moves]), LOOK, LOOK_PLACES)
 

@@ -32,7 +32,8 @@ class Mixtures:
         Args:
             actions, nodes: `[K]` action, and the node it leads to.
             groups: `[K]` increasing; all nodes of a mixture have the same number, and the same
-            action. chances: `[K]` probabilities, which sum to 1 in a group.
+                action.
+            chances: `[K]` probabilities, which sum to 1 in a group.
 
         Returns:
             the nodes that are certain in some group: these are no mixtures.

@@ -154,8 +154,7 @@ def add_worlds(
             path = paths[k, role]
             node = int(node_of[path]) if role != chance_role else -1
             # A single move needs no statistics, unless the role cannot know that it is the only
-            # one: it had
-            # others in another world with the same path.
+            # one: it had others in another world with the same path.
             if role == chance_role or (count == 1 and role != own and node < 0):
                 worlds.first[world, role] = values[at]
                 continue

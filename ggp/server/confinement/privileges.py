@@ -47,9 +47,9 @@ def become_nobody(needed: Iterable[Path], writable: list[Path]) -> bool:
     """Become the user `nobody`, if this process runs as root.
 
     Args:
+        needed: paths that must stay readable; if one would not be, this process stays root.
         writable: folders for circuits. If the user `nobody` cannot write them, another is used
             instead, unless the environment names a folder.
-            the environment names a folder.
 
     Returns:
         whether this process now runs as nobody.
