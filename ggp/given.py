@@ -95,11 +95,11 @@ def checked_fluent(text: object, domains: Domains | None) -> str:
     except GDLError as error:
         reason = error.diagnostics[0].message
         raise ConfigError(
-            f"{_shown(text)} is no fluent: one term of KIF is expected, as in '(cell 1 2 x)' "
+            f"{_shown(text)} is not a fluent: one term of KIF is expected, as in '(cell 1 2 x)' "
             f"({reason})"
         ) from error
     if any(variables(term)):
-        raise ConfigError(f"{_shown(text)} is no fluent: it has a variable; name the values")
+        raise ConfigError(f"{_shown(text)} is not a fluent: it has a variable; name the values")
     wrong = None if domains is None else domains.impossible(term, FLUENT)
     if domains is not None and wrong is not None:
         raise ConfigError(f"no rule makes {to_kif(term)} hold: {_expected(*wrong, domains)}")

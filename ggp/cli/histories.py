@@ -128,7 +128,7 @@ def recorded_history(
             for each in turns[: turn - 1]
         ]
     except (KeyError, TypeError) as error:
-        raise ConfigError(f"{path} is no whole record: {error} is missing in a turn") from error
+        raise ConfigError(f"{path} is not a complete record: a turn lacks {error}") from error
     return read_history(machine, found, str(path))
 
 

@@ -125,7 +125,7 @@ def check_peer(peer: type[_Peer], name: str, program: Program | None) -> Twin:
         ConfigError: there is no twin, or the peer is for games of the other kind.
     """
     if program is None:
-        raise ConfigError(f"{name} plays in matches only: here it is not told the rules")
+        raise ConfigError(f"{name} plays in matches only: here it does not get the rules")
     twin = find_twin(program)
     if twin is None:
         raise ConfigError(

@@ -29,11 +29,11 @@ def odd_turn(reading: Reading, known: int, answers: Mapping[int, Answered]) -> t
     turn, told = reading.turn, reading.told
     match reading.event:
         case Event.PLAY_GAP:
-            notes.append(f"turn {turn} comes after turn {known}: what is missing is unknown")
+            notes.append(f"turn {turn} comes after turn {known}: the turns between are unknown")
         case Event.PLAY_AGAIN:
             notes.append(f"turn {turn} again: answered as before")
         case Event.PLAY_REVISED:
-            notes.append(f"turn {turn} is told otherwise than before: history rewritten")
+            notes.append(f"turn {turn} differs from what was sent before: history rewritten")
         case Event.PLAY_LATE:
             notes.append(f"turn {turn} was missing: history rewritten")
     if told is not None:

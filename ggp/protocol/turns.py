@@ -129,9 +129,9 @@ def read_heard(
     joint_move = dict(zip(rules.roles, items, strict=False))
     problem = None
     if len(items) != len(rules.roles) or told is None:
-        problem = f"{len(items)} terms are told where the joint move of {len(rules.roles)} roles is"
+        problem = f"{len(items)} terms came where the joint move of {len(rules.roles)} roles was"
     elif not rules.may_be_moves(items) or move not in (None, joint_move.get(role)):
-        problem = "what is told is not the joint move that is"
+        problem = "what came is not the joint move that was"
     if problem is not None:
         note = (
             f"{problem} expected: ignored; the rules have neither `sees` nor the role `random`, "

@@ -83,7 +83,7 @@ def stay_up(template: TemplateProcess | None = None) -> Shift:
             if len(deaths) == MOST_DEATHS and deaths[-1] - deaths[0] < WITHIN_S:
                 raise GGPError(
                     f"the server died {MOST_DEATHS} times within {WITHIN_S:g} s, the last time by "
-                    f"{how}; see the lines above, or start it without the logs it had"
+                    f"{how}; see the lines above, or start it without these logs"
                 )
             _log.warning("the server died (%s) and is started again", how)
     return Shift(not deaths, ended)

@@ -103,7 +103,7 @@ def _unfinished(folder: Path) -> Iterator[tuple[str, Path]]:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - _EDGE_BYTES))
                 last = _object(file.read().rstrip().rpartition(b"\n")[2])
         except OSError as error:
-            _log.info("%s is no log to resume: %s", path, error)
+            _log.info("%s is not a log that can be resumed: %s", path, error)
             continue
         is_over = last.get("event") == "end" and last.get("why") not in (SERVER_ENDED, GAVE_WAY)
         if first.get("event") == "begin" and first.get("format") == FORMAT and not is_over:

@@ -186,7 +186,7 @@ def _keep_note(found: dict[str, list[str]], player: str, backend: str) -> None:
             note.parent.mkdir(parents=True, exist_ok=True)
             note.write_text(json.dumps(found))
             return
-    _log.info("nowhere can be noted that kernels are compiled; every start will look")
+    _log.info("there is no place to note that kernels are compiled; every start will check")
 
 
 def _notes(player: str, backend: str) -> Iterator[Path]:

@@ -158,7 +158,7 @@ class WorkerMatch:
             self._decide_without(order, error, deadline)
             return
         if guess is not None and time.process_time() - used_s > until_s + OVERRUN_S:
-            _log.warning("only guesses from now on: finding out cannot be broken off in time")
+            _log.warning("only guesses from now on: finding moves cannot be interrupted in time")
             self._only_guesses = True
         self._send(orders.MoveReport(order.number, True, decision))
 
@@ -183,11 +183,11 @@ class WorkerMatch:
         if is_told == self._is_told_moves:
             return
         if self._other_machine is None:
-            _log.info("the server tells joint moves, as in plain GDL")
+            _log.info("the server sends joint moves, as in plain GDL")
             try:
                 self._other_machine = tell_moves(machine, program, _limits(setup))
             except GGPError as error:
-                _log.warning("joint moves are told, and cannot be used: %s", one_line(str(error)))
+                _log.warning("joint moves are sent, but cannot be used: %s", one_line(str(error)))
                 return
         self._machine, self._other_machine = self._other_machine, machine
         self._is_told_moves, self._player, self._followed = is_told, None, 0
@@ -285,7 +285,7 @@ class WorkerMatch:
             except MemoryError:
                 raise
             except Exception as another:
-                _log.error("the one that stands in for it raised %s", _named(another))
+                _log.error("its stand-in raised %s", _named(another))
         self._player, self._before, self._followed = None, None, 0
         if decision is None:
             return None
