@@ -5,7 +5,7 @@
     >>> game.initial().legal("candidate")
     ('noop',)
 
-`docs/library.md` shows the rest. Names are imported when they are used: `import ggp` is quick.
+`docs/library.md` shows the rest. Names are imported on first use: `import ggp` is quick.
 """
 
 from __future__ import annotations

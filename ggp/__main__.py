@@ -11,7 +11,7 @@ def main() -> None:
 
 
 def _listen() -> None:
-    """Let whoever connects to a server wait while it is imported."""
+    """Open a server's socket, so that clients can wait while it is imported."""
     from ggp.server.http.listening import listen_early
 
     listen_early(sys.argv[1:])

@@ -1,16 +1,16 @@
-"""Child processes: how they start, what they may use, and that none outlives its parent.
+"""Child processes: how they start, what they may use, and why none outlives its parent.
 
-Three parts of the program have work done in processes of their own: grounding a stranger's rules
-(`ggp.machine.propnet.build.child`), thinking about a match (`ggp.server`), and playing one
-(`match_runner.workers`). What is said on the pipes is theirs. What all of them need is here:
+Three parts of the program run processes of their own: for grounding a stranger's rules
+(`ggp.machine.propnet.build.child`), for searching in a match (`ggp.server`), and for playing one
+(`match_runner.workers`). The messages on the pipes are theirs. The common parts are here:
 
-- a child is a new Python with the module path of its parent, in a session of its own. So Ctrl-C
-  in a terminal reaches the parent only, and one signal to the group ends all it has started;
+- a child is a new Python with the module path of its parent, in its own session. So Ctrl-C in a
+  terminal reaches only the parent, and one signal to the group ends everything it has started;
 - it calls an entry, which is named on its command line as `module:function`. This module comes
-  first and imports little: a child must be there soon;
+  first and imports little: a child must start quickly;
 - it dies with its parent, even if that is killed (on Linux; elsewhere when its pipes end).
 
-In the parent: `start`, or `command` and `environment` for who starts processes in another way;
+In the parent: `start`, or `command` and `environment` if the process is started in another way;
 then `kill_group`, `interrupt` and `reap`. In the child: `run_entry`, `own_answers`, limits.
 """
 
@@ -35,8 +35,8 @@ _BOOTSTRAP = (
     "from ggp.children import run_entry; run_entry(entry, int(parent), rest[: int(number)])"
 )
 _ENVIRONMENT = {
-    # A child is one core, and may have little address space; numerical libraries would take
-    # all cores, and reserve address space for each.
+    # A child uses one core, and may have little address space; numerical libraries would use all
+    # cores, and reserve address space for each.
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
@@ -54,7 +54,7 @@ def command(entry: str, *arguments: str) -> list[str]:
     """The command line of a child.
 
     Args:
-        entry: what it calls, as `module:function`.
+        entry: the function that it calls, as `module:function`.
         arguments: of the entry.
 
     Raises:
@@ -68,7 +68,7 @@ def command(entry: str, *arguments: str) -> list[str]:
 
 
 def environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment of a child: that of this process, or another, and what children need."""
+    """The environment of a child: that of this process, or another, with the variables it needs."""
     return {**(os.environ if base is None else base), **_ENVIRONMENT}
 
 
@@ -76,10 +76,10 @@ def start(entry: str, *arguments: str, collects_errors: bool = False) -> subproc
     """A child with pipes to its standard input and output; see `command`.
 
     Args:
-        collects_errors: a pipe to standard error too.
+        collects_errors: also make a pipe to standard error.
 
     Raises:
-        OSError: the system starts no process.
+        OSError: the system cannot start a process.
     """
     return subprocess.Popen(
         command(entry, *arguments),
@@ -92,21 +92,21 @@ def start(entry: str, *arguments: str, collects_errors: bool = False) -> subproc
 
 
 def kill_group(pid: int) -> None:
-    """Kill a child and what it has started in its session.
+    """Kill a child and everything it has started in its session.
 
-    Only for a child that nobody has waited for yet: its number may be another's afterwards.
+    Only for a child that nobody has waited for yet: its process id may be reused afterwards.
     """
-    # A confined process cannot give its children a group, and one just forked has none yet.
+    # A confined process cannot give its children a group, and a new fork has none yet.
     for end in (os.killpg, os.kill):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             end(pid, signal.SIGKILL)
 
 
 def interrupt(*children: subprocess.Popen[bytes], last_words_s: float) -> None:
-    """Interrupt children (SIGINT), then kill those that do not end, and what all have started.
+    """Interrupt children (SIGINT), then kill those that do not end, and everything they started.
 
     Args:
-        last_words_s: what they may take to end, together.
+        last_words_s: time they have to end, all together.
     """
     for child in children:
         if not has_ended(child):
@@ -121,7 +121,7 @@ def interrupt(*children: subprocess.Popen[bytes], last_words_s: float) -> None:
 
 
 def has_ended(child: subprocess.Popen[bytes]) -> bool:
-    """Whether a child has ended; it is not waited for, so that its number stays its own."""
+    """Whether a child has ended; it is not waited for, so that its process id is not reused."""
     if child.returncode is not None:
         return True
     try:
@@ -132,12 +132,12 @@ def has_ended(child: subprocess.Popen[bytes]) -> bool:
 
 
 def reap(child: subprocess.Popen[bytes]) -> int:
-    """Kill a child and what it has started, even if it is dead itself; its exit status."""
+    """Kill a child and everything it has started, even if it is dead itself; its exit status."""
     if child.returncode is None:
         kill_group(child.pid)
     for pipe in (child.stdin, child.stdout):
         if pipe is not None:
-            with contextlib.suppress(OSError):  # what could not be written any more
+            with contextlib.suppress(OSError):  # output that could not be written any more
                 pipe.close()
     return child.wait()
 
@@ -148,7 +148,7 @@ def how_it_ended(status: int) -> str:
 
 
 def rss_bytes(pid: int) -> int:
-    """Memory a process occupies; 0 where the system does not tell."""
+    """Memory a process occupies; 0 if unknown."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE_BYTES
     except (OSError, IndexError, ValueError):
@@ -156,7 +156,7 @@ def rss_bytes(pid: int) -> int:
 
 
 def family(pid: int) -> list[int]:
-    """A process and its descendants; it alone where the system does not tell."""
+    """A process and its descendants; only the process itself if these are unknown."""
     found = [pid]
     for each in found:  # grows meanwhile
         for path in Path(f"/proc/{each}/task").glob("*/children"):
@@ -166,9 +166,9 @@ def family(pid: int) -> list[int]:
 
 
 def takes_more(pids: Sequence[int], num_bytes: int) -> bool:
-    """Whether processes take more memory than that together; what they share counts once.
+    """Whether processes use more memory than that together; shared memory counts once.
 
-    To tell what is shared takes milliseconds for each GB, so it is looked at only where it matters.
+    Finding what is shared takes milliseconds per GB, so it is done only where it matters.
     """
     return (
         sum(map(rss_bytes, pids)) > num_bytes
@@ -177,7 +177,7 @@ def takes_more(pids: Sequence[int], num_bytes: int) -> bool:
 
 
 def _share_bytes(pid: int) -> int:
-    """Memory of a process, of what it shares its part; 0 where the system does not tell."""
+    """Memory of a process, with its share of shared memory; 0 if unknown."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
         return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
@@ -186,9 +186,9 @@ def _share_bytes(pid: int) -> int:
 
 
 def state_and_cpu(pid: int) -> tuple[str, str]:
-    """State of a process and the time it had on a processor, as text, from /proc/PID/stat.
+    """State and CPU time of a process, as text, from /proc/PID/stat.
 
-    Two empty texts where the system does not tell.
+    Two empty texts if unknown.
     """
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -198,7 +198,7 @@ def state_and_cpu(pid: int) -> tuple[str, str]:
 
 
 def processor_seconds(pid: int) -> float | None:
-    """The time a process had on processors; None where the system does not tell."""
+    """CPU time of a process; None if unknown."""
     _, ticks = state_and_cpu(pid)
     if not ticks:
         return None
@@ -206,7 +206,7 @@ def processor_seconds(pid: int) -> float | None:
 
 
 def started_by(pid: int) -> list[int]:
-    """Process ids of the children of a process; none where the system does not tell."""
+    """Process ids of the children of a process; none if unknown."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, IndexError):  # it ended meanwhile
@@ -216,7 +216,7 @@ def started_by(pid: int) -> list[int]:
 
 
 def entry_of(pid: int) -> str:
-    """The entry that a child calls; empty if it is none of ours, or the system does not tell."""
+    """The entry that a child calls; empty if it is not one of ours, or unknown."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
@@ -228,14 +228,14 @@ def entry_of(pid: int) -> str:
 
 
 def run_entry(entry: str, parent: int, arguments: list[str]) -> None:
-    """What a child does; its command line was made by `command`."""
+    """Run a child; its command line was made by `command`."""
     die_with(parent)
     module, _, function = entry.partition(":")
     getattr(import_module(module), function)(*arguments)
 
 
 def die_with(parent: int) -> None:
-    """Have the system kill this process when its parent dies (on Linux).
+    """Make the system kill this process when its parent dies (on Linux).
 
     A change of credentials undoes it.
     """
@@ -246,7 +246,8 @@ def die_with(parent: int) -> None:
 
 
 def own_answers() -> BinaryIO:
-    """Standard output, for answers only: what anybody prints goes to standard error from now on."""
+    """Standard output, reserved for answers: all other output goes to standard error from now
+    on."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return answers
@@ -268,7 +269,7 @@ def lower_limit(which: int, most: int) -> bool:
 
 
 def limit_cpu(seconds: int) -> None:
-    """Have the system end this process (SIGXCPU) when it has used so much processor time."""
+    """Make the system end this process (SIGXCPU) when it has used this much CPU time."""
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     if hard == resource.RLIM_INFINITY or seconds < hard:
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, hard))
@@ -276,7 +277,7 @@ def limit_cpu(seconds: int) -> None:
 
 @contextlib.contextmanager
 def limited_memory(num_bytes: int) -> Iterator[None]:
-    """Within it, asking the system for more address space than that in all fails."""
+    """Limit address space within the block: requests beyond this total fail."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     bounds = [limit for limit in (num_bytes, soft, hard) if limit != resource.RLIM_INFINITY]
     with contextlib.suppress(OSError, ValueError):  # not every system has this limit

@@ -1,18 +1,18 @@
-"""The clocks that a player may be held to: the one on the wall, and CPU time.
+"""The clocks that a player may be held to: wall time, and CPU time.
 
-On a busy machine a second on the wall may be half a second of work, and a player that is given
-seconds on the wall is given less. CPU time is what its work had of processors: all threads of this
-process, and its copies (`ggp.machine.forks`), those that live and those that have ended. Other
-children, such as one that grounds rules, are not counted.
+On a busy machine a second of wall time may be half a second of work, and a player that is given
+seconds of wall time gets less. CPU time is the time its work had on processors: all threads of this
+process, and its copies (`ggp.machine.forks`), both running and ended. Other children, such as one
+that grounds rules, are not counted.
 
-Processes that share work are a *team*, and one clock tells the time of all of them:
+Processes that share work are a *team*, and one clock counts the time of all of them:
 
     CPU time   0.10                 0.10 + what both have used since
     process    ----------- copies itself ---------------------- waits - goes on alone
     its copy                      \\--------------------------- ends
 
 So all of them stop when the whole of a budget is used, however the system divides processors among
-them. What a copy used stays counted when it has ended.
+them. The time of a copy still counts after it has ended.
 """
 
 from __future__ import annotations
@@ -27,51 +27,51 @@ from threading import Lock
 from typing import NamedTuple
 
 TellsTime = Callable[[], float]
-"""Tells the time in seconds; only differences mean anything."""
+"""Returns the time in seconds; only differences mean anything."""
 
 BACKSTOP_TIMES, BACKSTOP_S = 10.0, 5.0
-"""What has so many seconds of CPU time gets so many times as long on the wall, and so much more:
-who sleeps uses no CPU time, and a match must not wait for ever."""
+"""Work with this many seconds of CPU time gets this factor of wall time, and this much more: a
+process that sleeps uses no CPU time, and a match must not wait for ever."""
 
 _BYTES = 8
 
 
 class Clock(StrEnum):
-    """A clock for the time of players, by the name that options and records have for it."""
+    """A clock for the time of players, by its name in options and records."""
 
     WALL = "wall"
     CPU = "cpu"
 
     @property
     def tells(self) -> TellsTime:
-        """What tells its time."""
+        """The function that returns its time."""
         return cpu_seconds if self is Clock.CPU else time.monotonic
 
     @property
     def words(self) -> str:
-        """What reports call it."""
+        """Its name in reports."""
         return "CPU time" if self is Clock.CPU else "wall clock"
 
     @property
     def unit(self) -> str:
-        """Of its time, after a number."""
+        """The unit of its time, after a number."""
         return "s of CPU time" if self is Clock.CPU else "s"
 
 
 def clock_of(tells: TellsTime) -> Clock:
-    """The clock whose time is told; what is neither of them counts as one on the wall."""
+    """The clock with this function; any unknown function counts as wall time."""
     return Clock.CPU if tells is cpu_seconds else Clock.WALL
 
 
 def backstop_s(seconds: float) -> float:
-    """How long, on the wall, something may take that has so many seconds of CPU time."""
+    """Wall time that something may take that has `seconds` of CPU time."""
     return BACKSTOP_TIMES * seconds + BACKSTOP_S
 
 
 def cpu_seconds() -> float:
-    """CPU time of this process and its copies, and in a copy of all its team.
+    """CPU time of this process and its copies, and in a copy that of its whole team.
 
-    It goes on from where it was when a copy was made.
+    In a copy it continues from the value at which the copy was made.
     """
     ended_s, teams = _past
     if not teams:
@@ -86,8 +86,8 @@ def cpu_seconds() -> float:
 
 
 def process_cpu_seconds(pid: int) -> float:
-    """CPU time of a process, all its threads together; 0 where the system does not tell."""
-    # What clock_getcpuclockid(3) makes of it on Linux; Python has that for threads only.
+    """CPU time of a process, all its threads together; 0 if unknown."""
+    # As clock_getcpuclockid(3) computes it on Linux; Python has that for threads only.
     with suppress(OSError):
         return time.clock_gettime((~pid << 3) | 2)
     return 0.0
@@ -97,11 +97,11 @@ class Team:
     """Processes that share work, known to all of them.
 
     Args:
-        most: how many copies there may be.
+        most: most copies there may be.
     """
 
     def __init__(self, most: int) -> None:
-        # Shared memory: copies learn of those that are made after them.
+        # Shared memory: copies must know of those made after them.
         size = _BYTES * (1 + most)
         self._pids = memoryview(mmap(-1, size)).cast("q")
         self._ended_s = memoryview(mmap(-1, size)).cast("d")
@@ -109,28 +109,28 @@ class Team:
         self.add(os.getpid())
 
     def add(self, pid: int) -> None:
-        """A copy was made."""
+        """Record that a copy was made."""
         self._places[pid] = place = len(self._places)
         self._pids[place] = pid
 
     def wait_for(self, pid: int) -> None:
-        """Wait for the end of a copy, and note what it used."""
+        """Wait for the end of a copy, and record its CPU time."""
         used_s = process_cpu_seconds(pid)
         with suppress(ChildProcessError):  # somebody waits for all children
             _, _, usage = os.wait4(pid, 0)
             used_s = usage.ru_utime + usage.ru_stime
-        # One that was made just before an interrupt was never added.
+        # A copy made just before an interrupt was never added.
         if (place := self._places.get(pid)) is not None:
             self._ended_s[place], self._pids[place] = used_s, 0
 
     def members(self) -> Iterator[tuple[int, float]]:
-        """Of each its process id, 0 if it has ended, and what it had used then."""
+        """The process id of each copy, 0 if it has ended, and the CPU time it had used then."""
         return zip(self._pids, self._ended_s, strict=True)
 
 
 @contextmanager
 def team(most: int) -> Iterator[Team]:
-    """A team of this process and copies, so many at most, that are made and end within."""
+    """A team of this process and at most `most` copies, all made and ended within the block."""
     own = Team(most)
     _change(0.0, add=own)
     try:
@@ -140,7 +140,7 @@ def team(most: int) -> Iterator[Team]:
 
 
 class _Past(NamedTuple):
-    """What counts besides this process: seconds of copies that have ended, and its teams."""
+    """Time that counts besides this process: seconds of copies that have ended, and its teams."""
 
     ended_s: float
     teams: tuple[Team, ...]
@@ -158,7 +158,7 @@ def _change(more_s: float, add: Team | None = None, remove: Team | None = None) 
 
 
 def _renew_lock() -> None:
-    """Another thread may have held it when this copy was made."""
+    """Replace the lock: another thread may have held it when this copy was made."""
     global _changing
     _changing = Lock()
 

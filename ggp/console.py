@@ -1,7 +1,7 @@
-"""What both command lines share: one-line errors, exit codes, JSON, tables, logging.
+"""Common parts of both command lines: one-line errors, exit codes, JSON, tables, logging.
 
 Results go to standard output; warnings, errors and progress go to standard error. `EXIT_CODES`
-says how commands end.
+lists how commands end.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_NO_READER = 141
-"""What shells show for programs that end when nobody reads what they write."""
+"""Exit status that shells show for programs that end because nobody reads their output."""
 
 EXIT_CODES = {
     0: "everything went well",
@@ -43,13 +43,13 @@ EXIT_CODES = {
     EXIT_INTERRUPTED: "interrupted; but serve and table end with 0 after Ctrl-C or SIGTERM",
     EXIT_NO_READER: "the program that read the results has ended, as head does",
 }
-"""How the commands end; both command lines show it in their help."""
+"""Exit codes of the commands; both command lines show them in their help."""
 
 _MOST_SHOWN = 20
-"""Errors of a rulesheet that are shown where its messages are not what was asked for."""
+"""Most errors of a rulesheet that are shown when its messages are not what was asked for."""
 
 _PIPE_WIDTH = 200
-"""Columns of a table that goes to a file or pipe, so that moves are not broken over lines."""
+"""Columns of a table written to a file or pipe, so that moves are not broken over lines."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -61,7 +61,7 @@ class LaterCommand(NamedTuple):
     """A command that is imported when it runs.
 
     Attributes:
-        module: where it is, under its name.
+        module: the module that has it, under its name.
         summary: the first line of its help.
     """
 
@@ -96,7 +96,7 @@ class CommandGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         names = self.list_commands(ctx)
         if not self._later.keys() >= set(names):
-            super().format_commands(ctx, formatter)  # which imports all
+            super().format_commands(ctx, formatter)  # which imports everything
             return
         room = formatter.width - 6 - max(len(name) for name in names)
         stand_ins = [click.Command(name, help=self._later[name].summary) for name in names]
@@ -110,7 +110,7 @@ class CommandGroup(click.Group):
         code = super().main(*args, **kwargs)
         sys.exit(code if isinstance(code, int) else 0)
 
-    # Not `main` is guarded: click would deal with interrupts and closed pipes in ways of its own.
+    # `main` is not the guarded one: click would handle interrupts and closed pipes itself.
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         return guarded(super().make_context)(*args, **kwargs)
@@ -136,8 +136,8 @@ def guarded(command: Callable[_P, _T]) -> Callable[_P, _T]:
     """The command with its errors turned into lines on standard error and an exit code.
 
     Bad input (`ConfigError`, a rulesheet that cannot be used, bad options) exits with 2, any
-    other error of ours with 1, an interrupt with 130. A reader that went away (`| head`) is no
-    error to speak of: 141. Exceptions that are not ours are bugs and pass through.
+    other error of ours with 1, an interrupt with 130. If the reader went away (`| head`), that is
+    no real error: 141. Exceptions that are not ours are bugs and pass through.
     """
 
     @functools.wraps(command)
@@ -166,15 +166,15 @@ def guarded(command: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 def show_error(text: str) -> None:
-    """One line on standard error."""
+    """Print one line on standard error."""
     click.echo(f"error: {_one_line(text)}", err=True)
 
 
 def show_diagnostics(diagnostics: Iterable[Diagnostic], *, err: bool = True) -> None:
-    """Each problem of a rulesheet with its line of text and a caret.
+    """Print each problem of a rulesheet with its line of text and a caret.
 
     Args:
-        err: to standard error, not standard output.
+        err: print to standard error, not standard output.
     """
     for diagnostic in diagnostics:
         for line in str(diagnostic).split("\n"):
@@ -182,7 +182,7 @@ def show_diagnostics(diagnostics: Iterable[Diagnostic], *, err: bool = True) -> 
 
 
 def announce(text: str) -> None:
-    """A line on standard output that is no result: nothing fails where it cannot be written."""
+    """Print a line on standard output that is no result: failing to write it is no error."""
     try:
         click.echo(text)
     except OSError:
@@ -190,19 +190,19 @@ def announce(text: str) -> None:
 
 
 def print_json(value: object) -> None:
-    """A value as JSON on standard output."""
+    """Print a value as JSON on standard output."""
     click.echo(json.dumps(value, indent=2))
 
 
 def print_rich(*parts: RenderableType) -> None:
-    """Tables and text on standard output; square brackets and colons mean only themselves."""
+    """Print tables and text on standard output; square brackets and colons are literal."""
     console = console_on(sys.stdout)
     for part in parts:
         console.print(part)
 
 
 def table_of(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> RenderableType:
-    """A table; columns whose name begins with `#` hold numbers and are set to the right."""
+    """A table; columns whose name begins with `#` hold numbers and are aligned to the right."""
     from rich import box
     from rich.table import Table
 
@@ -218,14 +218,14 @@ def table_of(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Renderabl
 
 
 def spinner(text: str) -> AbstractContextManager[object]:
-    """Shows that something is going on, if standard error is a terminal."""
+    """A spinner that shows activity, if standard error is a terminal."""
     if not sys.stderr.isatty():
         return nullcontext()
     return console_on(sys.stderr).status(text)
 
 
 def setup_logging(verbose: int) -> None:
-    """Send what our loggers say to standard error: warnings and notes; 1: progress too; 2: all."""
+    """Send log messages to standard error: warnings and notes; 1: progress too; 2: everything."""
     logging.addLevelName(NOTE, "note")
     level = {0: NOTE, 1: logging.INFO}.get(verbose, logging.DEBUG)
     for name in ("ggp", "match_runner"):
@@ -244,7 +244,7 @@ def installed_version() -> str:
 
 
 class _StderrHandler(logging.Handler):
-    """Writes to whatever standard error is at the moment: a spinner replaces it."""
+    """Writes to the current standard error: a spinner replaces it."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -254,7 +254,7 @@ class _StderrHandler(logging.Handler):
 
 
 class _Line(logging.Formatter):
-    """One line for each record, its level in lower case."""
+    """Formats each record as one line, with its level in lower case."""
 
     def __init__(self, layout: str | None) -> None:
         super().__init__(layout or "%(levelname)s: %(message)s")
@@ -268,7 +268,7 @@ _HANDLER = _StderrHandler()
 
 
 def console_on(file: TextIO) -> Console:
-    """A console that takes nothing for markup, and leaves broken pipes to its caller."""
+    """A console that interprets no markup, and leaves broken pipes to its caller."""
     from rich.console import Console
 
     class _Console(Console):
@@ -288,7 +288,7 @@ def _discard_output() -> None:
 
 
 def show_failure(error: GGPError) -> None:
-    """An error of ours on standard error; of a rulesheet, its places with carets."""
+    """Print an error of ours on standard error; for a rulesheet, the places with carets."""
     found = errors(error.diagnostics) if isinstance(error, GDLError) else []
     if not found:
         show_error(str(error))
@@ -300,7 +300,7 @@ def show_failure(error: GGPError) -> None:
 
 
 def _usage_text(error: click.ClickException) -> str:
-    """What a bad command line should have been."""
+    """The message for a bad command line, with what is possible."""
     text = error.format_message()
     context = getattr(error, "ctx", None)
     if context is None:

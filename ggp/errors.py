@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ggp.gdl.source import Diagnostic
 
 NOTE = 25
-"""The level of log messages that everybody should see, though nothing is wrong: it is between
+"""Level of log messages that everybody should see, though nothing is wrong: between
 `logging.INFO` and `logging.WARNING`."""
 
 
@@ -26,7 +26,7 @@ class GGPError(Exception):
 
 
 def _again(kind: type[GGPError], args: tuple[object, ...], about: dict[str, object]) -> GGPError:
-    """An error that was pickled."""
+    """Rebuild a pickled error."""
     error = kind.__new__(kind, *args)
     error.__dict__.update(about)
     return error
@@ -91,7 +91,7 @@ class MachineError(GGPError):
 
 
 class IllegalMoveError(MachineError):
-    """A move that is not legal where it was to be played.
+    """A move that is not legal in the state in which it was to be played.
 
     Attributes:
         role: name of the role.
@@ -127,13 +127,13 @@ class GoalError(MachineError):
 
 
 class ReasonerLimitError(MachineError):
-    """A reasoner passed a limit of time, memory or inferences; it can be used again.
+    """A reasoner exceeded a limit of time, memory or inferences; it can be used again.
 
     Attributes:
-        limit: which limit, with its unit ("inferences", "stack bytes", ...).
-        reached: the bound that was passed.
-        doing: what passed it.
-        cause: what in the rules is to blame; empty where that is not known.
+        limit: the limit, with its unit ("inferences", "stack bytes", ...).
+        reached: the bound that was exceeded.
+        doing: the work that exceeded it.
+        cause: the part of the rules that is to blame; empty if unknown.
     """
 
     def __init__(self, limit: str, reached: float, doing: str, cause: str = "") -> None:
@@ -144,7 +144,7 @@ class ReasonerLimitError(MachineError):
         )
 
     def because(self, cause: str) -> ReasonerLimitError:
-        """The same error of rules of which it is known what grows in them; empty for nothing."""
+        """The same error with the known cause in the rules; empty for none."""
         return ReasonerLimitError(self.limit, self.reached, self.doing, cause or self.cause)
 
 
@@ -152,7 +152,7 @@ class BackendUnavailableError(MachineError):
     """A tool that a backend needs is missing or unusable.
 
     Attributes:
-        tool: what is missing.
+        tool: the missing tool.
         hint: what to install, and how.
     """
 
@@ -162,10 +162,10 @@ class BackendUnavailableError(MachineError):
 
 
 class InstallationError(GGPError):
-    """Something cannot be imported that every installation has.
+    """Something that every installation has cannot be imported.
 
     Attributes:
-        reason: what Python says.
+        reason: Python's message.
     """
 
     def __init__(self, reason: str) -> None:
@@ -177,16 +177,16 @@ class InstallationError(GGPError):
 
 
 class BeliefDepletedError(GGPError):
-    """No complete path that agrees with an incomplete path was found.
+    """No complete path was found that agrees with an incomplete path.
 
     Attributes:
-        path: the incomplete path, one "move / percepts" text a turn.
-        attempts: how many lanes were stepped in the search.
+        path: the incomplete path, one "move / percepts" text per turn.
+        attempts: number of lanes stepped in the search.
         exhausted: true if the search was complete, so that no such path exists.
     """
 
     SHOWN = 4
-    """Turns that the message shows, the last ones."""
+    """Number of last turns that the message shows."""
 
     def __init__(self, path: Sequence[str], attempts: int, *, exhausted: bool) -> None:
         self.path, self.attempts, self.exhausted = tuple(path), attempts, exhausted
@@ -205,11 +205,11 @@ class ProtocolError(GGPError):
 
 
 class LocalProtocolError(ProtocolError):
-    """Our own mistake: saying or doing what the protocol does not allow at this point."""
+    """Our own mistake: an action that the protocol does not allow at this point."""
 
 
 class RemoteProtocolError(ProtocolError):
-    """The peer's mistake: text that is no message or reply, or passes a limit."""
+    """The peer's mistake: text that is not a message or reply, or exceeds a limit."""
 
 
 class MatchError(GGPError):
@@ -225,8 +225,8 @@ class ConfigError(GGPError):
 
 
 class PlayerError(ConfigError):
-    """A player that is not ours and cannot be made: its own code raised, which is the cause."""
+    """A player from elsewhere that cannot be made: its own code raised, which is the cause."""
 
 
 class ResultsError(GGPError):
-    """Results that cannot be kept, such as on a full disk; nothing is wrong with the input."""
+    """Results that cannot be stored, such as on a full disk; nothing is wrong with the input."""

@@ -1,6 +1,6 @@
-"""What users of the library give: looked at before anything is done with it.
+"""Checks of the arguments that users of the library pass.
 
-Whatever is wrong is a `ConfigError` that says what is expected.
+Anything wrong raises a `ConfigError` that says what is expected.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from ggp.gdl.terms import Term, signature, variables
 from ggp.seeds import MOST_SEED, check_seed
 
 FLUENT = position(TRUE, 0)
-"""Where fluents are."""
+"""The position of fluents in terms."""
 
 _MOST_SHOWN = 60
 _MOST_LISTED = 8
 
 
 def checked_text(game: object) -> str:
-    """What names a game.
+    """The text that identifies a game.
 
     Raises:
-        ConfigError: it is not a string, nor a path.
+        ConfigError: it is neither a string nor a path.
     """
     if isinstance(game, os.PathLike):
         game = os.fspath(game)
@@ -47,7 +47,7 @@ def checked_seed(seed: object) -> int:
     """A seed as an integer.
 
     Raises:
-        ConfigError: it is none, or negative, or greater than `MOST_SEED`.
+        ConfigError: it is not an integer, or negative, or greater than `MOST_SEED`.
     """
     try:
         number = operator.index(seed)  # type: ignore[arg-type]
@@ -60,10 +60,10 @@ def checked_seed(seed: object) -> int:
 
 
 def checked_clock(clock: object) -> Clock:
-    """A clock by its name.
+    """The clock with a name.
 
     Raises:
-        ConfigError: there is none of that name.
+        ConfigError: there is none with that name.
     """
     if clock not in tuple(Clock):
         raise ConfigError(f"a clock must be one of {', '.join(Clock)}, not {_shown(clock)}")
@@ -71,7 +71,7 @@ def checked_clock(clock: object) -> Clock:
 
 
 def rng_of(seed: object) -> np.random.Generator:
-    """What is drawn with a seed.
+    """The random number generator for a seed.
 
     Raises:
         ConfigError: as for `checked_seed`.
@@ -83,10 +83,10 @@ def checked_fluent(text: object, domains: Domains | None) -> str:
     """A fluent as canonical KIF.
 
     Args:
-        domains: of the rules; None where nothing is known of them.
+        domains: of the rules; None if unknown.
 
     Raises:
-        ConfigError: it is no term without variables, or one that no rule makes a fluent.
+        ConfigError: it is not a term without variables, or no rule makes it a fluent.
     """
     if not isinstance(text, str):
         raise ConfigError(f"a fluent is a string of KIF, as in '(cell 1 2 x)', not {_shown(text)}")
@@ -95,11 +95,11 @@ def checked_fluent(text: object, domains: Domains | None) -> str:
     except GDLError as error:
         reason = error.diagnostics[0].message
         raise ConfigError(
-            f"{_shown(text)} is no fluent: one term of KIF is expected, as in '(cell 1 2 x)' "
+            f"{_shown(text)} is not a fluent: one term of KIF is expected, as in '(cell 1 2 x)' "
             f"({reason})"
         ) from error
     if any(variables(term)):
-        raise ConfigError(f"{_shown(text)} is no fluent: it has a variable; name the values")
+        raise ConfigError(f"{_shown(text)} is not a fluent: it has a variable; name the values")
     wrong = None if domains is None else domains.impossible(term, FLUENT)
     if domains is not None and wrong is not None:
         raise ConfigError(f"no rule makes {to_kif(term)} hold: {_expected(*wrong, domains)}")
@@ -107,7 +107,7 @@ def checked_fluent(text: object, domains: Domains | None) -> str:
 
 
 def _expected(part: Term, at: Position, domains: Domains) -> str:
-    """What there could be in place of a part of a fluent."""
+    """The possible terms in place of a part of a fluent."""
     constants, functions = domains.constants(at), domains.functions(at)
     listed = [*constants, *(f"({name}{' ?' * arity})" for name, arity in functions)]
     shown = ", ".join(listed[:_MOST_LISTED]) + (", ..." if len(listed) > _MOST_LISTED else "")

@@ -1,8 +1,8 @@
-"""How every command of ours begins and ends, before anything slow is imported.
+"""The beginning and the end of every command of ours, before anything slow is imported.
 
-Importing a program takes up to seconds, and Ctrl-C meanwhile would end in a traceback. So what
-the system starts imports this module first and nothing else: `launch` sees to the standard files
-and to interrupts, and imports the program only then.
+Importing a program takes up to seconds, and Ctrl-C meanwhile would end in a traceback. So the
+command's script imports this module first and nothing else: `launch` takes care of the standard
+files and of interrupts, and imports the program only then.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ EXIT_INTERRUPTED = 130
 _SOON_S = 0.01
 
 _is_over = False
-"""Whether the program has done what it was started for: an interrupt has nothing left to end."""
+"""Whether the program has done its work: an interrupt has nothing left to end."""
 
 
 def launch(module: str, first: Callable[[], None] | None = None, **options: Any) -> NoReturn:
     """Import a module and call its `main`; never returns.
 
-    An interrupt (SIGINT) ends the process at once while the module is imported and after `main`;
-    in between it is the usual `KeyboardInterrupt`. A process that was started with interrupts
-    ignored, as shells start what runs in the background, goes on ignoring them.
+    An interrupt (SIGINT) ends the process at once while the module is imported and after `main`; in
+    between it is the usual `KeyboardInterrupt`. A process that was started with interrupts ignored,
+    as shells start background jobs, continues to ignore them.
 
     Args:
         module: its full name.
-        first: is called before the import, once the standard files are open.
-        options: what `main` is given.
+        first: called before the import, once the standard files are open.
+        options: arguments of `main`.
     """
     _open_standard_files()
     is_heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if is_heeded:
         signal.signal(signal.SIGINT, _end_at_once)
         sys.unraisablehook = _interrupt_again
-        # Registered first, so called last: what is left then, Python does without handlers.
+        # Registered first, so called last: the rest Python does without handlers.
         atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     if first is not None:
         first()
@@ -62,7 +62,7 @@ def launch(module: str, first: Callable[[], None] | None = None, **options: Any)
             _is_over = True
             if is_heeded:
                 signal.signal(signal.SIGINT, _end_at_once)
-    except KeyboardInterrupt:  # another one, while the first was dealt with
+    except KeyboardInterrupt:  # another one, while the first was handled
         _end_at_once()
     except SystemExit as end:
         if end.code == EXIT_INTERRUPTED:
@@ -74,8 +74,8 @@ def launch(module: str, first: Callable[[], None] | None = None, **options: Any)
 def preload(*modules: str) -> None:
     """Import modules that are slow to import, before a command has begun anything.
 
-    An interrupt meanwhile ends the process at once: libraries in C would swallow the exception,
-    or show it with a traceback. What cannot be imported is left to who needs it.
+    An interrupt meanwhile ends the process at once: libraries in C would swallow the exception, or
+    show it with a traceback. Modules that cannot be imported are left to the code that needs them.
     """
     is_heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     try:
@@ -92,7 +92,7 @@ def preload(*modules: str) -> None:
 
 
 class _Lenient(io.FileIO):
-    """A file that takes what cannot be written for written."""
+    """A file that silently drops what cannot be written."""
 
     def write(self, data: Any, /) -> int:
         try:
@@ -102,24 +102,24 @@ class _Lenient(io.FileIO):
 
 
 def _open_standard_files() -> None:
-    """Have all three standard files open, and errors that nobody can read do no harm.
+    """Make sure that all three standard files are open, and that unreadable errors do no harm.
 
-    Where one is closed, the next file that is opened would take its place, and what a library
-    prints would end up there.
+    If one is closed, the next file that is opened would take its place, and the output of a library
+    would end up there.
     """
     for number, flags in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
         try:
             os.fstat(number)
         except OSError:
-            # Takes the lowest number that is free. Standard output is opened for reading:
-            # results must not be lost without a word.
+            # Takes the lowest free number. Standard output is opened for reading: results must
+            # not be lost without notice.
             os.open(os.devnull, flags)
     if sys.stdin is None:
         sys.stdin = os.fdopen(0, closefd=False)
     if sys.stdout is None:
         sys.stdout = os.fdopen(1, "w", closefd=False)
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
-        sys.stdout.reconfigure(errors="backslashreplace")  # what its encoding does not have
+        sys.stdout.reconfigure(errors="backslashreplace")  # characters its encoding lacks
     sys.stderr = io.TextIOWrapper(
         io.BufferedWriter(_Lenient(2, "w", closefd=False)),
         encoding=None if sys.stderr is None else sys.stderr.encoding,
@@ -130,9 +130,9 @@ def _open_standard_files() -> None:
 
 
 def _interrupt_again(dropped: UnraisableHookArgs) -> None:
-    """Repeat an interrupt that came where Python drops exceptions: in a destructor or callback.
+    """Repeat an interrupt that arrived where Python drops exceptions: in a destructor or callback.
 
-    Other exceptions there are shown as ever.
+    Other exceptions there are shown as usual.
     """
     if dropped.exc_type is KeyboardInterrupt:
         _thread.start_new_thread(_interrupt_soon, (_thread.get_ident(),))
@@ -148,7 +148,7 @@ def _interrupt_soon(thread: int) -> None:
 
 
 def _leave(code: int) -> NoReturn:
-    """End without Python's own end, in which libraries restore signals and drop exceptions."""
+    """End without Python's own shutdown, in which libraries restore signals and drop exceptions."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -158,6 +158,6 @@ def _leave(code: int) -> NoReturn:
 
 
 def _end_at_once(*_: object) -> NoReturn:
-    """End with a line and nothing else: no exception can get lost, nothing waits."""
+    """End with a line and nothing else: no exception can get lost, and nothing waits."""
     _Lenient(2, "w", closefd=False).write(b"error: interrupted\n")
     os._exit(EXIT_INTERRUPTED)

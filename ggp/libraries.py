@@ -1,8 +1,8 @@
-"""What is said where something cannot be imported.
+"""Errors and advice when something cannot be imported.
 
-To install a library is good advice only where that very library is missing. Where it is a module of
-ours, or what every installation has, the installation is broken, and nothing else helps but to
-install it again.
+Installing a library is good advice only if that very library is missing. If a module of ours is
+missing, or something that every installation has, the installation is broken, and only installing
+it again helps.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from ggp.errors import InstallationError
 
 
 def demand_library(error: ImportError, *libraries: str) -> None:
-    """Make sure that it is one of some libraries that is missing or cannot be imported.
+    """Raise unless one of some libraries is missing or cannot be imported.
 
     Args:
-        error: of importing one of them, or a module of ours that imports it.
+        error: from importing one of them, or a module of ours that imports it.
         libraries: names of modules, without dots.
 
     Raises:
@@ -29,7 +29,7 @@ def demand_library(error: ImportError, *libraries: str) -> None:
 
 
 def extra_advice(extra: str) -> str:
-    """How to install what an extra of ours stands for: no index of packages has ours."""
+    """How to install an extra of ours: no package index has ours."""
     return (
         f"install it with `pip install '.[{extra}]'` in a checkout, or with the path of the wheel, "
         f"as in `pip install 'ggp_hyperplay-VERSION-py3-none-any.whl[{extra}]'`"
@@ -37,7 +37,7 @@ def extra_advice(extra: str) -> str:
 
 
 def _modules_of(error: ImportError) -> Iterator[str]:
-    """The packages whose code was running: one that cannot be imported may lack another one."""
+    """The packages whose code was running: one that cannot be imported may lack another."""
     trace = error.__traceback__
     while trace is not None:
         yield _top(trace.tb_frame.f_globals.get("__name__"))

@@ -1,8 +1,9 @@
-"""What pickles of games and states hold, and how these are found again.
+"""Pickled forms of games and states, and how the originals are found again.
 
-A game is its rules, as text, and the name of its backend; a state is what a machine writes of it,
-such as its fluents. A process that still has the machine of a pickled game goes on with that. In
-another one the rules are read again, and a machine is built when the first pickle of a game comes.
+A game is pickled as its rules, in text, and the name of its backend; a state as whatever a machine
+writes for it, such as its fluents. A process that still has the machine of a pickled game uses
+that. In another one the rules are read again, and a machine is built when the first pickle of a
+game arrives.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def found_again(rules: Rules) -> tuple[GameDefinition, Machine]:
     """The game that was pickled.
 
     Raises:
-        ConfigError: the rules are read in another way than where it was pickled.
+        ConfigError: the rules are read differently from where it was pickled.
         MachineError: no machine can be built.
     """
     digest, backend, name, text = rules
@@ -58,7 +59,7 @@ def found_again(rules: Rules) -> tuple[GameDefinition, Machine]:
 
 
 def written(machine: Machine, states: States) -> list[tuple[str, ...]]:
-    """What is pickled of states."""
+    """The pickled form of states."""
     return _writer(machine).written(states)
 
 

@@ -1,21 +1,21 @@
-"""Which seeds there are, wherever one can be given."""
+"""The range of seeds, wherever one can be given."""
 
 from __future__ import annotations
 
 from ggp.errors import ConfigError
 
 MOST_SEED = (1 << 63) - 1
-"""What every file and database can hold that keeps seeds."""
+"""Largest integer that every file and database that keeps seeds can hold."""
 
 _SHOWN_BITS = 200
-"""Longer numbers are not shown; Python would not even write some of them down."""
+"""Longer numbers are not shown; Python would not even convert some of them to text."""
 
 
 def check_seed(seed: int, what: str = "seed") -> None:
-    """See that a number can be a seed.
+    """Check that a number can be a seed.
 
     Args:
-        what: messages call it.
+        what: its name in messages.
 
     Raises:
         ConfigError: it is negative, or larger than `MOST_SEED`.

@@ -1,4 +1,4 @@
-"""Sockets to listen on, for every server of ours; nothing slow is imported for them."""
+"""Listening sockets for all our servers; nothing slow is imported for them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _refused(address: str, port: int, error: Exception) -> ConfigError:
     said = getattr(error, "strerror", None) or str(error)
     number = getattr(error, "errno", None)
     if isinstance(number, int) and number in errno.errorcode:
-        said = os.strerror(number)  # what the socket module says repeats the address
+        said = os.strerror(number)  # the socket module's message repeats the address
     return ConfigError(
         f"cannot listen on {address} port {port}: {said}; choose another with --port or --host"
     )

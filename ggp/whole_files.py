@@ -1,7 +1,7 @@
-"""Files that are written whole or not at all.
+"""Writes files completely or not at all.
 
-A disk that fills up, or an interrupt, must leave neither half a file nor an empty one: it would be
-taken for the result. So a file is written beside its place and moved there when it is complete.
+A full disk, or an interrupt, must leave neither half a file nor an empty one: it would be taken for
+the result. So a file is written beside its place and moved there when it is complete.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pathlib import Path
 from ggp.errors import ConfigError, ResultsError
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-"""What is wrong with a disk, whatever path is given."""
+"""Errors of a disk, whatever the path."""
 
 
 def write_whole(path: Path, data: str | bytes) -> None:
-    """Write a file; one that is there is replaced, and keeps its mode.
+    """Write a file; an existing one is replaced, and its mode is kept.
 
-    What is no file, such as /dev/stdout, is written to.
+    Anything that is not a regular file, such as /dev/stdout, is written to directly.
 
     Raises:
         ConfigError: there can be no such file.
@@ -47,10 +47,10 @@ def write_whole(path: Path, data: str | bytes) -> None:
 
 
 def write_new(path: Path, data: str | bytes) -> None:
-    """Write a file that is not there yet.
+    """Write a file that does not exist yet.
 
     Raises:
-        ConfigError: it is, or there can be no such file.
+        ConfigError: it exists, or there can be no such file.
         ResultsError: the disk is full, or broken; then there is no file.
     """
     with _told_of(path):
@@ -59,7 +59,7 @@ def write_new(path: Path, data: str | bytes) -> None:
 
 @contextmanager
 def _told_of(path: Path) -> Iterator[None]:
-    """Errors of the system as ours."""
+    """Turn errors of the system into ours."""
     try:
         yield
     except FileExistsError:
@@ -69,7 +69,7 @@ def _told_of(path: Path) -> Iterator[None]:
 
 
 def unwritable(what: str, error: OSError) -> ConfigError | ResultsError:
-    """What to raise where something cannot be written: whether the path is wrong or the disk."""
+    """The error to raise if something cannot be written: the path is wrong, or the disk."""
     kind = ResultsError if error.errno in _FULL else ConfigError
     return kind(f"{what}: {error.strerror or error}")
 

@@ -22,16 +22,16 @@ from ggp.machine.base import BoolArray, FloatArray, IntArray, States
 class Bags:
     """The bags of B incomplete paths of one role.
 
-    A bag that happens to hold its whole information set is exact, also where nobody asked for
+    A bag that happens to hold its whole information set is exact, even if nobody asked for
     enumeration.
 
     Attributes:
-        role: whose.
+        role: the role that the paths belong to.
         paths: `[B]` tree nodes of the incomplete paths.
-        segment: `[B]` which of the S sets each bag is; exact sets are shared.
+        segment: `[B]` index of each bag's set among the S sets; exact sets are shared.
         sets: the entries.
-        guessed: how many entries need not agree with their paths: states that may be outside the
-            information set.
+        guessed: number of entries that need not agree with their paths: states that may lie outside
+            the information set.
     """
 
     role: int
@@ -50,17 +50,17 @@ class Bags:
 
     @property
     def depleted(self) -> BoolArray:
-        """`[B]` bags without an entry."""
+        """`[B]` whether each bag has no entry."""
         return np.asarray(self.sets.counts[self.segment] == 0)
 
     @property
     def exact(self) -> BoolArray:
-        """`[B]` bags that are whole information sets."""
+        """`[B]` whether each bag is a whole information set."""
         return self.sets.exact[self.segment]
 
     @property
     def nodes(self) -> IntArray:
-        """The tree nodes that the bags refer to: their paths, and the views of their entries."""
+        """Tree nodes that the bags refer to: their paths, and the views of their entries."""
         views = self.sets.views
         return self.paths if views is None else np.concatenate([self.paths, views.ravel()])
 

@@ -1,8 +1,8 @@
-"""How particles are found: the protocol of what finds them, and what one sampler's finders share.
+"""Finding particles: the protocol of a finder, and what the finders of one sampler share.
 
-The bag of a path is its exact set (`finding.exact`), or what comes of the bag of the turn before
-(`one_turn`). Where that leaves few particles or none, `HyperPlaySampler`, and at last the `Tracker`
-of a player, ask one `Finder` after the other, until one has found something:
+The bag of a path is its exact set (`finding.exact`), or it is made from the bag of the turn before
+(`one_turn`). Where that leaves few particles or none, `HyperPlaySampler`, and at last a player's
+`Tracker`, ask one `Finder` after the other, until one has found something:
 
     finder               needs                              gives
     finding.histories    a machine that draws histories     histories changed as a whole
@@ -10,11 +10,11 @@ of a player, ask one `Finder` after the other, until one has found something:
     finding.solved       a circuit that can be unrolled     solutions, moved about by chains
     finding.forward      nothing                            ever more samples from the last exact
                                                             set, and the set itself
-    finding.boards       a file that says how they are      boards that agree with what was seen
-                         drawn                              lately
+    finding.boards       a file that says how they are      boards that agree with recent
+                         drawn                              percepts
     finding.larger       nothing                            states alone, with larger bounds
 
-`docs/belief.md` says what each guarantees and costs.
+`docs/belief.md` says what each of them guarantees and costs.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ MAX_ATTEMPTS = 400_000
 """Lanes stepped in search of a particle for a player's own bag."""
 
 LARGER = 1.1
-"""A set of so many times as many entries as a bag has more than these: its size is estimated."""
+"""A bag lacks entries if its set is estimated at more than this times as many."""
 
 
 def never() -> bool:
-    """Nothing stops the search but its own bounds."""
+    """Always false: nothing but its own bounds stops the search."""
     return False
 
 
 class Shared(TypedDict, total=False):
-    """What a `Setting` is made with, besides the game and the paths: see there.
+    """Arguments of a `Setting` besides the game and the paths; see `Setting`.
 
     Attributes:
-        max_attempts: lanes stepped in search of particles for one bag that has none; without it, so
-            many as samplers of a class usually take.
+        max_attempts: lanes stepped in search of particles for one bag that has none; by default as
+            many as samplers of the class usually take.
     """
 
     capacity: Required[int]
@@ -61,20 +61,22 @@ class Shared(TypedDict, total=False):
 
 
 class Setting:
-    """What a sampler and its finders share: the game, the paths, and what finding may take.
+    """The common settings of a sampler and its finders: the game, the paths, and the limits of a
+    search.
 
-    Samplers are settings themselves.
+    A sampler is itself a setting.
 
     Attributes:
         machine: the game.
-        tree: names the incomplete paths.
+        tree: names incomplete paths.
         model: how the other roles are believed to move.
         keep_views: keep every role's incomplete path along each entry.
         capacity: particles of a sampled bag.
-        room: entries that a bag which is advanced may have, where that is more.
-        stop: asked now and then; when true, searching is given up.
-        lanes_at_once: asked how many lanes to step between two looks at `stop`.
-        is_past: whether more than a share of the time there is has passed; `stop` says that of 1.
+        room: most entries of a bag that is advanced, where that is more than `capacity`.
+        stop: asked now and then; when true, the search is given up.
+        lanes_at_once: gives the number of lanes to step between two looks at `stop`.
+        is_past: whether more than a given share of the available time has passed; `stop` is the
+            same for a share of 1.
         timed: whether only `stop` ends a search for particles, and not `most_attempts`.
         at_risk: whether the bag that is followed is likely to die, so that time is well spent on
             what costs more than samples do.
@@ -120,7 +122,7 @@ class Setting:
         """`one_turn.advance` in this game.
 
         Args:
-            stop: in place of what stops everything.
+            stop: replaces the `stop` of the setting.
         """
         return advance(
             self.machine,
@@ -146,7 +148,7 @@ class Setting:
         return initial_segments(self.machine, count, keep_views=self.keep_views)
 
     def wanting(self, sets: Segments) -> BoolArray:
-        """`[S]` sets that have no entries, or lost most of those they should have.
+        """`[S]` whether a set has no entries, or lost most of those it should have.
 
         A small bag of a small information set has lost nothing.
         """
@@ -158,8 +160,8 @@ class Setting:
 class Finder(Protocol):
     """One way to find particles for bags that have few, or none.
 
-    A bag that comes back never has fewer entries than before. Whoever is stopped gives what there
-    is so far.
+    A bag that comes back never has fewer entries than before. A finder that is stopped returns
+    what it has found so far.
 
     Attributes:
         is_sound: whether every entry that is found agrees with its path.
@@ -168,7 +170,7 @@ class Finder(Protocol):
     is_sound: bool = True
 
     def helps(self, bags: Bags) -> BoolArray:
-        """`[B]` which of some bags it would look for particles for, if these are not exact."""
+        """`[B]` whether it would look for particles for each bag, if the bag is not exact."""
         ...
 
     def fill(self, bags: Bags, rng: np.random.Generator) -> Segments:
@@ -183,7 +185,7 @@ class Finder(Protocol):
         ...
 
     def adds(self, paths: IntArray) -> bool:
-        """Whether `more` is to be asked for the bags of some paths now."""
+        """Whether to ask for `more` for the bags of some paths now."""
         return False
 
     def more(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:

@@ -1,7 +1,7 @@
 """How other roles are believed to move: a part of every belief, and of the search on it.
 
-A `MoveModel` sees states. A `PathModel` sees what the role that moves knows, which is what a real
-opponent goes by: it needs the views of particles (`ggp.belief.bags`).
+A `MoveModel` sees states. A `PathModel` sees what the role that moves knows, as a real opponent
+does: it needs the views of particles (`ggp.belief.bags`).
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from ggp.machine.arrays import first_seen, segment_ids
 from ggp.machine.base import FloatArray, IntArray, Machine, Ragged, States
 
 TREMBLE = 0.01
-"""How often a role is believed to move evenly, whatever its model says: no move is impossible, so
-that a wrong model leaves the right particles, if with little weight."""
+"""Probability with which a role is taken to move uniformly, whatever its model says: so no move is
+impossible, and a wrong model leaves the right particles, if with little weight."""
 
 
 class MoveModel(Protocol):
     """How a role other than ours is believed to move.
 
-    Its likelihood multiplies into the weights of particles, and draws what others do first in
-    playouts and simulations. (What they do later is up to the `Evaluation` of unfinished states.)
+    Its likelihoods multiply into the weights of particles, and its probabilities draw the first
+    moves of the others in playouts and simulations. (Their later moves are up to the `Evaluation`
+    of unfinished states.)
     """
 
     def log_likelihoods(
@@ -34,7 +35,7 @@ class MoveModel(Protocol):
 
         Args:
             states: L lanes.
-            role: who moves.
+            role: the role that moves.
             moves: its legal moves in each lane, M in all.
         """
         ...
@@ -54,12 +55,12 @@ UNIFORM = UniformMoves()
 
 
 class Known(NamedTuple):
-    """What a model says of a role at an incomplete path.
+    """A model's prediction for a role at an incomplete path.
 
     Attributes:
         moves: `[M]` distinct legal moves.
         shares: `[M]` their probabilities; they sum to 1.
-        trust: from 0 to 1, how far the model is sure of that. The rest is as if there were no
+        trust: from 0 to 1, how far the model is sure of them. The rest is as if there were no
             model: in weights, every legal move is equally likely; in a search, the role moves
             as the search would have it.
     """
@@ -70,10 +71,10 @@ class Known(NamedTuple):
 
 
 class PathModel(ABC):
-    """A `MoveModel` of the others by what they know: by their incomplete paths.
+    """A `MoveModel` of the other roles by what they know: by their incomplete paths.
 
-    What it says of a path is asked once, and must not change during a match, because weights are
-    shared by all bags of a path.
+    It is asked once about each path, and its answer must not change during a match, because weights
+    are shared by all bags of a path.
 
     Args:
         machine: the player's.
@@ -87,15 +88,15 @@ class PathModel(ABC):
 
     @abstractmethod
     def _ask(self, role: int, paths: IntArray, moves: list[IntArray]) -> list[Known | None]:
-        """What the model says of `[B]` distinct paths, with legal moves of each; None: nothing."""
+        """The model's prediction for `[B]` distinct paths, given legal moves; None: no opinion."""
 
     def shares(self, role: int, paths: IntArray, moves: Ragged) -> tuple[FloatArray, FloatArray]:
         """`[M]` probability of each legal move of each lane, and `[L]` trust in it.
 
-        Where nothing is known of a path all moves are equally likely, and the trust is 0.
+        Where nothing is known of a path, all moves are equally likely, and the trust is 0.
 
         Args:
-            role: who moves.
+            role: the role that moves.
             paths: `[L]` what it knows in each lane.
             moves: its legal moves in each lane.
         """
@@ -133,7 +134,7 @@ class PathModel(ABC):
     def log_likelihoods(
         self, machine: Machine, states: States, role: int, moves: Ragged
     ) -> FloatArray:
-        """Where it is not known what the role knows, all moves are equally likely."""
+        """Uniform likelihoods: without the role's path, all moves are equally likely."""
         return UNIFORM.log_likelihoods(machine, states, role, moves)
 
     @property
@@ -165,10 +166,10 @@ def log_likelihoods(
     moves: Ragged,
     paths: IntArray | None,
 ) -> FloatArray:
-    """What a model says of the legal moves of a role: see `MoveModel`.
+    """`[M]` log likelihoods of a role's legal moves by a model: see `MoveModel`.
 
     Args:
-        paths: `[L]` what the role knows in each lane; None where nobody knows.
+        paths: `[L]` what the role knows in each lane; None if that is not known.
     """
     if paths is not None and isinstance(model, PathModel):
         return model.log_likelihoods_at(role, paths, moves)

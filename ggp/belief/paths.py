@@ -16,11 +16,11 @@ from ggp.machine.base import UNKNOWN, IntArray, Machine
 from ggp.machine.rows import RowTable
 
 DRAWN = -2
-"""In the place of a refused move: the executed one was drawn at random, and that is all."""
+"""Stands for a refused move that is not known: only that the executed one was drawn at random."""
 
 
 class FollowsPaths(Protocol):
-    """What names paths by the nodes of a `PathTree` that may forget some."""
+    """Something that refers to paths by nodes of a `PathTree`, which may forget some."""
 
     @property
     def views(self) -> IntArray:
@@ -33,10 +33,10 @@ class FollowsPaths(Protocol):
 
 
 class PathTree:
-    """All incomplete paths met so far, of every role of one machine.
+    """All incomplete paths met so far, of every role of one machine, as nodes of a tree.
 
-    Node `r` is the empty path of role `r`. Node numbers are per tree, and their order means
-    nothing but that a path comes after its beginnings.
+    Node `r` is the empty path of role `r`. Node numbers belong to one tree, and their order means
+    nothing except that a path comes after its beginnings.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -55,16 +55,16 @@ class PathTree:
         percepts: IntArray,
         refused: IntArray | None = None,
     ) -> IntArray:
-        """`[B]` the paths one turn longer.
+        """`[B]` nodes of the paths extended by one turn.
 
         Args:
             nodes: `[B]` paths.
             moves: `[B]` the move that was executed for the role, `UNKNOWN` if it was not told.
             percepts: `[B]` percept id, `UNKNOWN` if it was not told.
-            refused: `[B]` a move that the role submitted in time for certain and that was not
-                executed, so that it was not legal, and the executed one was drawn at random;
-                `DRAWN` where the latter is all that is known; `UNKNOWN` where the role chose
-                the executed move itself, or where that was not told. Default: `UNKNOWN`.
+            refused: `[B]` a move that the role certainly submitted in time and that was not
+                executed, so that it was illegal and the executed one was drawn at random; `DRAWN`
+                where only the latter is known; `UNKNOWN` where the role chose the executed move
+                itself, or where nothing was told. Default: `UNKNOWN`.
         """
         rows = np.empty((len(nodes), 4), dtype=np.int64)
         rows[:, 0], rows[:, 1], rows[:, 2] = nodes, moves, percepts
@@ -79,14 +79,14 @@ class PathTree:
         role: int,
         paths: IntArray | int,
     ) -> None:
-        """Make what every role knows a turn longer, in place.
+        """Extend every role's path by one turn, in place.
 
         Args:
-            views: `[N, R]` a path of each role; that of `random` stays what it is.
+            views: `[N, R]` a path of each role; that of `random` stays unchanged.
             joint_moves, percepts: `[N, R]`.
-            role: one of which it is known what it really knows: what it missed of the match, its
-                simulated self must not know.
-            paths: `[N]` that, or the same for all.
+            role: the role whose real knowledge is given: its simulated self must not know what the
+                role itself missed of the match.
+            paths: `[N]` this role's paths, or the same path for all.
         """
         for each in range(self._num_roles):
             if each == role:
@@ -120,7 +120,7 @@ class PathTree:
         """The first 0, 1, ... turns of `[B]` paths of equal length T: T + 1 times `[B]` nodes.
 
         Args:
-            last: only so many of them, at least 1: the longest ones.
+            last: return only this many of them, at least 1: the longest ones.
         """
         found = [nodes]
         for _ in range(int(self._depths[nodes].max(initial=0)) if last is None else last - 1):
@@ -146,7 +146,7 @@ class PathTree:
         return f"{shown} / {seen} / not {self._machine.move_text(refused)}"
 
     def prune(self, living: IntArray, held: IntArray) -> IntArray:
-        """Forget paths: all but living ones, their continuations, held ones, and beginnings.
+        """Forget paths: all but living ones, their continuations, held ones, and their beginnings.
 
         Returns:
             `[N]` the new number of each node there was, -1 where it is forgotten.
@@ -171,7 +171,7 @@ class PathTree:
         return numbers
 
     def _clear(self) -> None:
-        """Nothing but the empty paths, whose rows say which role they are of."""
+        """Reset to the empty paths alone, whose rows say which role they belong to."""
         self._index = RowTable(4)
         self._depths = np.zeros(64, dtype=np.int64)
         roots = np.full((self._num_roles, 4), UNKNOWN, dtype=np.int64)
@@ -180,9 +180,9 @@ class PathTree:
         self._index.numbers(roots.view(np.uint64))
 
     def _numbered(self, rows: IntArray) -> IntArray:
-        """The nodes of rows; new ones follow those there are, in order of first appearance.
+        """The nodes of rows; new ones follow the existing ones, in order of first appearance.
 
-        Depths are right where the parents of new nodes were there before.
+        Depths are right only if the parents of new nodes existed before.
         """
         before = len(self._index)
         nodes = self._index.numbers(rows.view(np.uint64))

@@ -1,14 +1,14 @@
-"""Models of opponents by their information sets: what a file says, and what was counted.
+"""Models of opponents by their information sets: read from a file, or counted in matches.
 
 `LearnedMoves` counts moves over a series of matches (D. Billings et al., Opponent Modeling in
-Poker, AAAI 1998, as paper 001 has it). What an opponent held is often never told. So at the end of
-a match its moves are counted in every particle, in proportion to the particle's weight:
+Poker, AAAI 1998, as used in paper 001). What an opponent held is often never revealed. So at the
+end of a match its moves are counted in every particle, in proportion to the particle's weight:
 
     it bet, and we folded     it had a king (weight 0.8): its bet with a king counts 0.8 more
                               it had a jack (weight 0.2): its bet with a jack counts 0.2 more
     it bet, and we called     it showed a king: its bet with a king counts 1 more
 
-Since weights follow from what was counted before, this is expectation maximisation, one match at a
+Since weights depend on earlier counts, this is expectation maximisation, one match at a
 time.
 """
 
@@ -27,24 +27,24 @@ from ggp.machine.abilities import InParts
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine
 
 PRIOR_COUNTS = 2.0
-"""How many counted moves the prior is worth, at every information set."""
+"""Number of counted moves that the prior is worth, at every information set."""
 
 LEAST_COUNT = 0.01
-"""A move that counts for less in a match is not counted."""
+"""A move that counts for less than this in a match is not counted."""
 
 MOST_ENDS = 1 << 17
-"""Last joint moves that are tried, in all particles together, to see how a match may have ended."""
+"""Last joint moves tried, over all particles, to see how a match may have ended."""
 
 
 class PolicyMoves(PathModel):
     """The others follow strategies: see `ggp.belief.strategies`.
 
-    Nothing is said of information sets that are not there.
+    Of information sets that a strategy lacks, the model says nothing.
 
     Args:
         strategies: by role.
-        prior_counts: trust in an information set is n / (n + this), where n is what its moves sum
-            up to; None for full trust.
+        prior_counts: trust in an information set is n / (n + this), where n is the sum of its
+            moves' shares; None for full trust.
     """
 
     def __init__(
@@ -77,10 +77,10 @@ class PolicyMoves(PathModel):
 
 
 class LearnedMoves(PolicyMoves):
-    """The others move as they were seen to: counts, smoothed towards what is usual.
+    """The others move as they did before: counts, smoothed towards the usual frequencies.
 
     Args:
-        counts: of moves, by role; as they were when the match began.
+        counts: of moves, by role, as they were when the match began.
         prior_counts: see `PRIOR_COUNTS`.
     """
 
@@ -97,7 +97,7 @@ class LearnedMoves(PolicyMoves):
     def seen(
         self, bag: Bags, move: int, percepts: int, goal: float | None = None
     ) -> dict[str, Strategy]:
-        """What the moves of the others count after a match, by role.
+        """Counts of the others' moves in a match, by role.
 
         Args:
             bag: one bag with views, of the path before the last turn.
@@ -105,7 +105,7 @@ class LearnedMoves(PolicyMoves):
             goal: what the role got for the match, where it was told.
 
         Returns:
-            nothing where no particle ends like that, or there are too many ways to.
+            an empty mapping if no particle ends like that, or there are too many ways to.
         """
         ends = ends_of(self._machine, bag, move, percepts, goal, self)
         if ends is None:
@@ -123,7 +123,7 @@ class LearnedMoves(PolicyMoves):
     def _made(
         self, paths: IntArray, moves: IntArray, weights: FloatArray
     ) -> dict[tuple[int, int], float]:
-        """How much each move counts at each path, along whole matches."""
+        """Count of each move at each path, along whole matches."""
         counts: dict[tuple[int, int], float] = {}
         for path, move, weight in zip(
             paths.tolist(), moves.tolist(), weights.tolist(), strict=True
@@ -138,7 +138,7 @@ class LearnedMoves(PolicyMoves):
         return counts
 
     def _in_words(self, counts: Mapping[tuple[int, int], float]) -> Strategy:
-        """The same by history, without what was no choice."""
+        """The counts by history in words, without moves that were no choice."""
         strategy: Strategy = {}
         for (path, move), count in counts.items():
             known = self._known.get(path)
@@ -158,9 +158,9 @@ def ends_of(
     goal: float | None,
     model: PathModel,
 ) -> tuple[IntArray, IntArray, FloatArray] | None:
-    """How a match may have ended: `[K, R]` views before, `[K, R]` joint moves, `[K]` weights.
+    """The ways a match may have ended: `[K, R]` views before, `[K, R]` joint moves, `[K]` weights.
 
-    Weights sum to 1. None where nothing ends like that, or more than `MOST_ENDS` must be tried.
+    Weights sum to 1. None if no match can end like that, or more than `MOST_ENDS` must be tried.
     """
     views = bag.sets.views
     if views is None or bag.depleted[0]:

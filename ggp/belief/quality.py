@@ -1,4 +1,5 @@
-"""How good a bag is: what it was made by, how many states it has, how far it stands for all."""
+"""How good a bag is: how it was made, how many states it has, and how well it stands for its
+set."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from ggp.machine.base import Machine
 
 
 class How(StrEnum):
-    """What a bag was made by."""
+    """The method by which a bag was made."""
 
     EXACT = "exact"
     SAMPLED = "sampled"
@@ -29,15 +30,15 @@ class Quality:
 
     Attributes:
         how: `exact`, the whole information set; `sampled` forward; `solved`, begun with paths that
-            a solver found in the last turn; `drawn`, boards that agree with what was seen lately.
+            a solver found in the last turn; `drawn`, boards that agree with recent percepts.
         sound: whether no state is outside the information set.
-        entries: of the bag. Where other roles' incomplete paths are kept, states that differ in
-            these alone are several.
-        distinct: different states.
-        ess: effective sample size, 1 / (sum of squared weights): as many entries that weigh all
-            the same tell as much.
+        entries: of the bag. Where other roles' incomplete paths are kept, states that differ only
+            in these count separately.
+        distinct: number of different states.
+        ess: effective sample size, 1 / (sum of squared weights): this many entries of equal
+            weight tell as much.
         log_size: natural logarithm of the number of entries that the whole set has, estimated
-            where the bag is not exact; None where nothing is known.
+            where the bag is not exact; None if unknown.
         inexact_turns: turns since the bag was last exact; None where it never was, and its start
             is not remembered.
     """
@@ -51,7 +52,7 @@ class Quality:
     inexact_turns: int | None
 
     def as_json(self) -> dict[str, Any]:
-        """For records and commands."""
+        """The quality as JSON, for records and commands."""
         return {
             **asdict(self),
             "how": str(self.how),
@@ -63,7 +64,7 @@ class Quality:
 def quality_of(
     machine: Machine, bags: Bags, *, solved: bool = False, inexact_turns: int | None = None
 ) -> Quality:
-    """How good the first of some bags is."""
+    """How good the first of several bags is."""
     states = bags.states_of(0)
     count = len(states)
     how = How.SOLVED if solved else How.SAMPLED
@@ -85,14 +86,14 @@ def quality_of(
 
 
 LARGE = 10_000
-"""Estimated sizes from here on are told as powers of ten."""
+"""Estimated sizes from here on are given as powers of ten."""
 
 
 def in_words(told: Mapping[str, Any]) -> str:
-    """A quality in words for people; the page of the table has the same words (`mind.js`).
+    """A quality in words for people; the page of the table uses the same words (`mind.js`).
 
     Args:
-        told: as `Quality.as_json` tells it.
+        told: as `Quality.as_json` returns it.
     """
     entries, distinct, exact = told["entries"], told["distinct"], told["how"] == How.EXACT
     if not entries:

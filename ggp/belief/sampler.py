@@ -1,4 +1,4 @@
-"""What samples the states a role may be in: the protocol; `HyperPlaySampler` implements it."""
+"""The protocol of samplers of the states a role may be in; `HyperPlaySampler` implements it."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from ggp.machine.base import IntArray
 
 
 def never_past(share: float) -> bool:
-    """There is no end of the time there is."""
+    """Always false: there is no end of the available time."""
     return False
 
 
 class Sampler(Protocol):
-    """Which states a role may be in, with weights, for many incomplete paths at once.
+    """Samples the states a role may be in, with weights, for many incomplete paths at once.
 
     Attributes:
         tree: names the incomplete paths.
-        stop: asked now and then; when true, searching for particles is given up. May be replaced
+        stop: asked now and then; when true, the search for particles is given up. May be replaced
             between calls.
-        lanes_at_once: asked how many lanes to step between two looks at `stop`. May be replaced
-            between calls.
+        lanes_at_once: gives the number of lanes to step between two looks at `stop`. May be
+            replaced between calls.
         capacity: particles of a sampled bag.
-        room: entries that a bag which is advanced may have, where that is more.
+        room: most entries of a bag that is advanced, where that is more than `capacity`.
         timed: whether only `stop` ends a search for particles, and no count of attempts, where the
             sampler searches. May be replaced between calls.
         at_risk: whether `grown` is called for a bag that is likely to die, so that time is well
@@ -94,17 +94,17 @@ class Sampler(Protocol):
 
 @runtime_checkable
 class Enumerates(Protocol):
-    """A `Sampler` that enumerates information sets where that does not cost too much."""
+    """A `Sampler` that enumerates information sets where that is not too costly."""
 
     def afford(
         self, completions: int | None, is_past: Callable[[float], bool] = never_past
     ) -> None:
-        """Say what may be spent on an exact set in a turn, from now on.
+        """Set what may be spent on an exact set in a turn, from now on.
 
         Args:
-            completions: joint moves that may be tried, and in proportion to them entries, but not
+            completions: joint moves that may be tried, and in proportion to them entries, but no
                 fewer than the sampler was made for; None for what it was made for.
-            is_past: whether more than a share of the time there is has passed: of some finders
-                each may take its share of it only.
+            is_past: whether more than a given share of the available time has passed: some finders
+                may use only their share of it.
         """
         ...

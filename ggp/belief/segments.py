@@ -25,11 +25,11 @@ class Segments:
             with exact weights.
         sizes: `[S]` number of entries of the whole information set: known if exact, else a
             rough estimate.
-        log_masses: `[S]` log of (probability of what the role was told, given its moves) * (number
-            of draws it was estimated by, 1 if exact). Samples of one path, drawn independently,
-            are put together in proportion to it.
+        log_masses: `[S]` log of (probability of the role's percepts, given its moves) * (number of
+            draws that estimated it, 1 if exact). Independent samples of one path are pooled in
+            proportion to it.
         views: `[N, R]` incomplete path of every role along the entry's complete path
-            (tree nodes; that of `random` stays empty). None where nobody needs them.
+            (tree nodes; that of `random` stays empty). None if not needed.
     """
 
     offsets: IntArray
@@ -60,7 +60,7 @@ class Segments:
         return self._with_lanes(np.array([0, 1]), np.array([lane]), np.zeros(1, dtype=np.int64))
 
     def thinned(self, limits: IntArray | int, rng: np.random.Generator) -> Segments:
-        """At most so many entries of each (`[S]`) set, drawn so that expectations are kept."""
+        """Sets thinned to at most `[S]` limits, drawn so that expectations are kept."""
         counts = self.counts
         if (counts <= limits).all():
             return self
@@ -115,10 +115,10 @@ def join(machine: Machine, parts: Sequence[Segments]) -> Segments:
 def replaced(
     machine: Machine, sets: Segments, parts: Sequence[tuple[IntArray, Segments]]
 ) -> Segments:
-    """Sets of which some are others.
+    """Sets with some of them replaced by others.
 
     Args:
-        parts: which are replaced, and by what; what comes later counts.
+        parts: indices of the sets replaced, and their replacements; later parts win.
     """
     if not parts:
         return sets
@@ -133,11 +133,11 @@ def replaced(
 
 
 def pooled(machine: Machine, left: Segments, right: Segments) -> Segments:
-    """One sample of two of the same path, drawn independently: `left` and `right` are one set each.
+    """One sample made of two independent samples of the same path, one set each.
 
     An entry weighs its weight times the mass of its sample, so that a sample counts by the number
-    of its draws and by how much of what they began with agrees with the path. Then every
-    expectation is that of all draws together. Entries that are equal become one.
+    of its draws and by the share of what they began with that agrees with the path. Then every
+    expectation is that of all draws together. Equal entries are merged.
     """
     both = join(machine, [left, right])
     log_weights = both.log_weights + np.repeat(both.log_masses, both.counts)
@@ -160,10 +160,10 @@ def pooled(machine: Machine, left: Segments, right: Segments) -> Segments:
 
 
 def with_more(machine: Machine, sets: Segments, more: Segments) -> Segments:
-    """One bag and entries of its path that were found in another way, each set with one bag.
+    """One bag with more entries of its path found in another way; each argument is one set.
 
-    Whatever their masses, entries of `more` weigh on average as much as those of `sets` do. Entries
-    that are equal become one. None is exact.
+    Whatever their masses, entries of `more` weigh on average as much as those of `sets`. Equal
+    entries are merged. The result is not exact.
     """
     before, total = len(sets.states), len(sets.states) + len(more.states)
     both = join(machine, [sets, more])
@@ -183,7 +183,7 @@ def with_more(machine: Machine, sets: Segments, more: Segments) -> Segments:
 
 
 def depleted_segments(machine: Machine, count: int, *, keep_views: bool) -> Segments:
-    """`count` sets without an entry, that nothing is known of."""
+    """`count` sets without an entry, of which nothing is known."""
     return Segments(
         np.zeros(count + 1, dtype=np.int64),
         machine.initial(0),
@@ -211,7 +211,7 @@ def initial_segments(machine: Machine, count: int, *, keep_views: bool) -> Segme
 
 
 def one_set(states: States) -> Segments:
-    """One set of states that weigh all the same, without views."""
+    """One set of states of equal weight, without views."""
     count = len(states)
     return Segments(
         np.array([0, count], dtype=np.int64),

@@ -1,12 +1,12 @@
-"""Strategies in files: how often a role makes each move, by what it did and saw.
+"""Strategies in files: the frequency of each move of a role, by its moves and percepts so far.
 
-The form is that of `ggp solve --strategy --json`, of which only `strategy` is read:
+The format is that of `ggp solve --strategy --json`, of which only `strategy` is read:
 
     {"strategy": {"player1": [
         {"history": [{"move": "noop", "percepts": ["(dealt jack)"]}],
          "moves": {"bet": 0.25, "check": 0.75}}]}}
 
-The numbers need not sum to 1. So counts of moves are a strategy, too (`remember`).
+The numbers need not sum to 1, so counts of moves are a strategy, too (`remember`).
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from ggp.machine.base import UNKNOWN, Machine
 from ggp.whole_files import write_whole
 
 History = tuple[tuple[str, tuple[str, ...]], ...]
-"""Move and sorted percepts of each turn, canonical KIF."""
+"""Move and sorted percepts of each turn, in canonical KIF."""
 
 Strategy = dict[History, dict[str, float]]
-"""Of one role: how often it makes each move, in any unit."""
+"""The strategy of one role: how often it makes each move, in any unit."""
 
 
 def history_of(machine: Machine, tree: PathTree, path: int) -> History | None:
-    """What a path says in words; None where something in it is unknown."""
+    """A path in words; None if anything in it is unknown."""
     turns = []
     for (node,) in tree.beginnings(np.array([path]))[1:]:
         move, percepts, _ = tree.last_turns(np.array([node]))[0].tolist()
@@ -46,7 +46,7 @@ def history_of(machine: Machine, tree: PathTree, path: int) -> History | None:
 
 
 def path_of(machine: Machine, tree: PathTree, role: int, history: History) -> int | None:
-    """The path of a role that a history tells; None where the machine does not know its words."""
+    """The path of a role with this history; None if the machine does not know its words."""
     path = np.array([role])
     for move, percepts in history:
         told = machine.move_id(move), machine.percept_id(list(percepts))
@@ -57,10 +57,10 @@ def path_of(machine: Machine, tree: PathTree, role: int, history: History) -> in
 
 
 def read_strategies(file: str) -> dict[str, Strategy]:
-    """The strategies of all roles that a file has.
+    """The strategies of all roles in a file.
 
     Raises:
-        ConfigError: there is no such file, or it says something else; says what.
+        ConfigError: there is no such file, or it has another format; the message says which.
     """
     try:
         text = Path(file).read_text(encoding="utf-8")
@@ -70,7 +70,7 @@ def read_strategies(file: str) -> dict[str, Strategy]:
 
 
 def write_strategies(file: str, strategies: Mapping[str, Strategy]) -> None:
-    """Write strategies, so that `read_strategies` reads them; whole, or not at all.
+    """Write strategies in the format of `read_strategies`; all of them, or none.
 
     Raises:
         GGPError: the file cannot be written; see `write_whole`.
@@ -89,7 +89,7 @@ def write_strategies(file: str, strategies: Mapping[str, Strategy]) -> None:
 
 
 def remember(file: str, seen: Mapping[str, Strategy]) -> None:
-    """Add counts of moves to those in a file, which is made if there is none.
+    """Add counts of moves to those in a file, which is created if missing.
 
     Processes that share the file wait for each other, and nothing is lost.
 
@@ -109,7 +109,7 @@ def remember(file: str, seen: Mapping[str, Strategy]) -> None:
 
 @contextmanager
 def _locked(file: Path) -> Iterator[None]:
-    """Alone with the folder of a file: a lock on the file itself would go when it is replaced."""
+    """Hold the lock of a file's folder: a lock on the file itself would go when it is replaced."""
     try:
         folder = os.open(file.absolute().parent, os.O_RDONLY)
     except OSError as error:

@@ -10,13 +10,13 @@ from ggp.machine.base import BoolArray, IntArray, Machine
 
 
 class SetTable:
-    """Sets by number of a node of a tree of paths.
+    """Sets by node number of a tree of paths.
 
-    Sets are kept together in few blocks, so that many are put and got at once; a block that is
-    less than twice as large as the next one is joined with it.
+    Sets are kept together in a few blocks, so that many are stored and read at once; a block that
+    is less than twice as large as the next one is merged with it.
 
     Args:
-        max_entries: `trim` forgets sets when there are more entries than this.
+        max_entries: `trim` forgets sets when they have more entries than this in all.
     """
 
     def __init__(self, machine: Machine, max_entries: int) -> None:
@@ -26,7 +26,7 @@ class SetTable:
 
     @property
     def num_entries(self) -> int:
-        """Entries of all sets; an empty set counts as one."""
+        """Number of entries of all sets; an empty set counts as one."""
         return sum(map(_size, self._blocks))
 
     def holds(self, nodes: IntArray) -> BoolArray:
@@ -64,7 +64,8 @@ class SetTable:
         return join(self._machine, parts).take(np.argsort(order))
 
     def trim(self) -> None:
-        """Forget the sets not used for longest, if there are too many, until half are left."""
+        """Forget the least recently used sets, if there are too many entries, until half are
+        left."""
         if self.num_entries <= self._max_entries:
             return
         nodes = np.concatenate(self._nodes)
@@ -91,7 +92,8 @@ class SetTable:
             self._keep(nodes[numbers[nodes] >= 0], numbers)
 
     def _keep(self, nodes: IntArray, numbers: IntArray | None = None) -> None:
-        """Forget all sets but those of these nodes, which are to have the numbers given."""
+        """Forget all sets except those of these nodes, and renumber their nodes if `numbers` is
+        given."""
         kept = self.get(nodes) if len(nodes) else None
         used = self._used[nodes]
         self._clear(self._tick)

@@ -1,6 +1,6 @@
 """The command `ggp`: look at rulesheets, play them by hand or at random, ask players.
 
-One module a group of commands. They are thin: parse options, call, print. What is slow to
+One module per group of commands. They are thin: parse options, call, print. Everything slow to
 import (numpy, SWI-Prolog) is imported when a command runs.
 """
 

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they are given to."""
+"""Options shared by several commands, and the games and values made from them."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ _SLOW = {
     "prolog": ("ggp.machine.prolog.prolog_machine",),
     "openspiel": ("ggp.machine.spiel.spiel_machine",),
 }
-"""What backends take long to import."""
+"""Modules of backends that take long to import."""
 
 DEFAULT_GROUNDING_S = 60.0
-"""As in `Limits`, which is slow to import."""
+"""The default of `Limits`, which is slow to import."""
 
 _log = logging.getLogger(__name__)
 
 
 class Opened(NamedTuple):
-    """A game ready to be played.
+    """A game that is ready to be played.
 
     Attributes:
         program: its rules, or what defines it.
@@ -63,12 +63,12 @@ class Opened(NamedTuple):
     build_s: float
 
     def seeded_json(self, seed: int) -> dict[str, Any]:
-        """What a report depends on besides its options: the same seed gives the same result on the
-        same backend."""
+        """The fields on which a report depends besides its options: the same seed gives the same
+        result on the same backend."""
         return {"seed": seed, "backend": self.machine.backend}
 
     def show_seed(self, seed: int) -> None:
-        """The same as a line."""
+        """Print the same as a line."""
         click.echo(f"seed {seed}, on {self.machine.backend}")
 
 
@@ -81,13 +81,13 @@ def open_game(
     plays: bool = True,
     hints: bool = True,
 ) -> Opened:
-    """Read a game and build its machine; says on standard error if rules were repaired.
+    """Read a game and build its machine; reports repaired rules on standard error.
 
     Args:
         game: name, or path of its rulesheet.
         backend, limits, ready: see `build_machine`.
-        plays: whether more will be asked of the machine than facts about the game.
-        hints: whether to say that rules were repaired.
+        plays: whether the machine will be used for more than facts about the game.
+        hints: whether to report that rules were repaired.
     """
     from ggp.machine.games import load_program
 
@@ -108,7 +108,7 @@ def open_game(
 
 
 def hint_at_warnings(game: str, diagnostics: Sequence[Diagnostic]) -> None:
-    """Say how many warnings a rulesheet has, if any, and how to see them."""
+    """Report the number of warnings of a rulesheet, if any, and how to see them."""
     if diagnostics:
         _log.warning("%s has %s; `ggp validate %s` shows them", game, counted(diagnostics), game)
 
@@ -143,7 +143,7 @@ def read_json_list(path: Path, of_what: str) -> list[object]:
     """The list in a JSON file.
 
     Raises:
-        ConfigError: the file cannot be read, or holds something else.
+        ConfigError: the file cannot be read, or has other contents.
     """
     value = read_json(path, of_what)
     if not isinstance(value, list):
@@ -152,10 +152,10 @@ def read_json_list(path: Path, of_what: str) -> list[object]:
 
 
 def read_term(text: object) -> str:
-    """A term given by the user as canonical KIF.
+    """A term from the user as canonical KIF.
 
     Raises:
-        ConfigError: it is not one KIF term.
+        ConfigError: it is not a single KIF term.
     """
     from ggp.gdl import parse_term, to_kif
 
@@ -172,7 +172,7 @@ def _kind(value: object) -> str:
 
 
 class FiniteRange(click.FloatRange):
-    """A number within bounds; `nan`, which passes all of them, is none."""
+    """A number within bounds; `nan`, which passes all of them, is rejected."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> float:
         number = float(super().convert(value, param, ctx))
@@ -182,8 +182,8 @@ class FiniteRange(click.FloatRange):
 
 
 class _GivenPath(_PathType):
-    """A path that is not empty: an empty one, as of a shell's unset variable, is the folder one
-    happens to be in."""
+    """A path that is not empty: an empty one, as from an unset shell variable, would be the current
+    folder."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Path:
         if not os.fspath(value):
@@ -192,14 +192,14 @@ class _GivenPath(_PathType):
 
 
 class FilePath(_GivenPath):
-    """The path of a file, there or not, as a `pathlib.Path`; neither empty nor of a folder."""
+    """The path of a file, existing or not, as a `pathlib.Path`; not empty, and not a folder."""
 
     def __init__(self) -> None:
         super().__init__(dir_okay=False, path_type=Path)
 
 
 class FolderPath(_GivenPath):
-    """The path of a folder, there or not, as a `pathlib.Path`; neither empty nor of a file."""
+    """The path of a folder, existing or not, as a `pathlib.Path`; not empty, and not a file."""
 
     def __init__(self) -> None:
         super().__init__(file_okay=False, path_type=Path)
@@ -225,10 +225,10 @@ class _Backend(_ParamType):
 
 
 class PlayerText(_ParamType):
-    """A player's spec, alone or as `ROLE=SPEC`, which shells complete; it is read elsewhere.
+    """A player's spec, alone or as `ROLE=SPEC`, with shell completion; it is parsed elsewhere.
 
     Args:
-        more: what the command takes for a player besides specs, and what it means.
+        more: other values that the command takes for a player, with their meanings.
     """
 
     name = "spec"
@@ -321,7 +321,7 @@ def threads_option(usual: str = "1") -> Callable[[_F], _F]:
     """`--threads`: None if not given.
 
     Args:
-        usual: what is then used, for the help.
+        usual: the default, for the help.
     """
     return click.option(
         "--threads",
@@ -333,11 +333,11 @@ def threads_option(usual: str = "1") -> Callable[[_F], _F]:
 
 
 SHARED_THREADS = "all processors, shared by the matches at once"
-"""What `--threads` is by default where matches are played."""
+"""The default of `--threads` where matches are played."""
 
 
 def threads_for(threads: int | None, matches: int) -> int:
-    """Processors for each of several matches at once, if nobody asked for a number."""
+    """Processors for each of several matches at once, if no number was given."""
     return threads or max(1, len(os.sched_getaffinity(0)) // matches)
 
 
@@ -345,9 +345,9 @@ def clock_option(of: str = "players", usual: str | None = None) -> Callable[[_F]
     """`--clock`, as a `Clock`.
 
     Args:
-        of: who is on it, for the help.
-        usual: what it is by default, for the help; then it is None where it was not given. Without
-            it that is the clock on the wall.
+        of: whose clock it is, for the help.
+        usual: the default, for the help; then the value is None if the option was not given.
+            Without it the default is wall time.
     """
     return click.option(
         "--clock",
@@ -363,7 +363,7 @@ def seed_option(of: str = "all random choices") -> Callable[[_F], _F]:
     """`--seed`.
 
     Args:
-        of: what it is the seed of, for the help.
+        of: what is drawn with the seed, for the help.
     """
     return click.option(
         "--seed",

@@ -1,4 +1,4 @@
-"""`ggp belief`: which states a role may be in after an incomplete path, and how sure that is."""
+"""`ggp belief`: the states a role may be in after an incomplete path, and how sure that is."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ggp.machine import Limits
 
 MOST_SHOWN = 60
-"""Fluents in a table; with --json all are told."""
+"""Most fluents in a table; --json prints all."""
 
 
 @click.command()

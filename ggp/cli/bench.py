@@ -1,10 +1,10 @@
-"""`ggp bench`: how fast a machine plays at random, once it is at full speed.
+"""`ggp bench`: the speed of a machine in random play, once it is at full speed.
 
-Before anything is measured, batches of ever longer playouts have all machine code loaded. What is
-measured are full batches. Where playouts go side by side, a batch has so many that it does not
-matter how the last ones end; where they go one by one, as many as take a part of the time. A batch
+Before anything is measured, batches of ever longer playouts load all machine code. Only full
+batches are measured. If playouts run side by side, a batch has so many that it does not matter how
+the last ones end; if they run one by one, it has as many as take a given part of the time. A batch
 that has begun is finished, and the first one is played however long it takes, so the speed does not
-depend on the seconds asked for.
+depend on the requested seconds.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ MAX_STEPS = 1000
 """Joint moves after which a playout is cut off."""
 
 BLOCKS_A_BATCH = 16
-"""Full batches of a machine that plays side by side: in fewer blocks, those that wait for the
-longest playout would show."""
+"""Blocks of a full batch on a machine that plays side by side: with fewer, waiting for the longest
+playout would show."""
 
 _RAMP_SHARE = 0.1
 _RAMP_FACTOR = 8
-"""In the ramp-up playouts are that much longer each time, until a batch takes this share of the
+"""In the ramp-up playouts are this much longer each time, until a batch takes this share of the
 time twice."""
 
 _BATCH_SHARE = 0.1
-"""The share of the time that a batch takes where playouts go one by one."""
+"""Share of the time that a batch takes if playouts run one by one."""
 
 _LEAST_S = 1e-9
-"""Shorter times cannot be told from none."""
+"""Shorter times cannot be distinguished from zero."""
 
 
 @click.command()
@@ -149,14 +149,14 @@ def _print_table(results: list[dict[str, Any]], seconds: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """What was measured, the ramp-up not counted.
+    """The measurements, without the ramp-up.
 
     Attributes:
         playouts: started from the initial state.
         finished: those that reached a terminal state; the others were cut off.
         states: joint moves made in all of them.
-        seconds: what that took, by the wall clock.
-        cpu_seconds: the same in processor time of this process, its threads together.
+        seconds: wall time.
+        cpu_seconds: CPU time of this process, all threads together.
         batches: full ones, at least one.
     """
 
@@ -179,7 +179,7 @@ def measure(
     """Play full batches at random for about this long, but at least one of them.
 
     Args:
-        seconds: to measure; the batch that ends nearest to them is the last.
+        seconds: time to measure; the batch that ends nearest to it is the last.
         threads: of the machine.
     """
     full = _full_batch(machine, threads)
@@ -202,7 +202,7 @@ def measure(
 
 
 def _full_batch(machine: Machine, threads: int) -> int | None:
-    """Lanes of a full batch; None where playouts go one by one."""
+    """Lanes of a full batch; None if playouts run one by one."""
     from ggp.machine.abilities import TrialPlayer
 
     if not isinstance(machine, TrialPlayer):
@@ -217,7 +217,8 @@ def _ramp_up(
     lanes: int,
     clock: Callable[[], float],
 ) -> None:
-    """Play longer and longer playouts until a batch takes its time, and not for loading code."""
+    """Play longer and longer playouts until a batch takes its time for playing, not loading
+    code."""
     max_steps = 1
     slow = 0
     while slow < 2 and max_steps < _RAMP_FACTOR * MAX_STEPS:

@@ -1,4 +1,4 @@
-"""How long commands play games that may never end."""
+"""Bounds of commands on games that may never end."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 MOST_TURNS, MOST_SECONDS = 1000, 600.0
-"""As in `ggp.solve` and `ggp.study`, which are slow to import."""
+"""The bounds of `ggp.solve` and `ggp.study`, which are slow to import."""
 
 
 def turns_option(text: str, *names: str, least: int = 1) -> Callable[[_F], _F]:
     """`--max-turns`.
 
     Args:
-        text: what it bounds, for the help.
-        names: others of the option.
+        text: what the option bounds, for the help.
+        names: other names of the option.
         least: the lowest number allowed.
     """
     return click.option(

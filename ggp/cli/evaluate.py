@@ -1,4 +1,4 @@
-"""`ggp evaluate`: what a player thinks of its moves after an incomplete path."""
+"""`ggp evaluate`: a player's values of its moves after an incomplete path."""
 
 from __future__ import annotations
 
@@ -110,11 +110,11 @@ def evaluate(
 
 
 def _follow(machine: Machine, player: Player, history: Sequence[KnownTurn], where: str) -> None:
-    """Let the player live through a history.
+    """Let the player observe a history.
 
     Raises:
         ConfigError: no complete path agrees with it, or the game is over after it, as far as the
-            player has a belief that tells.
+            player has a belief that shows it.
     """
     from ggp.players import BeliefPlayer
     from ggp.search.estimates import candidates
@@ -135,7 +135,7 @@ def _follow(machine: Machine, player: Player, history: Sequence[KnownTurn], wher
 
 @contextmanager
 def _faults_told_by_us() -> Iterator[None]:
-    """Keep players from warning of the faults that end this command with a line of their own."""
+    """Keep players from logging the faults that this command reports in its own error."""
     logger = logging.getLogger("ggp.players")
     if logger.getEffectiveLevel() < NOTE:
         yield
@@ -171,7 +171,7 @@ def _describe(decision: Decision, role: str, player: str) -> dict[str, Any]:
 
 
 def _rounded(value: float | None) -> float | None:
-    """The value without the noise that adding up thousands of playouts leaves."""
+    """The value without the rounding noise of adding up thousands of playouts."""
     return None if value is None else round(value, 9)
 
 

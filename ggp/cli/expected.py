@@ -1,4 +1,4 @@
-"""What is expected of grounding a game, for `ggp info` and `ggp validate`."""
+"""The forecast of grounding a game, for `ggp info` and `ggp validate`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def expected_json(program: GameDefinition, limits: Limits) -> dict[str, Any]:
     try:
         found = foresee(rules, limits)
     except MachineError as error:
-        _log.info("it is not known how many ground rules there are: %s", error)
+        _log.info("the number of ground rules is unknown: %s", error)
         return dict.fromkeys(_FIELDS)
     costly = []
     for each in found.costly:
@@ -66,7 +66,7 @@ def warnings_of(rulesheet: Rulesheet, limits: Limits) -> tuple[Diagnostic, ...]:
     try:
         found = hopeless(normalize(rulesheet), limits)
     except (GDLError, MachineError) as error:
-        _log.info("it is not known how many ground rules there are: %s", error)
+        _log.info("the number of ground rules is unknown: %s", error)
         return ()
     if found is None or not found.costly:
         return ()

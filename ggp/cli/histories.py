@@ -1,4 +1,4 @@
-"""Histories for commands: what a role did and saw, from wherever that is known."""
+"""Histories for commands: a role's moves and percepts, from a file, a record or random play."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FORM = 'a list of turns like {"move": "MOVE", "percepts": ["TERM", ...]}'
 
 _MOST_TURNS = 1000
 _MOST_MATCHES = 20
-"""Random matches that are played in search of one in which the role has a choice."""
+"""Most random matches played in search of one in which the role has a choice."""
 
 _PARTICLES, _EXACT = 1_000, 10_000
 
@@ -31,7 +31,7 @@ def history_options(without: str) -> Callable[[_F], _F]:
     """`--history`, or `--record` and `--turn`: see `Given`.
 
     Args:
-        without: what is taken for the history without them, a sentence for the help.
+        without: the default history, as a sentence for the help.
     """
 
     def decorated(command: _F) -> _F:
@@ -57,12 +57,12 @@ def history_options(without: str) -> Callable[[_F], _F]:
 
 
 class Given(NamedTuple):
-    """Where a history comes from.
+    """The source of a history.
 
     Attributes:
-        listed: what a file of turns holds.
-        file: that, or a record; None where neither was given.
-        turn: which decision of the record.
+        listed: the turns in a file.
+        file: that file, or a record; None if neither was given.
+        turn: number of the decision in the record.
     """
 
     listed: list[object] | None
@@ -71,10 +71,10 @@ class Given(NamedTuple):
 
     @staticmethod
     def by(history: Path | None, record: Path | None, turn: int | None) -> Given:
-        """What the options of `history_options` say.
+        """The source that the options of `history_options` name.
 
         Raises:
-            ConfigError: they do not fit together, or the file of turns is no list.
+            ConfigError: they do not fit together, or the file of turns is not a list.
         """
         if (record is None) != (turn is None) or (record is not None and history is not None):
             raise ConfigError(
@@ -85,10 +85,10 @@ class Given(NamedTuple):
         return Given(None, record, turn)
 
     def turns(self, machine: Machine, digest: str, role: str) -> list[KnownTurn] | None:
-        """The history of a role; None where none was given.
+        """The history of a role; None if none was given.
 
         Args:
-            digest: of the rules that are played.
+            digest: of the rules in use.
 
         Raises:
             ConfigError: the history is malformed or unknown to the rules, see `read_history` and
@@ -104,15 +104,15 @@ class Given(NamedTuple):
 def recorded_history(
     machine: Machine, path: Path, digest: str, role: str, turn: int
 ) -> list[KnownTurn]:
-    """What a role did and saw in a recorded match before it decided in a turn.
+    """A role's moves and percepts in a recorded match before its decision in a turn.
 
     Args:
         path: of a record that `match-runner --record` wrote.
-        digest: of the rules that are played.
-        turn: counted from 1, as `match-runner replay` shows them.
+        digest: of the rules in use.
+        turn: counted from 1, as `match-runner replay` shows it.
 
     Raises:
-        ConfigError: the file is no record, or of another game, or the match was over before.
+        ConfigError: the file is not a record, or of another game, or the match was over before.
     """
     record = read_json(path, "a record of match-runner")
     turns = record.get("turns") if isinstance(record, dict) else None
@@ -128,22 +128,22 @@ def recorded_history(
             for each in turns[: turn - 1]
         ]
     except (KeyError, TypeError) as error:
-        raise ConfigError(f"{path} is no whole record: {error} is missing in a turn") from error
+        raise ConfigError(f"{path} is not a complete record: a turn lacks {error}") from error
     return read_history(machine, found, str(path))
 
 
 def first_choice(machine: Machine, role: int, seed: int) -> list[KnownTurn]:
-    """What a role did and saw until it first has a choice.
+    """A role's moves and percepts until it first has a choice.
 
-    That it makes its only moves and sees nothing, if it can be so; else what happens to it in a
-    random match.
+    It makes its only moves and sees nothing, if that is possible; otherwise it follows a random
+    match.
 
     Args:
-        machine: where this is found out; nobody else should count its states.
+        machine: used to find this out; its count of states should matter to nobody else.
         seed: of the match.
 
     Raises:
-        ConfigError: in some random matches it never had a choice; shows one of them.
+        ConfigError: it had no choice in several random matches; the message shows one of them.
     """
     quiet = _quiet_history(machine, role)
     if quiet is not None:
@@ -160,7 +160,7 @@ def first_choice(machine: Machine, role: int, seed: int) -> list[KnownTurn]:
 
 
 def _quiet_history(machine: Machine, role: int) -> list[KnownTurn] | None:
-    """Only moves, nothing seen, until there is a choice; None if that cannot be."""
+    """Only moves and no percepts until there is a choice; None if that is impossible."""
     import numpy as np
 
     from ggp.belief import HyperPlaySampler, PathTree
@@ -212,7 +212,7 @@ def read_history(machine: Machine, turns: Sequence[object], name: str) -> list[K
     """The turns of a history, checked against the terms that the rules can make.
 
     Args:
-        turns: as read from JSON, not yet checked.
+        turns: as read from JSON, unchecked.
         name: what messages call them.
 
     Raises:

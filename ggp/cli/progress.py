@@ -1,4 +1,4 @@
-"""A bar on standard error for what takes long."""
+"""A progress bar on standard error for long work."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ggp.console import console_on
 
 
 class Advance(Protocol):
-    """Is called when so many parts are done, and how far the next is, if that is known."""
+    """A callback with the number of parts done, and the progress of the next one, if known."""
 
     def __call__(self, parts: int = 1, /, *, now: str = "") -> None: ...
 
 
 @contextmanager
 def bar_of(total: int, text: str) -> Iterator[Advance]:
-    """Shown only if standard error is a terminal; yields what is called when a part is done."""
+    """A bar, shown only if standard error is a terminal; yields the callback for finished parts."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,

@@ -1,4 +1,4 @@
-"""`ggp properties`: what decides whether clairvoyant worlds suffice in a game."""
+"""`ggp properties`: the properties that decide whether clairvoyant worlds suffice in a game."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ggp.study.properties import Properties
 
 DEFAULT_WALKS, PROLOG_WALKS = 2000, 50
-"""Of 2,000 walks shares are known within about 0.03."""
+"""Default numbers of walks; with 2,000 shares are known within about 0.03."""
 
 
 @click.command()
@@ -59,7 +59,7 @@ def properties(
 
 
 def walks_for(machine: Machine) -> int:
-    """Random walks, where nobody says how many."""
+    """Default number of random walks."""
     return PROLOG_WALKS if machine.backend == "prolog" else DEFAULT_WALKS
 
 

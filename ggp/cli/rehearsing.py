@@ -1,4 +1,4 @@
-"""`ggp validate --play`: random matches, and what is wrong with the game in them."""
+"""`ggp validate --play`: random matches, and the faults of the game that they show."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MOST_PLAYED = 100_000
 
 _MOST_TURNS = 12
-"""Last turns that are shown of a history; JSON has all."""
+"""Most last turns of a history that are shown; JSON has all."""
 
 _MOST_MOVES = 8
 
@@ -37,7 +37,7 @@ def rehearsed(
     max_turns: int = MOST_TURNS,
     max_seconds: float = MOST_SECONDS,
 ) -> Rehearsal:
-    """What comes of random matches of a game, with a bar while they are played."""
+    """The results of random matches of a game, with a bar while they are played."""
     opened = open_game(game, backend, limits=limits, hints=False)
     machine = opened.machine
     from ggp.study.rehearsal import matches_in, rehearse
@@ -65,7 +65,7 @@ def _with_cause(trouble: Trouble, program: GameDefinition) -> Trouble:
 
 
 def is_wrong(found: Rehearsal, *, strict: bool) -> bool:
-    """Whether a game is not in order: it cannot be played, or when strict has any trouble."""
+    """Whether a game is faulty: it cannot be played, or, if strict, has any trouble."""
     from ggp.study.findings import ERRORS
 
     return any(strict or trouble.kind in ERRORS for trouble in found.troubles)
@@ -100,13 +100,13 @@ def show_rehearsal(game: str, found: Rehearsal) -> None:
 
 
 def _told(trouble: Trouble) -> Iterator[str]:
-    """A trouble in lines."""
+    """A trouble as lines of text."""
     from ggp.study.findings import ERRORS
 
     severity = "error" if trouble.kind in ERRORS else "warning"
     whose = "" if trouble.role is None else f"{trouble.role}: "
     times = ""
-    if trouble.kind != "unknowable":  # looked for in more matches than the others
+    if trouble.kind != "unknowable":  # searched for in more matches than the others
         times = " (1 match)" if trouble.matches == 1 else f" ({trouble.matches:,} matches)"
     yield f"{severity}: {whose}{trouble.message}{times} [{trouble.kind}]"
     if trouble.kind != "unknowable":
@@ -124,7 +124,7 @@ def _told(trouble: Trouble) -> Iterator[str]:
 
 
 def _played(history: History, besides: str | None = None) -> Iterator[str]:
-    """The joint moves of a history, the last ones at most, without one role."""
+    """The last joint moves of a history, without one role."""
     if not history.joint_moves:
         yield "    at the start"
     lines = [_joint(each, besides) for each in history.joint_moves]

@@ -1,4 +1,4 @@
-"""`ggp validate`, `ggp info`, `ggp convert`: rulesheets as such."""
+"""`ggp validate`, `ggp info`, `ggp convert`: commands on rulesheets themselves."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 DEFAULT_MEMORY_MB = 4096
 MOST_MEMORY_MB = 1 << 24
-"""More than any machine has; systems understand no number of bytes beyond 64 bits."""
+"""More than any machine has; system calls take no number of bytes beyond 64 bits."""
 
 DEFAULT_LOG_LIMIT_GB = 10
 
@@ -167,7 +167,7 @@ def serve(
         allowed=tuple(map(parse_network, allowed)) or None,
     )
     template = template_for(options)
-    template.start()  # it loads beside what is loaded here
+    template.start()  # it loads in parallel with what is loaded here
     try:
         _serve(options, template, address, port)
     finally:
@@ -191,7 +191,7 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
     parse_spec(player)
     if options.log_folder is not None:
         check_folder(options.log_folder)
-    Lobby(options.name)  # what is wrong with the name is said now
+    Lobby(options.name)  # reports a bad name now
     listening, since_s = listening_on(address, port)
     with listening:
         where = listening.getsockname()
@@ -202,7 +202,7 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
             if not fill_cache(player, options.backend):
                 return
             template.start()
-        # What is loaded now stays: looking through it again and again delays answers.
+        # Everything loaded so far stays: garbage collection over it would delay answers.
         gc.collect()
         gc.freeze()
         shift = stay_up(template)

@@ -1,4 +1,4 @@
-"""`ggp solve`: what optimal play is worth."""
+"""`ggp solve`: the value of optimal play."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _solution_json(game: str, solution: Solution, strategy: bool) -> dict[str, A
 
 
 def _utilities_json(tree: GameTree, profile: Profile) -> dict[str, dict[str, float]]:
-    """What values stand for, in games whose goal values stand for something."""
+    """The utilities behind goal values, in games whose goal values stand for something."""
     found = _utilities(tree, profile)
     return {"utilities": _rounded(found)} if found else {}
 

@@ -1,4 +1,4 @@
-"""What `ggp solve` and `ggp exploit` share: limits, and progress."""
+"""Common parts of `ggp solve` and `ggp exploit`: limits, and progress."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ggp.console import console_on
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 MOST_STATES, MOST_SECONDS = 1_000_000, 60.0
-"""As in `ggp.solve`, which is slow to import."""
+"""The limits of `ggp.solve`, which is slow to import."""
 
 DIGITS = 9
-"""Digits after the point; what comes after them is rounding."""
+"""Digits after the point; anything after them is rounding."""
 
 
 def states_option(command: _F) -> _F:
@@ -45,7 +45,7 @@ def seconds_option(command: _F) -> _F:
 
 @contextmanager
 def telling(text: str) -> Iterator[Callable[[str], None]]:
-    """A spinner with a text that goes on with what it is told, if standard error is a terminal."""
+    """A spinner with a text that is extended by messages, if standard error is a terminal."""
     if not sys.stderr.isatty():
         yield lambda now: None
         return
@@ -55,6 +55,6 @@ def telling(text: str) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def counting(text: str) -> Iterator[Callable[[int, int], None]]:
-    """A spinner that shows how large the tree is by now."""
+    """A spinner that shows the current size of the tree."""
     with telling(text) as tell:
         yield lambda turns, states: tell(f"{turns} turns, {states:,} states")

@@ -1,4 +1,4 @@
-"""`ggp trace`: one match with everything that can be said of it, played by hand or at random."""
+"""`ggp trace`: one match with everything that can be shown, played by hand or at random."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def trace(
             if result["goals"] is None:
                 _warn_of_the_end(opened.program, len(result["steps"]) - 1, max_turns)
         else:
-            # All of it before anything is shown: moves that are not legal are bad input.
+            # All of it before anything is shown: illegal moves are bad input.
             result = given_trace(machine, given, str(moves))
             if not as_json:
                 _show([roles])
@@ -114,11 +114,11 @@ def trace(
 
 
 _Told = Callable[[int, Mapping[str, Any]], None]
-"""Is given the number of a step and the step, when it has been played."""
+"""Receives the number of a step and the step, when it has been played."""
 
 
 def _not_told(number: int, step: Mapping[str, Any]) -> None:
-    """Nobody is told of single steps."""
+    """Ignore a step."""
 
 
 def random_trace(
@@ -132,9 +132,9 @@ def random_trace(
     """The trace of a match of uniformly random moves.
 
     Args:
-        max_turns: after which it is cut off.
-        until_s: when it is, by the monotonic clock.
-        told: is told of every step.
+        max_turns: number of turns after which it is cut off.
+        until_s: time on the monotonic clock at which it is cut off.
+        told: receives every step.
     """
     from ggp.search.moves import random_moves
 
@@ -150,11 +150,11 @@ def given_trace(machine: Machine, joint_moves: Sequence[object], name: str) -> d
     """The trace of given joint moves.
 
     Args:
-        joint_moves: as read from JSON, not yet checked.
+        joint_moves: as read from JSON, unchecked.
         name: what messages call them.
 
     Raises:
-        ConfigError: one of them is malformed or illegal; says which and what is legal.
+        ConfigError: one of them is malformed or illegal; the message says which, and what is legal.
     """
     steps: list[dict[str, Any]] = []
     state = machine.initial()
@@ -215,7 +215,7 @@ def _some(moves: Sequence[str]) -> str:
 def _play(
     machine: Machine, state: States, row: list[int], steps: list[dict[str, Any]], told: _Told
 ) -> States:
-    """Append the step of a joint move to the trace; the state after it."""
+    """Append the step of a joint move to the trace; returns the state after it."""
     import numpy as np
 
     step = _describe(machine, state)
@@ -225,7 +225,7 @@ def _play(
     try:
         stepped = machine.step(state, np.array([row], dtype=np.int64))
     except ReasonerLimitError:
-        told(len(steps), step)  # what led there
+        told(len(steps), step)  # the joint move that led there
         raise
     step["percepts"] = {
         role: list(machine.percept_texts(int(percept)))
@@ -289,7 +289,7 @@ def _finish(
 
 
 def _show(lines: Iterable[str]) -> None:
-    """Lines of a trace to be read, now: the next may take long."""
+    """Print lines of a trace at once: the next ones may take long."""
     click.echo("\n".join(map(printable, lines)))
 
 
@@ -324,13 +324,13 @@ def _end_lines(trace: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _named(step: Mapping[str, Any], role: str, move: str) -> str:
-    """A move with what it is called, where the machine has words for it."""
+    """A move with its name, if the machine has words for it."""
     word = step["words"]["moves"][role].get(move) if "words" in step else None
     return f"{move} [{word}]" if word else move
 
 
 def _word_lines(step: Mapping[str, Any]) -> list[str]:
-    """The state, and what everybody knows there, in the machine's own words."""
+    """The state, and everybody's knowledge of it, in the machine's own words."""
     if "words" not in step:
         return []
     texts = {"": step["words"]["state"]}

@@ -1,8 +1,8 @@
-"""Doing something again whenever a file is saved, as `ggp trace --watch` does.
+"""Repeats work whenever a file is saved, as `ggp trace --watch` does.
 
-The time and size of files are looked at a few times a second, which works on every file system. An
-editor may write a file in several steps, or replace it: it counts as saved when it has stopped to
-change.
+The time and size of files are checked a few times a second, which works on every file system. An
+editor may write a file in several steps, or replace it: it counts as saved when it has stopped
+changing.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _SETTLE_S = 0.05
 
 
 def game_file(game: str) -> Path:
-    """The file of a game by name or path; the path as it is where there is no file yet.
+    """The file of a game by name or path; the path itself if there is no file yet.
 
     Raises:
-        ConfigError: there is no such game, nor can it become a file.
+        ConfigError: there is no such game, and it cannot become a file.
     """
     from ggp.gdl.games import find_game
 
@@ -40,8 +40,8 @@ def keep_watching(
 ) -> None:
     """Call a function now and whenever one of the files is saved, until there is an interrupt.
 
-    Problems of the first file, which holds rules, are shown before. Errors are shown, and watching
-    goes on.
+    Problems of the first file, which contains rules, are shown first. Errors are shown, and
+    watching continues.
     """
     try:
         for _ in each_saving(files, sleep):
@@ -56,7 +56,7 @@ def keep_watching(
 
 
 def each_saving(files: Sequence[Path], sleep: Callable[[float], None]) -> Iterator[None]:
-    """Yields at once, and then after each time that one of the files was saved."""
+    """Yields at once, and then after each save of one of the files."""
     known: list[object] | None = None
     while True:
         seen = list(map(_stamp, files))
@@ -75,7 +75,7 @@ def _after(files: Sequence[Path], sleep: Callable[[float], None]) -> list[object
 
 
 def _stamp(file: Path) -> object:
-    """What is different after a file was saved; None where there is none."""
+    """A value that changes when a file is saved; None if there is no file."""
     try:
         found = file.stat()
     except OSError:

@@ -7,9 +7,9 @@
     >>> turn.observations.shape, turn.masks.shape, turn.state_tensor.shape
     ((4096, 2, 12), (4096, 2, 5), (4096, 16))
 
-In comes a game, out come arrays of L lanes and Q roles. Begin with `environment`, then `turn`, what
-it says, and `names`, what indices stand for. `lanes` are the slice of one thread, `engine` what
-they need of a machine, `circuit_engine` the fast one, `kernels` what is done lane by lane.
+In comes a game, out come arrays of L lanes and Q roles. Begin with `environment`, then `turn`, its
+output, and `names`, the meaning of indices. `lanes` are the slice of one thread, `engine` is the
+interface to a machine, `circuit_engine` the fast implementation, `kernels` work lane by lane.
 
 How long a match may be is proved in `lengths`, by visiting all states (`survey`) or by showing that
 every turn makes progress (`progress`). `exact` says what policies are worth in small games.

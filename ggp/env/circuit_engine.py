@@ -1,8 +1,8 @@
-"""The fast `Engine`: two tapes of the circuit, for what comes of a turn, and what may be done.
+"""The fast `Engine`: two tapes of the circuit, one for the results of a turn, one for legal moves.
 
 The literals of legal moves and of percepts are laid out in the order of `Names`, with *false* where
-a role has no such move, so that what kernels store are the masks and percepts themselves. States
-are rows of words, and no percept is numbered.
+a role has no such move, so that kernels store the masks and percepts themselves. States are rows of
+words, and percepts are not numbered.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ def suits(machine: Machine) -> TypeGuard[PropnetMachine]:
 
 
 def engine_of(machine: Machine, names: Names) -> Engine:
-    """The fastest engine there is for a machine."""
+    """The fastest engine available for a machine."""
     return CircuitEngine(machine, names) if suits(machine) else MachineEngine(machine, names)
 
 
 class CircuitEngine:
-    """See `Engine`; several threads may use it at once.
+    """The `Engine` of a circuit; several threads may use it at once.
 
     Args:
-        machine: that `suits`.
-        names: of its circuit.
+        machine: one that `suits`.
+        names: those of its circuit.
     """
 
     def __init__(self, machine: PropnetMachine, names: Names) -> None:
@@ -61,7 +61,7 @@ class CircuitEngine:
         ]
         terminal = np.array([circuit.terminal], dtype=np.int32)
         self._look = query_of(circuit, [terminal, *legal])
-        # Plain GDL tells the joint move, and nothing of that is in the circuit.
+        # Plain GDL reveals the joint move, and nothing of that is in the circuit.
         self._told = names.told_of_moves() if names.is_plain else None
         sees = [_in_order(circuit.sees[role], names.percepts) for role in self._players]
         told = [] if self._told is not None else sees
@@ -119,8 +119,7 @@ class CircuitEngine:
     def _move_rows(self, lists: Sequence[Sequence[str]]) -> NDArray[np.int32]:
         """`[M, ...]` row in `_step` of each action of each mover.
 
-        What a mover never has as a move has the row of some other of its moves: it is only asked
-            for
+        A move that a mover never has gets the row of some other of its moves: it is requested only
         in lanes that are over, of which nothing is kept.
         """
         circuit = self._machine.circuit
@@ -141,6 +140,6 @@ def _packed(states: States) -> U64:
 
 
 def _in_order(outputs: Outputs, names: Sequence[str]) -> Literals:
-    """The literals of a role in the order of names, false where it has no such."""
+    """The literals of a role in the order of names, false where it has none."""
     place = dict(zip(outputs.names, outputs.literals, strict=True))
     return np.array([place.get(name, FALSE) for name in names], dtype=np.int32)

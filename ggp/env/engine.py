@@ -1,4 +1,4 @@
-"""What an environment needs of a machine: `Engine`, and one that works for every machine.
+"""The interface between an environment and a machine: `Engine`, and one that suits every machine.
 
 An engine speaks in the indices of `Names` and in packed bits, so that nothing beyond it depends on
 the backend. `MachineEngine` asks a `Machine` lane by lane for lists and texts, and turns them into
@@ -25,11 +25,10 @@ class Engine(Protocol):
 
     M *movers* are the players, and then `random`, if its moves are listed. A *look* is `[L, ...]`
     words: whether the game is over (the lowest bit of the first), then the legal moves of each
-        mover,
-    from `starts` on.
+    mover, from `starts` on.
 
     Attributes:
-        names: what indices stand for.
+        names: the meaning of indices.
         starts: `[M + 2]` word at which each part of a look begins, and the end.
     """
 
@@ -37,19 +36,19 @@ class Engine(Protocol):
     starts: IntArray
 
     def initial(self, num_lanes: int) -> States:
-        """The initial state in so many lanes."""
+        """The initial state in `num_lanes` lanes."""
         ...
 
     def look(self, states: States) -> U64:
-        """`[L, ...]` what may be done."""
+        """`[L, ...]` a look at each state: whether it is over, and the legal moves."""
         ...
 
     def play(self, states: States, actions: IntArray, keys: U64) -> tuple[States, U64]:
-        """Successor states, and `[L, R, words]` what every player saw.
+        """Successor states, and `[L, R, words]` the percepts of every player.
 
         Args:
-            actions: `[L, M]` legal ones; any where the game is over, and then anything comes of it.
-            keys: `[L]` random bits, from which chance draws where its moves are not listed.
+            actions: `[L, M]` legal ones; any where the game is over, with any result.
+            keys: `[L]` random bits, from which moves of chance are drawn if they are not listed.
         """
         ...
 
@@ -58,16 +57,16 @@ class Engine(Protocol):
         ...
 
     def merged(self, states: States, old: States, kept: IntArray) -> States:
-        """The states, but those of other states in some lanes, the same ones of both."""
+        """`states`, with the lanes `kept` replaced by those of `old`."""
         ...
 
     def fluent_words(self, states: States) -> U64:
-        """`[L, words]` which fluents hold."""
+        """`[L, words]` the fluents that hold."""
         ...
 
 
 def layout_of(names: Names) -> IntArray:
-    """`Engine.starts`."""
+    """The `starts` of an `Engine` with these names."""
     sizes = [1, *[words_for(len(names.moves))] * len(names.roles)]
     if names.chance:
         sizes.append(words_for(len(names.chance)))
@@ -75,11 +74,11 @@ def layout_of(names: Names) -> IntArray:
 
 
 class MachineEngine:
-    """See `Engine`; of any machine.
+    """The `Engine` of any machine.
 
     Args:
-        machine: what it asks.
-        names: of its moves, percepts and fluents; may have more.
+        machine: asked lane by lane.
+        names: of its moves, percepts and fluents; may include more.
     """
 
     def __init__(self, machine: Machine, names: Names) -> None:
@@ -154,7 +153,7 @@ class MachineEngine:
         return words_for(len(self.names.percepts))
 
     def _drawn(self, states: States, keys: U64) -> IntArray:
-        """`[L]` moves of `random` that are not listed, each lane by its own key."""
+        """`[L]` unlisted moves of `random`, each lane drawn with its own key."""
         machine = self._machine
         moves = np.zeros(len(states), dtype=np.int64)
         for lane, key in enumerate(keys.tolist()):

@@ -1,7 +1,7 @@
 """A game as an environment of many lanes: `make`, `reset`, `step`.
 
-Lanes are cut into a slice for each thread (`ggp.env.lanes`). A turn is settled in all slices before
-it is made in any: if an action is not legal, nothing has changed.
+Lanes are divided into one slice per thread (`ggp.env.lanes`). A turn is checked in all slices
+before it is made in any: if an action is not legal, nothing has changed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ggp.machine.propnet.play.kernels.packed import words_for
 from ggp.seeds import check_seed
 
 MOST_PATH_BYTES = 4 << 30
-"""Memory that the paths of all lanes may take."""
+"""Most memory that the paths of all lanes may take."""
 
 
 def make(
@@ -42,19 +42,19 @@ def make(
     threads: int = 1,
     backend: str = "auto",
 ) -> Environment:
-    """An environment of so many lanes; `reset` begins.
+    """An environment of `lanes` lanes; `reset` begins.
 
     Args:
         game: name of a game that comes with ggp, path of a rulesheet, or a game that is loaded.
         lanes: L, matches side by side.
-        roles: Q roles that are asked for their moves, all players if nothing is said; the others
-            move uniformly at random, as `random` does.
-        max_turns: T, after which an episode is cut off. If nothing is said it is what the rules
-            prove (`ggp.env.lengths`): then nothing ever is cut off.
-        max_percepts: of a role in one turn; if nothing is said as many as there are.
+        roles: Q roles that choose their moves; default: all players. The others move uniformly at
+            random, as `random` does.
+        max_turns: T, after which an episode is cut off. By default the bound that the rules prove
+            (`ggp.env.lengths`): then nothing is ever cut off.
+        max_percepts: most percepts of a role in one turn; by default as many as there are.
         paths: whether to keep paths, see `Turn.paths`.
-        restarts: whether lanes that end begin anew by themselves, in the same turn; else they wait
-            for `restart`.
+        restarts: whether lanes that end begin anew by themselves, in the same turn; otherwise they
+            wait for `restart`.
         threads: processors to use; results do not depend on it.
         backend: see `ggp.machine.build_machine`.
 
@@ -83,11 +83,11 @@ def make(
 
 
 class Environment:
-    """L lanes of a game, of which Q roles are asked for moves; see `make` for the arguments.
+    """L lanes of a game, in which Q roles choose moves; see `make` for the arguments.
 
     Attributes:
         program, machine: the game.
-        names: what indices of moves, percepts and fluents stand for.
+        names: the meaning of indices of moves, percepts and fluents.
         roles: `[Q]` names of the roles.
         num_lanes: L.
         max_turns: T.
@@ -133,7 +133,7 @@ class Environment:
     def reset(self, seed: int = 0) -> Turn:
         """Begin the first episode in all lanes.
 
-        The same seed gives the same draws in each lane, however many there are.
+        The same seed gives the same draws in each lane, however many lanes there are.
 
         Raises:
             ConfigError: the seed is negative or too large.
@@ -147,7 +147,7 @@ class Environment:
         return self.restart(np.arange(self.num_lanes))
 
     def restart(self, lanes: IntArray | None = None) -> Turn:
-        """Begin the next episode in some lanes, in those that are over if nothing is said."""
+        """Begin the next episode in some lanes; by default in those that are over."""
         told = self._told.next()
         if lanes is None:
             lanes = np.flatnonzero(told.terminated | told.truncated)
@@ -193,10 +193,10 @@ class Environment:
         return self._turn()
 
     def check_action(self, lane: int, role: int, action: int) -> None:
-        """See that an action is legal now.
+        """Check that an action is legal now.
 
         Args:
-            role: its place among `roles`.
+            role: its index in `roles`.
 
         Raises:
             IllegalMoveError: it is not.
@@ -214,9 +214,9 @@ class Environment:
         return lanes, roles, turns, width
 
     def sample_legal(self, draw: int = 0) -> I64:
-        """`[L, Q]` legal actions, uniformly; -1 in lanes that are over.
+        """`[L, Q]` legal actions, drawn uniformly; -1 in lanes that are over.
 
-        They depend on the seed, the lane, the episode and the turn only; another `draw` gives
+        They depend only on the seed, the lane, the episode and the turn; another `draw` gives
         others.
         """
         told = self._told
@@ -228,7 +228,7 @@ class Environment:
         return actions
 
     def _play(self, before: Arrays, after: Arrays) -> None:
-        """Make the moves that were chosen, in all slices side by side."""
+        """Make the chosen moves, in all slices side by side."""
         first, *others = self._slices
         if self._pool is None:
             first.play(before, after)
@@ -237,7 +237,7 @@ class Environment:
         try:
             first.play(before, after)
         finally:
-            # Nobody may write on arrays after this call.
+            # Arrays are read-only after this call.
             wait(waiting)
         for each in waiting:
             each.result()

@@ -1,8 +1,8 @@
 """One role of a game as a vector environment of gymnasium, against any of our players.
 
-Lanes that end begin anew in the same step (`AutoresetMode.SAME_STEP`): what was seen at the end is
-in `infos["final_obs"]`. Against players that move at random all lanes are played by kernels. Other
-players are asked lane by lane, each told only what its role did and saw.
+Lanes that end begin anew in the same step (`AutoresetMode.SAME_STEP`): the last observation is in
+`infos["final_obs"]`. Against players that move at random all lanes are played by kernels. Other
+players are asked lane by lane, each with only the moves and percepts of its role.
 """
 
 from __future__ import annotations
@@ -28,14 +28,13 @@ RANDOM_PLAYER = "random"
 
 
 class VectorGame(_Vector):  # type: ignore[misc]
-    """A role of a game, in L lanes.
+    """The vector environment of one role of a game, in L lanes.
 
     Args:
         game: see `ggp.env.make`.
-        role: that is asked.
+        role: the role that chooses its moves.
         num_envs: L.
-        opponents: a player for each other role, as `--player` takes them; `random` where none is
-            given.
+        opponents: a player for each other role, as `--player` takes them; default: `random`.
         options: see `ggp.env.make`.
 
     Raises:
@@ -110,7 +109,7 @@ class VectorGame(_Vector):  # type: ignore[misc]
         return seen, turn.rewards[:, 0].astype(np.float64), turn.terminated, turn.truncated, infos
 
     def close_extras(self, **kwargs: Any) -> None:
-        """There is nothing to give back."""
+        """Release nothing."""
 
 
 class _Others:
@@ -122,7 +121,7 @@ class _Others:
         self._players: list[list[Player]] = [[] for _ in range(env.num_lanes)]
 
     def begin(self, turn: Turn, lanes: np.ndarray) -> None:
-        """Seat new players in some lanes."""
+        """Create new players in some lanes."""
         from ggp.machine import role_index
         from ggp.players import make_player
 
@@ -140,7 +139,7 @@ class _Others:
             ]
 
     def actions(self, turn: Turn) -> np.ndarray:
-        """`[L, Q - 1]` what they do."""
+        """`[L, Q - 1]` actions of the other players."""
         legal, roles = turn.legal, len(self._env.roles)
         found = np.empty((self._env.num_lanes, roles - 1), dtype=np.int64)
         for lane, players in enumerate(self._players):
@@ -148,12 +147,12 @@ class _Others:
                 options = legal[lane * roles + 1 + number]
                 move = player.choose().move
                 action = self._env.names.move(move)
-                # A player may think a move legal that is not: as a server does, one is drawn.
+                # A player may think an illegal move legal: as on a server, one is drawn.
                 found[lane, number] = action if action in options else -1
         return found
 
     def observe(self, turn: Turn) -> None:
-        """Tell everybody what it did and saw, where the game goes on."""
+        """Give every player its move and percepts, in lanes that go on."""
         names = self._env.names
         for lane in np.flatnonzero(~turn.ended).tolist():
             for number, player in enumerate(self._players[lane]):
@@ -163,7 +162,7 @@ class _Others:
 
 
 def _specs(opponents: Mapping[str, str], role: str) -> dict[str, PlayerSpec]:
-    """The players that are not random, by their roles."""
+    """The players that are not random, by role."""
     if role in opponents:
         raise ConfigError(f"{role} is the role that is asked, and can have no opponent's player")
     from ggp.players import parse_spec

@@ -1,12 +1,12 @@
-"""Kernels of an environment: what is chosen, noted and shown, lane by lane.
+"""Kernels of an environment: choosing, recording and showing, lane by lane.
 
 Bits are packed as everywhere: bit b of word w of a row is item `64 * w + b`. A *look* at L lanes is
 `[L, words]`: a word whose lowest bit says whether the game is over, then the legal moves of each
-*mover*, the players first and then `random`, if its moves are listed. M movers, of which R players
-are told what they see.
+*mover*, the players first and then `random`, if its moves are listed. There are M movers; R of them
+are players, who get percepts.
 
-Random numbers are a function of the seed, the lane, the episode in it, the turn, and who draws. So
-a lane plays the same however many there are beside it, and whoever computes it.
+Random numbers are a function of the seed, the lane, the episode in it, the turn, and the mover. So
+a lane plays the same however many lanes there are, and whoever computes it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ U8 = NDArray[np.uint8]
 Bools = NDArray[np.bool_]
 
 FINE = -1
-"""What kernels return if nothing is wrong; else the number of what is."""
+"""Returned by kernels if nothing is wrong; otherwise they return the number of the fault."""
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -49,7 +49,7 @@ def _moment(seed: np.uint64, lane: int, episode: int, turn: int, word: U64) -> n
 
 @inlined
 def _drawn(rows: U64, lane: int, start: int, end: int, key: np.uint64, word: U64) -> int:
-    """The place of one of the bits that are set, uniformly; -1 where none is."""
+    """The place of one of the set bits, drawn uniformly; -1 if none is set."""
     total = 0
     for w in range(start, end):
         total += count_ones(rows[lane, w])
@@ -99,20 +99,20 @@ def choose(
     actions: I64,
     keys: U64,
 ) -> int:
-    """Settle what everybody does in a turn.
+    """Determine every mover's action in a turn.
 
     Args:
         look: `[L, ...]`, and `starts` `[M + 2]` words where its parts begin, and the end.
-        live: `[L]` lanes that play on; in others everybody has action 0.
+        live: `[L]` lanes that play on; in the others everybody has action 0.
         given: `[L, R]` actions of the players, -1 for one that is to be drawn.
         first: number of the first lane; `episodes`, `turns`: `[L]`.
         word: `[1]` scratch.
         actions: `[L, M]`, filled in.
-        keys: `[L]` filled in: from what chance draws where its moves are not listed.
+        keys: `[L]` filled in: chance draws from them if its moves are not listed.
 
     Returns:
-        `FINE`, or `lane * M + mover` of the first action that is not legal; where an action was to
-        be drawn, nothing is.
+        `FINE`, or `lane * M + mover` of the first action that is not legal; for an action that was
+        to be drawn, there is no legal one.
     """
     movers = actions.shape[1]
     for lane in range(len(look)):
@@ -185,20 +185,20 @@ def note(
     masks: U64,
     paths: I32,
 ) -> int:
-    """Write down what came of a turn, in lanes that play on; in others only that nothing is legal.
+    """Record the results of a turn in lanes that play on; in others only that nothing is legal.
 
     Args:
         look: after the turn.
-        actions: `[L, M]`; `percepts`: `[L, R, words]` what every player saw.
-        played: `[Q]` the players that are told.
+        actions: `[L, M]`; `percepts`: `[L, R, words]` percepts of every player.
+        played: `[Q]` the players that choose their moves.
         num_moves: A.
         turns: `[L]` one more in each lane.
         terminated, truncated: `[L]`.
         moves: `[L, Q]`; `seen`: `[L, Q, words]`; `masks`: `[L, Q, words]`.
-        paths: `[L, Q, T, K]` the turn is added; `[L, Q, 0, 0]` where nobody wants them.
+        paths: `[L, Q, T, K]` the turn is added; `[L, Q, 0, 0]` if they are not kept.
 
     Returns:
-        `FINE`, or the lane in which somebody saw more than there is room for.
+        `FINE`, or the lane in which a player got more percepts than there is room for.
     """
     for lane in range(len(look)):
         if not live[lane]:
@@ -246,7 +246,7 @@ def restart(
     masks: U64,
     paths: I32,
 ) -> None:
-    """Begin anew in some lanes: a new episode, whose path is empty.
+    """Begin a new episode in some lanes, with an empty path.
 
     Args:
         start: a look at the initial state, `[1, ...]`; all else as in `note`.

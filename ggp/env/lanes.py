@@ -1,7 +1,7 @@
-"""Lanes that one thread moves: a slice of an environment.
+"""The lanes of one thread: a slice of an environment.
 
 Slices share nothing but the arrays that they fill in, each its own rows. So threads need no locks,
-and a lane does not depend on who else is there.
+and a lane does not depend on the others.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ggp.machine.base import IntArray, States
 
 
 class Arrays(NamedTuple):
-    """What is told of L lanes, see `Turn`; those of a turn, made anew for each."""
+    """The output arrays of L lanes, see `Turn`; made anew for each turn."""
 
     rewards: NDArray[np.float32]
     terminated: Bools
@@ -31,7 +31,7 @@ class Arrays(NamedTuple):
 
     @classmethod
     def empty(cls, lanes: int, roles: int, mask_words: int, percept_words: int) -> Arrays:
-        """With any values in them."""
+        """Arrays with arbitrary values."""
         return cls(
             np.zeros((lanes, roles), dtype=np.float32),
             np.zeros(lanes, dtype=np.bool_),
@@ -44,22 +44,22 @@ class Arrays(NamedTuple):
         )
 
     def next(self) -> Arrays:
-        """Those of the next turn, in which nothing happened yet."""
+        """The arrays of the next turn, in which nothing has happened yet."""
         return Arrays._make(array.copy() for array in self)._replace(
             rewards=np.zeros_like(self.rewards)
         )
 
     def part(self, first: int, end: int) -> Arrays:
-        """Those of some lanes."""
+        """The arrays of some lanes."""
         return Arrays._make(array[first:end] for array in self)
 
 
 class Plan(NamedTuple):
-    """What all lanes of an environment have in common.
+    """Settings common to all lanes of an environment.
 
     Attributes:
-        played: `[Q]` which of the players are asked.
-        max_turns: after which an episode is cut off.
+        played: `[Q]` the players that choose their moves.
+        max_turns: number of turns after which an episode is cut off.
         restarts: whether lanes begin anew by themselves.
         paths: `[L, Q, T, K]` of all lanes, see `Turn`.
     """
@@ -75,7 +75,7 @@ class Lanes:
     """Lanes `first .. end` of an environment.
 
     Attributes:
-        states: of the lanes.
+        states: states of the lanes.
     """
 
     def __init__(self, plan: Plan, first: int, end: int) -> None:
@@ -93,21 +93,21 @@ class Lanes:
         self._paths = plan.paths[first:end]
 
     def begin(self, arrays: Arrays, lanes: IntArray) -> None:
-        """Begin anew in some lanes, by their numbers here."""
+        """Begin new episodes in some lanes, by their numbers here."""
         engine = self._plan.engine
         self._look[lanes] = self._start
         self.states = engine.merged(self.states, engine.initial(len(self._look)), lanes)
         self._told_anew(arrays.part(self._first, self._end), lanes)
 
     def choose(self, before: Arrays, given: I64, seed: int) -> None:
-        """Settle what everybody does next.
+        """Determine everybody's next action.
 
         Args:
-            given: `[L, R]` actions of all players, -1 for those that are drawn.
+            given: `[L, R]` actions of all players, -1 for those to be drawn.
 
         Raises:
             IllegalMoveError: an action is not legal.
-            NoLegalMoveError: a role has nothing to do.
+            NoLegalMoveError: a role has no legal move.
         """
         before = before.part(self._first, self._end)
         wrong = choose(
@@ -129,11 +129,11 @@ class Lanes:
             self._refuse(lane, mover, int(given[self._first + lane, mover]) if is_given else -1)
 
     def play(self, before: Arrays, after: Arrays) -> None:
-        """Make the moves that were chosen, and tell of it.
+        """Make the chosen moves, and record the results.
 
         Raises:
             GoalError: a goal value is not a number.
-            MachineError: somebody saw more than there is room for.
+            MachineError: a player got more percepts than there is room for.
         """
         plan, engine = self._plan, self._plan.engine
         live = self._live(before.part(self._first, self._end))
@@ -195,7 +195,7 @@ class Lanes:
         )
 
     def _live(self, told: Arrays) -> Bools:
-        """`[L]` lanes that play on."""
+        """`[L]` whether a lane plays on."""
         if self._plan.restarts:
             return np.ones(len(told.turns), dtype=np.bool_)
         return ~(told.terminated | told.truncated)

@@ -1,8 +1,8 @@
-"""How many turns a match can have, where the rules prove it.
+"""Bounds on the number of turns of a match, where the rules prove one.
 
-Three ways, the most precise one first: to visit all states, where they are few (`survey`); to count
-turns, where a game does so itself; and to show that every turn makes some progress (`progress`). No
-proof depends on the clock.
+There are three ways, the most precise first: visit all states, if they are few (`survey`); count
+turns, if a game does so itself; and show that every turn makes some progress (`progress`). No proof
+depends on the clock.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from ggp.machine.propnet.parts import parts_of
 from ggp.machine.propnet.play.layout.reach import following
 
 FEW_STATES = 20_000
-"""That are visited to know exactly: tenths of a second."""
+"""States that are visited to know exactly: tenths of a second."""
 
 
 class Longest(NamedTuple):
-    """What no match exceeds.
+    """Bounds that no match exceeds.
 
     Attributes:
         turns: None if nothing was proved.
@@ -37,12 +37,12 @@ class Longest(NamedTuple):
 
 
 def longest(machine: Machine) -> Longest:
-    """What no match of a game exceeds; without a circuit nothing is proved."""
+    """The bounds of a game; without a circuit nothing is proved."""
     if not isinstance(machine, OnCircuit) or parts_of(machine.circuit).apart:
         return Longest(None, None)
     try:
         found = survey(machine, FEW_STATES)
-    except GGPError:  # a role without a move, or a goal that is none, in some state
+    except GGPError:  # a role without a move, or an invalid goal, in some state
         found = None
     if found is not None:
         return Longest(found.most_turns, found.most_percepts)
@@ -51,9 +51,10 @@ def longest(machine: Machine) -> Longest:
 
 
 def _by_counting(circuit: Circuit) -> int | None:
-    """By three-valued evaluation from the initial state: a fluent holds, does not, or may hold.
+    """The bound by three-valued evaluation from the initial state: a fluent holds, does not, or
+    may.
 
-    When `terminal` surely holds, the match is over.
+    When `terminal` certainly holds, the match is over.
     """
     if circuit.loops:
         return None

@@ -1,9 +1,8 @@
-"""What the numbers of an environment stand for: moves, percepts and fluents, by their texts.
+"""The meaning of the indices of an environment: moves, percepts and fluents, by their texts.
 
 Every list is sorted, or comes in the order of the circuit, which is sorted too: so an index means
-    the
-same in every process. All roles share the indices of moves and of percepts. A number stands for a
-text of *these* names: whoever stores what was learnt stores `digest` beside it, and compares.
+the same in every process. All roles share the indices of moves and of percepts. An index refers to
+a text of *these* names: programs that store what was learnt store `digest` beside it, and compare.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from ggp.machine.base import IntArray, Machine
 from ggp.machine.definition import GameDefinition
 
 MOST_NAMES = 1 << 16
-"""Names of a kind that a game without a circuit may have: their number is estimated from above."""
+"""Most names of a kind in a game without a circuit, where their number is estimated from above."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Names:
 
     @cached_property
     def digest(self) -> str:
-        """128-bit hex digest of the rules and of all names: where it is equal, indices are."""
+        """128-bit hex digest of the rules and of all names: if it is equal, so are the indices."""
         lists = (self.roles, self.moves, self.chance, self.percepts, self.fluents)
         text = "\n".join([self.rules, *("\t".join(names) for names in lists)])
         return blake2b(text.encode(), digest_size=16).hexdigest()
@@ -85,7 +84,7 @@ class Names:
         return _found(self._places["fluent"], text, "fluent")
 
     def token_text(self, token: int) -> str:
-        """What a token of a path stands for: a move, a percept, or nothing for 0."""
+        """The text of a token of a path: a move, a percept, or nothing for 0."""
         if token == 0:
             return ""
         names = (*self.moves, *self.percepts)
@@ -97,7 +96,8 @@ class Names:
         return {kind: {text: k for k, text in enumerate(names)} for kind, names in kinds.items()}
 
     def told_of_moves(self) -> IntArray:
-        """`[R, A]` the percept of plain GDL that tells everybody of a role's move, -1 for none."""
+        """`[R, A]` the percept of plain GDL that reveals a role's move to everybody, -1 for
+        none."""
         place = self._places["percept"]
         rows = [[place.get(_told(role, move), -1) for move in self.moves] for role in self.roles]
         return np.array(rows, dtype=np.int64).reshape(len(self.roles), len(self.moves))
@@ -113,8 +113,8 @@ def _found(places: dict[str, int], text: str, kind: str) -> int:
 def names_of(game: GameDefinition, machine: Machine) -> Names:
     """The names of a game.
 
-    Of a machine with a circuit they are those of the circuit, else all that the rules could make by
-    what their arguments can be, which may be more.
+    With a circuit they are those of the circuit; otherwise all that the rules could make, judging
+    by what their arguments can be, which may be more.
 
     Raises:
         ConfigError: they would be too many, or cannot be listed.
@@ -134,7 +134,7 @@ def names_of(game: GameDefinition, machine: Machine) -> Names:
             percepts = _together(sees[role].names for role in roles)
         return Names(game.digest, roles, moves, chance, percepts, circuit.fluents, is_plain)
     domains = Domains(program.rules)
-    # Arguments are not told apart by roles.
+    # Arguments are not distinguished by roles.
     moves = _listed(domains, program, LEGAL, 1, "moves")
     percepts = _listed(domains, program, SEES, 1, "percepts")
     if is_plain:
@@ -149,7 +149,7 @@ def _together(lists: Iterable[Sequence[str]]) -> tuple[str, ...]:
 
 
 def _told(role: str, move: str) -> str:
-    """What everybody sees of a role's move in plain GDL."""
+    """The percept of everybody after a role's move in plain GDL."""
     return f"({PLAIN} {role} {move})"
 
 

@@ -1,9 +1,9 @@
-"""A game as an environment of PettingZoo, of both of its kinds.
+"""A game as a PettingZoo environment, of either kind.
 
-`parallel_env` asks all players in every turn, as the game does: who is not on turn has one legal
-action. `aec_env` asks one player after the other, and only those that have a choice: forced moves
-are made without asking, and who chooses later in a turn does not see what was chosen before. What a
-player sees since it was last asked comes in one observation.
+`parallel_env` asks all players in every turn, as the game does: a player that is not to move has
+one legal action. `aec_env` asks one player after the other, and only those that have a choice:
+forced moves are made without asking, and a player that chooses later in a turn does not see earlier
+choices. Everything that a player has seen since it was last asked comes in one observation.
 
 Rewards are the goal values at the end, 0 before. `state()` is `Turn.state_tensor`, for critics.
 """
@@ -50,7 +50,7 @@ def aec_env(game: str | GameDefinition, **options: Any) -> AECGame:
 
 
 class _Seated:
-    """What both kinds have in common: one lane, and a place for each agent.
+    """Common parts of both kinds: one lane, and a place for each agent.
 
     Attributes:
         env: the game.
@@ -69,29 +69,29 @@ class _Seated:
         self._turn: Turn | None = None
 
     def observation_space(self, agent: str) -> Any:
-        """The same object whenever it is asked for."""
+        """The observation space of an agent, always the same object."""
         return self._spaces[agent]
 
     def action_space(self, agent: str) -> Any:
-        """The same object whenever it is asked for."""
+        """The action space of an agent, always the same object."""
         return self._actions[agent]
 
     def state(self) -> np.ndarray:
-        """`[F]` the fluents that hold, which no player is told."""
+        """`[F]` the fluents that hold; no player sees them."""
         held: np.ndarray = self._now().state_tensor[0]
         return held.copy()
 
     def render(self) -> None:
-        """There are no pictures."""
+        """Render nothing: there are no pictures."""
 
     def close(self) -> None:
-        """There is nothing to give back."""
+        """Release nothing."""
 
     def _now(self) -> Turn:
         return self.env.reset() if self._turn is None else self._turn
 
     def _begin(self, seed: int | None) -> Turn:
-        """The first episode of a seed, or without one the next episode."""
+        """Begin the first episode of a seed, or without one the next episode."""
         if seed is not None or self._turn is None:
             return self.env.reset(seed or 0)
         return self.env.restart(np.zeros(1, dtype=np.int64))
@@ -101,7 +101,7 @@ class _Seated:
 
 
 class ParallelGame(_Seated, _Parallel):  # type: ignore[misc]
-    """See `parallel_env`."""
+    """The environment of `parallel_env`."""
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env)
@@ -141,7 +141,7 @@ class ParallelGame(_Seated, _Parallel):  # type: ignore[misc]
 
 
 class AECGame(_Seated, _AEC):  # type: ignore[misc]
-    """See `aec_env`."""
+    """The environment of `aec_env`."""
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env)
@@ -161,9 +161,9 @@ class AECGame(_Seated, _AEC):  # type: ignore[misc]
         self._ask()
 
     def observe(self, agent: str) -> Observed:
-        """What an agent did and saw since it was last asked, its path, and its legal actions.
+        """An agent's moves and percepts since it was last asked, its path, and its legal actions.
 
-        While others choose, nothing is legal for it.
+        While others choose, it has no legal actions.
         """
         found = observed(self._now(), self._places[agent], 0)
         found["observation"] = self._since[self._places[agent]].copy()
@@ -172,7 +172,7 @@ class AECGame(_Seated, _AEC):  # type: ignore[misc]
         return found
 
     def step(self, action: int | None) -> None:
-        """Make the move of the agent that is selected.
+        """Make the move of the selected agent.
 
         Raises:
             IllegalMoveError: it is not legal.
@@ -192,7 +192,7 @@ class AECGame(_Seated, _AEC):  # type: ignore[misc]
         self._accumulate_rewards()
 
     def _ask(self) -> None:
-        """Select who chooses next, after making turns in which nobody has to be waited for."""
+        """Select the next agent, after making all turns in which nobody has a choice."""
         while not self._now().ended[0]:
             choosers = [
                 agent

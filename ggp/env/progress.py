@@ -1,17 +1,17 @@
-"""Proofs that matches end: every turn makes progress of which there is only so much.
+"""Proofs that matches end: every turn makes progress of which only a limited amount exists.
 
 Some fluents only ever appear, or only ever vanish. If each turn changes one of these, a match has
 at most as many turns as there are of them. In phantom connect four discs stay, and a refused drop
-leaves
-its mark: each turn does one or the other.
+leaves its mark: each turn does one or the other.
 
-Elsewhere a turn may change none. Then fluents are looked for that go one way *while none of the
-first kind changes*, and so on: measures that decrease in lexicographic order. With n1, n2, ...
-fluents of each rank, a match has at most (n1 + 1) (n2 + 1) ... - 1 turns.
+In other games a turn may change none. Then fluents are sought that change in one direction *while
+none of the first kind changes*, and so on: measures that decrease in lexicographic order. With n1,
+n2, ... fluents of each rank, a match has at most (n1 + 1) (n2 + 1) ... - 1 turns.
 
-What goes one way, and that nothing stands still, is what the solver in clingo says of all states in
-which some invariants hold; these are proved by induction first (`induction`). How many fluents of a
-rank can change is bounded by a linear program: those that exclude each other do so only once.
+The solver in clingo decides which fluents change in one direction, and that nothing stands still,
+for all states in which some invariants hold; these are proved by induction first (`induction`). The
+number of fluents of a rank that can change is bounded by a linear program: fluents that exclude
+each other change only once together.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from ggp.machine.propnet.optimise.proofs.solver import Limit, Solver
 from ggp.machine.propnet.optimise.work import Work
 
 MOST_GATES = 2_000
-"""Of circuits that proofs are tried for."""
+"""Most gates of circuits for which proofs are tried."""
 
 WORK = 40_000_000
-"""Steps that a proof may take, see `Work`."""
+"""Most steps of a proof, see `Work`."""
 
 CONFLICTS = 20_000
-"""How hard to try one question."""
+"""Solver conflicts for one question."""
 
 MOST_RANKS = 4
 
 _WORDS, _STEPS = 8, 60
-"""Random matches that guesses are made of: 64 lanes a word."""
+"""Random matches from which invariants are guessed: 64 lanes per word, and their length."""
 
 
 def most_turns(circuit: Circuit) -> int | None:
@@ -58,7 +58,7 @@ def most_turns(circuit: Circuit) -> int | None:
 
 
 class _Proof:
-    """A circuit, what always holds in it, and the solver that is asked."""
+    """A circuit, its invariants, and the solver that is asked."""
 
     def __init__(self, circuit: Circuit, work: Work) -> None:
         self._circuit, self._work = circuit, work
@@ -84,7 +84,7 @@ class _Proof:
             self._vanishes = [add.all_of([now, -later]) for now, later in pairs]
 
     def bound(self) -> int | None:
-        """The turns of a match at most."""
+        """The largest number of turns of a match."""
         still: list[int] = []  # assumed: none of the fluents of the ranks so far changes
         left = list(range(len(self._now)))
         product = 1
@@ -108,7 +108,7 @@ class _Proof:
         return [-self._appears[fluent], -self._vanishes[fluent]]
 
     def _one_way(self, fluents: Sequence[int], still: Sequence[int]) -> list[tuple[int, bool]]:
-        """Fluents that may change, one way only, and whether that is to appear."""
+        """Fluents that change in one direction only, and whether they appear."""
         found = []
         for fluent in fluents:
             appears = not self._never([*still, self._appears[fluent]])
@@ -120,7 +120,8 @@ class _Proof:
     def _needed(
         self, one_way: list[tuple[int, bool]], still: Sequence[int]
     ) -> list[tuple[int, bool]]:
-        """Those without which some turn would change nothing; others change along with them."""
+        """The fluents without which some turn would change nothing; others change along with
+        them."""
         kept = list(one_way)
         for each in reversed(one_way):
             fewer = [other for other in kept if other != each]
@@ -130,12 +131,13 @@ class _Proof:
         return kept
 
     def _never(self, signs: Sequence[int]) -> bool:
-        """Whether signs certainly never hold together."""
+        """Whether signs provably never hold together."""
         limit = Limit(CONFLICTS, self._work.most)
         return self._solver.find(signs, lambda example: None, limit) is False
 
     def _changes(self, one_way: Sequence[tuple[int, bool]], *, from_start: bool) -> int:
-        """How many of some fluents can have changed in the end, or while nothing before does."""
+        """Most fluents of `one_way` that can have changed in the end, or without a change of
+        earlier ones."""
         from scipy.optimize import linprog
 
         num = len(self._now)
@@ -151,7 +153,7 @@ class _Proof:
             for literal in guess.literals:
                 row[(literal >> 1) - 1] += -1 if literal & 1 else 1
                 bound -= literal & 1
-            # Two of them never hold; or, if `least` is 0 or 1, one always or never does.
+            # Two of them never hold together; or, if `least` is 0 or 1, one always or never holds.
             if guess.least == 0:
                 row, bound = -row, bound - 2
             elif guess.least == 1:
@@ -170,7 +172,7 @@ class _Proof:
 
 
 def _invariants(circuit: Circuit, work: Work) -> list[Guess]:
-    """What never holds together in any state that can be reached, proved."""
+    """Sets of signs that provably never hold together in any reachable state."""
     nets = range(1, 1 + len(circuit.fluents))
     values = sample(circuit, nets, num_words=_WORDS, num_steps=_STEPS, seed=1).values
     guesses = exclusive_fluents(circuit, values) + never_together(circuit, values)

@@ -1,10 +1,10 @@
-"""What an environment is in the words of gymnasium: spaces, and observations that lie in them.
+"""An environment in the terms of gymnasium: spaces, and observations that lie in them.
 
-An observation has three parts, whoever gets it:
+An observation has three parts, the same for every role:
 
-    observation   [A + P] uint8       what the role did and saw last, as ones
-    path          [T, K] int32        everything it did and saw, see `Turn.paths`
-    action_mask   [A] int8            the actions that are legal
+    observation   [A + P] uint8       the role's last move and percepts, as ones
+    path          [T, K] int32        all its moves and percepts, see `Turn.paths`
+    action_mask   [A] int8            the legal actions
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def gymnasium() -> Any:
     """The library.
 
     Raises:
-        BackendUnavailableError: it is not installed; the message says how to.
+        BackendUnavailableError: it is not installed; the message says how to install it.
     """
     try:
         import gymnasium as found
@@ -43,7 +43,7 @@ def gymnasium() -> Any:
 
 
 def observation_space(env: Environment) -> Any:
-    """The space of what one role of one lane observes."""
+    """The space of the observations of one role in one lane."""
     spaces = gymnasium().spaces
     names = env.names
     actions, percepts = len(names.moves), len(names.percepts)
@@ -58,12 +58,12 @@ def observation_space(env: Environment) -> Any:
 
 
 def action_space(env: Environment) -> Any:
-    """The space of the actions of one role of one lane."""
+    """The space of the actions of one role in one lane."""
     return gymnasium().spaces.Discrete(len(env.names.moves))
 
 
 def observed(turn: Turn, role: int, lane: int | slice) -> Observed:
-    """What a role observes, in one lane or in several; copies."""
+    """A role's observation, in one lane or in several; copies."""
     return {
         "observation": turn.observations[lane, role].copy(),
         "path": turn.paths[lane, role].copy(),

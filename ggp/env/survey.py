@@ -1,10 +1,9 @@
-"""What is the same wherever a game goes, found by visiting all its states.
+"""Facts that hold in all matches of a game, found by visiting all its states.
 
-Arrays of fixed shapes, and OpenSpiel, ask a game for facts that a rulesheet does not say: how long
-    a
-match may be, whether what players win sums up to a constant, whether two roles ever choose in the
-same turn. Where the game has few enough states, all of them are visited, layer by layer; equal
-states of a layer are one. So what is found is certain. Of larger games nothing is claimed.
+Arrays of fixed shapes, and OpenSpiel, need facts about a game that a rulesheet does not state: how
+long a match may be, whether the players' goals have a constant sum, whether two roles ever choose
+in the same turn. If the game has few enough states, all of them are visited, layer by layer; equal
+states of a layer are merged. So the results are certain. Nothing is claimed about larger games.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ from ggp.machine.base import (
 )
 
 MOST_STATES = 100_000
-"""States that are visited at most, if nothing else is said: a second or two."""
+"""Most states that are visited by default: a second or two."""
 
 JOINT_MOVES_PER_STATE = 64
-"""A turn may have that many times more joint moves to follow than states may be visited."""
+"""A turn may have this many times more joint moves to follow than states may be visited."""
 
 SAME = 1e-9
 """Goal values, or sums of them, that are this close are equal."""
@@ -39,16 +38,16 @@ SAME = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What holds in every match of a game of P players.
+    """Facts that hold in every match of a game of P players.
 
     Attributes:
-        goals: `[K, P]` the different goal values of the players at ends of the game.
+        goals: `[K, P]` the distinct goal values of the players at ends of the game.
         simultaneous: whether two players ever have a choice in the same turn.
-        most_decisions: choices of all players together in the longest match, forced moves not
-            counted.
-        most_chances: likewise of `random`.
+        most_decisions: choices of all players together in the longest match, not counting forced
+            moves.
+        most_chances: the same for `random`.
         most_turns: joint moves of the longest match.
-        most_percepts: that a player gets in one turn.
+        most_percepts: most percepts of a player in one turn.
     """
 
     goals: FloatArray
@@ -107,7 +106,7 @@ def survey(machine: Machine, most_states: int = MOST_STATES) -> Survey | None:
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """Different states after so many turns, with the most choices on a way to each."""
+    """Distinct states after a number of turns, with the most choices on a way to each."""
 
     states: States
     decisions: IntArray
@@ -130,7 +129,7 @@ class _Layer:
 
 @dataclass(slots=True)
 class _Found:
-    """What was found so far."""
+    """The facts found so far."""
 
     simultaneous: bool = False
     most_decisions: int = 0
@@ -158,7 +157,7 @@ class _Found:
 
 
 def _all_moves(machine: Machine, states: States) -> OpenMoves:
-    """What every role may do in each lane: nothing is known of the turn."""
+    """The possible moves of every role in each lane: nothing is known of the turn."""
     unknown = np.full(len(states), UNKNOWN, dtype=np.int64)
     return open_moves(machine, player_roles(machine)[0], states, Learnt(unknown, unknown, unknown))
 
@@ -173,7 +172,7 @@ def _chance(machine: Machine, options: OpenMoves, num_lanes: int) -> IntArray:
 def _next(
     machine: Machine, layer: _Layer, options: OpenMoves, most_states: int, found: _Found
 ) -> Iterator[_Layer]:
-    """What comes of all joint moves, in parts; ends early where there are too many states."""
+    """The successors by all joint moves, in parts; ends early if there are too many states."""
     players = player_roles(machine)
     counts = options.counts.astype(np.int64)
     total = 0
@@ -194,7 +193,7 @@ def _next(
 
 
 def _merged(machine: Machine, parts: list[_Layer]) -> _Layer:
-    """The states of all parts, equal ones as one."""
+    """The states of all parts, equal ones merged."""
     states = machine.concatenate([part.states for part in parts])
     first, group = first_seen(machine.groups(states))
     most = []

@@ -1,4 +1,4 @@
-"""What an environment says after a turn: arrays of L lanes, for the Q roles that are asked."""
+"""The output of an environment after a turn: arrays of L lanes, for the Q roles that choose."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from ggp.machine.propnet.play.kernels.block_kernels import count_bits, list_bits
 
 @dataclass(frozen=True)
 class Turn:
-    """Where all lanes stand after a turn, or a new beginning.
+    """The situation of all lanes after a turn, or a new beginning.
 
-    Rewards and ends belong to the turn that was just made, all else to the state that is there now:
-        in
-    a lane that began anew by itself that is the initial one. What is not a field is made when it is
-    first asked for. A turn never changes, but for `paths`.
+    Rewards and ends belong to the turn that was just made, everything else to the present state: in
+    a lane that began anew by itself that is the initial one. Properties are computed when they are
+    first asked for. A turn never changes, except for `paths`.
 
     Attributes:
         rewards: `[L, Q]` float32, the goal values (0 to 100) where the game is over, else 0.
@@ -30,15 +29,15 @@ class Turn:
         truncated: `[L]` bool, whether it was cut off after `max_turns` turns instead.
         turns: `[L]` int32, turns of the episode so far: the length of every role's path.
         episodes: `[L]` int64, number of the episode in its lane, from 0.
-        moves: `[L, Q]` int32, the action last done by each role, -1 at the beginning.
+        moves: `[L, Q]` int32, the last action of each role, -1 at the beginning.
         mask_bits: `[L, Q, ceil(A / 64)]` uint64, legal actions: bit a % 64 of word a // 64.
-        percept_bits: `[L, Q, ceil(P / 64)]` uint64, what each role saw last.
-        paths: `[L, Q, T, K]` int32, everything each role did and saw: for each turn the token of
+        percept_bits: `[L, Q, ceil(P / 64)]` uint64, the last percepts of each role.
+        paths: `[L, Q, T, K]` int32, all moves and percepts of each role: for each turn the token of
             its move, then those of its percepts, ascending; 0 is padding. A token is 1 + the index
             of a move, or 1 + A + that of a percept. **It belongs to the environment, and changes
             with the next turn**: copy what you keep. `[L, Q, 0, 0]` in environments without paths.
         num_moves, num_percepts, num_fluents: A, P, F.
-        fluent_words: gives the bits of the fluents.
+        fluent_words: returns the bits of the fluents.
     """
 
     rewards: NDArray[np.float32]
@@ -77,7 +76,7 @@ class Turn:
 
     @cached_property
     def observations(self) -> U8:
-        """`[L, Q, A + P]` uint8, what each role did and saw last, as ones; none at the start."""
+        """`[L, Q, A + P]` uint8, each role's last move and percepts, as ones; none at the start."""
         out = np.zeros((*self.moves.shape, self.num_moves + self.num_percepts), dtype=np.uint8)
         rows = out.reshape(-1, out.shape[-1])
         spread(self.percept_bits.reshape(len(rows), -1), self.num_moves, rows)
@@ -91,12 +90,12 @@ class Turn:
 
     @cached_property
     def state_tensor(self) -> U8:
-        """`[L, F]` uint8, the whole state, which no role is told: for critics, not for players."""
+        """`[L, F]` uint8, the whole state, which no role sees: for critics, not for players."""
         return _bytes(self.state_bits, self.num_fluents)
 
 
 def _bytes(words: U64, count: int) -> U8:
-    """`[..., count]` the first bits of packed words, a byte each."""
+    """`[..., count]` the first bits of packed words, one byte each."""
     out = np.empty((*words.shape[:-1], count), dtype=np.uint8)
     spread(words.reshape(-1, words.shape[-1]), 0, out.reshape(-1, count))
     return out

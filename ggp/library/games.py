@@ -36,16 +36,16 @@ DEFAULT_EXACT = 10_000
 
 
 def _itself(value: _V, memo: object = None) -> _V:
-    """The copy of what never changes."""
+    """The value itself as its copy, since it never changes."""
     return value
 
 
 class Step(NamedTuple):
-    """What comes of a joint move.
+    """The result of a joint move.
 
     Attributes:
-        state: the next one.
-        percepts: what each role sees, sorted.
+        state: the next state.
+        percepts: the percepts of each role, sorted.
     """
 
     state: State
@@ -53,12 +53,12 @@ class Step(NamedTuple):
 
 
 class Playout(NamedTuple):
-    """What came of random moves.
+    """The result of random moves.
 
     Attributes:
-        finished: whether the game came to its end. Some never do, or not within 1,000 joint moves,
+        finished: whether the game reached its end. Some never do, or not within 1,000 joint moves,
             or a role has no legal move.
-        goals: of every role at the end; None if there was none.
+        goals: of every role at the end; None if there was no end.
         steps: joint moves made.
     """
 
@@ -70,9 +70,9 @@ class Playout(NamedTuple):
 class Game:
     """A rulesheet and the machine that plays it; made by `load`.
 
-    Any number of threads may use a game, its states and its beliefs at once. On `prolog` one after
-    the other is served. All of them can be pickled: elsewhere the rules are read, and a machine is
-    built, when the first comes; files they were read from need not be there.
+    Any number of threads may use a game, its states and its beliefs at once. On `prolog` they are
+    served one after the other. All of them can be pickled: in another process the rules are read,
+    and a machine is built, when the first arrives; files they were read from need not be there.
 
     Attributes:
         name: as it was given.
@@ -99,19 +99,19 @@ class Game:
 
     @property
     def backend(self) -> str:
-        """What runs the rules: `propnet` or `prolog`."""
+        """The backend that runs the rules: `propnet` or `prolog`."""
         return self._machine.backend
 
     def initial(self) -> State:
-        """The state that the game begins in."""
+        """The initial state."""
         return State(self, self._machine, self._machine.initial(1))
 
     def player(self, role: str, spec: str, *, seed: int = 0) -> Seated:
         """A player for one match, on a machine of its own, so that its states are counted.
 
         Args:
-            role: whose moves it makes.
-            spec: which player, for example `hyperplay2:n=8`.
+            role: the role that it plays.
+            spec: the player, for example `hyperplay2:n=8`.
             seed: of all its random choices.
 
         Raises:
@@ -134,27 +134,28 @@ class Game:
         attempts: int | None = None,
         seconds: float | None = None,
     ) -> Belief:
-        """Which states a role may be in after what it did and saw, by HyperPlay.
+        """The states that a role may be in after its moves and percepts, by HyperPlay.
 
         The match is followed turn by turn, as a player follows it: sets are enumerated while they
-        are small, else sampled, and where no sample agrees, complete paths are solved for.
+        are small, else sampled, and if no sample agrees, complete paths are found by solving.
 
         Args:
-            role: whose.
-            history: its executed move and its percepts of each turn so far; None is not known.
-            particles: how many are sampled where there are too many states.
+            role: the role.
+            history: its executed move and its percepts of each turn so far; None if unknown.
+            particles: number of samples if there are too many states.
             exact: up to this many states are enumerated instead; 0 for never.
             seed: of the sampling.
-            attempts: joint moves tried in search of particles where there are none; by default
+            attempts: joint moves tried in search of particles if there are none; by default
                 400,000.
-            seconds: for each turn, instead of counts: the result then depends on the machine.
+            seconds: for each turn, instead of counts; then the result depends on the machine's
+                speed.
 
         Raises:
             BeliefDepletedError: no complete path agrees with the history, or none was found.
             ConfigError: there is no such role, a term the rules cannot make, or a wrong seed or
                 number.
         """
-        machine = copy(self._machine)  # which counts the states that only this call visits
+        machine = copy(self._machine)  # counts the states that only this call visits
         number = self._player_role(role)
         for move, percepts in history:
             _check_turn(machine, move, percepts)
@@ -163,7 +164,7 @@ class Game:
         return Belief(self, self._machine, bag.states_of(0), bag.weights_of(0), quality)
 
     def has_rules_of(self, other: Game) -> bool:
-        """Whether it is the same game, whatever plays it: then their states can be equal."""
+        """Whether both are the same game, on any backend: then their states can be equal."""
         return self._machine is other._machine or self.program.digest == other.program.digest
 
     @cached_property
@@ -179,7 +180,7 @@ class Game:
 
 
 class State:
-    """A state of a game; a value: playing makes a new one."""
+    """A state of a game, an immutable value: playing makes a new one."""
 
     def __init__(self, game: Game, machine: Machine, lane: States) -> None:
         self._game, self._machine, self._lane = game, machine, lane
@@ -202,7 +203,7 @@ class State:
 
     @cached_property
     def fluents(self) -> tuple[str, ...]:
-        """What holds, sorted."""
+        """The fluents that hold, sorted."""
         return self._machine.fluents(self._lane)[0]
 
     @property
@@ -212,7 +213,7 @@ class State:
 
     @property
     def goals(self) -> dict[str, float]:
-        """The goal value of every role, 0 to 100 in well-made games, also before the end.
+        """The goal value of every role, 0 to 100 in well-made games; also before the end.
 
         Raises:
             GoalError: a goal value is not a number.
@@ -232,10 +233,10 @@ class State:
         return tuple(sorted(map(machine.move_text, moves.tolist())))
 
     def play(self, moves: Mapping[str, str], *, seed: int = 0) -> Step:
-        """The next state, and what every role sees.
+        """The next state, and the percepts of every role.
 
         Args:
-            moves: by role. A role with a single legal move may be left out, and `random`,
+            moves: by role. A role with a single legal move may be left out, and so may `random`,
                 whose move is then drawn.
             seed: of that draw.
 

@@ -1,7 +1,7 @@
-"""Players: belief, search and clock make a move.
+"""Players: a belief, a search and a clock make a move.
 
-One file a player, its options beside it, such as `random_legal`, `hyperplay` and `pimc`. What they
-have in common is in `belief_player` and `search_player`; `spec` has the registry.
+One file per player, with its options, such as `random_legal`, `hyperplay` and `pimc`. Their common
+parts are in `belief_player` and `search_player`; `spec` has the registry.
 """
 
 from ggp.players.belief_player import BeliefPlayer, Choice

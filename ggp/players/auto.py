@@ -1,12 +1,12 @@
-"""The player `auto`: sees what game it is, and lets the player play that is best at such games.
+"""The player `auto`: recognises the kind of game, and delegates to the player that is best at it.
 
     several players, everybody knows everything    `mcts`
-    one player, or two with constant sum, and      the optimum or an equilibrium, mixed moves by
-    few enough states to solve the whole game      lot
+    one player, or two with constant sum, and      the optimum or an equilibrium, with moves drawn
+    few enough states to solve the whole game      from the mixed strategy
     other games with as few states                 `hyperplay2`: it has time for many simulations
     any other                                      `ismcts`
 
-Only one player follows the match, for all of them would share the machine and the clock.
+Only one player follows the match, since several would share the machine and the clock.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ if TYPE_CHECKING:
     from ggp.solve.following import Part
 
 SOLVED_STATES = 200_000
-"""States of a game that is solved: a propositional network takes a second for so many."""
+"""Most states of a game that is solved: a propositional network takes a second for these."""
 
 SLOW_SHARE = 50
-"""On other backends, games are solved that are so many times smaller."""
+"""On other backends, games must be this many times smaller to be solved."""
 
 MOST_LEAVES = 30_000
-"""Of a subgame in which both players have choices: linear programs of many take long."""
+"""Most leaves of a subgame in which both players have choices: large linear programs take long."""
 
 SOLVE_SECONDS = 5.0
-"""For linear programs, and for CFR+ where they fail."""
+"""Time for linear programs, and for CFR+ if they fail."""
 
 ACCURACY = 0.005
-"""Share of the goals' spread that players may gain by deviating from what is played."""
+"""Share of the goals' spread that a player may gain by deviating from the solution."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Auto:
 
     def __init__(self, options: AutoOptions, context: Context) -> None:
         self._player = _player_for(options, context)
-        # What it took to find out about the game is no part of any decision.
+        # The work of examining the game is no part of any decision.
         self._machine = context.machine
         self._visited_before = self._machine.states_visited
 
@@ -83,7 +83,7 @@ class Auto:
 
     @property
     def tells_policy(self) -> bool:
-        """Whether whoever plays does."""
+        """Whether the player in its place does."""
         return self._player.tells_policy
 
     def observe(
@@ -114,7 +114,7 @@ def _player_for(options: AutoOptions, context: Context) -> BeliefPlayer:
         return MCTS(TreeOptions(risk=options.risk), context)
     digest = None
     if context.program is not None:
-        # Some machines tell joint moves though the rules do not.
+        # Some machines reveal joint moves though the rules do not.
         digest = f"{context.program.digest}-{'told' if is_open(machine) else 'rules'}"
     looked = _looked(cast("Hashable", machine), context.role, options.solve, digest)
     if looked.part is not None:
@@ -127,7 +127,7 @@ def _player_for(options: AutoOptions, context: Context) -> BeliefPlayer:
 class Solved(HyperPlay):
     """Plays a role's part in a solved game; HyperPlay where it does not know where it is.
 
-    That is so if it was not told its move or percepts of some turn.
+    It does not know where it is if it was not told its move or percepts of some turn.
     """
 
     tells_policy = True
@@ -159,7 +159,7 @@ class Solved(HyperPlay):
         return self.mixed(moves, shares), self.unvalued(moves.tolist())
 
     def _ids(self, move: str | None, percepts: Sequence[str] | None) -> tuple[int, int] | None:
-        """A turn as the machine numbers it; None if it is not known, or not by the rules."""
+        """The machine's ids of a turn; None if it is not known, or does not follow the rules."""
         if move is None or percepts is None:
             return None
         move_id = self.machine.move_id(canonical_term(move))
@@ -168,12 +168,13 @@ class Solved(HyperPlay):
 
 
 class Looked(NamedTuple):
-    """What is found out about a game.
+    """Findings about a game.
 
     Attributes:
-        is_small: whether it has no more states than were to be looked at.
-        part: of the role, where the game can be solved with certainty: with one player, or two
-            whose goals have a constant sum. Elsewhere a strategy is good against some others only.
+        is_small: whether it has no more states than the limit.
+        part: the role's part of the solution, if the game can be solved with certainty: with one
+            player, or two whose goals have a constant sum. Elsewhere a strategy is good only
+            against some others.
     """
 
     is_small: bool
@@ -181,14 +182,14 @@ class Looked(NamedTuple):
 
 
 def look_into(machine: Machine, role: int, most_states: int, digest: str | None = None) -> Looked:
-    """Play a game out to all its ends, if it has so few states, and solve it where possible.
+    """Play a game out to all its ends, if it has few enough states, and solve it if possible.
 
     Args:
         machine: of the game.
-        role: whose part is wanted.
-        most_states: 0 does not look.
-        digest: of the rules, and of what the machine tells; by it, it is remembered that the game
-            could not be played out.
+        role: the role whose part is wanted.
+        most_states: 0 does not look at the game.
+        digest: of the rules, and of what the machine reveals; the fact that the game could not be
+            played out is remembered under it.
     """
     from ggp.solve.following import Part
     from ggp.solve.solver import solve_tree
@@ -219,5 +220,5 @@ def look_into(machine: Machine, role: int, most_states: int, digest: str | None 
 
 @lru_cache(maxsize=4)
 def _looked(machine: Hashable, role: int, most_states: int, digest: str | None) -> Looked:
-    """What `look_into` returned: each match of a series has a new player on the same machine."""
+    """The result of `look_into`: each match of a series has a new player on the same machine."""
     return look_into(cast("Machine", machine), role, most_states, digest)

@@ -1,10 +1,10 @@
-"""What all players with a belief have in common: everything but how they decide.
+"""The common parts of all players with a belief: everything but how they decide.
 
 A turn is observed by a `Tracker`, which keeps a bag of particles. To choose, a player takes the
-moves that are legal in some particle, plays a single one at once, and else asks `decide`. What that
-gives is exchanged where it may be refused and another move as good cannot (`risk`). Where
-that fails, or no particle is left, it is rescued: by a bag of states made anew, else by what was
-legal last. So `choose` never raises, and `Decision.fault` says what happened.
+moves that are legal in some particle, plays a single one at once, and otherwise calls `decide`. The
+result is replaced if it may be refused and another move as good cannot (`risk`). If `decide` fails,
+or no particle is left, the player is rescued: by a new bag of states, or by moves that were legal
+last. So `choose` never raises, and `Decision.fault` says what happened.
 
     class Cautious(BeliefPlayer):
         def decide(self, bag, deadline):
@@ -44,23 +44,23 @@ OBSERVE_SHARE = 0.5
 """Share of the time that a player may spend on finding particles."""
 
 GROW_SHARE, SCARCE_SHARE = 0.1, 0.5
-"""Shares of what is left of it that are spent on more particles where there are some, and where
-these are so few that there may be none soon."""
+"""Shares of the rest that are spent on more particles: if there are some, and if these are so few
+that there may soon be none."""
 
 FEW_PARTICLES, FEW_ATTEMPTS = 16, 10_000
-"""Resources of the belief of players that do not search."""
+"""Limits of the belief of players that do not search."""
 
 Choice = tuple[int, tuple[MoveValue, ...]]
-"""A move, and what is thought of all candidates."""
+"""A move, and the values of all candidates."""
 
 _log = logging.getLogger(__name__)
 
 
 class BeliefPlayer(ABC):
-    """A player with a bag of particles; subclasses say how it decides.
+    """A player with a bag of particles; subclasses define how it decides.
 
     Attributes:
-        tells_policy: whether the probabilities that it tells, where it does, are its whole policy:
+        tells_policy: whether the probabilities that it reports, if any, are its whole policy:
             the same for all its random choices.
     """
 
@@ -76,10 +76,10 @@ class BeliefPlayer(ABC):
         self._observed_s = 0.0
         self._fault: str | None = None
         self._warned: set[type[GGPError]] = set()
-        # Those of the bag that is decided by.
+        # Those of the bag on which the decision is based.
         self._candidates: list[int] = []
         self._doubts = Doubts(self.machine, context.program)
-        self._risky: Candidates | None = None  # where some of them may be refused, some not
+        self._risky: Candidates | None = None  # if some of them may be refused, some not
         self.probabilities: Mapping[str, float] | None = None
         """For `Decision.probabilities`: `decide` may set it."""
         belief = context.belief or self.sampler(PathTree(self.machine))
@@ -92,18 +92,18 @@ class BeliefPlayer(ABC):
 
     @property
     def most_particles(self) -> int:
-        """Particles that its bag is grown to where there is a clock, and time."""
+        """Number of particles that its bag is grown to if there is a clock, and time."""
         return FEW_PARTICLES
 
     @property
     def rescues(self) -> bool:
-        """Whether another bag is looked for where no particle is left."""
+        """Whether to look for another bag when no particle is left."""
         return True
 
     @property
     def retry_share(self) -> float:
         """Share of the time for a move that is one of those of the turn before, with fewer left:
-        another try, where one was refused."""
+        another try after a refusal."""
         return 1.0
 
     def sampler(self, tree: PathTree) -> Sampler:
@@ -125,28 +125,27 @@ class BeliefPlayer(ABC):
         return belief if isinstance(belief, HyperPlaySampler) else None
 
     def last_finder(self, belief: Sampler) -> Finder | None:
-        """What is asked where no particle is left: see `Tracker`."""
+        """The finder to ask when no particle is left: see `Tracker`."""
         return None
 
     def simulated(self) -> tuple[FollowsPaths, ...]:
-        """What else names paths by the same tree: beliefs that are made for others, and so on."""
+        """Other users of the same path tree: beliefs made for other roles, and so on."""
         return ()
 
     @abstractmethod
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
-        """A candidate, and what the player thinks of all of them.
+        """A candidate, and the player's values of all of them.
 
         Args:
-            bag: one bag with particles, whose role has several candidates (or one, where its
-                value was asked for).
+            bag: one bag with particles, whose role has several candidates (or one, if its value was
+                asked for).
 
         Raises:
-            GGPError: it cannot decide; it then plays a fallback, as it does where it raises
-                `OutOfTime`.
+            GGPError: it cannot decide; then it plays a fallback, as it does after `OutOfTime`.
         """
 
     def rescue(self, bag: Bags, deadline: Deadline | None) -> Choice:
-        """The same in a bag of states alone, found anew where no particle was left."""
+        """Like `decide`, in a bag of states found anew after no particle was left."""
         return self.safest(bag), ()
 
     # ---------------------------------------------------------------- Player
@@ -184,12 +183,12 @@ class BeliefPlayer(ABC):
     def ponder(self, deadline: Deadline) -> None:
         """Find more particles for the path so far, while nobody waits for a move.
 
-        Ends within milliseconds of the deadline, and before it where there is little more to find.
+        Ends within milliseconds of the deadline, and earlier if there is little more to find.
         """
         try:
             self.tracker.grow(deadline, *self.simulated())
             if not self.tracker.bag.depleted[0]:
-                self._fault = None  # what was not found in time is found
+                self._fault = None  # finds what was not found in time before
         except GGPError as error:
             self._warn(error)
 
@@ -228,27 +227,28 @@ class BeliefPlayer(ABC):
 
     @property
     def visited_since_decision(self) -> int:
-        """Lanes stepped since the last decision, for belief updates too."""
+        """Lanes stepped since the last decision, including belief updates."""
         return self.machine.states_visited - self._decided_at
 
     def report(self, move: int, values: tuple[MoveValue, ...]) -> None:
-        """Tell whoever wants to know the best move so far."""
+        """Report the best move so far to whoever asked for reports."""
         if self.context.report is not None:
             move = self._prudent(move, values)
             self.context.report(self.decision(move, values, self.tracker.bag))
 
     def unvalued(self, moves: Sequence[int]) -> tuple[MoveValue, ...]:
-        """Candidates of which nothing is thought."""
+        """Candidates without values."""
         return tuple(MoveValue(self.machine.move_text(m), None, None, 0) for m in moves)
 
     def mixed(self, moves: IntArray, shares: FloatArray) -> int:
-        """One of some moves, drawn with these probabilities, which are reported."""
+        """A move drawn with these probabilities, which are reported."""
         texts = map(self.machine.move_text, moves.tolist())
         self.probabilities = dict(zip(texts, shares.tolist(), strict=True))
         return int(self.rng.choice(moves, p=shares))
 
     def safest(self, bag: Bags) -> int:
-        """The candidate that is legal in most particles, by weight; the first by text of several.
+        """The candidate that is legal in most particles, by weight; among several the first by
+        text.
 
         There must be particles.
         """
@@ -262,7 +262,7 @@ class BeliefPlayer(ABC):
     def decision(
         self, move: int, values: tuple[MoveValue, ...], bag: Bags, fault: str | None = None
     ) -> Decision:
-        """What is decided by a bag, with what was spent on it so far."""
+        """The decision based on a bag, with the resources spent on it so far."""
         return Decision(
             move=self.machine.move_text(move),
             values=tuple(sorted(values, key=lambda v: v.move)),
@@ -296,8 +296,8 @@ class BeliefPlayer(ABC):
         return self._prudent(move, values), values
 
     def _considered(self, bag: Bags) -> Bags:
-        """The bag, or a sample of one that is larger than searches are made for: with a clock, sets
-        are enumerated that a match may narrow down, however large they are now."""
+        """The bag, or a sample of it if it is larger than searches are made for: with a clock, sets
+        that a match may narrow down are enumerated, however large they are now."""
         most = max(self.most_particles, self.tracker.belief.capacity, self._largest_set)
         if len(bag.lanes_of(0)) <= most:
             return bag
@@ -306,26 +306,26 @@ class BeliefPlayer(ABC):
 
     @property
     def _largest_set(self) -> int:
-        """Of the options; those of other projects' players may have none."""
+        """From the options; those of other projects' players may lack it."""
         return getattr(self.options, "exact", DEFAULT_EXACT)
 
     @property
     def _risk(self) -> Risk:
-        """Of the options; those of other projects' players may have none."""
+        """From the options; those of other projects' players may lack it."""
         return getattr(self.options, "risk", Risk.AVOID)
 
     def _prudent(self, move: int, values: tuple[MoveValue, ...]) -> int:
-        """The move, or one that cannot be refused and is as good for all that is known."""
+        """The move, or one that cannot be refused and is as good as far as is known."""
         if self._risky is None or move in self._risky.sure:
             return move
         sure = {self.machine.move_text(each): each for each in self._risky.sure}
-        # Who does not know what it did, knows what it may do by mistake only.
+        # A role that does not know its past moves has wrong ideas about its legal ones.
         likely = self.tracker.was_told_all or move in self._risky.likely
         other = prudent(self.machine.move_text(move), values, sure.keys(), likely=likely)
         return move if other is None else sure[other]
 
     def _surely_mixed(self, move: int, risky: Candidates) -> int:
-        """A move of the player's policy without those that may be refused, if it has others."""
+        """A move of the player's policy without the moves that may be refused, if it has others."""
         assert self.probabilities is not None
         sure = {self.machine.move_text(each): each for each in risky.sure}
         shares = sure_share(self.probabilities, sure.keys())
@@ -336,13 +336,13 @@ class BeliefPlayer(ABC):
         self.probabilities = shares
         if move in risky.sure:
             return move
-        # What is drawn later stays what it is without this.
+        # Later draws are the same as without this one.
         rng = self.rng.spawn(1)[0]
         drawn = rng.choice(len(shares), p=np.array(list(shares.values())))
         return sure[list(shares)[int(drawn)]]
 
     def _spare_bag(self, deadline: Deadline | None) -> Bags | None:
-        """Another bag that agrees with the path, where no particle was left."""
+        """Another bag that agrees with the path, after no particle was left."""
         if not (self.rescues and self.tracker.bag.depleted[0]):
             return None
         try:
@@ -355,8 +355,8 @@ class BeliefPlayer(ABC):
         return bag if known else None
 
     def _fallback(self) -> int:
-        """A move that is legal in most of the states that the role may be in, as far as the turn
-        tells; else one of the last candidates, else one of those at the start.
+        """A move that is legal in most of the states that the role may be in, judging by the turn;
+        otherwise one of the last candidates, or one of those at the start.
 
         Raises:
             MachineError: no legal move of the role was ever known.
@@ -378,7 +378,7 @@ class BeliefPlayer(ABC):
         return int(moves[self.rng.integers(len(moves))])
 
     def _warn(self, error: GGPError) -> None:
-        # A bag that is lost is often lost for the rest of the match, in hundreds of turns.
+        # A bag that is lost is often lost for the rest of the match, for hundreds of turns.
         level = logging.INFO if type(error) in self._warned else logging.WARNING
         self._warned.add(type(error))
         _log.log(level, "%s as %s: %s", self.context.name, self.machine.roles[self.role], error)
@@ -393,5 +393,5 @@ def _part(deadline: Deadline, share: float) -> Deadline: ...
 
 
 def _part(deadline: Deadline | None, share: float) -> Deadline | None:
-    """An earlier deadline: this share of the time that is left."""
+    """An earlier deadline: this share of the remaining time."""
     return None if deadline is None else deadline.part(share)

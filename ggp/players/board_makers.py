@@ -1,7 +1,7 @@
-"""The option `boards`: how boards are drawn where no history is found.
+"""The option `boards`: how boards are drawn when no history is found.
 
-It names a file in TOML beside a rulesheet, as `evaluation` does (`ggp.players.evaluations`), which
-has a table `boards` for that: see `ggp.belief.samplers.board_maker`. `none` is the default.
+It names a TOML file beside a rulesheet, as `evaluation` does (`ggp.players.evaluations`), with a
+table `boards` for this purpose: see `ggp.belief.samplers.board_maker`. `none` is the default.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def boards_field() -> Any:
 
 
 def drawn_pieces_of(name: str) -> DrawnPieces | None:
-    """What an option names; None where no boards are drawn.
+    """The description of boards that an option names; None if no boards are drawn.
 
     Raises:
         ConfigError: there is no such file, or it does not say how boards are drawn.
@@ -56,7 +56,7 @@ def drawn_pieces_of(name: str) -> DrawnPieces | None:
 
 
 def board_maker_of(name: str, machine: Machine) -> BoardMaker | None:
-    """The same as what draws boards.
+    """The `BoardMaker` that an option names; None if no boards are drawn.
 
     Raises:
         ConfigError: as for `drawn_pieces_of`, or it does not suit the game.

@@ -1,13 +1,13 @@
 """Choose-move of papers 001 and 002: the players `los`, `aos`, `aosp` and `hs`.
 
-Each of a sample of boards is searched as if everybody saw it, some plies deep, and the move with
-the best mean over the boards in which it can be made is made. They differ in where the boards come
+Each board of a sample is searched a few plies deep, as if everybody saw it, and the move with the
+best mean over the boards in which it is legal is made. The players differ in where the boards come
 from.
 
-Where there is a clock they are the *timed* forms of the papers. How many boards can be searched is
-estimated, rather too low, from those searched so far. Where a bag has fewer, `los` and `aos` look
-for more, and search them as they are found; `hs` fills up its next bag to as many; and `aosp` and
-`hs` use what time is left to look for histories, depth first, that add boards to the pool.
+With a clock they are the *timed* forms of the papers. The number of boards that can be searched is
+estimated, rather too low, from those searched so far. If a bag has fewer, `los` and `aos` look for
+more, and search them as they are found; `hs` fills up its next bag to that number; and `aosp` and
+`hs` use the remaining time for depth-first search for histories that add boards to the pool.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ from ggp.search.kinds import CLAIRVOYANT
 _SAMPLER = "what samples the states it may be in; only hyperplay enumerates"
 
 SEARCH_SHARE = 0.8
-"""Share of the time in which boards are searched: a low estimate, so that some is left to look for
+"""Share of the time for searching boards: a low estimate, so that some time is left to look for
 histories."""
 
 LOOK_SHARE = 0.9
-"""Share of what is left then in which histories are looked for."""
+"""Share of the rest for finding histories."""
 
 FIRST_BOARDS = 4
-"""Boards that are searched a single ply before any is searched further."""
+"""Boards that are searched by a single ply before any is searched further."""
 
 LEAST_BOARDS = 8
 """Boards that are looked for, however long it takes to search one."""
 
 GROWTH = 2
-"""So many times as many boards as so far are searched before the clock is looked at again."""
+"""This many times the boards so far are searched before the clock is looked at again."""
 
 MORE_SHARE = 0.1
-"""Share of the time left that is spent on finding boards before those found are searched."""
+"""Share of the remaining time for finding boards before those found are searched."""
 
 POOLS = (Sampling.AOSP, Sampling.HS)
 
 
 @dataclass(frozen=True)
 class ChooseMoveOptions(SearchOptions):
-    """Options of players that choose moves by boards."""
+    """Options of players that choose moves by searching boards."""
 
     worlds: int = whole(64, "boards that are searched, where there is no clock", high=10_000)
     depth: int = whole(2, "plies to search each board", high=100)
@@ -110,11 +110,11 @@ class ChooseMove(SearchPlayer):
         depth: int | None = None,
         moves: Ragged | None = None,
     ) -> BoardSearch:
-        """Of as many boards as the options say, or, where there is a clock or a budget, of all.
+        """A search of as many boards as the options say, or, with a clock or a budget, of all.
 
         Args:
-            depth: plies; default: as many as the options say.
-            moves: the candidates, where they are known.
+            depth: plies; default: as in the options.
+            moves: the candidates, if known.
         """
         counted = deadline is None and not self.options.states
         return BoardSearch(
@@ -134,7 +134,7 @@ class ChooseMove(SearchPlayer):
         search = self.search(bag, deadline, moves=known)
         if deadline is None or self.options.states:
             return self.best(self.values_of(search, deadline))
-        # A ply of a few boards takes next to no time: it decides where no more can be done.
+        # One ply of a few boards takes next to no time: it decides if no more can be done.
         first = self.search(bag, deadline, depth=1, moves=known)
         with suppress(OutOfTime):
             first.round(FIRST_BOARDS)
@@ -146,12 +146,12 @@ class ChooseMove(SearchPlayer):
         return found
 
     def rescue(self, bag: Bags, deadline: Deadline | None) -> Choice:
-        """Where there is no board a random move is made, as in the papers."""
+        """A random move if there is no board, as in the papers."""
         known = candidates(self.machine, bag).values.tolist()
         return int(known[self.rng.integers(len(known))]), self.unvalued(known)
 
     def _search_timed(self, search: BoardSearch, deadline: Deadline) -> None:
-        """Search boards while there is time, and see how many there is time for."""
+        """Search boards while there is time, and estimate how many there is time for."""
         part = deadline.part(SEARCH_SHARE)
         number, searched_s = 1, 0.0
         while not part.passed():
@@ -171,9 +171,9 @@ class ChooseMove(SearchPlayer):
             number = min(max(more // 2, 1), GROWTH * done)
 
     def _found_more(self, search: BoardSearch, part: Deadline) -> bool:
-        """Look for boards for a while; whether there are any new ones."""
+        """Look for boards for a while; returns whether there are any new ones."""
         if self.options.sampler in POOLS:
-            return False  # what they find is for the turns to come
+            return False  # those found are for the following turns
         self.tracker.grow(part.part(MORE_SHARE), *self.simulated())
         search.add(self.tracker.bag)
         return search.num_left > 0

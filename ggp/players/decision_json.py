@@ -10,14 +10,14 @@ from ggp.players.from_json import read
 from ggp.players.player import Decision
 
 MAX_SHOWN_VALUES = 500
-"""Moves of a value table that are passed on, the best first."""
+"""Most moves of a value table that are passed on, the best first."""
 
 LATER_FIELDS = frozenset({"probabilities", "guessed", "quality"})
-"""Decisions that were written before players could tell these are without them."""
+"""Fields that decisions written by earlier versions lack."""
 
 
 def decision_json(decision: Decision) -> dict[str, Any]:
-    """A decision for JSON; of very many candidates only the best are kept, or none."""
+    """A decision as JSON values; of very many candidates only the best are kept, or none."""
     values, probabilities = decision.values, decision.probabilities
     if probabilities is not None and len(probabilities) > MAX_SHOWN_VALUES:
         decision = replace(decision, probabilities=None)

@@ -1,8 +1,8 @@
-"""The option `evaluation`: what states are worth where a search stops looking.
+"""The option `evaluation`: the value of states where a search stops.
 
-`playouts` is random playouts. Any other value is a file in TOML that declares what pieces are worth
-(`ggp.search.boards.board_values`), or the name of one that comes with the games: `kriegspiel`
-stands for `kriegspiel.toml`, which also suits its smaller boards.
+`playouts` stands for random playouts. Any other value is a TOML file that declares the values of
+pieces (`ggp.search.boards.board_values`), or the name of one that comes with the games:
+`kriegspiel` stands for `kriegspiel.toml`, which also suits the smaller boards of that game.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ def names_own_file(text: str) -> bool:
 
 
 def terms_of(name: str) -> BoardTerms | None:
-    """What an option names; None for random playouts.
+    """The terms that an option names; None for random playouts.
 
     Raises:
-        ConfigError: there is no such file, or it is not as it should be.
+        ConfigError: there is no such file, or its contents are wrong.
     """
     return None if name == PLAYOUTS else read_terms(find_companion(name, ".toml"))
 
 
 def evaluation_of(name: str, machine: Machine, role: int = 0, quiet: int = 0) -> Evaluation | None:
-    """The same as an evaluation.
+    """The `Evaluation` that an option names; None for random playouts.
 
     Args:
-        role: whose values count where captures are played out.
-        quiet: captures in a row that are played out, if the file says what they are.
+        role: the role whose values count where captures are played out.
+        quiet: most captures in a row that are played out, if the file says what they are.
 
     Raises:
         ConfigError: as for `terms_of`, or it does not suit the game.
@@ -59,10 +59,10 @@ def evaluation_of(name: str, machine: Machine, role: int = 0, quiet: int = 0) ->
 
 
 def read_terms(path: Path) -> BoardTerms:
-    """What a file says of the worth of boards.
+    """The terms of the value of boards, from a file.
 
     Raises:
-        ConfigError: it cannot be read, or is not as it should be.
+        ConfigError: it cannot be read, or its contents are wrong.
     """
     data = read_companion(path)
     try:
@@ -81,7 +81,7 @@ def read_terms(path: Path) -> BoardTerms:
 
 
 def read_companion(path: Path) -> Mapping[str, Any]:
-    """What is in a file beside a rulesheet.
+    """The contents of a file beside a rulesheet.
 
     Raises:
         ConfigError: it cannot be read.
@@ -94,10 +94,10 @@ def read_companion(path: Path) -> Mapping[str, Any]:
 
 
 def relation_of(data: Mapping[str, Any]) -> BoardRelation:
-    """How such a file says that the fluents of a board are written.
+    """The form of the fluents of a board, as such a file declares it.
 
     Raises:
-        KeyError, ValueError, TypeError, AttributeError: it does not say it.
+        KeyError, ValueError, TypeError, AttributeError: it is not declared.
     """
     words = data["fluent"].strip("()").split()
     file, rank, role, piece = (words.index(each) for each in _VARIABLES)

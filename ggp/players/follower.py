@@ -1,4 +1,4 @@
-"""A player that follows the true state, where it is told the joint moves."""
+"""A player that follows the true state, in games that reveal the joint moves."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal
 
 ENOUGH_MOVES = 1000
-"""A random one of so many legal moves will do: some games have hundreds of millions."""
+"""Legal moves from which a random one is taken: some games have hundreds of millions."""
 
 
 class Follower:
     """Plays random legal moves, at the cost of one step a turn.
 
-    A belief would try what the other roles may have done, which are thousands of moves in some
+    A belief would try all possible moves of the other roles, which are thousands in some
     games.
 
     Args:
-        machine: of a game that tells every role the joint move (`ggp.gdl.telling`).
+        machine: of a game that reveals the joint move to every role (`ggp.gdl.telling`).
         role: index of its role.
-        rng: all its random choices.
+        rng: source of all its random choices.
         clock: measures `Decision.seconds`.
 
     Attributes:
-        is_told: whether the joint moves are told, so that there is one state.
+        is_told: whether the joint moves are revealed, so that there is a single state.
     """
 
     is_told = True
@@ -45,7 +45,7 @@ class Follower:
     ) -> None:
         self._machine, self._role, self._rng, self._clock = machine, role, rng, clock
         self._states: list[States] = [machine.initial(1)]
-        self._agrees = True  # with all that was told
+        self._agrees = True  # as far as everything was told
         self._visited_before = machine.states_visited
 
     @property
@@ -88,10 +88,10 @@ class Follower:
         return self._drawn(moves, began_s)
 
     def _drawn(self, moves: Sequence[int], began_s: float, fault: str | None = None) -> Decision:
-        """A random one of some moves.
+        """The decision for a random one of some moves.
 
         Raises:
-            MachineError: there is none.
+            MachineError: there are none.
         """
         if not moves:
             raise MachineError("there is no legal move: the game is over")
@@ -107,7 +107,7 @@ class Follower:
         )
 
     def _some(self, state: States, role: int, number: int) -> IntArray:
-        """Legal moves of a role; so many are enough, where the machine finds some without all."""
+        """At least `number` legal moves of a role if possible without all, or all of them."""
         if isinstance(self._machine, Prover):
             return self._machine.some_legal(state, role, number)
         return self._machine.legal(state, role)[0]
@@ -119,7 +119,7 @@ class Follower:
 
 
 def _joint_move(machine: Machine, percepts: Sequence[str]) -> IntArray | None:
-    """`[1, R]` the joint move that percepts tell, None if they do not."""
+    """`[1, R]` the joint move that percepts reveal, None if they do not."""
     found = machine.percept_id(percepts)
     told = None if found is None else machine.told_moves(np.array([found]))
     return None if told is None or (told == UNKNOWN).any() else told

@@ -1,6 +1,6 @@
-"""Dataclasses out of JSON: every field is what its annotation says, or it is named.
+"""Reads dataclasses from JSON: a field that does not match its annotation is named in the error.
 
-What is read may come from strangers, so nothing is converted but lists, which become tuples:
+The data may come from strangers, so nothing is converted except lists, which become tuples:
 
     read(Point, {"x": 1, "y": "2"}, "points[3]", MatchError)
     MatchError: field points[3].y must be a number
@@ -24,7 +24,7 @@ _PLAIN: Mapping[type, tuple[type | types.UnionType, str]] = {
     int: (int, "a whole number"),
     float: (int | float, "a number"),
 }
-"""What JSON has for a type, and what to call it."""
+"""For each type, its type in JSON values, and what to call it."""
 
 _LARGEST = int(sys.float_info.max)
 
@@ -36,24 +36,24 @@ def read(
     raises: Callable[[str], Exception],
     may_lack: Collection[str] = (),
 ) -> _T:
-    """A value of a dataclass, from JSON values.
+    """A dataclass instance from JSON values.
 
-    Its fields are texts, numbers, flags, enumerations of texts, dataclasses, tuples of any length
-    and mappings from texts; `None` and unions of those.
+    Its fields may be strings, numbers, booleans, string enumerations, dataclasses, tuples of any
+    length and mappings from strings; `None` and unions of these.
 
     Args:
-        data: should be an object with all its fields; others are passed over.
-        where: the object is found; empty for a whole file.
-        raises: makes the error to raise of what is wrong.
-        may_lack: fields, of it or of dataclasses inside it, that have their default where they are
-            not there.
+        data: should be an object with all its fields; others are ignored.
+        where: where the object is found; empty for a whole file.
+        raises: makes the error to raise from a message.
+        may_lack: fields, of it or of dataclasses inside it, that get their default if they are
+            missing.
     """
     return _Reader(raises, may_lack).made(kind, data, where)
 
 
 @cache
 def _types_of(kind: Any) -> Mapping[str, Any]:
-    """What the fields of a dataclass are annotated with, as types."""
+    """The annotations of the fields of a dataclass, as types."""
     hints = get_type_hints(kind)
     return {each.name: hints[each.name] for each in fields(kind)}
 
@@ -114,7 +114,7 @@ class _Reader:
 
 
 def _is_plain(of: type, data: Any) -> bool:
-    """Whether a value is of a type of `_PLAIN`; JSON's whole numbers may be too long for floats."""
+    """Whether a value has a type of `_PLAIN`; JSON's integers may be too long for floats."""
     if of is float and isinstance(data, int):
         return not isinstance(data, bool) and abs(data) <= _LARGEST
     return isinstance(data, _PLAIN[of][0]) and (of is bool or not isinstance(data, bool))

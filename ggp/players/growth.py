@@ -1,7 +1,7 @@
-"""How many entries the bag that is followed may have where there is a clock: learned turn by turn.
+"""Size of the bag that is followed under a clock, learned turn by turn.
 
-A bag is carried on with twice as many entries as long as that takes little of the time there is. It
-may have more, and take more, where many die in a turn: such a bag may die at once later.
+A bag is advanced with twice as many entries as long as that takes little of the available time. It
+may be larger, and take more time, if many entries die in a turn: such a bag may die at once later.
 """
 
 from __future__ import annotations
@@ -11,32 +11,32 @@ from ggp.belief.finder import LARGER
 
 FIRST_ROOM = 256
 ROOM_SHARE, RISKY_SHARE = 0.1, 0.5
-"""A bag that is grown is carried on with twice as many entries as long as that takes less than half
-of this share of the time there is, with half as many where it takes more than all of it. The second
-is where whole bags die at once."""
+"""A grown bag is advanced with twice as many entries as long as that takes less than half of this
+share of the available time, and with half as many if it takes more than all of it. The second share
+is for games in which whole bags die at once."""
 
 RISKY = 20
-"""Times as many entries as else a bag may have where many of them die."""
+"""Factor for the entries of a bag if many of them die."""
 
 MANY_DIED = 0.5
-"""Share of a bag; with more, others may have been searched for."""
+"""Share of a bag that counts as many; with more dead, a search for others may have taken place."""
 
 RISK_KEPT = 0.9
-"""Of the risk that a bag dies, what is left of it a turn later."""
+"""Share of the risk that a bag dies that remains a turn later."""
 
 SURVIVORS, SCARCE_TURNS = 4, 2
-"""A bag is likely to die where fewer entries than this would survive a turn as bad as the worst one
-lately, for so many turns in a row."""
+"""A bag is likely to die if fewer entries than this would survive a turn as bad as the worst recent
+one, for this many turns in a row."""
 
 
 class Growth:
-    """Follows the bag of one match.
+    """Learns the size of the bag of one match.
 
     Attributes:
-        room: entries that the bag may be grown to, and carried on with.
+        room: entries that the bag may be grown to, and advanced with.
 
     Args:
-        most: of these, where the bag is at no risk.
+        most: largest `room` for a bag that is not at risk.
     """
 
     def __init__(self, most: int) -> None:
@@ -46,7 +46,7 @@ class Growth:
 
     @property
     def is_scarce(self) -> bool:
-        """Whether one more turn as bad as the worst one lately would leave next to nothing."""
+        """Whether one more turn as bad as the worst recent one would leave next to nothing."""
         return self._scarce > 0
 
     @property
@@ -57,11 +57,11 @@ class Growth:
     def learn(
         self, before: Bags, after: Bags, took_s: float, there_was_s: float, capacity: int
     ) -> None:
-        """A bag was carried on by a turn.
+        """Record that a bag was advanced by one turn.
 
         Args:
-            took_s, there_was_s: how long that took, and how much time there was for it.
-            capacity: entries of a bag at least.
+            took_s, there_was_s: time that this took, and time that was available.
+            capacity: least entries of a bag.
         """
         left, is_exact = len(after.sets.states), bool(after.exact[0])
         died = 1 - left / max(len(before.sets.states), 1)
@@ -73,7 +73,7 @@ class Growth:
             return
         most = int(self._usual_most * RISKY**self._risk)
         share = ROOM_SHARE + self._risk * (RISKY_SHARE - ROOM_SHARE)
-        if took_s > share * there_was_s and died < MANY_DIED:  # else it took time to find others
+        if took_s > share * there_was_s and died < MANY_DIED:  # else it includes finding others
             self.room = max(self.room // 2, min(capacity, most))
         elif took_s < share / 2 * there_was_s and 2 * len(before.sets.states) >= self.room:
             self.room = min(2 * self.room, most)

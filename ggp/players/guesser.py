@@ -2,8 +2,8 @@
 
 A belief lists the moves of every role. Some games have hundreds of millions of them, and then
 there is no belief at all, while any legal move is better than none. A guesser follows a few
-states instead: of each turn it tries joint moves made of a few legal moves of each role, and
-keeps the states in which it would have seen what it saw; where there is none, any.
+states instead: for each turn it tries joint moves made of a few legal moves of each role, and
+keeps the states with the right percepts; if there is none, it keeps any.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from ggp.search.anytime import Deadline
 MOST_STATES = 8
 MOST_TRIES = 64
 ENOUGH_MOVES = 100
-"""Of so many legal moves one is drawn."""
+"""Number of legal moves among which one is drawn."""
 
 
 class Guesser(Follower):
     """Plays moves that are legal in most of a few states that it may be in.
 
     Args:
-        machine: one that can tell some moves without the others (`Prover`).
+        machine: one that can find some moves without the others (`Prover`).
         role, rng, clock: see `Follower`.
 
     Raises:
-        MachineError: the machine cannot.
+        MachineError: the machine cannot do that.
     """
 
     is_told = False
@@ -59,10 +59,10 @@ class Guesser(Follower):
         in_time: bool = True,
         deadline: Deadline | None = None,
     ) -> None:
-        """Take a turn in some of the states.
+        """Advance some of the states by a turn.
 
         Raises:
-            MachineError: not even some moves could be found; the states are left as they are.
+            MachineError: not even some moves could be found; the states are left as they were.
         """
         machine = self._machine
         own = None if move is None else machine.move_id(move)
@@ -87,10 +87,10 @@ class Guesser(Follower):
         self._states = agreeing or others[:MOST_STATES] or self._states
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
-        """A random one of those moves that are legal in most of the states.
+        """A random one of the moves that are legal in most of the states.
 
         Raises:
-            MachineError: there is none, or none could be found.
+            MachineError: there are none, or none could be found.
         """
         began_s = self._clock()
         moves: dict[int, int] = {}

@@ -18,10 +18,10 @@ from ggp.search.nested.simulations import MAX_SIMULATIONS, SimulationSearch, Tol
 from ggp.search.playouts import HyperPlayPolicy, PlayoutSearch
 
 QUICK_SHARE = 0.15
-"""Share of the time that is spent on HyperPlay values, in case it can do no more."""
+"""Share of the time that is spent on HyperPlay values, in case there is no time for more."""
 
 TURN_SHARE = 0.05
-"""Share of the time there is that a step of all simulations side by side may take."""
+"""Share of the available time that a step of all simulations side by side may take."""
 
 NESTED_ATTEMPTS = 5_000
 """Lanes stepped in search of particles for one bag of a simulated role."""
@@ -31,18 +31,18 @@ GROW_FROM = 256
 """Simulations of each candidate after which the simulated roles make more playouts."""
 
 MOST_GROWTH = 16
-"""Simulated roles make at most so many times the playouts they begin with."""
+"""Most times by which the playouts of simulated roles are multiplied."""
 
 
 def growth(visits: int, first: int) -> int:
-    """How many times the playouts of simulated roles are multiplied after so many simulations.
+    """Factor for the playouts of simulated roles after `visits` simulations.
 
-    It doubles where simulations have quadrupled: the errors of their values then fall as fast as
-    those of the values that simulated roles move by.
+    It doubles whenever simulations have quadrupled: the errors of their values then fall as fast
+    as those of the values that simulated roles move by.
 
     Args:
         visits: simulations of each candidate so far.
-        first: simulations after which it is 2; 0 where it stays 1.
+        first: simulations after which it is 2; 0 if it stays 1.
     """
     if not first or visits < first:
         return 1
@@ -123,13 +123,13 @@ class HyperPlay2(SearchPlayer):
         told: Told,
         deadline: Deadline,
     ) -> float:
-        """The goal value of one simulation after a move, as `search` makes them without a clock.
+        """The goal value of one simulation after a move, played as `search` does without a clock.
 
         Args:
             entry: the particle, as an index into the states of its bag's set.
-            rng: all that is drawn.
-            told: hears each joint move.
-            deadline: ends the search for particles of simulated roles; `told` has to see to the
+            rng: for all draws.
+            told: receives each joint move.
+            deadline: ends the search for particles of simulated roles; `told` must take care of the
                 rest. Nothing else depends on time.
         """
         search = self.search(self.tracker.bag, None)
@@ -139,8 +139,8 @@ class HyperPlay2(SearchPlayer):
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         if deadline is None:
             return super().decide(bag, None)
-        # A few simulations of each candidate may take longer than there is time; HyperPlay values
-        # are then better than none. Later they count as far as both kinds of values agree.
+        # A few simulations of each candidate may take longer than the available time; HyperPlay
+        # values are then better than none. Later they count as far as both kinds of values agree.
         early = deadline.part(QUICK_SHARE)
         began_s, visited = deadline.clock(), self.machine.states_visited
         playouts = PlayoutSearch(self.machine, bag, self.rng, early, model=self.model)

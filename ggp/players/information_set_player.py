@@ -1,4 +1,4 @@
-"""What the players have in common that look ahead by what they will know: `over` and `para`."""
+"""The common parts of `over` and `para`, which search ahead by what they will know."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from ggp.search.playouts import PlayoutSearch
 DEFAULT_HISTORIES = 500
 
 FIRST_SHARE = 0.4
-"""Share of the time that is left in which at least one history must be folded in; where none is,
-the player looks a ply less ahead."""
+"""Share of the remaining time in which at least one history must be folded in; if none is, the
+player searches one ply less."""
 
 STATES_A_JOINT_MOVE = 8
-"""Of a budget of states: a joint move of the last turn of one history takes about so many, as there
-are playouts after it."""
+"""In a budget of states, a joint move of the last turn of one history costs about this many, for
+the playouts after it."""
 
 RESCUE_PLAYOUTS = 1_000
-"""Playouts of each candidate where nothing can be looked ahead."""
+"""Playouts of each candidate if nothing can be searched ahead."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class InformationSetOptions(SearchOptions):
 
 
 class InformationSetPlayer(SearchPlayer):
-    """A player that goes through what it may know some plies later."""
+    """A player that searches what it may know a few plies later."""
 
     options: InformationSetOptions
     paranoid: ClassVar[bool]
@@ -82,7 +82,7 @@ class InformationSetPlayer(SearchPlayer):
     def search(
         self, bag: Bags, deadline: Deadline | None, depth: int | None = None
     ) -> InformationSetSearch:
-        """A search that looks so many plies ahead; default: as many as the options say."""
+        """A search of `depth` plies; default: as many as the options say."""
         budgets = self.options.states
         most = MOST_JOINT
         if budgets:
@@ -115,7 +115,7 @@ class InformationSetPlayer(SearchPlayer):
                 break
             if found is not None:
                 return found
-        # Not even one turn of one history can be gone through: its moves are tried at random.
+        # Not even one turn of one history can be searched: its moves are tried at random.
         search = PlayoutSearch(self.machine, bag, self.rng, deadline)
         if deadline is None and not self.options.states:
             search.round(RESCUE_PLAYOUTS)
@@ -123,10 +123,10 @@ class InformationSetPlayer(SearchPlayer):
         return self.best(self.values_of(search, deadline))
 
     def _decided(self, bag: Bags, deadline: Deadline | None, depth: int) -> Choice | None:
-        """A choice by so many plies, if a history can be folded in in time.
+        """A choice by a search of `depth` plies, if a history can be folded in in time.
 
         Raises:
-            TooLarge: there is too much to go through.
+            TooLarge: there is too much to search.
         """
         if deadline is None:
             return self.best(self.values_of(self.search(bag, None, depth), None))
@@ -138,5 +138,5 @@ class InformationSetPlayer(SearchPlayer):
         search.until(deadline)
         if search.exhausted:
             return self.best(search.estimates())
-        # Nodes are shared by all moves: a history tells of all of them alike.
+        # Nodes are shared by all moves: each history informs about all of them.
         return self.best(self.values_of(search, deadline, race=False))

@@ -1,7 +1,8 @@
-"""Games that were found not to be solved, mostly too large, kept on disk between processes.
+"""Games known not to be solvable, mostly because they are too large, kept on disk between
+processes.
 
-To find out takes up to a second, and whoever takes over a match has no second to spare. What is
-found is the same each time, so that to remember it changes no decision.
+Finding this out takes up to a second, and a player that takes over a match has no second to spare.
+The result is always the same, so remembering it changes no decision.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ _TOO_LARGE = b"too large"
 
 
 def is_too_large(digest: str, most_states: int) -> bool:
-    """Whether it is known that the game of a digest cannot be played out to so many states."""
+    """Whether the game with a digest is known to have too many states to be played out."""
     return user_cache().get(_key(digest, most_states)) == _TOO_LARGE
 
 
 def note_too_large(digest: str, most_states: int) -> None:
-    """Remember that the game of a digest cannot be played out to so many states."""
+    """Remember that the game with a digest cannot be played out within `most_states` states."""
     user_cache().put(_key(digest, most_states), _TOO_LARGE)
 
 
@@ -31,5 +32,5 @@ def _key(digest: str, most_states: int) -> str:
 
 @cache
 def _lookers_version() -> str:
-    """Of the code that counts states."""
+    """Version of the code that counts states."""
     return code_version(["solve"])

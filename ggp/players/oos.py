@@ -1,4 +1,4 @@
-"""The player `oos`: online outcome sampling, which mixes its moves."""
+"""The player `oos`: online outcome sampling, which plays mixed strategies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ggp.search.trees.tree_loading import load_kernels
 from ggp.search.trees.tree_search import TreeSearch
 
 RARE = 0.01
-"""Moves that the strategy makes more rarely are left out: what is left of trying everything."""
+"""Moves less likely than this are left out: a residue of exploration."""
 
 
 @dataclass(frozen=True)

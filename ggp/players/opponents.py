@@ -28,12 +28,12 @@ from ggp.search.nested.opponent_models import GreedyMoves, ThresholdMoves
 UNIFORM_MODEL = "uniform"
 
 TEMPERATURE = 10.0
-"""Of `greedy`, in points of 100."""
+"""Default temperature of `greedy`, in points of 100."""
 
 FORMS = "uniform|greedy[:T]|threshold[:C:R]|threshold:FILE|policy:FILE|learned:FILE"
 
 Maker = Callable[[Machine, PathTree, int, np.random.Generator], MoveModel]
-"""Makes a model, given the machine, paths, role and random choices of a player."""
+"""A function that makes a model from a player's machine, paths, role and generator."""
 
 
 def model_field() -> Any:
@@ -54,9 +54,9 @@ def model_of(
 
     Args:
         text: of the option.
-        role: of the player.
-        rng: the player's; random choices of a model are made by a child of it, so that those of the
-            player stay the same.
+        role: the player's role.
+        rng: the player's; random choices of a model are made by a child of it, so that the player's
+            own stay the same.
 
     Raises:
         ConfigError: its file cannot be read, or has no strategies.
@@ -65,7 +65,7 @@ def model_of(
 
 
 def learned_file(text: str) -> str | None:
-    """Where counts are kept that a match adds to; None where it adds to none."""
+    """The file of counts to which a match adds; None if there is none."""
     name, _, rest = text.partition(":")
     return rest if name == "learned" else None
 
@@ -76,7 +76,7 @@ def _names_file(text: str) -> bool:
 
 
 def _maker(text: str) -> Maker:
-    """How to make a model; raises ValueError with what the option must be."""
+    """The maker of a model; raises ValueError with what the option must be."""
     name, _, rest = text.partition(":")
     if name == UNIFORM_MODEL and not rest:
         return lambda *_: UNIFORM

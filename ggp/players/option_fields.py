@@ -4,7 +4,7 @@
     class Options:
         depth: int = whole(3, "turns to look ahead", high=20)
 
-reads `my_player:depth=5`. Parsing, error messages, `ggp players` and completion come from it.
+defines `my_player:depth=5`. Parsing, error messages, `ggp players` and completion come from it.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from ggp.errors import ConfigError
 from ggp.gdl.nearest import unknown
 
 MOST = 10**9
-"""Highest whole number of an option that says nothing else."""
+"""Default upper bound of options that are whole numbers."""
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
 class NoOptions:
-    """Of players that have none."""
+    """Options of players that have none."""
 
 
 @dataclass(frozen=True, slots=True)
 class OptionInfo:
-    """One option, in words.
+    """A description of one option.
 
     Attributes:
-        name: as it is written.
-        form: what may stand behind `name=`, e.g. `N` or `random|prompt`.
-        default: as it is written; empty where it follows from other options.
+        name: as written in specs.
+        form: values allowed after `name=`, e.g. `N` or `random|prompt`.
+        default: as written in specs; empty if it follows from other options.
         meaning: one line.
-        low, high: bounds of numbers; None of others.
+        low, high: bounds of numbers; None for others.
     """
 
     name: str
@@ -54,7 +54,7 @@ def _names_none(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """How the text of an option is read; raises ValueError with what it must be."""
+    """Reader of the text of an option; it raises ValueError with what the text must be."""
 
     read: Callable[[str, str], Any]
     form: str
@@ -69,10 +69,10 @@ def whole(default: Any, meaning: str, *, low: int = 1, high: int = MOST, usual: 
     """A field for a whole number.
 
     Args:
-        default: None where it follows from other options.
+        default: None if it follows from other options.
         meaning: one line for users.
-        low, high: bounds, both allowed. What may be on or off needs both: `low=0, high=1`.
-        usual: what stands for the default, where that is None.
+        low, high: bounds, both inclusive. An option that is on or off needs both: `low=0, high=1`.
+        usual: text shown for the default, if that is None.
 
     Raises:
         ConfigError: the bounds leave no choice, or leave out the default.
@@ -84,7 +84,7 @@ def whole(default: Any, meaning: str, *, low: int = 1, high: int = MOST, usual: 
 
 
 def wholes(meaning: str, *, low: int = 1, high: int = MOST) -> Any:
-    """A field for whole numbers, one a turn: `A/B/C` for turn 1, 2, 3 and later; or none.
+    """A field for whole numbers by turn: `A/B/C` for turns 1, 2, and 3 on; or none.
 
     Raises:
         ConfigError: the bounds leave no choice.
@@ -102,7 +102,7 @@ def choice(default: StrEnum, meaning: str, among: Sequence[StrEnum] = ()) -> Any
     """A field for one of the values of an enumeration.
 
     Args:
-        among: the values that are possible; all, if none are given.
+        among: the values that are allowed; default: all.
     """
     possible = among or tuple(type(default))
 
@@ -126,11 +126,11 @@ def words(
     """A field for a text without commas.
 
     Args:
-        form: what stands behind `name=`.
-        check: gives the value of a text, or raises ValueError with what it must be.
-        usual: what stands for the default, where that is empty.
-        names_file: whether a text names a file that does not come with ggp; those whom files are
-            no business of may not give it, see `read_options`. Asked before `check`.
+        form: values allowed after `name=`.
+        check: returns the value of a text, or raises ValueError with what the text must be.
+        usual: text shown for the default, if that is empty.
+        names_file: whether a text names a file that does not come with ggp; users without access
+            to files may not give one, see `read_options`. Called before `check`.
     """
 
     def read(name: str, text: str) -> str:
@@ -149,8 +149,8 @@ def read_options(options: type[_T], player: str, text: str, *, files: bool = Tru
         files: whether values may name files.
 
     Raises:
-        ConfigError: an unknown option, one given twice, or a bad value; says what is possible.
-            Or one that names a file, and may not.
+        ConfigError: an unknown option, one given twice, or a bad value; the message lists what is
+            possible. Or an option that names a file when that is not allowed.
     """
     known = _known(options)
     given: dict[str, Any] = {}
@@ -188,7 +188,7 @@ def describe_options(options: type[object]) -> tuple[OptionInfo, ...]:
 
 
 def _check_bounds(low: int, high: int) -> None:
-    """Bounds that meet are a mistake: `high=1` is said of what is on or off, and `low` is 1."""
+    """Reject bounds that are equal: typically `high=1` was meant as on or off, and `low` is 1."""
     if low >= high:
         raise ConfigError(
             f"an option from {low} to {high} leaves no choice; for one that is on or off "

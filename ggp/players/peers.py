@@ -2,11 +2,11 @@
 
 They play on OpenSpiel's game, where it is the same as the rulesheet (`ggp.machine.spiel.twins`).
 
-A peer is told what every player is told, its moves and percepts. From these it draws up to 1,000
-histories that agree with them, all of them if there are no more, by their probability when the
-others move at random, and the bot is given their states. (Where OpenSpiel draws states itself, it
-does so from one of them.) A bag of particles, as other players have it, says what is legal, and is
-what is left where the bot fails.
+A peer gets what every player gets: its moves and percepts. From these it draws up to 1,000
+histories that agree with them, or all if there are no more, by their probability when the others
+move at random, and the bot gets their states. (If OpenSpiel draws states itself, it does so from
+one of them.) A bag of particles, as in other players, provides the legal moves, and the fallback
+when the bot fails.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ggp.search.estimates import candidates
 
 @dataclass(frozen=True)
 class PeerOptions:
-    """Options of both."""
+    """Options of both peers."""
 
     simulations: int = whole(10_000, "simulations for a decision, without a clock", low=2)
     uct: int = whole(200, "hundredths: the constant of UCT, for wins and losses of 1", low=0)
@@ -55,7 +55,7 @@ class _Peer(BeliefPlayer):
     def __init__(self, options: PeerOptions, context: Context) -> None:
         self._twin = check_peer(type(self), context.name, context.program)
         super().__init__(options, context)
-        # Imported here: where there is no twin there need not be OpenSpiel.
+        # Imported here: without a twin OpenSpiel is not needed.
         from ggp.openspiel.twin_bots import bot_of
 
         utilities = self._twin.game.max_utility() - self._twin.game.min_utility()
@@ -76,7 +76,7 @@ class _Peer(BeliefPlayer):
         return self._move(action, moves), self.unvalued(moves)
 
     def _turns(self) -> list[tuple[int, int]]:
-        """Our move and our percepts of every turn so far."""
+        """Our move and percepts of every turn so far."""
         tree, node = self.tracker.tree, self.tracker.bag.paths[:1]
         found = []
         for _ in range(tree.depth(int(node[0]))):
@@ -86,10 +86,10 @@ class _Peer(BeliefPlayer):
         return found[::-1]
 
     def _move(self, action: int, moves: list[int]) -> int:
-        """The move of ours that is an action of the twin.
+        """Our move that corresponds to an action of the twin.
 
         Raises:
-            MachineError: none is.
+            MachineError: there is none.
         """
         role = self.machine.roles[self.role]
         for move in moves:
@@ -125,7 +125,7 @@ def check_peer(peer: type[_Peer], name: str, program: GameDefinition | None) -> 
         ConfigError: there is no twin, or the peer is for games of the other kind.
     """
     if program is None:
-        raise ConfigError(f"{name} plays in matches only: here it is not told the rules")
+        raise ConfigError(f"{name} plays in matches only: here it does not get the rules")
     twin = find_twin(program)
     if twin is None:
         raise ConfigError(

@@ -1,10 +1,10 @@
 """The player `pimc`: perfect information Monte Carlo search (paper 003).
 
-Each world it may be in is solved as if everybody knew it, and the move with the best mean over the
-worlds is made. Such values tie very often, and then promptness is the wrong guide: to a clairvoyant
-every road to the goal is as good as any other. HyperPlay values tell those moves apart.
+Each world the role may be in is solved as if everybody knew it, and the move with the best mean
+over the worlds is made. Such values tie very often, and then promptness is the wrong guide: to a
+clairvoyant every road to the goal is as good as any other. HyperPlay values break these ties.
 
-Worlds that are too large to be solved are gone through as far as there is time and then played out
+Worlds that are too large to solve are searched as far as time allows and then played out
 (`search=layers`), or searched by a tree each (`search=trees`).
 """
 
@@ -38,19 +38,19 @@ DEFAULT_STEPS = 100_000
 DEFAULT_TRIALS = 20_000
 
 QUICK_SHARE = 0.15
-"""Share of the time or states that is spent on HyperPlay values: they tell ties apart, and decide
-where there is not enough for more."""
+"""Share of the time or states that is spent on HyperPlay values: they break ties, and decide if
+there is not enough for more."""
 
 HYPERPLAY_PLAYOUTS = 4096
-"""Of each candidate for its HyperPlay value, without a clock and a budget of states."""
+"""Playouts of each candidate for its HyperPlay value, without a clock or a budget of states."""
 
 
 SOLVE_SHARE = 0.2
-"""Share of the time or states in which worlds must be solved before trees are grown instead."""
+"""Share of the time or states in which worlds must be solved before trees are used instead."""
 
 
 class Looks(StrEnum):
-    """How worlds are searched that are too large to be solved."""
+    """Search of worlds that are too large to solve."""
 
     LAYERS = "layers"
     TREES = "trees"
@@ -109,7 +109,7 @@ class Pimc(SearchPlayer):
         return HYPERPLAY_PLAYOUTS
 
     def search(self, bag: Bags, deadline: Deadline | None) -> PlayoutSearch:
-        """HyperPlay values; `decide` compares moves by them that are equally good otherwise."""
+        """A search of HyperPlay values; `decide` uses them to break ties."""
         return PlayoutSearch(self.machine, bag, self.rng, deadline, model=self.model)
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
@@ -147,7 +147,7 @@ class Pimc(SearchPlayer):
         return int(estimates.moves.values[tied[int(rng.integers(len(tied)))]])
 
     def _tied(self, estimates: Estimates) -> IntArray:
-        """Places of the moves among which the lot decides."""
+        """Indices of the moves among which the lot decides."""
         tried = np.flatnonzero(estimates.visits)
         if not len(tried):
             return np.arange(len(estimates.values))
@@ -158,7 +158,7 @@ class Pimc(SearchPlayer):
         return tied[equally_best(others.values[tied])]
 
     def _cost_limit(self, bag: Bags, deadline: Deadline | None) -> CostLimit:
-        """How far worlds are gone through, as HyperPlay values tell that are made before."""
+        """The limit for searching worlds, set from the costs of the HyperPlay values before."""
         budgets = self.options.states
         spent: Callable[[], float] = self._visited
         budget = 0.0
@@ -178,7 +178,7 @@ class Pimc(SearchPlayer):
         )
 
     def _of_some(self, bag: Bags, places: IntArray) -> Estimates:
-        """HyperPlay values of some candidates; of a single one none are needed."""
+        """HyperPlay values of some candidates; a single candidate needs none."""
         search = self.search(bag, None)
         if len(places) > 1:
             search.round(HYPERPLAY_PLAYOUTS, places)
@@ -189,7 +189,7 @@ class Pimc(SearchPlayer):
 
     @property
     def _grows(self) -> bool:
-        """Whether worlds have trees."""
+        """Whether worlds are searched by trees."""
         return self.options.search is Looks.TREES
 
     def _clairvoyant(self, bag: Bags, limit: Limit, deadline: Deadline | None) -> Estimates:
@@ -206,7 +206,7 @@ class Pimc(SearchPlayer):
         if deadline is None and not self.options.states:
             search.round(PLAYOUTS if search.looks_ahead else HYPERPLAY_PLAYOUTS)
             return search.estimates()
-        # The best answer looks the better the fewer the playouts: all moves alike get as many.
+        # A best answer looks better the fewer its playouts: all moves get the same number.
         return self.values_of(search, deadline, race=not search.looks_ahead)
 
     def _by_trees(self, bag: Bags, deadline: Deadline | None) -> Estimates:

@@ -1,4 +1,4 @@
-"""What a player is: it is told its own moves and percepts, and says what it does next.
+"""The player interface: a player gets its own moves and percepts, and returns its next move.
 
 A player is never handed a state, and speaks in KIF strings, so that it can live in another
 process than the referee.
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MoveValue:
-    """What a player thinks of one move.
+    """A player's value of one move.
 
     Attributes:
         move: canonical KIF.
         value: expected goal value, in the goal range; None if the player does not value
             moves, had no time to try this one, or had no other choice.
-        stderr: standard error of the value, as the spread of trials tells it: 0 where all came out
-            the same, however few. None like the value, and after a single trial.
+        stderr: standard error of the value, by the spread of trials: 0 if all came out the same,
+            however few. None like the value, and after a single trial.
         visits: playouts or simulations the value comes from, or worlds that were solved.
     """
 
@@ -40,7 +40,7 @@ class MoveValue:
 
 
 Told = str | float | bool | None
-"""What is told of a thing by name: a word, a number (or whether it is so), or nothing."""
+"""A reported value: a word, a number, whether something is so, or nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +52,17 @@ class Decision:
         values: the candidates, sorted by move.
         particles: entries of the player's bag.
         exact: whether these are the whole information set with exact weights.
-        states_visited: lanes stepped for this decision, belief updates before it included.
-        seconds: time of the decision, belief updates before it included, by the clock of the match
-            (`ggp.clocks`): on the wall, or CPU time.
-        fault: what went wrong where the move is a fallback, else None.
-        guessed: how many of the particles need not agree with all that the player was told: states
-            of samplers that forget, or drawn where no particle was left.
-        probabilities: with which probability the player makes each move, where it mixes moves or
-            chooses among equals by lot, and says so. Moves that are not named have none. None
-            where the player does not say.
-        quality: of the bag that it was decided by, as `ggp.belief.Quality.as_json` tells it; None
-            where the player has none.
+        states_visited: lanes stepped for this decision, including belief updates before it.
+        seconds: time of the decision, including belief updates before it, by the clock of the match
+            (`ggp.clocks`): wall time, or CPU time.
+        fault: what went wrong if the move is a fallback, else None.
+        guessed: number of particles that need not agree with all that the player was told: states
+            of samplers that forget, or states drawn when no particle was left.
+        probabilities: probability with which the player makes each move, if it mixes moves or
+            chooses among equals by lot, and reports it. Moves that are not named have none. None
+            if the player does not report it.
+        quality: of the bag behind the decision, as `ggp.belief.Quality.as_json` returns it; None
+            if the player has none.
     """
 
     move: str
@@ -78,12 +78,12 @@ class Decision:
 
     @property
     def is_sound(self) -> bool:
-        """Whether it rests on states that agree with what the player was told."""
+        """Whether it is based on states that agree with everything the player was told."""
         return self.fault is None or self.particles > 0
 
 
 class KnownTurn(NamedTuple):
-    """What a role knows of a turn; None is not known.
+    """A role's knowledge of a turn; None where something is unknown.
 
     Attributes:
         move: its executed move, canonical KIF.
@@ -95,7 +95,7 @@ class KnownTurn(NamedTuple):
 
 
 class Player(Protocol):
-    """One role of one match."""
+    """A player of one role in one match."""
 
     @property
     def states_visited(self) -> int:
@@ -115,53 +115,53 @@ class Player(Protocol):
 
         Args:
             move: the move executed for us, KIF; None if not told.
-            percepts: what we see, KIF terms; None if not told.
-            submitted: what we had submitted; None if that is not known, or, where `in_time` is
-                false, if it was nothing.
-            in_time: whether the submission was in time for certain: then, if another move was
-                executed, ours was illegal. Else the other move tells only that it was drawn
+            percepts: our percepts, KIF terms; None if not told.
+            submitted: the move we submitted; None if unknown, or, if `in_time` is false, if there
+                was none.
+            in_time: whether the submission was certainly in time: then, if another move was
+                executed, ours was illegal. Otherwise the other move shows only that it was drawn
                 among our legal ones. See "Moves that may be illegal" in `docs/belief.md`.
             deadline: until when particles may be searched for.
         """
         ...
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
-        """Decide on the next move; before the deadline, if there is one.
+        """Decide on the next move, before the deadline if there is one.
 
-        A move that is the only candidate is played without thinking, unless `value_forced`.
+        A move that is the only candidate is played without search, unless `value_forced`.
 
-        Never raises for want of particles, time or reasoning resources: the decision is then
-        a fallback, and says so.
+        Never raises for lack of particles, time or reasoning resources: then the decision is a
+        fallback, and says so.
         """
         ...
 
 
 @runtime_checkable
 class Pondering(Protocol):
-    """A player that knows what to do while others think; not every player does."""
+    """A player that can use the time while others think; not every player can."""
 
     def ponder(self, deadline: Deadline) -> None:
         """Use the time until the deadline, or part of it, to play better afterwards.
 
-        The clock of the deadline jumps to a time beyond it as soon as a message comes: it is to
-        be looked at every few milliseconds.
+        The clock of the deadline jumps beyond it as soon as a message arrives: look at it every few
+        milliseconds.
         """
         ...
 
 
 @runtime_checkable
 class Believing(Protocol):
-    """A player whose belief another player of the same match can go on with; see `Context`."""
+    """A player whose belief another player of the same match can continue with; see `Context`."""
 
     @property
     def belief(self) -> Sampler | None:
-        """None where it cannot."""
+        """The player's sampler; None if it has none to share."""
         ...
 
 
 @runtime_checkable
 class Learning(Protocol):
-    """A player that wants to know how a match ended; not every player does."""
+    """A player that learns from the end of a match; not every player does."""
 
     def ended(
         self, move: str | None, percepts: Sequence[str] | None, goal: float | None = None
@@ -170,25 +170,25 @@ class Learning(Protocol):
 
         Args:
             move, percepts: see `Player.observe`.
-            goal: what the role got for the match; None if not told.
+            goal: the role's goal value for the match; None if not told.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """All that a player is given for one match; see `make_player`.
+    """Everything that a player is given for one match; see `make_player`.
 
     Attributes:
-        machine: its own.
+        machine: the player's own.
         role: index of its role.
-        rng: all its random choices.
-        clock: tells the time, in seconds: on the wall, or CPU time (`ggp.clocks`).
-        report: told the best decision so far while one is being made; None if nobody asks.
+        rng: source of all its random choices.
+        clock: returns the time in seconds: wall time, or CPU time (`ggp.clocks`).
+        report: receives the best decision so far while one is being made; None for no reports.
         name: what messages call the player.
-        program: the rules of the game, where whoever makes the player has them.
-        belief: of an earlier player of the same match, who was told another history: what it knows
-            of the sets of paths need not be found again.
+        program: the rules of the game, if whoever makes the player has them.
+        belief: that of an earlier player of the same match, which was told another history: the
+            sets of paths it knows need not be found again.
     """
 
     machine: Machine
@@ -202,7 +202,7 @@ class Context:
 
 
 PlayerClass = Callable[[Any, Context], Player]
-"""Makes a player of its options and a context. It may have the attributes `Options`, a dataclass
-as in `ggp.players.option_fields`, `SOURCE`, the paper it comes from, `KINDS`, what kinds of player
-it is (`ggp.search.kinds`), and `PLAYS`, specs of the players that may play in its place; the first
-line of its docstring says what it does."""
+"""Makes a player from its options and a context. It may have the attributes `Options`, a dataclass
+as in `ggp.players.option_fields`, `SOURCE`, the paper it comes from, `KINDS`, its kinds
+(`ggp.search.kinds`), and `PLAYS`, specs of the players that may play in its place; the first line
+of its docstring says what it does."""

@@ -1,7 +1,7 @@
-"""Players that are not ours: classes of modules and of installed packages, which may be wrong.
+"""Players from elsewhere: classes in modules and installed packages, which may be faulty.
 
-Nothing that such a class does when it is looked for or made gets out as it is: what is told says
-which player it was, and the file and the line of its own code.
+No exception of such a class gets out unchanged when it is looked up or made: the error says which
+player it was, and the file and line of its own code.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ggp.gdl.nearest import unknown
 from ggp.players.player import Context, Player, PlayerClass
 
 ENTRY_POINTS = "ggp.players"
-"""Group in which other packages offer players."""
+"""Entry point group in which other packages offer players."""
 
 _PACKAGE = str(Path(__file__).parents[1])
 _SAID = "see docs/adding-a-player.md"
@@ -34,10 +34,10 @@ def offered_names() -> list[str]:
 
 
 def offered(name: str) -> PlayerClass | None:
-    """A player of an installed package; None if there is none of that name.
+    """A player of an installed package; None if there is none with that name.
 
     Raises:
-        ConfigError: it cannot be imported, or is no player.
+        ConfigError: it cannot be imported, or is not a player.
     """
     for each in entry_points(group=ENTRY_POINTS, name=name):
         return _checked(_found(name, each.module, each.attr), name)
@@ -51,13 +51,13 @@ def imported(module: str, attribute: str, known: Sequence[str]) -> PlayerClass:
         known: names of players that need no module, for messages.
 
     Raises:
-        ConfigError: there is no such module or class, it cannot be imported, or is no player.
+        ConfigError: there is no such module or class, it cannot be imported, or is not a player.
     """
     if not all(part.isidentifier() for part in module.split(".")):
         possible = f"players: {', '.join(known)}, or module:Class"
         raise ConfigError(unknown("player", f"{module}:{attribute}", known, possible))
     if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # worker processes get the same path
+        sys.path.append(os.getcwd())  # so that worker processes get the same path
     name = f"{module}:{attribute}"
     try:
         return _checked(_found(name, module, attribute), name)
@@ -77,7 +77,7 @@ def make(player: PlayerClass, name: str, options: Any, context: Context) -> Play
         name: what messages call it.
 
     Raises:
-        PlayerError: making it raised; says what, and where in its code.
+        PlayerError: its constructor raised; the message says what, and where in its code.
     """
     try:
         return player(options, context)
@@ -116,7 +116,7 @@ def _checked(player: Any, name: str) -> PlayerClass:
         )
     try:
         signature = inspect.signature(player)
-    except (TypeError, ValueError):  # nobody knows what it takes
+    except (TypeError, ValueError):  # its arguments are unknown
         signature = None
     try:
         if signature is not None:
@@ -135,7 +135,7 @@ def _shown(error: BaseException) -> str:
 
 
 def _place(error: BaseException, file: str | None) -> str:
-    """Where an error came from: in a file, else in code that is neither ours nor Python's."""
+    """Origin of an error: in a given file, else in code that is neither ours nor Python's."""
     frames = list(traceback.walk_tb(error.__traceback__))
     codes = [(frame.f_code.co_filename, line) for frame, line in frames]
     own = [place for place in codes if place[0] == file] if file else []
@@ -144,7 +144,7 @@ def _place(error: BaseException, file: str | None) -> str:
 
 
 def _place_of(player: Any) -> str:
-    """Where a player is defined."""
+    """File and line where a player is defined."""
     code = next(_codes(player), None)
     return "" if code is None else f" ({_relative(code.co_filename)}, line {code.co_firstlineno})"
 
@@ -165,6 +165,6 @@ def _is_ours(file: str) -> bool:
 
 
 def _relative(file: str) -> str:
-    """A path as short as it can be given from the current folder."""
+    """A path relative to the current folder, if that is shorter."""
     here = os.getcwd()
     return os.path.relpath(file, here) if file.startswith(here + os.sep) else file

@@ -1,4 +1,4 @@
-"""The player `policy`: follows a strategy that a file has."""
+"""The player `policy`: follows a strategy from a file."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class RandomLegal(BeliefPlayer):
         return int(pick), self.unvalued(moves)
 
     def _probabilities(self, bag: Bags) -> dict[str, float] | None:
-        """How likely each move is; None where it is not told because some state has no move."""
+        """Probability of each move; None if unknown because some state has no move."""
         legal = self.machine.legal(bag.states_of(0), self.role, allow_stuck=True)
         counts = legal.counts
         if not counts.all():

@@ -1,10 +1,10 @@
-"""Moves that may be refused: they are legal in some states that the role may be in, not in all.
+"""Moves that may be refused: legal in some, but not all, states that the role may be in.
 
-In most games a role can tell what it may do. Where it cannot, or was not told all, an illegal move
-is replaced by another one, or loses the match. So a move that is legal in every particle is
-preferred, unless the other is better by more than the error of both values. Where a role was not
-told all of its own moves, such a one must be as likely legal as not, too: by what it does by
-mistake it knows less and less. A move that every reading of careless rules allows
+In most games a role can tell what is legal for it. Where it cannot, or was not told everything, an
+illegal move is replaced by another one, or loses the match. So a move that is legal in every
+particle is preferred, unless the other is better by more than the error of both values. If a role
+was not told all of its own moves, the other must also be at least as likely legal as not: each
+mistake leaves the role knowing less. A move that every reading of careless rules allows
 (`ggp.gdl.doubtful`) is preferred likewise.
 
     particles    1 2 3      value         choice: c, though b seems better
@@ -39,11 +39,11 @@ _log = logging.getLogger(__name__)
 
 LIKELY = 0.5
 """Share of the particles, by weight, in which a move must be legal to be preferred to a sure one,
-by a role that was not told all of its moves."""
+for a role that was not told all of its moves."""
 
 
 class Risk(StrEnum):
-    """What is done with moves that may be refused: see above, or nothing."""
+    """Treatment of moves that may be refused: see above, or none."""
 
     AVOID = "avoid"
     PLAY = "play"
@@ -65,9 +65,9 @@ class Candidates(NamedTuple):
 
     Attributes:
         known: ids of the moves.
-        sure: those that are legal in all entries in which any is, and that all readings of the
+        sure: moves that are legal in all entries in which any is, and that all readings of the
             rules allow, if there are such moves.
-        likely: those that are legal in half of the entries, by weight.
+        likely: moves that are legal in half of the entries, by weight.
     """
 
     known: list[int]
@@ -81,11 +81,11 @@ class Candidates(NamedTuple):
 
 
 class Doubts:
-    """Moves that others may take for illegal though the rules, as we read them, allow them.
+    """Moves that others may take for illegal though our reading of the rules allows them.
 
     Args:
-        machine: names moves.
-        program: the rules of the game; None where they are not known.
+        machine: gives the texts of moves.
+        program: the rules of the game; None if unknown.
     """
 
     def __init__(self, machine: Machine, program: GameDefinition | None) -> None:
@@ -95,7 +95,7 @@ class Doubts:
         self._has_told = False
 
     def without(self, moves: frozenset[int]) -> frozenset[int]:
-        """Some moves without the doubtful ones, unless all are; the first time that is logged."""
+        """The moves without the doubtful ones, unless all are; logged the first time."""
         if not self._patterns:
             return moves
         certain = frozenset(move for move in moves if not self._is_doubtful(move))
@@ -129,7 +129,7 @@ def candidates_of(machine: Machine, bag: Bags, doubts: Doubts) -> Candidates:
 def prudent(
     chosen: str, values: Sequence[MoveValue], sure: Set[str], *, likely: bool = True
 ) -> str | None:
-    """What to play instead of a move that may be refused; None for the move itself.
+    """The move to play instead of one that may be refused; None for the chosen move itself.
 
     Args:
         chosen: by the player, canonical KIF.

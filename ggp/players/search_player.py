@@ -1,8 +1,7 @@
-"""What all players that search have in common: budgets, anytime reports, ties, rescue.
+"""The common parts of all players that search: budgets, anytime reports, ties, rescue.
 
-A subclass says which `Search` it makes and how many trials a candidate it gets by default. How
-long the search goes on is decided here: by count, by a budget of states (the option `states`), or
-until a deadline.
+A subclass defines its `Search` and its default number of trials per candidate. The length of the
+search is decided here: by count, by a budget of states (the option `states`), or by a deadline.
 """
 
 from __future__ import annotations
@@ -51,14 +50,14 @@ if TYPE_CHECKING:
 
 
 class Rescue(StrEnum):
-    """What is done where particles are few, or none is left."""
+    """Measures when particles are few, or none is left."""
 
     ALL = "all"
     NONE = "none"
 
 
 MOST_PARTICLES = 1000
-"""Of a bag where there is a clock, and time."""
+"""Most particles of a bag if there is a clock, and time."""
 
 
 @dataclass(frozen=True)
@@ -92,13 +91,13 @@ class SearchOptions(RiskOptions):
 
 
 class SearchPlayer(BeliefPlayer):
-    """A player that searches its bag; subclasses say how."""
+    """A player that searches its bag; subclasses define how."""
 
     options: SearchOptions
 
     def __init__(self, options: SearchOptions, context: Context) -> None:
         super().__init__(options, context)
-        # What the last decision valued moves at.
+        # The values of moves in the last decision.
         self._before: dict[int, float] = {}
 
     @property
@@ -109,16 +108,17 @@ class SearchPlayer(BeliefPlayer):
     KINDS: ClassVar[frozenset[str] | None] = None
 
     keep_views: ClassVar[bool] = False
-    """Whether entries have every role's incomplete path: for searches that ask what others know."""
+    """Whether entries have every role's incomplete path: for searches that use others'
+    knowledge."""
 
     @property
     def pool_limit(self) -> int:
-        """Boards of a pool at most, for samplers that have one."""
+        """Most boards of a pool, for samplers that have one."""
         return POOL_LIMIT
 
     @cached_property
     def maker(self) -> BoardMaker | None:
-        """What draws boards where no history is found."""
+        """The `BoardMaker` to use when no history is found."""
         return board_maker_of(self.options.boards, self.machine)
 
     def last_finder(self, belief: Sampler) -> Finder | None:
@@ -138,18 +138,18 @@ class SearchPlayer(BeliefPlayer):
     @property
     @abstractmethod
     def trials(self) -> int:
-        """Trials of each candidate, without a clock and a budget of states."""
+        """Trials of each candidate, without a clock or a budget of states."""
 
     @abstractmethod
     def search(self, bag: Bags, deadline: Deadline | None) -> Search:
         """A search of the values of the candidates of one bag."""
 
     model: MoveModel = UNIFORM
-    """How the others are believed to move."""
+    """The model of how the others move."""
 
     @property
     def path_model(self) -> PathModel | None:
-        """The same, where it goes by what they know."""
+        """The model, if it is based on what the others know."""
         return self.model if isinstance(self.model, PathModel) else None
 
     def sampler(self, tree: PathTree) -> Sampler:
@@ -177,10 +177,10 @@ class SearchPlayer(BeliefPlayer):
     def ended(
         self, move: str | None, percepts: Sequence[str] | None, goal: float | None = None
     ) -> None:
-        """Count what the others did, where the model learns.
+        """Count the moves of the others, if the model learns.
 
         Raises:
-            ConfigError: the counts cannot be kept.
+            ConfigError: the counts cannot be stored.
         """
         file = learned_file(self.options.model)
         if file is not None and isinstance(self.model, LearnedMoves):
@@ -225,8 +225,8 @@ class SearchPlayer(BeliefPlayer):
         """Send lanes into trees by count, by clock, or within the budget of states.
 
         Args:
-            trials: lanes, without a clock and a budget.
-            report: told the values now and then, if somebody asked for reports.
+            trials: number of lanes, without a clock or a budget.
+            report: receives the values now and then, if reports were asked for.
         """
         if self.options.states:
             self.values_of(search, deadline)
@@ -238,8 +238,8 @@ class SearchPlayer(BeliefPlayer):
     def best(self, estimates: Estimates) -> Choice:
         """The move of highest value, and all values.
 
-        Where there was no time to try any, it is the one that the last decision valued highest of
-        those that are left: after a try that was refused, say.
+        If there was no time to try any, the move is the one with the highest value in the last
+        decision among those that are left: after a refused try, for example.
         """
         moves, tried = estimates.moves.values, estimates.visits > 0
         if tried.any():
@@ -255,7 +255,7 @@ class SearchPlayer(BeliefPlayer):
         return int(estimates.choose(rng, self.options.ties)[0])
 
     def _report(self, enough: int, estimates: Estimates) -> None:
-        """Tell the best move so far; draws nothing from the player's rng."""
+        """Report the best move so far; draws nothing from the player's rng."""
         if estimates.visits.min() >= enough:
             rng = np.random.default_rng(self.turn)
             self.report(self.chosen(estimates, rng), self._values(estimates))

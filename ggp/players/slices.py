@@ -1,9 +1,9 @@
-"""How much to do between two looks at the clock, learned while it is done.
+"""The amount of work between two looks at the clock, learned during the work.
 
 A bag grows while nobody waits for anything, and must be left within milliseconds when somebody
-does. How long a thousand lanes take differs a thousandfold between machines, so whoever looks at
-the clock says so here: where as much as this comes faster than `SLICE_S`, more is done until the
-next look, and less where it comes later.
+does. The time of a thousand lanes differs a thousandfold between machines, so the code that looks
+at the clock reports its looks here: if they come more often than every `SLICE_S`, more is done
+until the next look, and less if they come later.
 
     look   0.0 ms   0.3 ms   0.9 ms   3.0 ms   9.2 ms
     lanes  128      256      512      512      256
@@ -17,17 +17,17 @@ from ggp.search.anytime import Deadline
 
 SLICE_S = 0.004
 SLICE_SHARE, LONGEST_SLICE_S = 0.01, 0.02
-"""From one look to the next there should be no more than this: a share of the time there is, within
-bounds. A call of a large circuit takes some milliseconds for a few lanes as for many."""
+"""The time between looks should be at most this: a share of the available time, within bounds. A
+call of a large circuit takes some milliseconds for a few lanes as well as for many."""
 
 FIRST_LANES, LEAST_LANES = 128, 32
-"""Lanes between two looks."""
+"""First and least number of lanes between two looks."""
 
 FIRST_LANES_PER_S, NEWS = 250_000.0, 0.5
-"""What is taken for the speed at first, and the share that the last measurement has in it."""
+"""The assumed speed at first, and the share of the last measurement in its update."""
 
 FIRST_SIZE, LEAST_SIZE, MOST_SIZE = 32, 4, 1024
-"""Particles of a sample that is drawn anew."""
+"""First, least and largest number of particles of a new sample."""
 
 
 class Slices:
@@ -35,7 +35,7 @@ class Slices:
 
     Attributes:
         size: particles to draw at once.
-        lanes_per_s: lanes that can be stepped in a second, as many as fill a slice at once.
+        lanes_per_s: lanes that can be stepped in a second, in batches that fill a slice.
     """
 
     def __init__(self) -> None:
@@ -47,17 +47,17 @@ class Slices:
         self._slice_s = SLICE_S
 
     def lanes(self) -> int:
-        """Lanes to step until the next look."""
+        """Number of lanes to step until the next look."""
         return self._lanes
 
     def begin(self, now_s: float, until_s: float) -> None:
-        """Work begins that is to end at a time."""
+        """Begin work that is to end at a given time."""
         self._began_s = self._looked_s = now_s
         self._num_looks = 0
         self._slice_s = min(max(SLICE_SHARE * (until_s - now_s), SLICE_S), LONGEST_SLICE_S)
 
     def look(self, now_s: float, done: int) -> None:
-        """Take note of a look at the clock, after so many lanes."""
+        """Record a look at the clock, after `done` lanes."""
         took_s = now_s - self._looked_s
         self._looked_s = now_s
         self._num_looks += 1
@@ -69,9 +69,9 @@ class Slices:
             self._lanes = min(2 * self._lanes, LANES_AT_ONCE)
 
     def end(self) -> None:
-        """A sample was drawn since `begin`: the next one is larger or smaller.
+        """Record that a sample was drawn since `begin`, and adapt the size of the next one.
 
-        What counts is the mean between looks: a busy machine makes single ones late.
+        The mean time between looks counts: a busy machine makes single looks late.
         """
         mean_s = (self._looked_s - self._began_s) / max(self._num_looks, 1)
         if mean_s > self._slice_s:
@@ -81,13 +81,13 @@ class Slices:
 
 
 class Watch:
-    """Says to beliefs of one machine when to stop, and how often to ask.
+    """Tells the beliefs of one machine when to stop, and how often to ask.
 
     Args:
         machine: counts the lanes that are stepped.
 
     Attributes:
-        slices: learned by all that is watched.
+        slices: learned from all the work that is watched.
         began_s: when the present work began, if it has a deadline.
     """
 
@@ -99,7 +99,7 @@ class Watch:
         self._looked_at = 0
 
     def begin(self, deadline: Deadline | None) -> None:
-        """Work begins that is to end at a deadline, if there is one."""
+        """Begin work that is to end at a deadline, if there is one."""
         self._deadline = deadline
         if deadline is not None:
             self.began_s = deadline.clock()
@@ -126,11 +126,11 @@ class Watch:
         return now_s - self.began_s > share * (self._deadline.at_s - self.began_s)
 
     def affordable(self, share: float) -> int | None:
-        """Lanes that can be stepped in this share of the time; None where there is no deadline."""
+        """Lanes that can be stepped in this share of the time; None if there is no deadline."""
         if self._deadline is None:
             return None
         return int(self.slices.lanes_per_s * share * max(self._deadline.at_s - self.began_s, 0.0))
 
     def lanes(self) -> int:
-        """Lanes to step until that is asked again; for `Sampler.lanes_at_once`."""
+        """Number of lanes to step until the next call; for `Sampler.lanes_at_once`."""
         return LANES_AT_ONCE if self._deadline is None else self.slices.lanes()

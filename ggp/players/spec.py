@@ -1,9 +1,9 @@
 """Player spec strings: `hyperplay2`, `hyperplay:n=16`, `my_module:MyPlayer:depth=3`.
 
 A spec names a player, then its options. A name is one of this package's players (`PLAYERS`), one of
-other projects' players that are seated here (`PEERS`), or one that an installed package offers
-(entry point group `ggp.players`). `module:Class` names a class that is in none of these, found as
-Python finds modules, in the current folder too.
+the players of other projects that are supported here (`PEERS`), or one that an installed package
+offers (entry point group `ggp.players`). `module:Class` names a class that is in none of these,
+found as Python finds modules, also in the current folder.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class _Players(Mapping[str, PlayerClass]):
-    """Players by name, each imported when it is first asked for: most commands need one or two.
+    """Players by name, each imported on first use: most commands need one or two.
 
     Args:
         places: module below `ggp.players`, and class.
@@ -76,7 +76,7 @@ PLAYERS: Mapping[str, PlayerClass] = _Players(
 """The players of this package, by name."""
 
 PEER = "peer"
-"""Begins the names of peers."""
+"""First word of the names of peers."""
 
 PEERS: Mapping[str, PlayerClass] = _Players(
     {
@@ -89,10 +89,10 @@ PEERS: Mapping[str, PlayerClass] = _Players(
 
 @dataclass(frozen=True)
 class PlayerSpec:
-    """A player that was asked for.
+    """A player that was requested.
 
     Attributes:
-        text: as it was asked for.
+        text: the spec as written.
         player: its class.
         options: an instance of the class's `Options`.
     """
@@ -108,19 +108,19 @@ class PlayerSpec:
 
     @property
     def is_ours(self) -> bool:
-        """Whether its code is of this package, by its name or by its module."""
+        """Whether its code is from this package, by its name or by its module."""
         return self.name in PLAYERS or self.name in PEERS or self.name.startswith("ggp.")
 
 
 @dataclass(frozen=True, slots=True)
 class PlayerInfo:
-    """One player, in words.
+    """A description of one player.
 
     Attributes:
-        name: as specs have it.
+        name: as in specs.
         summary: one line.
         source: the paper it comes from; empty if there is none.
-        options: of it.
+        options: its options.
     """
 
     name: str
@@ -133,11 +133,11 @@ def parse_spec(text: str, *, trusted: bool = True) -> PlayerSpec:
     """Read a player spec.
 
     Args:
-        trusted: whether whoever wrote it may run code and open files of this user: name a module,
-            a player of another package, or an option's file. Others may name `PLAYERS` only.
+        trusted: whether the writer may run code and open files of this user: name a module, a
+            player of another package, or an option's file. Others may name `PLAYERS` only.
 
     Raises:
-        ConfigError: unknown player or option, or a bad value; says what is possible.
+        ConfigError: unknown player or option, or a bad value; the message lists what is possible.
     """
     name, options = _split(text)
     if not trusted and name not in PLAYERS:
@@ -175,20 +175,20 @@ def make_player(
     """A player for one match.
 
     Args:
-        spec: which player, with which options.
-        machine: its own; a machine shared with somebody who knows more than the player does
+        spec: the player and its options.
+        machine: the player's own; sharing a machine with somebody who knows more than the player
             changes none of its decisions, but makes `states_visited` count both.
         role: index of its role.
-        rng: all its random choices.
+        rng: source of all its random choices.
         clock: measures `Decision.seconds`.
-        report: told the best decision so far while one is being made: at once a candidate
-            that is legal in most particles, by weight, then what each round of search says.
-        program: the rules of the game; peers ask for them.
+        report: receives the best decision so far while one is being made: at once a candidate that
+            is legal in most particles, by weight, then the result of each round of search.
+        program: the rules of the game; peers need them.
         belief: see `Context`.
 
     Raises:
-        ConfigError: it is a peer that does not know the game.
-        PlayerError: making a player that is not ours raised.
+        ConfigError: it is a peer, and does not know the game.
+        PlayerError: the constructor of a player that is not ours raised.
     """
     context = Context(machine, role, rng, clock, report, spec.text, program, belief)
     if spec.is_ours:
@@ -200,7 +200,7 @@ def check_game(spec: PlayerSpec, program: GameDefinition) -> None:
     """See that a player can play a game, where it can tell that from the rules: peers can.
 
     Raises:
-        ConfigError: it cannot; says why.
+        ConfigError: it cannot; the message says why.
     """
     if spec.name in PEERS:
         import_module("ggp.players.peers").check_peer(spec.player, spec.text, program)
@@ -212,7 +212,7 @@ def takes_states(spec: PlayerSpec) -> bool:
 
 
 def kinds_of(text: str) -> frozenset[str] | None:
-    """Which kinds of player a spec is of, see `ggp.search.kinds`; None where it does not say.
+    """The kinds of player of a spec, see `ggp.search.kinds`; None if it does not state them.
 
     Raises:
         ConfigError: there is no such player.
@@ -228,7 +228,7 @@ def known_players() -> tuple[str, ...]:
 
 
 def describe_player(name: str) -> PlayerInfo:
-    """A player in words.
+    """The description of a player.
 
     Raises:
         ConfigError: there is no such player.
@@ -249,7 +249,7 @@ def _split(text: str) -> tuple[str, str]:
     if name in PLAYERS or name in plug_ins.offered_names():
         return name, rest
     attribute, _, options = rest.partition(":")
-    # Options of a name that nobody knows are no class.
+    # Options of an unknown name are not taken for a class.
     return (f"{name}:{attribute}", options) if attribute.isidentifier() else (name, rest)
 
 

@@ -1,10 +1,11 @@
 """OpenSpiel's own bots as players: `ggp.players.spiel_bot:OpenSpielBot`, to compare ours with.
 
-The player keeps a belief as others do, and hands the bot one of its particles. A bot for games with
-secrets only looks at what its role knows there, so it learns nothing that the player does not know.
+The player keeps a belief as others do, and gives the bot one of its particles. A bot for games with
+hidden information only uses what its role knows there, so it learns nothing that the player does
+not know.
 
-A bot looks at the clock on the wall only. Where CPU time counts, its budget is as many seconds on
-the wall: it never uses more CPU time than it has, but on a busy machine it gets less.
+A bot measures wall time only. If CPU time counts, its budget is the same number of seconds of wall
+time: it never uses more CPU time than it has, but on a busy machine it gets less.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
 
 _SPARE_S = 0.02
-"""A bot looks at its clock between simulations."""
+"""Time kept in reserve: a bot looks at its clock between simulations."""
 
 
 @dataclass(frozen=True)

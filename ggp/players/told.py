@@ -1,6 +1,6 @@
-"""What a role was told of a turn, in the ids of its machine.
+"""A role's information about a turn, in the ids of its machine.
 
-Moves and percepts that the rules do not know constrain nothing, and are logged.
+Moves and percepts that do not occur in the rules constrain nothing, and are logged.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 
 def move_of(machine: Machine, text: str | None) -> int:
-    """A move; `UNKNOWN` where it is not told, or not known."""
+    """The id of a move; `UNKNOWN` if it is not told, or not known."""
     if text is None:
         return UNKNOWN
     found = machine.move_id(canonical_term(text))
@@ -27,7 +27,7 @@ def move_of(machine: Machine, text: str | None) -> int:
 
 
 def percepts_of(machine: Machine, texts: Sequence[str] | None) -> int:
-    """A set of percepts; `UNKNOWN` where it is not told, or not known."""
+    """The id of a set of percepts; `UNKNOWN` if it is not told, or not known."""
     if texts is None:
         return UNKNOWN
     found = machine.percept_id([canonical_term(text) for text in texts])
@@ -38,7 +38,7 @@ def percepts_of(machine: Machine, texts: Sequence[str] | None) -> int:
 
 
 def refused_of(machine: Machine, executed: int, submitted: str | None, in_time: bool) -> int:
-    """The last argument of `PathTree.extend`: what an answer makes of an executed move."""
+    """The last argument of `PathTree.extend`: what the submission tells about an executed move."""
     if executed == UNKNOWN:
         return UNKNOWN
     if submitted is None:
@@ -46,5 +46,5 @@ def refused_of(machine: Machine, executed: int, submitted: str | None, in_time: 
     answered = machine.move_id(canonical_term(submitted))
     if answered == executed:
         return UNKNOWN
-    # What the rules do not know is legal nowhere: it rules nothing out.
+    # A move that is not in the rules is legal nowhere: it rules nothing out.
     return answered if in_time and answered is not None else DRAWN

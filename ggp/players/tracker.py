@@ -1,9 +1,9 @@
 """A player's own belief: its incomplete path in its machine's ids, and the bag of that path.
 
 Without a clock the bag has as many particles as its sampler says. With one it has as many as there
-is time for: after a turn, and while others think, new samples of the same path are drawn and put
-together with what is there (`grow`), and as many are carried on to the next turn (`Growth`). Sets
-are enumerated that can be within a share of the time (`EXACT_SHARE`), however large they are.
+is time for: after a turn, and while others think, new samples of the same path are drawn and pooled
+with the bag (`grow`), and this many are carried on to the next turn (`Growth`). Sets that can be
+enumerated within a share of the time (`EXACT_SHARE`) are, however large they are.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal, random_moves
 
 MIN_NODES = 20_000
-"""Paths that are not worth pruning."""
+"""With fewer paths than this, pruning is not worthwhile."""
 
 EXACT_SHARE = 0.5
-"""A set is enumerated where that should take no more than this share of the time there is."""
+"""A set is enumerated if that should take no more than this share of the available time."""
 
 SOLVING_SHARE = 0.5
-"""Of the time for more particles, what is spent on solving where the bag is likely to die."""
+"""Share of the time for more particles that is spent on solving if the bag is likely to die."""
 
 GUESSED = 32
-"""States that are played on where no particle is left."""
+"""States that are played on when no particle is left."""
 
 MOST_FRUITLESS = 50
-"""So many samples in a row without a new entry say that there are no more."""
+"""After this many samples in a row without a new entry, there are taken to be no more."""
 
 
 class Submission(NamedTuple):
-    """What a role had answered in a turn: arguments of `Player.observe`, where they are told."""
+    """A role's submission in a turn: arguments of `Player.observe`, if they are told."""
 
     submitted: str | None = None
     in_time: bool = True
@@ -67,11 +67,11 @@ class Tracker:
         machine: the player's own machine.
         role: index of its role.
         rng: draws particles.
-        most: entries that the bag is grown to where there is time; 0 for as many as `belief` says.
-        last: what is asked where no particle is left. If it is not sound, what it finds is followed
-            in place of the bag from then on, and `belief` is asked only while others think; it is
-            looked for at once, since time may be short later. By default a larger sampler, when a
-            move is asked for.
+        most: entries that the bag is grown to if there is time; 0 for as many as `belief` says.
+        last: the finder to ask when no particle is left. If it is not sound, its states are
+            followed in place of the bag from then on, and `belief` is asked only while others
+            think; it is asked at once, since time may be short later. By default a larger sampler,
+            asked when a move is needed.
     """
 
     def __init__(
@@ -90,13 +90,13 @@ class Tracker:
         self.belief = belief
         self.belief.stop, self.belief.lanes_at_once = self._watch.is_over, self._watch.lanes
         self._growth = Growth(most)
-        self._too_short_s = 0.0  # to solve for paths in
+        self._too_short_s = 0.0  # in which to solve for paths
         self.was_told_all = True
         self._last = Larger(machine, belief) if last is None else last
         self._prune_at = MIN_NODES
         self.bag: Bags = self.belief.start(role)
         self.last_known: Bags = self.bag
-        # States guessed after the last known ones, and own moves of the turns since then.
+        # States guessed from the last known ones, and own moves of the turns since then.
         self._guessed: States | None = None
         self._since: list[int] = []
 
@@ -109,11 +109,11 @@ class Tracker:
     ) -> None:
         """Advance the bag by a turn.
 
-        Moves and percepts the rules do not know constrain nothing, and are logged.
+        Moves and percepts that do not occur in the rules constrain nothing, and are logged.
 
         Args:
-            move, percepts: as `Player.observe` is told.
-            answer: with `move`, says whether the move was drawn at random.
+            move, percepts: as for `Player.observe`.
+            answer: with `move`, determines whether the move was drawn at random.
             deadline: until when particles may be searched for.
 
         Raises:
@@ -131,7 +131,7 @@ class Tracker:
             self.was_told_all &= turn[0] != UNKNOWN
             after = self._advanced(before, turn)
         finally:
-            # Whatever went wrong, the turn was played: a later one finds particles for all.
+            # Whatever went wrong, the turn was played: a later turn finds particles for all of it.
             self.bag = after if after is not None else self._lost(before, turn)
             if not self.bag.depleted[0]:
                 self._last.learn(int(self.bag.paths[0]), self._sets)
@@ -146,13 +146,13 @@ class Tracker:
         require_particles(self.bag, self.tree, self.machine.states_visited - attempts)
 
     def turn_of(self, move: str | None, percepts: Sequence[str] | None) -> tuple[int, int]:
-        """A turn in the machine's ids; `UNKNOWN` for what is not told, or not known."""
+        """The ids of a turn; `UNKNOWN` for anything not told, or not known."""
         return move_of(self.machine, move), percepts_of(self.machine, percepts)
 
     def spare_bag(self, deadline: Deadline | None) -> Bags | None:
-        """A bag for the path without any particle, of states only, if one can be found."""
+        """A bag for a path without any particle, of states only, if one can be found."""
         if self.bag.exact[0]:
-            return None  # that there is none has been proved
+            return None  # it has been proved that there is none
         if deadline is not None:
             self._solve(deadline.part(SOLVING_SHARE))
             if not self.bag.depleted[0]:
@@ -166,11 +166,11 @@ class Tracker:
         return found
 
     def guessed_states(self) -> States:
-        """`[G]` what the present states may be, where no particle is left.
+        """`[G]` guesses of the present states, when no particle is left.
 
-        Those last known are played on, from turn to turn: with the own moves where they are known
-        and legal, else with random ones, whatever was perceived. So it is the right turn, though
-        hardly the right state. G is 0 where that leads to ends only.
+        The last known states are played on, turn by turn: with our own moves if they are known and
+        legal, otherwise with random ones, whatever the percepts. So the turn is right, though the
+        state hardly is. G is 0 if only ends of the game are reached.
 
         Raises:
             MachineError: a role is stuck.
@@ -194,7 +194,7 @@ class Tracker:
         return states
 
     def grow(self, deadline: Deadline, *others: FollowsPaths) -> None:
-        """Draw more samples of the present path until the bag is full, or the time is up.
+        """Draw more samples of the present path until the bag is full, or time is up.
 
         Args:
             deadline: looked at every few milliseconds.
@@ -211,7 +211,7 @@ class Tracker:
                 return
             self._watch.slices.end()
             if self.bag is before:
-                continue  # all of the sample died on its way: that says nothing
+                continue  # the whole sample died on its way: that says nothing
             self._know(self.bag)
             is_new = len(self.bag.sets.states) > len(before.sets.states)
             fruitless = 0 if is_new else fruitless + 1
@@ -223,8 +223,8 @@ class Tracker:
         return self._growth.is_scarce
 
     def _solve(self, deadline: Deadline) -> None:
-        """Let the sampler solve for paths. Where it is not lost without, only if there is more time
-        than was too short lately."""
+        """Let the sampler solve for paths: at once if the bag is lost, otherwise only if there is
+        more time than was recently too short."""
         there_was_s, belief = deadline.left_s(), self.belief
         if there_was_s < self._too_short_s and not self.bag.depleted[0]:
             return
@@ -239,11 +239,11 @@ class Tracker:
             self._know(self.bag)
 
     def _going_on(self, states: States) -> States:
-        """Those that are no ends."""
+        """The states that are not over."""
         return states.take(np.flatnonzero(~self.machine.terminal(states)))
 
     def _know(self, bag: Bags) -> None:
-        """A bag has particles of the present turn."""
+        """Record that a bag has particles of the present turn."""
         self.last_known = bag
         self._guessed = None
         self._since.clear()
@@ -255,16 +255,16 @@ class Tracker:
         return quality_of(self.machine, self.bag)
 
     def prune(self, *others: FollowsPaths) -> None:
-        """Forget paths that cannot come up any more, if they have become many.
+        """Forget paths that cannot recur, if there are many.
 
         Args:
-            others: whatever else names paths by the same tree.
+            others: everything else that names paths by the same tree.
         """
         if len(self.tree) < self._prune_at:
             return
         beliefs: list[FollowsPaths] = [self.belief, *others, self._last]
-        # Only the present bag is continued; of an older one nothing that came after it is kept,
-        # or all that was tried since would be, as long as there is no particle.
+        # Only the present bag is continued. Nothing that came after an older bag is kept, or all
+        # that was tried since would be, as long as there is no particle.
         held = [self.last_known.nodes, *(belief.views for belief in beliefs)]
         numbers = self.tree.prune(self.bag.nodes, np.concatenate(held))
         for belief in beliefs:
@@ -284,14 +284,14 @@ class Tracker:
         return self.belief.advance(bag, move, percepts, self._rng, refused)
 
     def _lost(self, bag: Bags, turn: list[int]) -> Bags:
-        """A bag one turn later without any particle."""
+        """A bag one turn later, without any particle."""
         move, percepts, refused = _arrays(turn)
         paths = self.tree.extend(bag.paths, move, percepts, refused)
         sets = depleted_segments(self.machine, 1, keep_views=bag.sets.views is not None)
         return Bags(self.role, paths, np.zeros(1, dtype=np.int64), sets)
 
     def _found_last(self) -> Bags:
-        """What the last finder has for the present path, of which there is no particle."""
+        """The bag that the last finder has for the present path, which has no particle."""
         sets = self._last.fill(self.bag, self._rng)
         guessed = 0 if self._last.is_sound else len(sets.states)
         return Bags(self.role, self.bag.paths, np.zeros(1, dtype=np.int64), sets, guessed)
@@ -310,7 +310,7 @@ class Tracker:
         self._growth.learn(before, self.bag, took_s, there_was_s, self.belief.capacity)
 
     def _begin(self, deadline: Deadline | None, *, at_risk: bool = False) -> None:
-        """Work begins that is to end at a deadline."""
+        """Begin work that is to end at a deadline."""
         self._watch.begin(deadline)
         self.belief.room = 0 if deadline is None else self._growth.room
         self.belief.timed, self.belief.at_risk = deadline is not None, at_risk

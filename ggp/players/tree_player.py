@@ -1,4 +1,4 @@
-"""What players have in common that search with trees over incomplete paths."""
+"""The common parts of players that search with trees over incomplete paths."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PROLOG_WORLDS = 50_000
 """Most worlds on Prolog, whose states take far more memory than a few words each."""
 
 RESCUE_TRIALS = 1_000
-"""Playouts of each candidate where no particle is left."""
+"""Playouts of each candidate when no particle is left."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class TreePlayer(SearchPlayer):
         )
 
     def elsewhere(self, deadline: Deadline | None) -> Elsewhere | None:
-        """Where lanes begin that do not begin in our particles, if some do."""
+        """Where lanes that do not begin in our particles begin, if there are any."""
         self._watch.begin(None if deadline is None else deadline.part(OTHERS_SHARE))
         if not self.outside:
             return None
@@ -112,7 +112,7 @@ class TreePlayer(SearchPlayer):
         return self.decided(bag, search)
 
     def decided(self, bag: Bags, search: TreeSearch) -> Choice:
-        """A move, by all that a search has found out."""
+        """A move, based on all the results of a search."""
         estimates, sure = search.estimates(), search.sure()
         if not estimates.visits.any():
             return self.safest(bag), self._values(estimates)  # there was no time for a wave
@@ -129,11 +129,11 @@ class TreePlayer(SearchPlayer):
     def _best(
         self, estimates: Estimates, rng: np.random.Generator, sure: BoolArray | None = None
     ) -> int:
-        """The move of highest value of those tried at least half as often as the one tried most.
+        """The move of highest value among those tried at least half as often as the most tried one.
 
-        A move tried rarely may have been lucky; and of those that win alike none need be tried much
-        more often than the others. Moves whose value is proved count however often they were tried,
-        and if some are proved to win one of these is played.
+        A move tried rarely may have been lucky; and several winning moves need not be tried equally
+        often. Proved values count however often their moves were tried, and if some moves are
+        proved to win one of these is played.
         """
         low, high = self.machine.goal_range
         values = estimates.values

@@ -1,9 +1,9 @@
 """The protocol of game servers: messages and the life of a match, as values.
 
 In come texts, out go replies and questions for workers. Begin with `messages`, then `lobby`, which
-has all matches (`sessions`, `places`); a `session` follows one of them, by the table in
-`transitions`, along its `path` of `turns`, with `hypotheses` of those that were lost. `receipts`
-say what is to be done, `questions` what a worker must answer, `oddities` what the log is told,
-and `retelling` reads logs. The room `texts` reads and prints. Nothing here knows sockets, processes
-or clocks; `ggp.server` does. docs/protocol.md says what was decided.
+holds all matches (`sessions`, `places`); a `session` follows one of them, by the table in
+`transitions`, along its `path` of `turns`, with `hypotheses` about lost ones. `receipts` say what
+to do, `questions` what a worker must answer, `oddities` what goes into the log, and `retelling`
+reads logs. The room `texts` reads and prints. Nothing here knows sockets, processes or clocks;
+`ggp.server` does. docs/protocol.md says what was decided.
 """

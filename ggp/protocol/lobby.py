@@ -1,7 +1,7 @@
 """All matches of a server: texts in, replies and questions for workers out.
 
-The lobby knows no sockets, processes or clocks: it is a function of the texts and answers it
-was given, and of the times that came with them, so giving it the same again restores it.
+The lobby knows no sockets, processes or clocks: it is a function of the texts and answers it was
+given, and of their times, so giving it the same again restores it.
 
 How a server uses it:
 
@@ -16,8 +16,8 @@ How a server uses it:
                                      receipt.ask.deadline_s at the latest
         text = lobby.answer(receipt.ask, move, now)    and send it
 
-Where no particle fits `ask.history`, `ask.doubts` has other readings of what was told; the first
-that fits, be it `ask.history`, goes to `answer` as `believed`.
+If no particle fits `ask.history`, `ask.doubts` has other readings of the messages; the first
+that fits, possibly `ask.history`, goes to `answer` as `believed`.
 
 A match that finds no room, or gives its place up (`places`), is remembered: as soon as there is
 room, its next message begins it again, with `receipt.began` and the history it had.
@@ -61,16 +61,16 @@ from ggp.protocol.turns import History
 
 
 class Lobby:
-    """All matches a server plays.
+    """All matches that a server plays.
 
     Args:
-        name: what the player is called, one symbol.
-        matches: how many matches may be live at once.
-        limits: on messages.
-        margin_s: what is kept of a clock for the way, given the clock.
+        name: name of the player, one symbol.
+        matches: most matches that may be live at once.
+        limits: bounds on messages.
+        margin_s: part of a clock that is reserved for transmission, given the clock.
 
     Raises:
-        ConfigError: the name is no symbol, or no match may be played.
+        ConfigError: the name is not a symbol, or no match may be played.
     """
 
     def __init__(
@@ -98,15 +98,15 @@ class Lobby:
 
     @property
     def is_busy(self) -> bool:
-        """Whether another match would be one too many."""
+        """Whether there is no room for another match."""
         return len(self.live) >= self.matches
 
     def knows(self, match_id: str) -> bool:
-        """Whether a match of that id, as it was sent, is live or remembered."""
+        """Whether a match with this id, as it was sent, is live or remembered."""
         return self._sessions.of(match_id) is not None
 
     def is_waiting(self, match_id: str) -> bool:
-        """Whether a match of that id is remembered that has no place."""
+        """Whether a match with this id is remembered but has no place."""
         session = self._sessions.of(match_id)
         return session is not None and not session.has_place
 
@@ -117,15 +117,15 @@ class Lobby:
     def may_find_room(
         self, message: Message | None, came_s: float, now: float, sender: str = ""
     ) -> bool:
-        """Whether a message should wait for room, which there is not yet.
+        """Whether a message should wait for room that is not there yet.
 
-        A turn does, until it must be answered: `busy` would be an illegal move for certain. A
-        start does if a silent match will have to give way before the first move is due.
+        A turn does, until it must be answered: `busy` would certainly be an illegal move. A start
+        does if a silent match will have to give way before the first move is due.
 
         Args:
-            message: that was not received yet.
-            came_s: when it came.
-            now: seconds of the same clock.
+            message: a message that has not been received yet.
+            came_s: when it arrived.
+            now: seconds on the same clock.
             sender: the address it comes from.
         """
         if not isinstance(message, Start | Play) or not self.is_busy:
@@ -147,13 +147,14 @@ class Lobby:
     def receive(
         self, text: str | Text, now: float, sender: str = "", came_s: float | None = None
     ) -> Receipt:
-        """What to do about the body of a request. Never raises.
+        """Decide what to do about the body of a request. Never raises.
 
         Args:
             text: of the body, or what `read_text` made of it.
-            now: seconds of any clock that does not go back.
-            sender: the address it comes from; empty if that is not known.
-            came_s: when it came, if it has waited for room; its clock runs since then.
+            now: seconds on any clock that never goes back.
+            sender: the address it comes from; empty if unknown.
+            came_s: when it arrived, if it has waited for room; its clock has been running since
+                then.
         """
         came_s = now if came_s is None else came_s
         ended = self.forget(now)
@@ -169,16 +170,16 @@ class Lobby:
     def answer(
         self, ask: Ask, move: str | None, now: float, believed: History | None = None
     ) -> str:
-        """The text to send as the answer to a question: one line, in the server's spelling.
+        """The text of the answer to a question: one line, in the server's spelling.
 
-        The first answer to a question stays: later calls give the same text.
+        The first answer to a question is final: later calls give the same text.
 
         Args:
-            ask: as a receipt gave it.
+            ask: as in the receipt.
             move: canonical KIF, None if none is known; not needed to say `ready`.
             now: when the text is sent; an answer after the clock's end counts as late.
             believed: `ask.history` if it fits for certain, one of `ask.doubts` if that fits and
-                none before it does; None where nobody found out.
+                none before it does; None if it was not found out.
         """
         session = self._sessions.numbered(ask.match)
         if session is None:
@@ -186,20 +187,20 @@ class Lobby:
         return session.answer(ask, move, now, believed)
 
     def abandoned(self, ask: Ask) -> None:
-        """Take note that all who wait for the answer to a question seem to be gone: the match gives
-        its place to whoever wants it, unless something is heard of it."""
+        """Record that all who wait for the answer to a question seem to be gone: the match gives
+        its place to any other that needs it, unless another message arrives."""
         session = self._sessions.numbered(ask.match)
         if session is not None:
             session.abandoned(ask)
 
     def taken(self, ask: Ask) -> None:
-        """Take note that somebody took the answer to a question: see `abandoned`."""
+        """Record that somebody took the answer to a question: see `abandoned`."""
         session = self._sessions.numbered(ask.match)
         if session is not None:
             session.taken(ask)
 
     def undelivered(self, ask: Ask) -> None:
-        """Take note that every connection waiting for the answer to a question broke.
+        """Record that every connection waiting for the answer to a question broke.
 
         The server will have played another move for us, or asks again within the clock, which
         then counts as the same turn. Or there is no server any more: see `abandoned`.
@@ -209,25 +210,25 @@ class Lobby:
             session.undelivered(ask)
 
     def take_place(self, match: int) -> None:
-        """Have a live match give up its place; it is remembered."""
+        """Make a live match give up its place; it is remembered."""
         session = self._sessions.numbered(match)
         if session is not None and session.is_live:
             self._sessions.take_place(session)
 
     def resume(self, now: float, listens_since_s: float | None = None) -> None:
-        """Take note that all live matches go on after an end of the server: a server that is not
-        heard of for one more clock is not there any more.
+        """Record that all live matches continue after the server was down: a game server that is
+        silent for one more clock is taken to be gone.
 
         Args:
-            now: seconds of the same clock.
-            listens_since_s: since when messages come to us, now if None: those that were sent
-                before it, and since the latest that came, are lost.
+            now: seconds on the same clock.
+            listens_since_s: since when messages arrive here; default: now. Those sent before it,
+                and after the latest that arrived, are lost.
         """
         for session in self.live:
             session.resume(now, now if listens_since_s is None else listens_since_s)
 
     def forget(self, now: float) -> tuple[int, ...]:
-        """Forget matches gone silent; gives those that need their worker no longer."""
+        """Forget silent matches; returns those that no longer need their worker."""
         return self._sessions.forget(now)
 
     def _receive(
@@ -283,7 +284,7 @@ class Lobby:
     def _begin_late(
         self, session: Session, message: Start | Play, came_s: float, now: float
     ) -> Receipt:
-        """What to do about a match that has no place: it gets one if there is room by now."""
+        """Handle a message of a match that has no place: it gets one if there is room by now."""
         has_room, gave_way = self._make_room(session.start, session.sender, now)
         if not has_room:
             return self._refused(session, self._pass_on(session, message, came_s))
@@ -294,7 +295,7 @@ class Lobby:
         return replace(receipt, began=session.opening, ended=gave_way, notes=notes)
 
     def _make_room(self, start: Start, sender: str, now: float) -> tuple[bool, tuple[int, ...]]:
-        """Whether there is room for a match, and whose workers are not needed any more."""
+        """Whether there is room for a match, and the matches that lose their workers for it."""
         live = self.live
         if len(live) < self.matches:
             is_last = 1 < self.matches == len(live) + 1
@@ -303,7 +304,7 @@ class Lobby:
         return idle is not None, () if idle is None else (self._sessions.take_place(idle),)
 
     def _refused(self, session: Session, receipt: Receipt) -> Receipt:
-        """What is answered to a match for which there is no room; it is remembered."""
+        """The answer to a match for which there is no room; it is remembered."""
         self._sessions.take_place(session)
         if receipt.ask is None and not isinstance(receipt.message, Start):
             return receipt
@@ -311,7 +312,7 @@ class Lobby:
         return Receipt(receipt.message, reply=BUSY, notes=(*receipt.notes, note))
 
     def _time_for(self, clock_s: float) -> float:
-        """What there is of a clock to answer in."""
+        """Time available for the answer within a clock."""
         return clock_s - self._margin_s(clock_s)
 
     def _pass_on(

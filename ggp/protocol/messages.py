@@ -1,4 +1,4 @@
-"""Messages between game servers and players, as values; `reading` and `printing` know their texts.
+"""Messages between game servers and players, as values; `texts` reads and prints their texts.
 
 Servers speak five dialects, and all are read alike, in upper, lower or mixed case:
 
@@ -10,8 +10,8 @@ Servers speak five dialects, and all are read alike, in upper, lower or mixed ca
 | `gdl2-old` | older GDL-II | `(PLAY id (P1 P2 ))`: our percepts only |
 | `gdl2` | newer GDL-II | `(PLAY id 2 NOOP (P1 P2 ))`: turn, our executed move, percepts |
 
-Texts in messages keep the spelling they were sent in; `ggp.protocol.texts.spelling` translates it
-to canonical KIF and back. What is nothing (`NIL`, or no text at all) is None, an empty list `()`.
+Texts in messages keep their original spelling; `ggp.protocol.texts.spelling` translates it to
+canonical KIF and back. What is absent (`NIL`, or no text at all) is None, an empty list `()`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_TURN = 10_000
 
 
 class Dialect(StrEnum):
-    """What play messages tell: the joint move, percepts, or percepts with turn and move."""
+    """Contents of play messages: the joint move, percepts, or percepts with turn and move."""
 
     GDL = "gdl"
     GDL2_OLD = "gdl2-old"
@@ -43,12 +43,12 @@ class Dialect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """What is the player called, and is it free?"""
+    """A request for the player's name, and whether it is free."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """Is the player there? The newest servers ask so."""
+    """A request to show that the player is there, from the newest servers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Preview:
 
     Attributes:
         rules: text inside the outer list, as sent.
-        clock_s: time to look at it.
+        clock_s: time for looking at it.
     """
 
     rules: str
@@ -66,10 +66,10 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A match begins.
+    """The beginning of a match.
 
     Attributes:
-        match_id: as sent; letter case counts.
+        match_id: as sent; letter case matters.
         role: ours, as sent.
         rules: text inside the outer list, as sent.
         start_clock_s, play_clock_s: from 0 to `MAX_CLOCK_S`.
@@ -84,7 +84,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """What happened in the turn before, and our turn to move.
+    """The events of the turn before, and a request for our move.
 
     Attributes:
         match_id: as sent.
@@ -103,7 +103,7 @@ class Play:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The match is over; fields as in `Play`."""
+    """The end of the match; fields as in `Play`."""
 
     match_id: str
     turn: int | None = None
@@ -113,7 +113,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Abort:
-    """The match is called off."""
+    """The cancellation of the match."""
 
     match_id: str
 
@@ -123,11 +123,11 @@ Message = Info | Ping | Preview | Start | Play | Stop | Abort
 
 @dataclass(frozen=True, slots=True)
 class WireStyle:
-    """How one family of servers writes.
+    """The spelling of one family of servers.
 
     Attributes:
         name: key in `WIRE_STYLES`.
-        dialect: what its play messages tell.
+        dialect: the contents of its play messages.
         spaced: blanks inside parentheses, `( PLAY id NIL )`.
         upper: everything but the match id in upper case.
     """

@@ -1,4 +1,4 @@
-"""What is odd about messages, in words for the log."""
+"""Notes for the log on odd messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ggp.protocol.transitions import Event
 
 
 def odd_start(role: str, rules: Outline) -> tuple[str, ...]:
-    """What is odd about a start message."""
+    """Notes on a start message."""
     notes = [f"`{keyword}` is called {name} here" for keyword, name in rules.renamed.items()]
     if role not in rules.roles:
         notes.append(f"the rules have no role {role}; roles: {', '.join(rules.roles) or 'none'}")
@@ -18,22 +18,22 @@ def odd_start(role: str, rules: Outline) -> tuple[str, ...]:
 
 
 def odd_turn(reading: Reading, known: int, answers: Mapping[int, Answered]) -> tuple[str, ...]:
-    """What is odd about a play message.
+    """Notes on a play message.
 
     Args:
-        reading: what it means.
-        known: how many turns were known before it.
-        answers: what became of the questions so far, by turn.
+        reading: its meaning.
+        known: number of turns known before it.
+        answers: the questions so far and their answers, by turn.
     """
     notes = []
     turn, told = reading.turn, reading.told
     match reading.event:
         case Event.PLAY_GAP:
-            notes.append(f"turn {turn} comes after turn {known}: what is missing is unknown")
+            notes.append(f"turn {turn} comes after turn {known}: the turns between are unknown")
         case Event.PLAY_AGAIN:
             notes.append(f"turn {turn} again: answered as before")
         case Event.PLAY_REVISED:
-            notes.append(f"turn {turn} is told otherwise than before: history rewritten")
+            notes.append(f"turn {turn} differs from what was sent before: history rewritten")
         case Event.PLAY_LATE:
             notes.append(f"turn {turn} was missing: history rewritten")
     if told is not None:

@@ -1,15 +1,15 @@
-"""What a server has told of a match so far, and which turn a message is about.
+"""The messages of one match so far as a path, and the turn that each message belongs to.
 
 Newer GDL-II numbers its turns. The other dialects do not, and there a message that repeats an
-earlier one is a duplicate only where it cannot be the next turn: while the server still waits
-for our answer, or where the joint move does not hold the move we answered in time. For example:
+earlier one is a duplicate only if it cannot be the next turn: while the server still waits for our
+answer, or if the joint move does not contain the move we answered in time. For example:
 
     (PLAY m NIL)         turn 0; we answer (mark 1 1)
     (PLAY m NIL)         while we think: turn 0 again
     (PLAY m (noop a))    turn 1, in plain GDL; our move was replaced by noop. We answer b in time
     (PLAY m (noop a))    turn 1 again, since b is not in it; if we had answered noop: turn 2
 
-Where we were down in between, the latter says nothing: turns may have been lost (`hypotheses`).
+If we were down in between, the latter proves nothing: turns may have been lost (`hypotheses`).
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from ggp.protocol.turns import (
 )
 
 MAX_GAP = 200
-"""Turns in a row that may be missing where they have numbers."""
+"""Most turns in a row that may be missing where turns are numbered."""
 
 MAX_CHARS = 4_000_000
-"""Characters of percepts that are kept; what is told later counts as not known."""
+"""Most characters of percepts that are kept; later percepts count as unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What became of the question for the move of one turn.
+    """The state of the question for the move of one turn.
 
     Attributes:
         submitted: our answer, None if there is none yet.
-        in_time: whether it was in time for certain.
+        in_time: whether it was certainly in time.
         is_open: whether the server still waits, as far as clocks can tell.
-        is_lost: whether the connection broke before the answer was sent, and the server may
+        is_lost: whether the connection broke before the answer was sent, so that the server may
             ask once more.
     """
 
@@ -58,12 +58,12 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a play message means.
+    """The meaning of a play message.
 
     Attributes:
         event: one of the `PLAY_...`.
-        turn: how many turns were played when it was sent.
-        told: what it says of the last of them; None if there is none.
+        turn: number of turns played when it was sent.
+        told: its information on the last of them; None if there is none.
     """
 
     event: Event
@@ -72,17 +72,17 @@ class Reading:
 
 
 class Path:
-    """The incomplete path of one role of one match, as it was told.
+    """The incomplete path of one role of one match, as received.
 
     Args:
         outline: of the rules.
         role: ours, canonical.
 
     Attributes:
-        turn: the number of these, None before the first play message.
-        num_chars: characters of percepts that were told.
+        turn: number of turns, None before the first play message.
+        num_chars: characters of percepts received.
         started_again: whether the start message was repeated since the latest turn; then a
-            first play message, where turns have no numbers, means that all begins anew.
+            first play message, if turns have no numbers, means that everything begins anew.
     """
 
     def __init__(self, outline: Outline, role: str) -> None:
@@ -92,7 +92,7 @@ class Path:
         self._outline, self._role = outline, role
         self._first_number = 0
         self._texts: dict[int, tuple[str, ...] | None] = {}
-        self._old_texts: set[tuple[str, ...] | None] = set()  # before all began anew
+        self._old_texts: set[tuple[str, ...] | None] = set()  # before everything began anew
         self._missing: set[int] = set()
         self._tells_moves = False
         self.num_chars = 0
@@ -105,11 +105,11 @@ class Path:
     def read(
         self, message: Play, answers: Mapping[int, Answered], *, was_deaf: bool = False
     ) -> Reading:
-        """What a message means; changes nothing.
+        """The meaning of a message; changes nothing.
 
         Args:
             message: of this match.
-            answers: what became of the questions so far, by turn.
+            answers: the questions so far and their answers, by turn.
             was_deaf: whether messages may have been lost since the one before, because nobody
                 listened.
 
@@ -141,14 +141,14 @@ class Path:
         answers: Mapping[int, Answered],
         deaf: int | None = None,
     ) -> None:
-        """Take note of what a message means: a new turn, a revised one, or a missed one.
+        """Take note of the meaning of a message: a new turn, a revised one, or a missed one.
 
         Args:
             message: of this match.
-            reading: of it.
-            answers: what became of the questions so far, by turn.
-            deaf: how many turns were probably lost before it because nobody listened; None if
-                somebody did. It counts where turns have no numbers.
+            reading: its meaning.
+            answers: the questions so far and their answers, by turn.
+            deaf: number of turns probably lost before it because nobody listened; None if somebody
+                did. It matters only if turns have no numbers.
         """
         turn, told = reading.turn, reading.told
         heard = message.told
@@ -189,13 +189,13 @@ class Path:
         self._texts[self.turn] = heard
 
     def doubts(self, message: Play) -> tuple[History, ...]:
-        """Other readings of what was told, likeliest first, if no particle fits the history.
+        """Other readings of the messages, likeliest first, in case no particle fits the history.
 
-        They are: that joint moves are told and not percepts, where all may be either; that another
-        move than our latest answer was executed, if all fitted before it; that other turns were
-        lost while we were down; that the latest message, where it has no number, came twice; that
-        moves which were only assumed, and answers taken to be in time, were not; that turns were
-        lost although we seem to have heard all.
+        They are: that joint moves are sent and not percepts, if all may be either; that another
+        move than our latest answer was executed, if everything fitted before it; that other turns
+        were lost while we were down; that the latest message, if it has no number, is a duplicate;
+        that moves which were only assumed, and answers taken to be in time, were not; that turns
+        were lost although we seem to have received everything.
         """
         # Percepts that look like moves, turn after turn, are rare.
         as_moves = self._as_moves(self.history) if message.turn is None else None
@@ -211,7 +211,7 @@ class Path:
         return tuple(doubt for doubt in dict.fromkeys(doubts) if doubt != self.history)
 
     def believe(self, history: History) -> None:
-        """Take the history, or one of the `doubts`, for what fits."""
+        """Accept the history, or one of the `doubts`, as the one that fits."""
         if history == self._as_moves(self.history):
             self._take_for_moves()
         self._hypotheses.settle(history)
@@ -221,7 +221,7 @@ class Path:
             self._texts.setdefault(self.turn, text)
 
     def _take_for_moves(self) -> None:
-        """Read what may be percepts or a joint move as the latter from now on, and so far."""
+        """Read what may be percepts or a joint move as the latter, from now on and in the past."""
         self._tells_moves = True
         self._hypotheses.read_anew(self._as_moves)
 
@@ -266,10 +266,10 @@ class Path:
     def _same_text(
         self, current: int, message: Play, told: Heard, latest: Answered, *, is_doubtful: bool
     ) -> int | None:
-        """The turn that was told in the same words, if this cannot be a new one.
+        """The turn that was sent in the same words, if this cannot be a new one.
 
-        A joint move without what we answered shows that only while it is known which turn we
-        answered: if turns were lost, it was another one, and our move may have been illegal.
+        A joint move without our answer proves that only while it is known which turn we answered:
+        if turns were lost, it was another one, and our move may have been illegal.
         """
         not_ours = (
             not self._outline.is_gdl2
@@ -286,7 +286,7 @@ class Path:
 
 
 def _turn(told: Heard, answer: Answered) -> PathTurn:
-    """A turn of the history; a move that was not told is assumed to be ours, if in time."""
+    """A turn of the history; a move that was not sent is assumed to be ours, if in time."""
     turn = PathTurn(*(told.move, told.percepts, answer.submitted, answer.in_time), joint=told.joint)
     if told.move is None and answer.in_time:
         return replace(turn, move=answer.submitted, assumed=True)

@@ -1,10 +1,9 @@
-"""Who has a place in a lobby: matches with workers, and who gives a place up to another.
+"""Places in a lobby: which matches have workers, and which give their place to another.
 
-Servers do not always say that a match is over: one is killed, or sends its last message while we
-are down. Such a match must not keep others out for long. So in a full lobby a match that is not
-heard of when it should have been, or whose answer nobody has taken, gives its place up, once
-somebody else wants it. It is not forgotten: if it goes on after all and there is room, it has a
-place again.
+Servers do not always announce the end of a match: one is killed, or sends its last message while we
+are down. Such a match must not keep others out for long. So in a full lobby a match whose next
+message is overdue, or whose answer nobody has taken, gives its place up when another needs it. It
+is not forgotten: if it goes on after all and there is room, it gets a place again.
 """
 
 from __future__ import annotations
@@ -16,35 +15,35 @@ from ggp.protocol.messages import Start
 from ggp.protocol.session import Session
 
 SLACK_S = 5.0
-"""How much later than its clock a match may be heard of and still keep its place."""
+"""Delay of a message beyond its clock with which a match still keeps its place."""
 
 MOST_HELD_S = 600.0
-"""Where one address has all places, a match of it waits no longer than this while others want in,
+"""If one address has all places, one of its matches waits no longer than this while others want in,
 however long its clocks are."""
 
 LONG_CLOCKS_S = 3600.0
 """A match with longer clocks does not get the last place if its address has all others."""
 
 MAX_WAITING = 16
-"""Matches without a place that are remembered."""
+"""Most matches without a place that are remembered."""
 
 MAX_WAITING_CHARS = 4_000_000
-"""Characters of rules and percepts that are kept of them, together."""
+"""Characters of rules and percepts that are kept of all of them together."""
 
 
 def overdue(session: Session, now: float) -> bool:
-    """Whether a match should have been heard of before now, or its server seems to be gone."""
+    """Whether a message of the match is overdue, or its server seems to be gone."""
     return session.is_abandoned or session.expected_by_s + SLACK_S < now
 
 
 def gives_way(live: Sequence[Session], sender: str, now: float) -> Session | None:
-    """The match of a full lobby that gives its place to another; None if there is none.
+    """The match in a full lobby that gives its place to another; None if there is none.
 
-    A match for which a worker thinks, or gets ready, never does.
+    A match for which a worker is thinking, or getting ready, never does.
 
     Args:
-        live: all that have a place.
-        sender: address of who wants in; empty if it is not known.
+        live: all matches that have a place.
+        sender: address of the newcomer; empty if unknown.
     """
     idle = [session for session in live if not session.is_thinking]
     late = [session for session in idle if overdue(session, now)]
@@ -54,15 +53,15 @@ def gives_way(live: Sequence[Session], sender: str, now: float) -> Session | Non
 
 
 def may_have_last(start: Start, live: Iterable[Session], sender: str) -> bool:
-    """Whether a match may have the last place of several; those of `live` have the others."""
+    """Whether a match may have the last of several places; those of `live` have the others."""
     clocks_s = start.start_clock_s + start.play_clock_s
     holders = {session.sender for session in live}
     return not sender or holders != {sender} or clocks_s <= LONG_CLOCKS_S
 
 
 def forgotten_first(waiting: Sequence[Session]) -> Session | None:
-    """Of too many matches without a place the one to forget: the oldest of the address that has
-    most of them. None if they are not too many."""
+    """The match to forget of too many without a place: the oldest of the address that has most of
+    them. None if they are not too many."""
     if len(waiting) <= MAX_WAITING and sum(s.num_chars for s in waiting) <= MAX_WAITING_CHARS:
         return None
     numbers = Counter(session.sender for session in waiting)
@@ -71,6 +70,6 @@ def forgotten_first(waiting: Sequence[Session]) -> Session | None:
 
 
 def _others(live: Sequence[Session], sender: str) -> bool:
-    """Whether one address has all places, and it is another than this one."""
+    """Whether one address has all places, and it is not this one."""
     holders = {session.sender for session in live}
     return len(holders) == 1 and bool(sender) and "" not in holders and sender not in holders

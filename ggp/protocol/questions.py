@@ -1,8 +1,8 @@
-"""Questions to the worker of a match: what must be answered, until when, and what became of it.
+"""Questions to the worker of a match: their content, deadlines and answers.
 
-A question is open from its message to its answer, or until a newer message shows that nobody
-waits for it any more. At most one is. Those that were answered are kept by the turn they asked
-about: the server may repeat its message, and gets the same answer.
+A question is open from its message to its answer, or until a newer message shows that nobody waits
+for it any more. At most one is open. Answered questions are kept by turn: the server may repeat its
+message, and gets the same answer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MARGIN_SHARE = 0.1
 
 
 def default_margin_s(clock_s: float) -> float:
-    """What is kept of a clock for the way: a tenth or 0.5 s, but at most half of it."""
+    """Part of a clock reserved for transmission: a tenth or 0.5 s, but at most half of it."""
     return min(max(MIN_MARGIN_S, MARGIN_SHARE * clock_s), clock_s / 2)
 
 
@@ -28,14 +28,14 @@ class Ask:
     Attributes:
         number: of this question; no two of a lobby share one.
         match: serial number of the match in its lobby.
-        wants_move: whether a move is wanted; else only to get ready, which is answered when
+        wants_move: whether a move is wanted; otherwise only to get ready, which is answered when
             the worker is, or at the deadline.
         history: our incomplete path so far. A worker that has observed a beginning of it
-            observes the rest; any other begins anew: the history was rewritten.
-        asked_at_s: when the message came.
-        deadline_s: when to send the answer at the latest: the clock less the margin.
-        doubts: other readings of what the server told, likeliest first: histories to try if
-            no particle fits `history`. Tell `answer` which of all these fits first.
+            observes the rest; any other begins anew, since the history was rewritten.
+        asked_at_s: when the message arrived.
+        deadline_s: the latest time to send the answer: the end of the clock minus the margin.
+        doubts: other readings of the messages, likeliest first: histories to try if no particle
+            fits `history`. Tell `answer` which of all these fits first.
     """
 
     number: int
@@ -48,7 +48,7 @@ class Ask:
 
     @property
     def turn(self) -> int:
-        """How many turns were played before the one that is asked for."""
+        """Number of turns played before the one in question."""
         return len(self.history)
 
     def reading(self, number: int | None) -> History | None:
@@ -59,7 +59,7 @@ class Ask:
 
 @dataclass(slots=True)
 class Asked:
-    """An `Ask`, held only while it is open, and what became of it."""
+    """An `Ask`, held only while it is open, with its answer and state."""
 
     number: int
     ends_at_s: float
@@ -80,12 +80,12 @@ class Questions:
     """The questions of one match.
 
     Attributes:
-        open: the one that is not answered yet.
+        open: the question that is not answered yet.
     """
 
     def __init__(self) -> None:
         self.open: Asked | None = None
-        self._by_turn: dict[int, Asked] = {}  # those for a move
+        self._by_turn: dict[int, Asked] = {}  # those that want a move
 
     def ask(self, question: Asked) -> None:
         """Open a question."""
@@ -94,14 +94,14 @@ class Questions:
             self._by_turn[question.ask.turn] = question
 
     def close(self, ask: Ask) -> bool:
-        """Take note that a question is answered; whether it was open."""
+        """Record that a question is answered; returns whether it was open."""
         if self.open is None or self.open.number != ask.number:
             return False
         self.release()
         return True
 
     def release(self) -> tuple[int, ...]:
-        """Close the open question, if there is one; its number."""
+        """Close the open question, if there is one; returns its number."""
         question, self.open = self.open, None
         if question is None:
             return ()
@@ -113,32 +113,32 @@ class Questions:
         return self._by_turn.get(turn)
 
     def find(self, ask: Ask) -> Asked | None:
-        """What became of a question for a move; None if its turn was taken back."""
+        """A question for a move, with its state; None if its turn was taken back."""
         question = self._by_turn.get(ask.turn)
         if question is not None and question.number == ask.number:
             return question
         return next((each for each in self._by_turn.values() if each.number == ask.number), None)
 
     def answers(self, now: float) -> dict[int, Answered]:
-        """What became of the questions for moves, by turn."""
+        """The questions for moves and their answers, by turn."""
         return {turn: each.answered(now) for turn, each in self._by_turn.items()}
 
     def reply_to(self, heard: int) -> str | None:
-        """The latest answer to a message in these words."""
+        """The latest answer to a message with these words."""
         latest = reversed(self._by_turn.values())
         return next((each.reply for each in latest if each.heard == heard), None)
 
     def move(self, question: Asked, turn: int, to: int) -> Asked:
-        """Take a question for that of another turn; the one that is kept for it."""
+        """Reassign a question to another turn; returns the one that is kept for it."""
         del self._by_turn[turn]
         meant = self._by_turn.setdefault(to, question)
         meant.number = question.number
         return meant
 
     def take_back(self, turn: int) -> None:
-        """Forget this turn and all after it."""
+        """Forget the questions of this turn and all later ones."""
         self._by_turn = {each: kept for each, kept in self._by_turn.items() if each < turn}
 
     def keep_latest(self, number: int) -> None:
-        """Forget all but the latest few."""
+        """Forget all but the latest `number` questions."""
         self._by_turn = dict(list(self._by_turn.items())[-number:])

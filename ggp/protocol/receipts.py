@@ -1,4 +1,4 @@
-"""What is to be done about a text: what a match (`session`) and the server (`lobby`) say of it."""
+"""Results of handling a text: what a match (`session`) and the server (`lobby`) want done."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ggp.protocol.transitions import Event
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A match that begins, and needs a worker.
+    """A match that begins and needs a worker.
 
     Attributes:
-        match: its serial number, never used again, as in `Ask.match`.
+        match: its serial number, never reused, as in `Ask.match`.
         start: the message. Its match id is any text without white space and parentheses.
         role: ours, canonical.
         is_gdl2: whether the rules look like GDL-II.
-        rules: text of the rules, with keywords where the server has renamed them.
+        rules: text of the rules, with the keywords restored if the server has renamed them.
     """
 
     match: int
@@ -30,19 +30,19 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What to do about a text: exactly one of `reply`, `ask` and `refusal` is given.
+    """Instructions for a text: exactly one of `reply`, `ask` and `refusal` is given.
 
     Attributes:
-        message: what was read; None if it was refused.
-        match: serial number of the match it is about, None if there is none.
+        message: the message in the text; None if it was refused.
+        match: serial number of its match, None if there is none.
         reply: text to send at once.
         ask: question for the worker of `ask.match`.
         refusal: why it is refused, for the log and the answer.
         began: a match that needs a worker from now on.
-        ended: serial numbers of matches whose workers are not needed any more.
+        ended: serial numbers of matches whose workers are no longer needed.
         released: numbers of questions to answer at once: the server has moved on.
-        notes: what is odd, for the log.
-        event: what the message means in its match.
+        notes: oddities, for the log.
+        event: the meaning of the message in its match.
     """
 
     message: Message | None = None

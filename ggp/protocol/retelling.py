@@ -1,6 +1,6 @@
-"""Logs of matches, understood: a lobby is told what is in one.
+"""Reads logs of matches, and replays them to a lobby.
 
-A log is one JSON object a line (`ggp.server.records.match_log` writes it). Every line has
+A log has one JSON object per line (`ggp.server.records.match_log` writes it). Every line has
 `t`, seconds since the log began, and `event`:
 
 | event | fields |
@@ -29,7 +29,7 @@ not known to fit any) and the fields of `ggp.players.Decision`: `values` (a list
 `stderr`, `visits`), `particles`, `exact`, `states_visited`, `seconds`, `fault`, `probabilities` (by
 move, or null); null where nobody decided.
 
-The lobby is a function of the messages and answers it was given, with their times; the log has
+The lobby is a function of the messages and answers it was given, with their times; the log contains
 them all.
 """
 
@@ -48,10 +48,10 @@ FORMAT = 1
 SUFFIX = ".jsonl"
 
 GAVE_WAY = "gave way"
-"""Why a log ends whose match may go on once there is room."""
+"""Why a log ends if its match may go on once there is room."""
 
 LOG_FULL = "log full"
-"""Why a log ends whose match goes on."""
+"""Why a log ends although its match goes on."""
 
 
 def address_of(peer: str) -> str:
@@ -60,15 +60,15 @@ def address_of(peer: str) -> str:
 
 
 class Retelling:
-    """Tells a lobby what is in the log of a match, so that it understands it as it did then.
+    """Replays the log of a match to a lobby, so that the lobby gets into the same state as then.
 
     Args:
-        lobby: that knows nothing of the match.
+        lobby: one that does not know the match.
 
     Attributes:
-        opening: how the match began; None before that is told.
+        opening: the beginning of the match; None before it is read.
         ask: the latest question; None before the first.
-        backend: on which the match is played; None before that is known.
+        backend: the backend on which the match is played; None before it is known.
     """
 
     def __init__(self, lobby: Lobby) -> None:
@@ -80,13 +80,13 @@ class Retelling:
         self._believed: History | None = None
 
     def tell(self, event: Mapping[str, Any], at_s: float) -> Receipt | None:
-        """Tell a line; what the lobby makes of it, if it is a message that came.
+        """Replay one line; returns the lobby's receipt if the line is a message that arrived.
 
         Args:
             at_s: when it happened, on the clock of the lobby.
 
         Raises:
-            LookupError, TypeError, ValueError: it is not as said above.
+            LookupError, TypeError, ValueError: the line does not have the format above.
         """
         ask = self.ask
         match event["event"]:
@@ -116,5 +116,5 @@ class Retelling:
 
 
 def _turn_of(ask: Ask) -> int | None:
-    """What a line says of a question: its turn, or nothing if it was to get ready."""
+    """The turn of a question in the words of a line: None if it was to get ready."""
     return ask.turn if ask.wants_move else None

@@ -1,8 +1,8 @@
 """The life of one match, without sockets and without a clock.
 
-A `Session` is told of messages and answers, with the time at which they came, and says what
-is to be done: `transitions` is its table, `path` finds out which turn a message is about. What
-was decided about duplicates, gaps and the like is in `docs/protocol.md`.
+A `Session` receives messages and answers, with their times, and returns what to do: `transitions`
+is its table, `path` finds out which turn a message belongs to. The decisions about duplicates, gaps
+and the like are in `docs/protocol.md`.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ SILENCE_CLOCKS = 2
 SILENCE_S = 60.0
 
 MAX_SILENCE_S = 24 * 60 * 60.0
-"""Whatever the clocks: they are set by strangers, and a match takes the place of another."""
+"""Upper bound whatever the clocks: strangers set them, and a match takes the place of another."""
 
 MAX_UNPLAYED_S = 2 * 60 * 60.0
-"""The same, of a match that was started and never played."""
+"""The same bound for a match that was started and never played."""
 
 MAX_REPEATED = 8
-"""Turns of a match that is over which are answered as before; nothing else is kept of it."""
+"""Turns of a finished match that are answered as before; nothing else of it is kept."""
 
 NUM_TURN_TIMES = 8
-"""Of the latest turns it is known how long they took."""
+"""Number of latest turns whose duration is remembered."""
 
 MIN_TURN_S = 0.05
-"""A turn of which somebody else is asked takes that long."""
+"""Assumed duration of a turn in which only somebody else moves."""
 
 WAIT_S = 1.5
-"""How long after the end of a clock the next message may come: servers in the field wait a second
-for answers that are late."""
+"""Time after the end of a clock in which the next message may arrive: servers in the field wait a
+second for late answers."""
 
 _NO_RULES = Outline()
 
@@ -51,30 +51,30 @@ class Session:
     """One match, from its start message to its end.
 
     Args:
-        start: the message it begins with.
+        start: the message that begins it.
         serial: its number in its lobby.
-        next_number: gives questions their numbers.
-        margin_s: what is kept of a clock for the way.
-        rules: outline of the start message's rules, if it is known already.
-        sender: address it comes from; empty if that is not known.
+        next_number: returns numbers for questions.
+        margin_s: part of a clock reserved for transmission.
+        rules: outline of the start message's rules, if already known.
+        sender: address it comes from; empty if unknown.
 
     Attributes:
         role: ours, canonical.
         outline: of the rules; empty once the match is over.
-        state: where the match is.
+        state: the state of the match.
         dialect: of the play messages, None before the first.
-        heard_at_s: when the server last said anything.
-        resumed_at_s: when we were started again in the middle of the match, None if the server
-            has said something since.
-        listens_since_s: since when messages came to us, where that is later than the latest one:
-            turns may have been lost before; None otherwise.
+        heard_at_s: time of the server's last message.
+        resumed_at_s: when we were restarted in the middle of the match, None if the server has sent
+            something since.
+        listens_since_s: since when messages arrived here, if that is later than the latest one:
+            turns before it may have been lost; None otherwise.
         is_abandoned: whether nobody waits for our latest answer any more, or has taken it, as far
-            as can be told; the server has said nothing since.
+            as can be told; the server has sent nothing since.
         has_place: whether it may have a worker; a match that found no room, or gave its place
             up, is only remembered.
 
     Raises:
-        RemoteProtocolError: the rules pass a limit.
+        RemoteProtocolError: the rules exceed a limit.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Session:
 
     @property
     def history(self) -> History:
-        """Our incomplete path so far; nothing of it is kept once the match is over."""
+        """Our incomplete path so far; none of it is kept once the match is over."""
         return self._path.history
 
     @property
@@ -121,12 +121,12 @@ class Session:
 
     @property
     def waits_since_s(self) -> float:
-        """When the server last said anything, or we were started again."""
+        """Time of the server's last message, or of our restart."""
         return max(self.heard_at_s, self.resumed_at_s or self.heard_at_s)
 
     @property
     def expected_by_s(self) -> float:
-        """When the clock ends that runs: until then the server may well be silent."""
+        """When the current clock ends: until then the server may well be silent."""
         first_s = self.start.start_clock_s if self.dialect is None else 0
         return self.waits_since_s + first_s + self.start.play_clock_s
 
@@ -137,19 +137,19 @@ class Session:
 
     @property
     def opening(self) -> Opening:
-        """What its workers must know."""
+        """The information that its workers need."""
         rules = self.outline.plain(self.start.rules)
         return Opening(self.serial, self.start, self.role, self.outline.is_gdl2, rules)
 
     @property
     def silent_at_s(self) -> float:
-        """When the match is forgotten unless something is heard of it."""
+        """When the match is forgotten unless a message arrives."""
         clocks = self.start.start_clock_s + self.start.play_clock_s
         most = MAX_UNPLAYED_S if self.dialect is None else MAX_SILENCE_S
         return self.heard_at_s + min(SILENCE_CLOCKS * clocks + SILENCE_S, most)
 
     def receive(self, message: Start | Play | Stop | Abort, now: float) -> Receipt:
-        """What to do about a message of this match: `reply` or `ask` is given, unless the match
+        """Handle a message of this match: the receipt has a `reply` or an `ask`, unless the match
         is replaced.
 
         Raises:
@@ -167,13 +167,13 @@ class Session:
         return receipt
 
     def resume(self, now: float, listens_since_s: float) -> None:
-        """Take note that we were started again: nobody gets the answer to an open question, unless
-        it is asked once more.
+        """Record that we were restarted: nobody gets the answer to an open question, unless it is
+        asked again.
 
         Args:
-            now: when.
-            listens_since_s: since when somebody listens: messages wait in the queue of a socket
-                that outlived us, and are not lost.
+            now: the time.
+            listens_since_s: since when messages are received: messages wait in the queue of a
+                socket that outlived us, and are not lost.
         """
         self.resumed_at_s = now
         if listens_since_s > self.heard_at_s:
@@ -182,7 +182,7 @@ class Session:
             self._questions.open.is_lost = True
 
     def give_up(self) -> None:
-        """Take note that there is no room for a worker: what was asked is not answered."""
+        """Record that there is no room for a worker: open questions are not answered."""
         self.has_place = False
         question = self._questions.open
         if question is not None and question.ask is not None:
@@ -191,14 +191,14 @@ class Session:
     def answer(
         self, ask: Ask, move: str | None, now: float, believed: History | None = None
     ) -> str:
-        """The text to send as the answer to a question; the first answer to it stays.
+        """The text of the answer to a question; the first answer to it is final.
 
         Args:
-            ask: as it was given.
-            move: canonical KIF; None if none is known, or only `ready` is to be said.
+            ask: the question.
+            move: canonical KIF; None if none is known, or only `ready` is wanted.
             now: when the text is sent.
             believed: `ask.history` if it fits for certain, one of `ask.doubts` if that fits and
-                none before it does; None where nobody found out.
+                none before it does; None if it was not found out.
         """
         if ask.wants_move:
             text = self._answer_move(ask, move, now, believed)
@@ -206,13 +206,13 @@ class Session:
             self._close(ask)
             text = READY
         if self.state is MatchState.OVER:
-            self.outline = _NO_RULES  # this was the last that had to be spelled
+            self.outline = _NO_RULES  # this was the last one that needed spelling
         return text
 
     def _answer_move(self, ask: Ask, move: str | None, now: float, believed: History | None) -> str:
         question = self._questions.find(ask)
         if question is None:
-            return self._spelled(move)  # of a turn that was taken back
+            return self._spelled(move)  # for a turn that was taken back
         was_open = self._close(ask)
         if question.reply is None:
             question.submitted, question.reply = move, self._spelled(move)
@@ -223,16 +223,16 @@ class Session:
         return question.reply or self._spelled(move)
 
     def abandoned(self, ask: Ask) -> None:
-        """Take note that those who wait for the answer to a question seem to be gone."""
+        """Record that those who wait for the answer to a question seem to be gone."""
         self.is_abandoned = self.is_abandoned or ask.number == self._latest
 
     def taken(self, ask: Ask) -> None:
-        """Take note that somebody took the answer to a question, though it seemed that nobody
-        waited for it any more."""
+        """Record that somebody took the answer to a question, though nobody seemed to wait for it
+        any more."""
         self.is_abandoned = self.is_abandoned and ask.number != self._latest
 
     def undelivered(self, ask: Ask) -> None:
-        """Take note that nobody got the answer to a question: all its connections broke."""
+        """Record that nobody got the answer to a question: all its connections broke."""
         self.abandoned(ask)
         question = self._questions.find(ask)
         if question is not None:
@@ -291,8 +291,8 @@ class Session:
         return Receipt(event=reading.event, reply=BUSY, notes=notes)
 
     def _deaf_turns(self, now: float) -> int | None:
-        """How many turns were probably lost since the latest message because nobody listened;
-        None if somebody did."""
+        """Number of turns probably lost since the latest message because nobody listened; None if
+        somebody did."""
         if self.listens_since_s is None:
             return None
         clock_s = float(self.start.play_clock_s)
@@ -301,7 +301,7 @@ class Session:
         if self.dialect is None:
             first_s = self.start.start_clock_s + turn_s
         elif self._questions.open is not None:
-            # Who did not notice that the connection broke has waited for the clock.
+            # A server that did not notice the broken connection has waited for the clock.
             first_s = clock_s
             if now - self.heard_at_s <= clock_s + WAIT_S:
                 return 0
@@ -310,7 +310,7 @@ class Session:
         return turns_within(min(self.listens_since_s, now) - self.heard_at_s, first_s, turn_s)
 
     def _receive_late(self, play: Play) -> Receipt:
-        """What to do about a turn of a match that is over: it may be the last that comes twice."""
+        """Handle a turn of a match that is over: it may be a duplicate of the last one."""
         reply = self._questions.reply_to(hash(play))
         event = Event.PLAY_NEXT if reply is None else Event.PLAY_AGAIN
         self._step(event)
@@ -326,8 +326,8 @@ class Session:
         return Receipt(event=event, reply=action.value, released=released)
 
     def _shrink(self, *, must_spell: bool) -> None:
-        """Keep only what messages that come late are answered with: many matches that are over
-        are remembered, and each was as large as a stranger liked."""
+        """Keep only what is needed to answer late messages: many finished matches are remembered,
+        and each was as large as a stranger liked."""
         self.start = replace(self.start, rules="")
         self._path = Path(_NO_RULES, self.role)
         self._questions.keep_latest(MAX_REPEATED)
@@ -349,7 +349,7 @@ class Session:
         doubts: tuple[History, ...] = (),
         heard: int | None = None,
     ) -> tuple[Ask, tuple[int, ...]]:
-        """A new question, and the numbers of those it makes obsolete."""
+        """A new question, and the numbers of the questions it makes obsolete."""
         released = self._questions.release()
         clock_s = self.start.play_clock_s if wants_move else self.start.start_clock_s
         deadline_s = now + clock_s - self._margin_s(clock_s)
@@ -359,7 +359,7 @@ class Session:
         return ask, released
 
     def _close(self, ask: Ask) -> bool:
-        """Take note that a question is answered; whether it was open."""
+        """Record that a question is answered; returns whether it was open."""
         if not self._questions.close(ask):
             return False
         self._step(Event.ANSWERED)
@@ -368,8 +368,8 @@ class Session:
     def _as_before(
         self, event: Event, question: Asked | None, notes: tuple[str, ...] = ()
     ) -> Receipt:
-        """The answer that was given, or the question that is open; of a turn that was never
-        answered, those of the latest."""
+        """The answer that was given, or the question that is open; for a turn that was never
+        answered, those of the latest turn."""
         if question is None or (question.reply is None and question.ask is None):
             question = self._questions.open or self._questions.of(len(self.history))
         if question is not None and question.ask is not None:

@@ -1,7 +1,7 @@
-"""All matches a lobby knows: by the id the server gave them, and by a number of our own.
+"""All matches a lobby knows: by the id the server gave them, and by our own number.
 
-They are live, or without a place, or over. All but the live ones are only remembered, and of those
-as many as is said here and in `places`.
+They are live, or without a place, or over. All but the live ones are only remembered, within the
+limits here and in `places`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from ggp.protocol.session import Session
 from ggp.protocol.transitions import MatchState
 
 MAX_REMEMBERED = 32
-"""Matches that are over and still remembered, for messages that come twice or late."""
+"""Finished matches that are still remembered, for duplicate and late messages."""
 
 
 class Sessions:
-    """Matches, oldest first. Ids are as they were sent; no number is ever used again."""
+    """Matches, oldest first. Ids are as sent; no number is ever reused."""
 
     def __init__(self) -> None:
         self._serials = count(1)
@@ -27,19 +27,19 @@ class Sessions:
 
     @property
     def live(self) -> tuple[Session, ...]:
-        """Those that need a worker."""
+        """The matches that need a worker."""
         return tuple(each for each in self._by_serial.values() if each.is_live)
 
     def of(self, match_id: str) -> Session | None:
-        """The match of an id."""
+        """The match with an id."""
         return self._by_id.get(match_id)
 
     def numbered(self, serial: int) -> Session | None:
-        """The match of a number."""
+        """The match with a number."""
         return self._by_serial.get(serial)
 
     def add(self, make: Callable[[int], Session]) -> Session:
-        """A match with a new number, in the place of any other with its id."""
+        """Add a match with a new number, in place of any other with its id."""
         session = make(next(self._serials))
         before = self.of(session.start.match_id)
         if before is not None:
@@ -48,13 +48,13 @@ class Sessions:
         return session
 
     def give_place(self, session: Session) -> None:
-        """Let a match that has no place be live, with a new number."""
+        """Make a match without a place live, with a new number."""
         del self._by_serial[session.serial]
         session.serial, session.has_place = next(self._serials), True
         self._by_serial[session.serial] = session
 
     def take_place(self, session: Session) -> int:
-        """Have a match without a place be remembered only; the number it has."""
+        """Make a live match only remembered, without a place; returns the number it had."""
         session.give_up()
         while True:
             waiting = [s for s in self._by_serial.values() if not s.has_place]
@@ -64,7 +64,7 @@ class Sessions:
             self._drop(forgotten)
 
     def forget(self, now: float) -> tuple[int, ...]:
-        """Forget matches gone silent; gives those that need their worker no longer."""
+        """Forget silent matches; returns those that no longer need their worker."""
         ended = [
             self.take_place(session)
             for session in self.live

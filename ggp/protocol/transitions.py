@@ -1,4 +1,4 @@
-"""The life of a match as a table: what each event does in each state.
+"""The life of a match as a table: the effect of each event in each state.
 
 `docs/protocol.md` shows it as a diagram, drawn from this table.
 """
@@ -13,7 +13,7 @@ from ggp.protocol.messages import ABORTED, BUSY, DONE, READY
 
 
 class MatchState(StrEnum):
-    """Where a match is."""
+    """The state of a match."""
 
     ABSENT = "absent"  # not known, or forgotten
     STARTING = "starting"  # the server waits for `ready`
@@ -23,7 +23,7 @@ class MatchState(StrEnum):
 
 
 class Event(StrEnum):
-    """What can happen to a match: what a message means, given what came before it."""
+    """Events of a match: the meaning of a message, given what came before it."""
 
     START = "start"  # of a match that is not known, or over
     START_AGAIN = "start again"  # same role, rules and clocks
@@ -40,7 +40,7 @@ class Event(StrEnum):
 
 
 class Action(StrEnum):
-    """What is done about it."""
+    """The reaction to an event."""
 
     ASK_READY = "ask the worker to get ready"
     ASK_MOVE = "ask the worker for a move"
@@ -55,7 +55,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """What an event does in a state: the state after it, and the action."""
+    """The effect of an event in a state: the next state, and the action."""
 
     state: MatchState
     action: Action

@@ -1,4 +1,4 @@
-"""One role's incomplete path, as servers tell it: what one message says of one turn."""
+"""One role's incomplete path, as servers send it: the information of one message on one turn."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ggp.protocol.texts.spelling import Outline
 class PathTurn:
     """One turn of our incomplete path; texts are canonical KIF.
 
-    The fields but `joint` are arguments of `Player.observe`.
+    All fields except `joint` are arguments of `Player.observe`.
 
     Attributes:
-        move: executed for us; None if not known.
-        percepts: what we saw, sorted; None if not known. In plain GDL the joint move, as
+        move: executed for us; None if unknown.
+        percepts: our percepts, sorted; None if unknown. In plain GDL the joint move, as
             `(did ROLE MOVE)`, which is what machines of plain GDL games call percepts.
-        submitted: what we answered, None if nothing.
-        in_time: whether the answer was in time for certain.
-        assumed: the server did not tell the move; it is what we submitted in time.
-        joint: what was told, in the order of the roles, where it was taken for percepts and may
-            be a joint move as well; None otherwise. It is no part of the path.
+        submitted: our answer, None if there was none.
+        in_time: whether the answer was certainly in time.
+        assumed: the server did not send the move; it is the one we submitted in time.
+        joint: the terms received, in the order of the roles, if they were taken for percepts and
+            may be a joint move as well; None otherwise. It is not part of the path.
     """
 
     move: str | None = None
@@ -45,7 +45,7 @@ History = tuple[PathTurn, ...]
 
 
 def without_assumptions(history: Iterable[PathTurn]) -> History:
-    """The history with only what was told: assumed moves are unknown, no answer surely in time."""
+    """The history with only what was received: assumed moves unknown, no answer surely in time."""
     return tuple(
         replace(turn, move=None if turn.assumed else turn.move, in_time=False, assumed=False)
         for turn in history
@@ -53,15 +53,15 @@ def without_assumptions(history: Iterable[PathTurn]) -> History:
 
 
 def told_as_moves(history: History, roles: Sequence[str], role: str) -> History | None:
-    """The history if all that was taken for percepts are joint moves, as of plain GDL.
+    """The history with everything taken for percepts read as joint moves, as in plain GDL.
 
     Args:
-        history: as it was told, without numbers of turns.
+        history: as received, without turn numbers.
         roles: of the game, in order.
         role: ours.
 
     Returns:
-        None if some of it can be nothing but percepts, or nothing was told.
+        None if some of it can only be percepts, or nothing was received.
     """
     turns = []
     for turn in history:
@@ -82,14 +82,14 @@ def did_percepts(joint: Mapping[str, str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What a play message says of the turn before it, in canonical KIF.
+    """The information of a play message on the turn before it, in canonical KIF.
 
     Attributes:
-        move: ours, None if not told.
+        move: ours, None if not sent.
         percepts: sorted, None if they cannot be understood.
-        note: what is odd about it, None if nothing is.
-        joint: as of `PathTurn`.
-        tells_moves: whether it can be nothing but a joint move.
+        note: an oddity, None if there is none.
+        joint: as in `PathTurn`.
+        tells_moves: whether it can only be a joint move.
     """
 
     move: str | None
@@ -107,15 +107,15 @@ def read_heard(
     *,
     tells_moves: bool = False,
 ) -> Heard:
-    """What a message says of the turn before it.
+    """The information of a message on the turn before it.
 
     Args:
         last_move: as sent, None if not sent.
-        told: as sent: percepts if the rules are GDL-II, else the joint move. Of GDL-II it is
-            the joint move too if it can be that, and cannot be percepts.
-        rules: tell the two apart.
+        told: as sent: percepts if the rules are GDL-II, else the joint move. With GDL-II rules it
+            is also the joint move if it can be that, and cannot be percepts.
+        rules: distinguish the two.
         role: ours, canonical.
-        tells_moves: whether the server is known to tell joint moves, whatever the rules are.
+        tells_moves: whether the server is known to send joint moves, whatever the rules are.
     """
     move = None if last_move is None else rules.read(last_move)
     items = tuple(map(rules.read, told or ()))
@@ -129,9 +129,9 @@ def read_heard(
     joint_move = dict(zip(rules.roles, items, strict=False))
     problem = None
     if len(items) != len(rules.roles) or told is None:
-        problem = f"{len(items)} terms are told where the joint move of {len(rules.roles)} roles is"
+        problem = f"{len(items)} terms came where the joint move of {len(rules.roles)} roles was"
     elif not rules.may_be_moves(items) or move not in (None, joint_move.get(role)):
-        problem = "what is told is not the joint move that is"
+        problem = "what came is not the joint move that was"
     if problem is not None:
         note = (
             f"{problem} expected: ignored; the rules have neither `sees` nor the role `random`, "
@@ -142,7 +142,7 @@ def read_heard(
 
 
 def _may_be_joint_move(items: tuple[str, ...], move: str | None, rules: Outline, role: str) -> bool:
-    """Whether a server may tell what one of plain GDL does, whatever the rules are."""
+    """Whether a server may send what one of plain GDL does, whatever the rules are."""
     if not rules.moves or len(items) != len(rules.roles) or not rules.may_be_moves(items):
         return False
     return move in (None, dict(zip(rules.roles, items, strict=True)).get(role))

@@ -1,4 +1,4 @@
-"""Working against a clock: deadlines, and how much to do between two looks at the clock."""
+"""Working against a clock: deadlines, and the amount of work between two looks at the clock."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ggp.clocks import TellsTime, clock_of
 from ggp.machine.base import IntArray
 
 BETWEEN_LOOKS_S = 0.05
-"""A batch of work may take this long before the clock is looked at again."""
+"""Longest time that a batch of work may take before the clock is looked at again."""
 
 
 class OutOfTime(Exception):
-    """The deadline passed within a round: a result, not an error."""
+    """The deadline passed during a round: a result, not an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Deadline:
         return self.at_s - self.clock()
 
     def part(self, share: float) -> Deadline:
-        """An earlier one: when this share of the time that is left is over."""
+        """An earlier deadline: when this share of the remaining time is over."""
         now_s = self.clock()
         return Deadline(now_s + share * (self.at_s - now_s), self.clock)
 
@@ -56,7 +56,7 @@ def check(deadline: Deadline | None) -> None:
 
 
 class TimeLeft(TypedDict):
-    """What machines are told of a deadline: arguments of `Machine.playout`."""
+    """Arguments of `Machine.playout` that come from a deadline."""
 
     max_seconds: float | None
     clock: TellsTime
@@ -71,14 +71,14 @@ def time_left(deadline: Deadline | None) -> TimeLeft:
 
 
 class Pace:
-    """How many lanes to work on at once: few at first against a clock, more if they are fast.
+    """Number of lanes to work on at once: few at first against a clock, more if they are fast.
 
-    Without a deadline it is always the same number, so that the same seed gives the same numbers.
+    Without a deadline it is always the same, so that the same seed gives the same numbers.
 
     Args:
-        first: lanes to begin with where there is a deadline.
-        most: lanes at once at most.
-        least: fewer would take no less time.
+        first: lanes to begin with if there is a deadline.
+        most: most lanes at once.
+        least: fewest lanes at once; fewer would take no less time.
     """
 
     def __init__(self, deadline: Deadline | None, first: int, most: int, least: int = 1) -> None:
@@ -99,7 +99,8 @@ class Pace:
             start = end
 
     def runs(self, sizes: IntArray) -> Iterator[tuple[int, int]]:
-        """Start and end of consecutive runs of elements of so many lanes each, at least one.
+        """Start and end of consecutive runs of elements with the given numbers of lanes, at least
+        one.
 
         Raises:
             OutOfTime: as for `batches`.
@@ -114,7 +115,7 @@ class Pace:
             start, before = end, before + lanes
 
     def _timed(self, start: int, end: int, *, full: bool) -> Iterator[tuple[int, int]]:
-        """One run, after a look at the clock; a full one says how large the next may be."""
+        """One run, after a look at the clock; a full run determines how large the next may be."""
         check(self._deadline)
         began_s = 0.0 if self._deadline is None else self._deadline.clock()
         yield start, end

@@ -1,13 +1,14 @@
-"""How long a search goes on: for a count of trials, until a deadline, or for so many states.
+"""The length of a search: a number of trials, a deadline, or a number of states.
 
-Against a clock a search is made of rounds, each after a look at what the ones before took and said:
+Against a clock a search runs in rounds, each planned from the time and results of those before:
 
 - A round of simulations is nearly all fixed cost, one of playouts has almost none. So the time of a
-  round is predicted as a + b * trials, fitted to the last rounds, and a round is as large as fits.
-- Where there are several processors, copies of this process make rounds of their own: so little of
-  a round depends on its size that to share one would gain nothing.
-- Only candidates that may still be the best are tried again. What their errors say of that is
-  looked at anew after each round, so that one left out comes back if the best loses its lead.
+  round is predicted as a + b * trials, fitted to the last rounds, and a round is made as large as
+    fits.
+- With several processors, copies of this process run their own rounds: so little of a round depends
+  on its size that sharing one would gain nothing.
+- Only candidates that may still be the best are tried again. This is decided from the errors anew
+  after each round, so that one left out comes back if the best loses its lead.
 """
 
 from __future__ import annotations
@@ -25,43 +26,44 @@ from ggp.search.estimates import Estimates, Tally
 from ggp.search.parts import Search, SharedSearch
 
 ROUND_SHARE = 0.5
-"""A round takes this share of the time that is left: there will be others."""
+"""A round takes this share of the remaining time: others will follow."""
 
 LAST_SHARE = 0.85
-"""The last round takes this share: predictions are not exact, and a round in vain is a loss."""
+"""The last round takes this share: predictions are inexact, and an unfinished round is a loss."""
 
 FIXED_SHARE = 0.1
-"""The next round is the last where the fixed cost of one takes this share of the time left."""
+"""The next round is the last if its fixed cost takes this share of the remaining time."""
 
 RECENT_ROUNDS = 4
-"""Predictions are made from so many: the first ones are slower."""
+"""Predictions use this many rounds: the first ones are slower."""
 
 SURE_GROWTH = 4
-"""Predictions are good for a round so many times as large as the largest before."""
+"""Predictions hold for rounds up to this many times as large as the largest before."""
 
 MOST_GROWTH = 16
-"""A round is at most so many times as large as the largest before: no prediction holds further."""
+"""A round is at most this many times as large as the largest before: predictions reach no
+further."""
 
 MOST_TRIALS = 1 << 40
-"""Of a round whose trials cost nothing."""
+"""Trials of a round if trials cost nothing."""
 
 RACE_FROM = 8
-"""Candidates are left out, and rounds that may not fit not begun, once all were tried so often."""
-
+"""Number of trials of every candidate from which on candidates may be left out, and rounds that may
+not fit are not begun."""
 RACE_ERRORS = 2.0
 """Standard errors by which a value may be wrong."""
 
 BUDGET_SHARE = 0.5
-"""Rounds take this share of the states that are left, as far as the round before tells."""
+"""Rounds take this share of the remaining states, as predicted from the round before."""
 
 TELLING_SHARE = 0.01
-"""Other processes stop this share of the time before the deadline, to tell what they found."""
+"""Other processes stop this share of the time before the deadline, to send their results."""
 
 LAST_WORDS_S = 0.02
-"""How long after the deadline they are waited for."""
+"""Time after the deadline during which their results are waited for."""
 
 Report = Callable[[Estimates], None]
-"""Told the values so far, while a search goes on."""
+"""Receives the values so far, while a search goes on."""
 
 
 def run_search(
@@ -75,14 +77,14 @@ def run_search(
 ) -> Estimates:
     """Values by count or by clock.
 
-    Without a deadline every candidate is tried `count` times. With one, `count` does not
-    matter: rounds go on until no other fits in, at first over all candidates, then over those that
+    Without a deadline every candidate is tried `count` times. With one, `count` makes no
+    difference: rounds go on until no other fits, at first over all candidates, then over those that
     may still be the best.
 
     Args:
-        report: told the values after each round but the last.
-        race: leave out candidates that are surely worse than the best. Not where values of few
-            trials are biased: those left out would keep their bias.
+        report: receives the values after each round except the last.
+        race: leave out candidates that are certainly worse than the best. Not for values that are
+            biased after few trials: those left out would keep their bias.
     """
     if deadline is None:
         search.round(count)
@@ -101,7 +103,7 @@ def _run_together(
     *,
     race: bool,
 ) -> None:
-    """Rounds in as many processes as there may be. Those of this one are reported."""
+    """Rounds in as many processes as allowed. Only the rounds of this one are reported."""
     processes = processes_for(machine)
     early = deadline.part(1 - TELLING_SHARE)
     keys = search.keys(processes) if processes > 1 else []
@@ -123,7 +125,7 @@ def _run_together(
 def _run_until(
     search: Search, machine: Machine, deadline: Deadline, report: Report | None, *, race: bool
 ) -> None:
-    """Rounds until no other fits in."""
+    """Rounds until no other fits."""
     chosen = np.arange(len(search.moves.values))
     costs = RoundCosts(first=search.side_by_side)
     while not deadline.passed():
@@ -145,10 +147,10 @@ def _run_until(
 
 
 class RoundCosts:
-    """Predicts what a round costs, as a + b * trials, from the rounds made so far.
+    """Predicts the cost of a round as a + b * trials, from the rounds so far.
 
     Args:
-        first: trials of the first round, over all candidates: so many that cost no more than one.
+        first: trials of the first round, over all candidates: as many as cost no more than one.
     """
 
     def __init__(self, first: int = 1) -> None:
@@ -157,12 +159,13 @@ class RoundCosts:
         self._largest = 0
 
     def add(self, trials: int, seconds: float) -> None:
-        """A round of so many trials took so long."""
+        """Record a round of this many trials and its time."""
         self._rounds.append((max(trials, 1), seconds))
         self._largest = min(max(self._largest, trials), MOST_TRIALS)
 
     def next_size(self, left_s: float, num_candidates: int) -> int:
-        """Trials of each candidate in the next round; 0 if no round fits into the time left."""
+        """Trials of each candidate in the next round; 0 if no round fits into the remaining
+        time."""
         if not self._rounds:
             return max(1, self._first // num_candidates)
         fixed, each = self._fit()
@@ -174,10 +177,11 @@ class RoundCosts:
         return max(0, int(size))
 
     def _fit(self) -> tuple[float, float]:
-        """Seconds of a round without trials, and of each trial; both at least 0.
+        """Seconds of a round without trials, and seconds per trial; both at least 0.
 
-        By least squares. Of rounds that say nothing of the fixed cost, or nonsense, the last one
-        tells the cost of a trial, as if nothing were fixed: rather too dear than too cheap.
+        By least squares. If the rounds say nothing about the fixed cost, or nonsense, the last one
+        gives the cost of a trial, as if nothing were fixed: an overestimate rather than the
+        reverse.
         """
         trials, seconds = np.array(self._rounds).T
         if trials.min() < trials.max():
@@ -191,9 +195,9 @@ class RoundCosts:
 def contenders(estimates: Estimates, goal_range: tuple[float, float]) -> IntArray:
     """Places of the candidates of one bag that may still be the best.
 
-    Those whose value, raised by its possible error, reaches what the best is worth at least: the
-    test of Hoeffding races (Maron and Moore, 1994), with estimated errors. All of them, until all
-    have been tried often enough.
+    Kept are those whose value, raised by its possible error, reaches the lower bound of the best:
+    the test of Hoeffding races (Maron and Moore, 1994), with estimated errors. All are kept until
+    all have been tried often enough.
     """
     everyone = np.arange(len(estimates.values))
     if not len(everyone) or estimates.visits.min() < RACE_FROM:
@@ -211,14 +215,14 @@ def spend_states(
 ) -> Estimates:
     """Values of rounds over all candidates that together visit about `budget` states.
 
-    Each candidate is tried at least once. Rounds become smaller towards the end, and none is
-    begun that would, going by the one before, pass the budget. A trial counts as one state
-    at least, so that there is an end where trials cost nothing any more.
+    Each candidate is tried at least once. Rounds become smaller towards the end, and none is begun
+    that would exceed the budget, judging by the one before. A trial counts as at least one state,
+    so that the search ends even when trials cost nothing any more.
 
     Args:
         machine: counts the states that the search visits.
-        budget: what is left of it; may be negative.
-        deadline: the one of the search, which ends it early.
+        budget: number of states left; may be negative.
+        deadline: that of the search, which ends it early.
     """
     size = 1
     while True:
@@ -229,9 +233,9 @@ def spend_states(
             break
         spent = max(machine.states_visited - before, size * len(search.moves.values))
         budget -= spent
-        # What is left does not pay for one more trial of each candidate.
+        # The rest does not pay for one more trial of each candidate.
         if budget * size < spent:
             break
-        # Not all at once: what a round costs is only known from the one before.
+        # Not all at once: the cost of a round is only known from the one before.
         size = max(1, int(BUDGET_SHARE * budget * size / spent))
     return search.estimates()

@@ -1,4 +1,4 @@
-"""Candidate moves, and the values that come of trying them."""
+"""Candidate moves, and the values that result from trying them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, 
 from ggp.search.trials import Results, pick_best
 
 Policy = Callable[[Bags, np.random.Generator], IntArray]
-"""How a simulated role moves: `[B]` a move for each of B bags of that role."""
+"""The moves of a simulated role: `[B]` a move for each of B bags of that role."""
 
 _ROUNDING = 1e-14
-"""A sum of squares about the mean is taken for 0 below this share of that about 0."""
+"""A sum of squares about the mean below this share of that about 0 is taken for 0."""
 
 TIE_TOLERANCE = 1e-9
 """Values are equal if they differ by at most this, relative to the larger one."""
@@ -26,9 +26,9 @@ TIE_TOLERANCE = 1e-9
 class Ties(StrEnum):
     """How a player chooses among moves of equal value.
 
-    `RANDOM` is by lot. `PROMPT` is the promptest, as if goals were discounted ever so little with
-    time: a player that is sure to win now or later wins now. That is no rule of the papers.
-    `HYPERPLAY` is the one of the highest HyperPlay value, which only some players know.
+    `RANDOM` chooses by lot. `PROMPT` chooses the promptest, as if goals were discounted very
+    slightly with time: a player that is sure to win now or later wins now. The papers have no such
+    rule. `HYPERPLAY` chooses the highest HyperPlay value, which only some players know.
     """
 
     RANDOM = "random"
@@ -43,9 +43,9 @@ class Estimates:
     Attributes:
         moves: the candidates of each bag.
         values: `[C]` estimated goal value of each candidate, in the machine's goal range.
-        stderrs: `[C]` standard error of each value, as the spread of trials tells it: 0 where all
-            came out the same, NaN where they do not tell, as a single one does not.
-        visits: `[C]` playouts or simulations made of each candidate, or worlds that were solved.
+        stderrs: `[C]` standard error of each value, by the spread of trials: 0 where all came out
+            the same, NaN where it is unknown, as after a single trial.
+        visits: `[C]` playouts or simulations of each candidate, or worlds that were solved.
         promptness: `[C]` how much sooner its wins come and how much later its losses: the mean
             of (middle of the goal range - goal) * turns.
     """
@@ -57,11 +57,11 @@ class Estimates:
     promptness: FloatArray
 
     def choose(self, rng: np.random.Generator, ties: Ties) -> IntArray:
-        """`[B]` the best move of each bag; ties that `ties` leaves are broken at random.
+        """`[B]` the best move of each bag; ties left by `ties` are broken at random.
 
-        Candidates that were tried come before those that were not. Where one was tried once
-        only, equal values say nothing, and promptness would prefer a lucky end to a sound plan:
-        it does not count.
+        Candidates that were tried come before those that were not. If one was tried only once,
+        equal values mean little, and promptness would prefer a lucky end to a sound plan: it does
+        not count.
         """
         values = _put_last(self.values, self.visits == 0)
         several = self.visits.min(initial=2, where=self.visits > 0) > 1
@@ -70,12 +70,13 @@ class Estimates:
         return best_moves(self.moves, values, rng)
 
     def cautious_errors(self, goal_range: tuple[float, float]) -> FloatArray:
-        """`[C]` standard errors by the noise of trials, not trusting few that came out the same.
+        """`[C]` standard errors from the noise of trials, wary of few trials that came out the
+        same.
 
-        As if two more trials had been made of each candidate, each half a goal range off its
-        value. What the choice of entries adds is left out as far as it shows, since it is much the
-        same for all that is tried on these entries: a mean of trials has at most the error of
-        trials that win or lose. Infinite without trials.
+        As if each candidate had two more trials, each half a goal range off its value. The error
+        from the choice of entries is left out as far as it shows, since it is much the same for all
+        candidates tried on these entries: a mean of trials has at most the error of trials that win
+        or lose. Infinite without trials.
         """
         visits = np.maximum(self.visits, 1)
         most = ((goal_range[1] - goal_range[0]) / 2) ** 2
@@ -87,7 +88,7 @@ class Estimates:
 
 
 def best_moves(moves: Ragged, values: FloatArray, rng: np.random.Generator) -> IntArray:
-    """`[B]` the move of highest value of each bag, `UNKNOWN` where a bag has none.
+    """`[B]` the move of highest value of each bag, `UNKNOWN` if a bag has none.
 
     Ties are broken at random.
 
@@ -104,7 +105,7 @@ def best_moves(moves: Ragged, values: FloatArray, rng: np.random.Generator) -> I
 
 
 def equally_best(values: FloatArray) -> IntArray:
-    """Places of the highest of some values, and of those equal to it."""
+    """Indices of the highest of some values, and of those equal to it."""
     least = values.max() - TIE_TOLERANCE * np.abs(values).max()
     return np.flatnonzero(values >= least)
 
@@ -122,7 +123,7 @@ def _is_best(moves: Ragged, values: FloatArray) -> BoolArray:
 
 
 def _put_last(values: FloatArray, last: BoolArray) -> FloatArray:
-    """`[C]` the values, those of some candidates lowered below all others."""
+    """`[C]` the values, some of them lowered below all others."""
     return values - np.where(last, 1.0 + 2 * np.abs(values).max(initial=0.0), 0.0)
 
 
@@ -134,7 +135,7 @@ def candidates(machine: Machine, bags: Bags) -> Ragged:
     sets = bags.sets
     legal = machine.legal(sets.states, bags.role, allow_stuck=True)
     set_of = segment_ids(legal.offsets[sets.offsets])
-    # By first appearance: the numbers of moves depend on what else the machine has seen.
+    # By first appearance: move numbers depend on what else the machine has seen.
     first, _ = first_seen_columns([set_of, legal.values])
     moves = legal.values[first]
     of_sets = offsets_of(np.bincount(set_of[first], minlength=len(sets)))
@@ -143,11 +144,11 @@ def candidates(machine: Machine, bags: Bags) -> Ragged:
 
 
 class Tally:
-    """Sums up trials of C candidates; rounds count by their number of trials.
+    """Sums of trials of C candidates; rounds count by their number of trials.
 
-    A round of several trials tells its own variance. One of a single trial, as there are
-    where trials are slow, does not; but such rounds are independent draws of the same value, so
-    that several of them do. What tells nothing is taken to vary like the other trials.
+    A round of several trials shows its own variance. A round of a single trial, as happens when
+    trials are slow, does not; but such rounds are independent draws of the same value, so several
+    of them do. Where the variance is unknown it is taken to be that of the other trials.
     """
 
     def __init__(self, num_candidates: int) -> None:
@@ -155,13 +156,13 @@ class Tally:
         self._variances = np.zeros(num_candidates)
         self._visits = np.zeros(num_candidates, dtype=np.int64)
         self._promptness = np.zeros(num_candidates)
-        # Of rounds of a single trial: how many, the sum of their values, and of the squares.
+        # Rounds of a single trial: their number, the sum of their values, and of the squares.
         self._singles = np.zeros(num_candidates, dtype=np.int64)
         self._single_values = np.zeros(num_candidates)
         self._single_squares = np.zeros(num_candidates)
 
     def join(self, other: Tally) -> None:
-        """Add what another one has, of the same candidates and trials of their own."""
+        """Add the trials of another tally of the same candidates."""
         self._values += other._values
         self._variances += other._variances
         self._visits += other._visits
@@ -171,14 +172,14 @@ class Tally:
         self._single_squares += other._single_squares
 
     def least_visits(self, chosen: IntArray | None = None) -> int:
-        """Trials that every candidate has had at least, or every one chosen."""
+        """Least number of trials of any candidate, or of any one chosen."""
         visits = self._visits if chosen is None else self._visits[chosen]
         return int(visits.min()) if len(visits) else 0
 
     def add(self, results: Results, count: int, *, exact: bool) -> None:
         """Add a round of `count` trials of each candidate.
 
-        Candidates of which some trial has no result are left out.
+        Candidates with a trial that has no result are left out.
 
         Args:
             exact: the entries are a whole information set, so that only playouts vary; else
@@ -199,7 +200,7 @@ class Tally:
             self._variances += count**2 * np.where(complete, variance, 0.0)
 
     def estimates(self, moves: Ragged) -> Estimates:
-        """What the trials so far say; candidates never tried have value 0."""
+        """Estimates from the trials so far; candidates never tried have value 0."""
         counts = np.maximum(self._visits, 1)
         return Estimates(
             moves,
@@ -210,11 +211,11 @@ class Tally:
         )
 
     def _stderrs(self) -> FloatArray:
-        """`[C]` standard errors, NaN where nothing tells them."""
+        """`[C]` standard errors, NaN where they are unknown."""
         singles = self._singles
         mean = self._single_values / np.maximum(singles, 1)
         spread = np.maximum(self._single_squares - singles * mean**2, 0.0)
-        # A difference of two large sums: what rounding leaves of equal values is no spread.
+        # A difference of two large sums: a rounding residue of equal values is no spread.
         spread[spread <= _ROUNDING * self._single_squares] = 0.0
         several = singles > 1
         variances = self._variances + np.where(
@@ -242,7 +243,7 @@ def _variance_of_means(results: Results, size: int, *, exact: bool) -> FloatArra
     freedom = np.maximum(visits - entries, 0)
     pooled = _sums(owner, within, size) / np.maximum(freedom, 1)
     overall = _sums(owner, within + results.counts * (mean - value[owner]) ** 2, size)
-    # Strata with a single trial say nothing of their spread: take that of the whole.
+    # Strata with a single trial do not show their spread: take that of the whole.
     pooled = np.where(freedom > 0, pooled, overall / np.maximum(visits - 1, 1))
     own = np.where(count > 1, within / np.maximum(count - 1, 1), pooled[owner])
     by_playouts = _sums(owner, share**2 * own / count, size)

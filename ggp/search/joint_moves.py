@@ -2,7 +2,7 @@
 
 They are numbers in mixed radix, one digit for each role:
 
-    us  other  random        us chooses among 2, the other among 2, chance among 3
+    us  other  random        we choose between 2, the other between 2, chance among 3
      0    0     0 1 2        chance averages three neighbours,
      0    1     0 1 2        the other takes the better of two,
      1    0     0 1 2        then we do
@@ -23,7 +23,7 @@ from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, S
 from ggp.search.anytime import Deadline, Pace
 
 TIMED_LANES = 32
-"""Lanes to begin with before a look at the clock, where there is one."""
+"""Lanes of the first batch before a look at the clock, if there is one."""
 
 LANES_AT_ONCE = 1 << 16
 """Lanes stepped between two looks at the clock."""
@@ -53,13 +53,13 @@ class JointMoves:
 
     @cached_property
     def sole(self) -> IntArray:
-        """`[S]` the only role that has a choice; -1 where none or several have."""
+        """`[S]` the only role with a choice; -1 if none or several have one."""
         choosing = self.counts > 1
         return np.where(choosing.sum(axis=1) == 1, np.argmax(choosing, axis=1), -1)
 
     @property
     def number(self) -> float:
-        """Joint moves of all states; there may be more than an integer holds."""
+        """Number of joint moves of all states; may exceed the range of integers."""
         return float(self.counts.astype(np.float64).prod(axis=1).sum())
 
     @cached_property
@@ -68,7 +68,7 @@ class JointMoves:
         return offsets_of(self.counts.prod(axis=1))
 
     def some(self, start: int, end: int) -> tuple[IntArray, IntArray]:
-        """`[K]` state of each of some joint moves, and `[K, R]` these."""
+        """`[K]` state of each of some joint moves, and `[K, R]` these moves."""
         state, places = self.places(start, end)
         joint = np.empty_like(places)
         for role, moves in enumerate(self.lists):
@@ -94,7 +94,7 @@ class JointMoves:
         """The same without some joint moves, each made in a state where only one role has a choice.
 
         Args:
-            dropped: `[J]` of all joint moves; never all of a state.
+            dropped: `[J]` whether to drop each joint move; never all of a state.
         """
         state, places = self.places(0, len(dropped))
         chooser = np.argmax(self.counts, axis=1)[state]
@@ -114,7 +114,7 @@ def joint_moves(
     """The joint moves of states, where a role chooses first and `random` last.
 
     Raises:
-        OutOfTime: there was no time to list them.
+        OutOfTime: the deadline passed before they were listed.
     """
     chance_role = () if machine.random_role is None else (machine.random_role,)
     others = (r for r in range(len(machine.roles)) if r not in (role, *chance_role))

@@ -1,6 +1,6 @@
 """Kinds of players, by how they see what is hidden and how far they look.
 
-Players that think say what they are (`KINDS` of their class), so that advice need not name them.
+Players that search state their kinds (`KINDS` of their class), so that advice need not name them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Random moves, and what a server makes of submitted ones."""
+"""Random moves, and the moves that a server executes for submitted ones."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from ggp.machine.base import (
 _MOST_COUNTED = 1 << 62
 
 LONG_LIST = 512
-"""Moves of `random` in one state of which only some are kept, where many states are kept."""
+"""If `random` has more moves than this in one state, and many states are kept, only some are."""
 
 LISTS_AT_ONCE = 64
 
 _TABLE_PLACES = 1 << 20
-"""Moves are looked up in a table if it is not larger than this."""
+"""Moves are looked up in a table if it is no larger than this."""
 
 
 class MoveLists:
-    """The moves of a role in U lanes, with the chance of each.
+    """The moves of a role in U lanes, with the probability of each.
 
     Args:
         states: may have lanes without a legal move.
         model: how a role other than `random` moves.
         paths: `[U]` what the role knows in each lane, where that is known.
 
-    Where moves of `random` are made part by part (`InParts`) they are listed only if somebody looks
-    at the lists, and a move is its own position.
+    Where moves of `random` are made part by part (`InParts`) they are listed only when the lists
+    are asked for, and a move is its own position.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class MoveLists:
 
     @cached_property
     def counts(self) -> IntArray:
-        """`[U]` how long each list is."""
+        """`[U]` length of each list."""
         if self._drawer is None:
             return self.moves.counts
         counts = np.ceil(self._drawer.count_chance(self._states))
@@ -96,7 +96,7 @@ class MoveLists:
             drawn = self._drawer.draw_chance(self._states.take(lanes), rng)
         sizes = self.counts[lanes] if drawn is None else drawn != UNKNOWN
         if not sizes.all():
-            # Asked once more without `allow_stuck`: this raises, and says where.
+            # Ask again without `allow_stuck`: this raises, and says where.
             self._machine.legal(self._states.take(lanes[sizes == 0]), self._role)
         if drawn is not None:
             return drawn
@@ -106,7 +106,7 @@ class MoveLists:
         return drawn_places(self.moves, self._ends, lanes, points)
 
     def find(self, lanes: IntArray, moves: IntArray) -> IntArray:
-        """`[K]` position of a move in the list of a lane, -1 where it is not there."""
+        """`[K]` position of a move in the list of a lane, -1 if it is not there."""
         if self._drawer is not None:
             legal = self._drawer.is_legal_chance(self._states.take(lanes), moves)
             return np.asarray(np.where(legal, moves, -1))
@@ -141,8 +141,8 @@ def drawn_places(lists: Ragged, ends: FloatArray, lanes: IntArray, points: Float
     """`[K]` position of a move in the list of each of some lanes, drawn by probability.
 
     Args:
-        ends: `[M]` sums of probabilities, in any unit, up to each move and with it.
-        lanes: whose lists are not empty.
+        ends: `[M]` cumulative sums of probabilities, in any unit, including each move.
+        lanes: lanes whose lists are not empty.
         points: `[K]` random numbers from 0 to 1.
     """
     first, end = lists.offsets[lanes], lists.offsets[lanes + 1]
@@ -173,9 +173,9 @@ def random_moves(
 
 
 def some_chance(machine: Machine, states: States, most: int, seed: int) -> Chance:
-    """The moves of `random` as `Machine.chance` gives them, but where there are very many: of those
-    that are made part by part more than `most`, of others more than `LONG_LIST`. So many as `most`
-    that are drawn, with this seed, stand for them then."""
+    """The moves of `random` as `Machine.chance` gives them, except where there are very many: more
+    than `most` of those made part by part, or more than `LONG_LIST` of others. Then `most` moves
+    that are drawn with this seed represent them."""
     if isinstance(machine, InParts):
         return _drawn_of_parts(machine, states, most, np.random.default_rng(seed))
     parts: list[Chance] = []
@@ -219,7 +219,8 @@ def _drawn_of_parts(
 
 
 def _drawn_of_long_lists(chance: Chance, most: int, rng: np.random.Generator) -> Chance:
-    """The same, but of lists longer than `LONG_LIST` moves that are drawn systematically."""
+    """The same, with lists longer than `LONG_LIST` replaced by systematic samples of their
+    moves."""
     sizes = np.diff(chance.offsets)
     is_long = sizes > LONG_LIST
     counts = np.where(is_long, most, sizes)
@@ -240,7 +241,7 @@ def _drawn_of_long_lists(chance: Chance, most: int, rng: np.random.Generator) ->
 
 
 def check_not_stuck(machine: Machine, states: States, role: int) -> None:
-    """Raise `NoLegalMoveError` where a role has no legal move in a lane that is not over."""
+    """Raise `NoLegalMoveError` if a role has no legal move in a lane that is not over."""
     if role != machine.random_role or not isinstance(machine, InParts):
         machine.legal(states, role)
     elif (stuck := np.flatnonzero(machine.count_chance(states) == 0)).size:
@@ -261,7 +262,7 @@ def is_legal(machine: Machine, states: States, role: int, moves: IntArray) -> Bo
 def executed_moves(
     machine: Machine, states: States, role: int, moves: IntArray, rng: np.random.Generator
 ) -> tuple[IntArray, BoolArray]:
-    """What a server makes of submitted moves: illegal ones become random legal ones.
+    """The moves a server executes for submitted ones: illegal ones become random legal ones.
 
     Returns:
         `[L]` moves executed, and `[L]` whether the submitted move was legal.

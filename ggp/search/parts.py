@@ -1,8 +1,8 @@
-"""What a search is made of, as protocols.
+"""The parts of a search, as protocols.
 
-A `Search` values candidate moves better and better; an `Evaluation` values the states where it
-stops looking. (How the others are believed to move is a part of the belief too, so `MoveModel`
-lives in `ggp.belief`.)
+A `Search` improves the values of candidate moves round by round; an `Evaluation` values the states
+where the search stops. (How the others are believed to move is part of the belief, too, so
+`MoveModel` lives in `ggp.belief`.)
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from ggp.search.estimates import Estimates, Tally
 
 
 class Search(Protocol):
-    """Values that improve round by round.
+    """Values of candidate moves that improve round by round.
 
     Attributes:
-        side_by_side: trials that take about as long together as one alone.
+        side_by_side: number of trials that take about as long together as a single one.
     """
 
     side_by_side: int
@@ -34,10 +34,10 @@ class Search(Protocol):
         """Try every candidate, or every one chosen, `count` more times.
 
         Args:
-            chosen: increasing places in the values of `moves`; default: all.
+            chosen: increasing indices into the values of `moves`; default: all.
 
         Raises:
-            OutOfTime: not all of them could be; `estimates` has what could be done.
+            OutOfTime: the deadline passed; `estimates` includes what was done before.
         """
         ...
 
@@ -48,7 +48,7 @@ class Search(Protocol):
 
 @runtime_checkable
 class SharedSearch(Search, Protocol):
-    """A `Search` that several processes may make together, rounds of their own each.
+    """A `Search` that several processes can run together, each with its own rounds.
 
     Attributes:
         tally: of all trials so far.
@@ -57,11 +57,11 @@ class SharedSearch(Search, Protocol):
     tally: Tally
 
     def keys(self, num: int) -> list[int]:
-        """What so many processes draw from."""
+        """Keys of the random streams of several processes."""
         ...
 
     def begin_apart(self, key: int) -> None:
-        """From now on draw from a key's stream, and sum up anew."""
+        """From now on draw from the stream of a key, with a new tally."""
         ...
 
 
@@ -81,9 +81,9 @@ class Evaluation(Protocol):
         rng: np.random.Generator,
         deadline: Deadline | None = None,
     ) -> tuple[FloatArray, IntArray]:
-        """`[L]` what each state is worth to a role, and `[L]` turns to the end, as far as seen.
+        """`[L]` value of each state for a role, and `[L]` turns to the end, as far as seen.
 
-        Values are in the machine's goal range. They may be noisy: whoever asks takes means.
+        Values are in the machine's goal range. They may be noisy: callers take means.
 
         Raises:
             OutOfTime: the deadline has passed before all were valued.

@@ -15,14 +15,14 @@ from ggp.search.parts import Evaluation
 from ggp.search.trials import Results, Trials, plan_round, plan_trials
 
 TIMED_LANES = 32
-"""Playouts to begin with before a look at the clock, where there is one."""
+"""Playouts of the first batch before a look at the clock, if there is one."""
 
 LANES_AT_ONCE = 1 << 18
 """Playouts side by side: bounds memory."""
 
 
 class RandomPlayouts:
-    """The `Evaluation` by one random playout of each state.
+    """The `Evaluation` of states by one random playout each.
 
     Playouts that do not end count as the middle of the goal range.
     """
@@ -45,7 +45,7 @@ class RandomPlayouts:
     def goals(
         self, states: States, rng: np.random.Generator, deadline: Deadline | None = None
     ) -> tuple[FloatArray, IntArray]:
-        """The same for all roles at once: `[L, R]` values, and `[L]` turns."""
+        """Playout results for all roles at once: `[L, R]` values, and `[L]` turns."""
         machine = self._machine
         ended = machine.playout(states, rng, **time_left(deadline))
         if ended.finished.all():
@@ -66,7 +66,7 @@ class PlayoutSearch:
         bags: B bags of one role, none depleted.
         deadline: looked at during rounds.
         evaluation: of the states after the first step.
-        model: how the others take it.
+        model: how the others make it.
     """
 
     def __init__(
@@ -87,11 +87,11 @@ class PlayoutSearch:
     def round(self, count: int, chosen: IntArray | None = None) -> None:
         """Make `count` more playouts of every candidate, or of those chosen.
 
-        If time is up in the first round, and it is one that is made side by side, its playouts are
-        cut off and count as the middle of the goal range: better than to know nothing.
+        If time runs out in the first round, and its playouts run side by side, they are cut off and
+        count as the middle of the goal range: that is better than no value at all.
 
         Raises:
-            OutOfTime: not all could be made; candidates with all of theirs count.
+            OutOfTime: not all could be made; candidates that got all of theirs count.
         """
         trials = plan_round(self._bags, self.moves, count, self._rng, chosen)
         results = Results(trials, sum(self._machine.goal_range) / 2)
@@ -110,11 +110,11 @@ class PlayoutSearch:
 class TrialPlayouts:
     """Plays trials out, as many at once as the clock and memory allow.
 
-    Where the others move uniformly and states are valued by random playouts, a machine that can
-    plays whole trials by itself: nothing else is made of their first steps.
+    If the others move uniformly and states are valued by random playouts, a machine that can do so
+    plays whole trials by itself: nothing else is needed of their first steps.
 
     Attributes:
-        side_by_side: trials that take about as long together as one alone.
+        side_by_side: number of trials that take about as long together as a single one.
     """
 
     def __init__(
@@ -136,10 +136,10 @@ class TrialPlayouts:
     def play(
         self, bags: Bags, results: Results, rng: np.random.Generator, *, cut: bool = False
     ) -> None:
-        """Play the trials of `results`, and add what comes of each.
+        """Play the trials of `results`, and add the result of each.
 
         Args:
-            cut: playouts that are broken off by the deadline count as the middle of the goal range.
+            cut: count playouts that the deadline breaks off as the middle of the goal range.
 
         Raises:
             OutOfTime: the deadline has passed; some trials have their results.
@@ -166,7 +166,7 @@ class TrialPlayouts:
     def values(
         self, bags: Bags, trials: Trials, num_candidates: int, rng: np.random.Generator
     ) -> FloatArray:
-        """`[C]` values of candidates by trials, 0 of those that are not tried.
+        """`[C]` values of candidates by trials, 0 for those that are not tried.
 
         Raises:
             OutOfTime: the deadline has passed.
@@ -221,8 +221,8 @@ def first_steps(
 ) -> States:
     """The states after the candidate moves and random moves of the others.
 
-    A candidate that is not legal becomes a random legal move. Each joint move of each state
-    is made once, however many trials begin with it.
+    A candidate that is not legal becomes a random legal move. Each joint move of each state is
+    made once, however many trials begin with it.
 
     Args:
         start, end: which of the trials.
@@ -247,7 +247,7 @@ def first_steps(
     by_chance = bool((own < 0).any()) or any(
         bool((lists[j].counts != 1).any()) for j in range(len(lists)) if j != bags.role
     )
-    # Where nothing is left to chance, all trials of a stratum begin with the same step.
+    # If nothing is left to chance, all trials of a stratum begin with the same step.
     if by_chance:  # trials of a stratum differ
         place, own = np.repeat(place, repeats), np.repeat(own, repeats)
     columns = [place]
@@ -273,7 +273,7 @@ class HyperPlayPolicy:
     Bags with one candidate cost nothing; those with none get `UNKNOWN`.
 
     Attributes:
-        playouts: of each candidate of a bag; may be changed from call to call.
+        playouts: per candidate of a bag; may be changed between calls.
     """
 
     def __init__(self, machine: Machine, playouts: int, deadline: Deadline | None = None) -> None:

@@ -1,13 +1,13 @@
 """Refused tries: moves after which the same role moves again, as in kriegspiel.
 
-GDL-II does not know them; to the rules a try is a turn like any other. This is how they look:
+GDL-II has no such notion; in the rules a try is a turn like any other. A try is recognised by this:
 
-- one role alone had a choice, and after the move nobody else has one;
-- what it may do now is some of what it might do before, and no longer the move that it tried;
-- in the same state something else hands the turn over: then another role has a choice, or the role
-  may do something else than before (wait, say).
+- only one role had a choice, and after the move no other role has one;
+- its moves now are some of those before, without the one that it tried;
+- in the same state some other move hands the turn over: then another role has a choice, or the role
+  has moves that it did not have before (wait, say).
 
-The last point tells them from shots, one after the other, at cells that are crossed off.
+The last point distinguishes them from consecutive shots at cells that are crossed off.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ def refused_tries(
     after: States,
     place: IntArray | None = None,
 ) -> BoolArray:
-    """`[K]` which joint moves were tries that were refused.
+    """`[K]` whether each joint move was a refused try.
 
     Args:
         before: S states.
         options: their joint moves.
-        lanes: `[K]` which of the states each of K joint moves was made in. All joint moves of a
-            state that do not end the game must be there, or handing over may be overlooked.
+        lanes: `[K]` state in which each of K joint moves was made. All joint moves of a state that
+            do not end the game must be included, or a handover may be overlooked.
         moves: `[K, R]` these joint moves.
         after: states that they lead to, none of them terminal.
-        place: `[K]` which of these each joint move leads to; default: each to one of its own.
+        place: `[K]` index in `after` of the state each joint move leads to; default: 0, 1, ...
     """
     if place is None:
         place = np.arange(len(lanes))
@@ -55,7 +55,7 @@ def refused_tries(
         handed_over = np.zeros(len(before), dtype=np.bool_)
         idle = (np.delete(counts[place[rows]], role, axis=1) <= 1).all(axis=1)
         handed_over[lanes[rows[~idle]]] = True
-        # Of most moves it is clear by now: their successors' moves need not be looked up.
+        # Most moves are decided by now: their successors' moves need not be looked up.
         rows = rows[idle]
         taken, at = take_segments(lists[role].offsets, place[rows])
         owner = segment_ids(taken)
@@ -70,7 +70,7 @@ def refused_tries(
 
 
 def _options_after(machine: Machine, states: States) -> tuple[IntArray, list[Ragged]]:
-    """`[K, R]` how many moves each role has in each state, and the moves."""
+    """`[K, R]` number of moves of each role in each state, and the moves."""
     lists = []
     for role in range(len(machine.roles)):
         if role == machine.random_role:

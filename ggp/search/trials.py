@@ -1,9 +1,9 @@
-"""Which candidate moves are tried on which entries how often, and what came of it.
+"""Plans of trials (which candidate moves are tried on which entries, and how often) and results.
 
 For each candidate a bag's entries are tried in proportion to their weights. For weights .6, .3, .1:
 
     10 trials    6, 3 and 1
-    4 trials     one each; who gets the fourth is drawn
+    4 trials     one each; the fourth is drawn
     2 trials     entries are drawn by weight, and count as often as they were drawn
 
 Shapes: B bags, C candidates of all bags, T trials, S strata: (candidate, entry) pairs.
@@ -27,7 +27,7 @@ class Trials:
     """Trials of candidate moves on entries of bags; those of a stratum are neighbours.
 
     Attributes:
-        offsets: `[S + 1]` trials of each stratum; each has some.
+        offsets: `[S + 1]` trials of each stratum; none is empty.
         candidate: `[S]` index into the values of the candidates.
         share: `[S]` weight of the stratum in the candidate's value; sums to 1 for each.
         lanes: `[S]` index into the states of the bags' sets.
@@ -68,14 +68,14 @@ def plan_trials(
 ) -> Trials:
     """`count` trials of every candidate of the chosen bags (default: all), bag by bag.
 
-    All candidates of a bag are tried on the same entries, so that their differences are
-    not blurred by the choice of entries.
+    All candidates of a bag are tried on the same entries, so that the choice of entries does not
+    blur their differences.
 
     Args:
         moves: the candidates of each bag.
-        chosen: increasing.
-        by_entry: all trials of one entry are neighbours, which makes them cheaper; else all of
-            one candidate, so that some are complete where the time runs out.
+        chosen: increasing indices of bags.
+        by_entry: make all trials of one entry neighbours, which is cheaper; otherwise all of one
+            candidate, so that some are complete if time runs out.
     """
     chosen = np.arange(len(bags)) if chosen is None else chosen
     sets = bags.sets
@@ -116,11 +116,11 @@ def plan_round(
     rng: np.random.Generator,
     chosen: IntArray | None = None,
 ) -> Trials:
-    """`count` trials of every candidate of all bags, or only of some of the candidates.
+    """`count` trials of every candidate of all bags, or only of chosen ones.
 
     Args:
         moves: the candidates of each bag.
-        chosen: increasing places in `moves.values`.
+        chosen: increasing indices into `moves.values`.
     """
     if chosen is None:
         return plan_trials(bags, moves, count, rng)
@@ -133,16 +133,16 @@ class Results:
     """Goal values of trials, summed up in each stratum.
 
     Args:
-        trials: what they are results of.
+        trials: the trials whose results these are.
         middle: see below.
 
     Attributes:
-        middle: of the goal range, if errors and promptness are wanted; None where the values
-            are enough.
+        middle: of the goal range, if errors and promptness are wanted; None if the values are
+            enough.
         counts: `[S]` trials that have a result.
         totals: `[S]` sum of their goal values.
         squares: `[S]` sum of the squares of these.
-        promptness: `[S]` sum of (middle - goal) * turns: how soon wins come, how late losses.
+        promptness: `[S]` sum of (middle - goal) * turns: large for early wins and late losses.
     """
 
     def __init__(self, trials: Trials, middle: float | None = None) -> None:
@@ -154,7 +154,7 @@ class Results:
         self.middle = middle
 
     def add(self, start: int, goals: FloatArray, turns: IntArray) -> None:
-        """Add the goal values of trials from `start` on, and how many turns each took."""
+        """Add the goal values of trials from `start` on, and the number of turns of each."""
         if not len(goals):
             return
         strata, counts = self.trials.part(start, start + len(goals))
@@ -167,7 +167,7 @@ class Results:
             self.promptness[strata] += np.add.reduceat(prompt, begins)
 
     def add_sums(self, start: int, counts: IntArray, sums: PlayoutSums) -> None:
-        """Add the trials from `start` on, `counts` of each of their strata, which are summed up."""
+        """Add sums of trials from `start` on: `counts` of each of their strata."""
         first = int(np.searchsorted(self.trials.offsets, start, side="right")) - 1
         strata = slice(first, first + len(counts))
         self.counts[strata] += counts
@@ -177,13 +177,13 @@ class Results:
             self.promptness[strata] += self.middle * sums.steps - sums.goal_steps
 
     def complete(self, num_candidates: int) -> BoolArray:
-        """`[C]` candidates all of whose trials, of which there are some, have results."""
+        """`[C]` whether all trials of a candidate, of which there are some, have results."""
         planned = np.bincount(self.trials.candidate, minlength=num_candidates)
         open_ = self.trials.candidate[self.counts < self.trials.counts]
         return np.asarray((planned > 0) & (np.bincount(open_, minlength=num_candidates) == 0))
 
     def values(self, num_candidates: int) -> FloatArray:
-        """`[C]` value of each candidate; only that of complete ones means anything."""
+        """`[C]` value of each candidate; meaningful only for complete ones."""
         return self.means(self.totals, num_candidates)
 
     def means(self, totals: FloatArray, num_candidates: int) -> FloatArray:

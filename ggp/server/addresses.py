@@ -1,4 +1,4 @@
-"""Addresses of clients: whose a connection is, and who is heard."""
+"""Addresses of clients: the origin of a connection, and which clients are heard."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Network = IPv4Network | IPv6Network
 
 
 def parse_network(text: str) -> Network:
-    """The addresses that an IP address or a network in CIDR notation stands for.
+    """The addresses denoted by an IP address or a network in CIDR notation.
 
     Raises:
         ConfigError: it is neither.
@@ -26,7 +26,7 @@ def parse_network(text: str) -> Network:
 
 
 def is_heard(address: str, allowed: Iterable[Network]) -> bool:
-    """Whether a client may send messages: one of these networks has its address."""
+    """Whether a client may send messages: one of these networks contains its address."""
     try:
         found = ip_address(address.partition("%")[0])  # without the interface
     except ValueError:

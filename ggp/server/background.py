@@ -1,4 +1,4 @@
-"""Work that goes on beside an event loop's other work, until its owner ends it."""
+"""Background tasks of an event loop, which run until their owner ends them."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from collections.abc import Coroutine
 
 
 class Background:
-    """Tasks nobody waits for. They are held, so that none is collected while it runs."""
+    """Tasks nobody waits for. References to them are kept, so that none is collected while
+    running."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[object]] = set()
 
     def start(self, work: Coroutine[object, object, object]) -> None:
-        """Begin some work."""
+        """Start a task."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def cancel(self) -> None:
-        """End all that is still going on, and wait until it has ended."""
+        """Cancel all tasks that are still running, and wait until they have ended."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -1,7 +1,7 @@
 """The matches of a server: texts of requests in, texts of replies out.
 
-Joins the lobby, which knows what to say, with the pairs of workers, which know what to play.
-Nothing here thinks, so a reply that needs no thought comes at once.
+Connects the lobby, which knows the protocol, with the pairs of workers, which find the moves.
+Nothing here searches, so a reply that needs no search comes at once.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from ggp.server.workers.nursery import Connect, Nursery, template_for
 from ggp.server.workers.pool import WorkerPool
 
 AT_ONCE_S = 0.25
-"""A client that closes its writing side because it has said everything does so at once."""
+"""Delay within which a client closes its writing side if it only means the end of its message."""
 
 FORGET_EVERY_S = 5.0
-"""How often matches gone silent are looked for."""
+"""Seconds between two searches for silent matches."""
 
 ROOM_EVERY_S = 0.1
-"""How often those that wait for room look for it."""
+"""Seconds between two attempts of waiting messages to find room."""
 
 _NO_LOG = MatchLog(None, "")
 _log = logging.getLogger(__name__)
 
 
 class _Left(NamedTuple):
-    """A match that gave way, and may go on: its log, and on which backend it had begun."""
+    """A match that gave way, and may go on: its log, and its backend."""
 
     log: MatchLog
     backend: str | None
@@ -53,14 +53,14 @@ class _Left(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HostReply:
-    """What is sent back.
+    """A reply to send.
 
     Attributes:
         text: one line.
-        refused: whether it says why a message was refused.
-        on_sent: to be told when its last byte has left, on `time.monotonic`.
-        on_lost: to be called if the client has not taken it.
-        on_taken: to be called if it has for certain.
+        refused: whether it is the reason why a message was refused.
+        on_sent: receives the time when its last byte left, on `time.monotonic`.
+        on_lost: called if the client has not taken it.
+        on_taken: called if the client has certainly taken it.
     """
 
     text: str
@@ -74,14 +74,14 @@ class Host:
     """All matches, with their workers. Everything but `__init__` needs a running loop.
 
     Args:
-        options: how it plays.
-        connect: gives a channel to the process that workers come from, which is somebody else's;
+        options: settings of the server.
+        connect: gives a channel to the template of the workers, which belongs to another process;
             if None, the host has its own.
-        listens_since_s: since when messages come to this host or one before it that left its
-            matches, on `time.monotonic`; now if None.
+        listens_since_s: since when messages arrive at this host or one before it that left its
+            matches, on `time.monotonic`; default: now.
 
     Raises:
-        ConfigError: the name is no symbol.
+        ConfigError: the name is not a symbol.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Host:
             limits=options.limits.messages,
             margin_s=margin_of(options.margin_s),
         )
-        self._template = template_for(options)  # not started if it is not used
+        self._template = template_for(options)  # started only if it is used
         nursery = Nursery(connect or self._template.connect)
         self.pool = WorkerPool(nursery, options.memory_bytes, confined=options.confined)
         self._logs = LogFolder(options.log_folder, options.log_limit_bytes)
@@ -114,7 +114,7 @@ class Host:
         self._texts = TextReader(self.lobby, options.limits)
 
     async def open(self) -> None:
-        """Get ready for matches, and go on with those a server before this one left."""
+        """Get ready for matches, and continue those that an earlier server left."""
         self.pool.open()
         options = self.options
         if options.log_folder is not None:
@@ -130,7 +130,7 @@ class Host:
                 match.pair.hurry(number)
 
     async def close(self) -> None:
-        """End all matches; a server that is started with the same logs goes on with them."""
+        """End all matches; a server restarted with the same logs continues them."""
         await self._background.cancel()
         answers = list(self._answers.values())
         for answer in answers:
@@ -150,17 +150,17 @@ class Host:
         trip_s: float | None = None,
         hung_up: asyncio.Future[bool] | None = None,
     ) -> HostReply:
-        """The reply to a text, as soon as it must be given.
+        """The reply to a text, as soon as it must be sent.
 
-        If it is cancelled, the connection broke; the answer is found all the same.
+        If this is cancelled, the connection broke; the answer is still computed.
 
         Args:
             text: the body of a request.
-            peer: from where, for logs.
-            came_s: when it began to come, on `time.monotonic`; now if None.
-            trip_s: what the system takes for the round trip to that peer, if it says so.
+            peer: the client's address, for logs.
+            came_s: when it began to arrive, on `time.monotonic`; default: now.
+            trip_s: the system's estimate of the round trip to that peer, if it has one.
             hung_up: done when the client has closed its writing side: true if it seems to be gone,
-                false if it may only have said so that its message is complete.
+                false if that may only mark the end of its message.
         """
         came_s = time.monotonic() if came_s is None else came_s
         read = await self._texts.read(text)
@@ -193,7 +193,7 @@ class Host:
     # ---------------------------------------------------------------- private
 
     async def _receive(self, read: Text, text: str, peer: str, came_s: float) -> Receipt:
-        """What is done about a text, which waits for room if some is near."""
+        """Handle a text, which waits for room if some is near."""
         sender = address_of(peer)
 
         def receive() -> Receipt:
@@ -212,7 +212,7 @@ class Host:
         return receive()
 
     def _follow(self, receipt: Receipt, text: str, peer: str) -> None:
-        """Do what a receipt asks for besides the reply."""
+        """Carry out everything in a receipt except the reply."""
         _log.debug("%s < %s", peer, printable(text[:1000]))
         if receipt.began is not None:
             self._begin(receipt.began, receipt, peer)
@@ -251,7 +251,7 @@ class Host:
         match.resume(restored.ask, self._listens_since_s, restored.backend)
 
     def _remember(self, restored: Restored) -> None:
-        """Go on with the log of a match without a place if there is room for it."""
+        """Continue the log of a match without a place if there is room for it."""
         match_id = restored.opening.start.match_id
         log = self._logs.resume(restored.path, match_id, restored.began_s)
         log.close()
@@ -264,12 +264,12 @@ class Host:
         return match
 
     def _match_of(self, receipt: Receipt) -> tuple[HostedMatch | None, MatchLog]:
-        """The match that a receipt is about, and where to write of it."""
+        """The match that a receipt is about, and its log."""
         match = self._matches.get(receipt.match or 0)  # serial numbers begin with 1
         return match, _NO_LOG if match is None else match.log
 
     async def _wait(self, ask: Ask, hung_up: asyncio.Future[bool] | None = None) -> str:
-        """The answer to a question, which may come for several connections."""
+        """The answer to a question, possibly for several connections."""
         task = self._answers.get(ask.number)
         if task is None:
             task = self._answers[ask.number] = asyncio.ensure_future(self._answer(ask))
@@ -298,10 +298,10 @@ class Host:
                     self._stay_open.add(ask.match)
 
     def _hang_up(self, ask: Ask, hung_up: asyncio.Future[bool]) -> None:
-        """One of those that wait for an answer has closed its writing side.
+        """Handle a client waiting for an answer that has closed its writing side.
 
-        Clients that close it when their message is complete do so each time. Where another
-        connection of the match stayed open until it was answered, who closes it is gone.
+        Clients that close it at the end of their message always do so. If another connection of the
+        match stayed open until it was answered, a client that closes it is gone.
         """
         if ask.number not in self._waiting:
             return  # it was answered at that moment
@@ -312,7 +312,7 @@ class Host:
                 self.lobby.abandoned(ask)
 
     def _lost(self, ask: Ask) -> None:
-        """One of those that were sent an answer has not taken it."""
+        """Record that a client did not take the answer it was sent."""
         number, given = self._given.get(ask.match, (0, 0))
         if number == ask.number:
             self._given[ask.match] = number, given - 1
@@ -320,7 +320,7 @@ class Host:
                 self._undelivered(ask)
 
     def _undelivered(self, ask: Ask) -> None:
-        """Nobody got the answer to a question, or will."""
+        """Record that nobody got the answer to a question, or will."""
         self.lobby.undelivered(ask)
         match = self._matches.get(ask.match)
         if match is not None:
@@ -352,7 +352,7 @@ class Host:
 
 
 def _add(counts: dict[int, int], key: int, number: int) -> None:
-    """Count; what is 0 is not kept."""
+    """Add to a count; counts of 0 are removed."""
     counts[key] = counts.get(key, 0) + number
     if not counts[key]:
         del counts[key]

@@ -1,4 +1,4 @@
-"""One match of a server: its workers, its log, and what becomes of a question."""
+"""One match of a server: its workers, its log, and the handling of its questions."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from ggp.server.workers.pool import WorkerPool
 MIN_GROUNDING_S = 20.0
 GROUNDING_SHARE = 0.5
 MAX_GROUNDING_S = 120.0
-"""Grounding may take half of the start clock, and longer where that is short: it goes on during
-the first turns, which the understudy plays."""
+"""Grounding may take half of the start clock, and longer if that is short: it continues during the
+first turns, which the understudy plays."""
 
 _log = logging.getLogger(__name__)
 
@@ -35,16 +35,16 @@ class HostedMatch:
     """A match that has workers.
 
     Args:
-        opening: how it began.
+        opening: the beginning of the match.
         options: of the server.
-        pool: where its workers come from.
-        log: told what happens.
-        latency: of its server; None to keep the same of every clock.
+        pool: source of its workers.
+        log: receives the events.
+        latency: of its server; None to reserve the same part of every clock.
 
     Attributes:
         match_id: as the server sent it.
         pair: its workers.
-        times: of its messages; None where nothing is learned from them.
+        times: of its messages; None if nothing is learned from them.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class HostedMatch:
         self.times = None if latency is None else TurnTimes(latency)
 
     def begin(self) -> None:
-        """Write how it begins; the workers start when they are asked to get ready."""
+        """Log the beginning; the workers start when they are asked to get ready."""
         start = self._opening.start
         self.log.begin(
             match=start.match_id,
@@ -79,11 +79,11 @@ class HostedMatch:
         _log.info("match %s begins: we are %s", self._name, self._opening.role)
 
     def begin_late(self, peer: str) -> None:
-        """Begin with a turn: there was no room when the start message came, which the log must
-        hold all the same.
+        """Begin with a turn: there was no room when the start message arrived, which must be in the
+        log all the same.
 
         Args:
-            peer: who sent the turn.
+            peer: the sender of the turn.
         """
         start = self._opening.start
         self.log.write("received", text=print_message(start, WIRE_STYLES["newest"]), peer=peer)
@@ -92,12 +92,12 @@ class HostedMatch:
     def resume(
         self, ask: Ask | None, listens_since_s: float | None = None, backend: str | None = None
     ) -> None:
-        """Go on after the latest question of a match that had workers before.
+        """Continue after the latest question of a match that had workers before.
 
         Args:
             ask: that question.
-            listens_since_s: since when messages come to us, on `time.monotonic`; None if always.
-            backend: on which it has begun; None if that is not known.
+            listens_since_s: since when messages arrive here, on `time.monotonic`; None if always.
+            backend: the backend on which it began; None if unknown.
         """
         listens_at = None if listens_since_s is None else self.log.seconds_at(listens_since_s)
         self.log.write("resumed", listens_at=listens_at)
@@ -109,7 +109,7 @@ class HostedMatch:
             self.pair.catch_up(ask.history)
 
     async def answer(self, ask: Ask) -> tuple[str | None, History | None]:
-        """A move, None if none is known or wanted, and which of the question's doubts it fits."""
+        """A move, None if none is known or wanted, and the reading of the question that it fits."""
         try:
             if ask.wants_move:
                 clock_s = self._opening.start.play_clock_s
@@ -146,18 +146,18 @@ def _setup(options: HostOptions, rules: str, role: str, start_clock_s: float, se
 
 
 def _grounding_s(start_clock_s: float) -> float:
-    """What grounding may take."""
+    """Time limit of grounding."""
     return min(max(MIN_GROUNDING_S, GROUNDING_SHARE * start_clock_s), MAX_GROUNDING_S)
 
 
 def _seed_of(seed: int, match_id: str, role: str) -> int:
-    """A seed of the match: the same for the same match, another for another."""
+    """A seed for a match: the same for the same match, different for different matches."""
     text = f"{seed} {role} {match_id}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(text, digest_size=8).digest())
 
 
 def _log_choice(log: MatchLog, turn: int, choice: Choice) -> None:
-    """Write a choice to a log."""
+    """Log a choice."""
     fields: dict[str, object] = dict.fromkeys(
         ("values", "particles", "exact", "states_visited", "seconds", "fault")
     )

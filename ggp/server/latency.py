@@ -1,20 +1,21 @@
-"""How much of a clock must be kept for the way, learned from one server's messages.
+"""Learns how much of a clock must be reserved for transmission, from one server's messages.
 
-A margin that is too small costs a move, one that is too large costs time to think. So a match
-begins with that of `ggp.protocol.questions`, and every turn in which we used our time up says more:
+A margin that is too small costs a move, one that is too large costs search time. So a match begins
+with the margin of `ggp.protocol.questions`, and every turn in which we used our time up adds
+evidence:
 
-- *overrun*: how long after the moment we meant to answer the bytes were gone. A busy machine shows
-  here, and counts three times;
-- *gap*: how long after our answer the next message came. In it our answer went there, all others
-  were waited for, and the message came here: so the way took no longer;
-- *round trip*, as the system has measured it for the connection. Packets of a server that is far
-  are lost now and then, and sent again after a quarter of a second;
-- *proof*: our move was executed, or the next message came before the clock was over, so that nobody
-  can have been waited for in vain.
+- *overrun*: how late the bytes of the answer left. A busy machine shows here, and counts three
+  times;
+- *gap*: time from our answer to the next message. In it our answer travelled there, all others were
+  waited for, and the message travelled here: so transmission took no longer;
+- *round trip*, as the system has measured it for the connection. Packets of a distant server are
+  lost now and then, and sent again after a quarter of a second;
+- *proof*: our move was executed, or the next message came before the clock was over, so that the
+  server cannot have waited for anybody in vain.
 
-With every proof the margin shrinks by at most `SHRINK`, never below what is measured, nor below a
-tenth of what it was at first. It grows at once: after an overrun by what was measured, and to what
-it was at first where a move of ours was not executed that may have been late.
+With every proof the margin shrinks by at most `SHRINK`, never below the measured times, nor below a
+tenth of its first value. It grows at once: after an overrun by the measured time, and to its first
+value if a move of ours that may have been late was not executed.
 
     clock 1 s   margin  0.5    0.3    0.18   0.11   0.07   0.18   0.18   ... 20 turns later 0.07
                 overrun 0.002  0.001  0.002  0.001  0.04   0.001  0.002  ...
@@ -29,14 +30,14 @@ from statistics import median
 from ggp.protocol.questions import Ask
 
 SHRINK = 0.6
-"""A margin becomes this part of itself after a proof, unless more is needed."""
+"""Factor of a margin after a proof, unless more is needed."""
 
 LEAST_SHARE = 0.1
 LEAST_S = 0.05
-"""Of what is kept at first, and in all: kept whatever is measured."""
+"""Least share of the first margin, and least margin in all, whatever is measured."""
 
 FORGET = 0.97
-"""What was once too little is feared a little less after every proof."""
+"""Factor by which the memory of a margin that was too small fades after every proof."""
 
 OVERRUN_FACTOR = 3.0
 USED_S = 0.15
@@ -44,11 +45,11 @@ USED_S = 0.15
 
 NEAR_S = 0.005
 NEAR_WAY_S = 0.1
-"""A server with shorter round trips is near. Its gap may have other reasons than the way, as where
-it pauses between turns: the way counts for no more than this."""
+"""A server with shorter round trips is near. Its gap may have other reasons than transmission, such
+as a pause between turns: transmission counts for no more than this."""
 
 FAR_LOSS_S = 0.25
-"""Kept besides where a server is far, for a packet that is sent again."""
+"""Additional margin for a distant server, for a packet that is sent again."""
 
 MOST_ADDRESSES = 256
 
@@ -56,12 +57,12 @@ LEAST_STOP_S = 0.01
 """A search is told to stop at least this long before the answer."""
 
 REMEMBERED = 20
-"""Turns that count."""
+"""Number of turns that count."""
 
 
 @dataclass(slots=True)
 class _Sent:
-    """An answer: when it should have left, when it did, and what was kept of its clock."""
+    """An answer: when it should have left, when it did, and the margin of its clock."""
 
     number: int
     due_s: float
@@ -70,7 +71,7 @@ class _Sent:
 
 
 class Latency:
-    """What is known of the way to one server; matches of it share it."""
+    """Measurements of transmission to one server; its matches share them."""
 
     def __init__(self) -> None:
         self._overruns: deque[float] = deque(maxlen=REMEMBERED)
@@ -80,26 +81,27 @@ class Latency:
         self._feared_s = 0.0
 
     def margin_s(self, at_first_s: float) -> float:
-        """What is to be kept of a clock of which so much is kept at first."""
+        """The margin of a clock whose first margin would be `at_first_s`."""
         share = max(self._share, LEAST_SHARE)
         return min(at_first_s, max(share * at_first_s, self._needed_s()))
 
     def round_trip(self, seconds: float) -> None:
-        """Take note of what the system measured for a connection."""
+        """Record the system's measurement for a connection."""
         self._trips.append(seconds)
 
     def overran(self, seconds: float) -> None:
-        """Take note of how late an answer left that used its time up; 0 if it was not late."""
+        """Record how late an answer left that used its time up; 0 if it was not late."""
         self._overruns.append(seconds)
 
     def proved(self, gap_s: float) -> None:
-        """An answer that used its time up was in time; the next message came after so long."""
+        """Record that an answer that used its time up was in time, and the gap until the next
+        message."""
         self._gaps.append(gap_s)
         self._share = max(self._share * SHRINK, LEAST_SHARE)
         self._feared_s *= FORGET
 
     def failed(self, margin_s: float) -> None:
-        """An answer may have been late though so much was kept."""
+        """Record that an answer may have been late despite this margin."""
         if self._share < 1.0:
             self._feared_s = max(self._feared_s, 2 * margin_s)
         self._share = 1.0
@@ -117,13 +119,14 @@ class Latency:
 
 
 class Latencies:
-    """What is known of the way to each address, for as many as are remembered."""
+    """Measurements of transmission to each address, for a limited number of them."""
 
     def __init__(self) -> None:
         self._by_address: dict[str, Latency] = {}
 
     def of(self, peer: str) -> Latency:
-        """That of an address, `HOST:PORT`: whatever the port, which is new for every message."""
+        """The latency of an address, `HOST:PORT`; the port, new in every message, does not
+        matter."""
         address = peer.rpartition(":")[0]
         found = self._by_address.pop(address, None) or Latency()
         self._by_address[address] = found
@@ -133,7 +136,7 @@ class Latencies:
 
 
 class StopTimes:
-    """How long before its answer a search must be told to stop, learned from when it did."""
+    """Learns how long before its answer a search must be told to stop."""
 
     def __init__(self, at_first_s: float) -> None:
         self._at_first_s = at_first_s
@@ -141,21 +144,21 @@ class StopTimes:
 
     @property
     def early_s(self) -> float:
-        """So long before."""
+        """This time."""
         if len(self._late) < 2:
             return self._at_first_s
         return min(self._at_first_s, LEAST_STOP_S + 2 * max(self._late))
 
     def stopped(self, late_s: float) -> None:
-        """Take note of how long after the time it was told a search came to its end."""
+        """Record how long after the time it was told a search came to its end."""
         self._late.append(late_s)
 
 
 class TurnTimes:
-    """When the messages of one match come and its answers leave.
+    """Times at which the messages of one match arrive and its answers leave.
 
     Args:
-        latency: told what that says of the server.
+        latency: receives what these say about the server.
     """
 
     def __init__(self, latency: Latency) -> None:
@@ -164,10 +167,10 @@ class TurnTimes:
         self._heard = 0
 
     def deadline_s(self, ask: Ask, clock_s: float) -> float:
-        """When to answer a question for a move at the latest.
+        """The latest time to answer a question for a move.
 
         Args:
-            ask: its own deadline is the one at first.
+            ask: its own deadline is the initial one.
             clock_s: of the server.
         """
         end_s = ask.asked_at_s + clock_s
@@ -177,10 +180,10 @@ class TurnTimes:
         return end_s - margin_s
 
     def heard(self, ask: Ask, trip_s: float | None = None) -> None:
-        """Take note of a new question: it says what became of the answer to the one before.
+        """Record a new question: it shows the fate of the answer to the one before.
 
         Args:
-            trip_s: what the system takes for the round trip, if it says so.
+            trip_s: the system's estimate of the round trip, if it has one.
         """
         if ask.number <= self._heard or not ask.wants_move:
             return
@@ -191,7 +194,7 @@ class TurnTimes:
         if sent is None or sent.at_s is None or not ask.history:
             return
         if sent.at_s < sent.due_s - USED_S:
-            return  # whatever became of it, it was in time
+            return  # whatever happened to it, it was in time
         gap_s = ask.asked_at_s - sent.at_s
         last = ask.history[-1]
         is_early = gap_s < sent.margin_s - max(0.0, sent.at_s - sent.due_s)
@@ -202,7 +205,7 @@ class TurnTimes:
             self._latency.failed(sent.margin_s)
 
     def sent(self, ask: Ask, now_s: float) -> None:
-        """Take note that the answer to a question has left."""
+        """Record that the answer to a question has left."""
         sent = self._sent
         if sent is None or sent.number != ask.number or sent.at_s is not None:
             return

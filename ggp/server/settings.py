@@ -1,6 +1,6 @@
-"""How a server plays, and bounds on what strangers may ask of it.
+"""Settings of a server, and bounds on what strangers may ask of it.
 
-What passes a bound is refused, and logged; docs/security.md has them all.
+Anything beyond a bound is refused, and logged; docs/security.md lists all of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ggp.protocol.texts.forms import MessageLimits
 from ggp.server.addresses import Network
 
 DEFAULT_LOG_BYTES = 10 << 30
-"""Of all logs in a folder."""
+"""Limit for all logs in a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +23,19 @@ class ServerLimits:
 
     Attributes:
         body_bytes: of one request.
-        header_bytes: of one request, its first line included.
+        header_bytes: of one request, including its first line.
         request_s: from the connection to the last byte of the body.
         waiting: connections that may wait for the answer to the same question.
-        long_texts: that may wait to be read.
-        connections: at once. Beyond it the oldest that has not sent its request yet is
-            closed, or else the new one refused.
-        pending_bytes: of all requests that are not complete, together. Beyond it the oldest
-            long one is refused.
-        chunks: that a body may come in, where it comes in chunks.
-        linger_s: for which a connection is still read after its answer, since closing a socket
-            that has bytes to be read costs the peer the answer.
-        linger_bytes: that are read in that time.
-        messages: on what is in a body.
+        long_texts: number of long texts that may wait to be read.
+        connections: at once. Beyond this the oldest that has not sent its request yet is closed, or
+            else the new one refused.
+        pending_bytes: of all incomplete requests together. Beyond this the oldest long one is
+            refused.
+        chunks: number of chunks of a body that arrives in chunks.
+        linger_s: time for which a connection is still read after its answer, since closing a socket
+            with unread input costs the peer the answer.
+        linger_bytes: bytes read in that time.
+        messages: bounds on the message in a body.
     """
 
     body_bytes: int = 4 << 20
@@ -53,23 +53,22 @@ class ServerLimits:
 
 @dataclass(frozen=True, slots=True)
 class HostOptions:
-    """How a server plays.
+    """Settings of a server.
 
     Attributes:
         player: a player spec.
-        name: what it calls itself.
-        matches: at once.
-        margin_s: what is kept of every clock; None for the default.
+        name: the name it reports.
+        matches: most matches at once.
+        margin_s: part of every clock reserved for transmission; None for the default.
         backend: of the thinkers' machines.
         threads: processors for a decision.
         seed: of all random choices.
         memory_bytes: of each worker.
-        spares: worker processes that are kept ready; None for as many as may play at once, and one
-            more.
+        spares: worker processes kept ready; None for one more than may play at once.
         log_folder: for logs of matches; None for none.
-        log_limit_bytes: of all files in that folder; matches that begin beyond have no log.
+        log_limit_bytes: of all files in that folder; matches that begin beyond this have no log.
         confined: whether workers give up rights.
-        quiet: whether what libraries print in workers is dropped.
+        quiet: whether output of libraries in workers is dropped.
         allowed: networks that are heard; None for everybody.
         limits: on what strangers may ask.
     """
@@ -92,16 +91,16 @@ class HostOptions:
 
 
 WORKERS = 2
-"""Of each match."""
+"""Workers of each match."""
 
 
 def spares_of(spares: int | None, matches: int) -> int:
-    """How many workers are kept ready; None for as many as may play at once, and one more."""
+    """Number of workers kept ready; None stands for one more than may play at once."""
     return WORKERS * matches + 1 if spares is None else spares
 
 
 def margin_of(margin_s: float | None) -> Callable[[float], float]:
-    """What is kept of a clock: so many seconds, but at most half of it; None for the default."""
+    """The margin of a clock: this many seconds, but at most half of it; None for the default."""
     if margin_s is None:
         return default_margin_s
     return lambda clock_s: min(margin_s, clock_s / 2)

@@ -1,7 +1,7 @@
-"""Long texts are read in a thread, so that others need not wait, and only a few at a time.
+"""Reads long texts in a thread, a few at a time, so that others need not wait.
 
-A start message may have 400 KB of rules, and taking them apart takes half a second. Turns of
-matches that are not known are not even read.
+A start message may have 400 KB of rules, and splitting them takes half a second. Turns of unknown
+matches are not even read.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class TextReader:
     """Reads the texts of requests.
 
     Args:
-        lobby: says which matches are played.
+        lobby: knows which matches are played.
         limits: on texts.
     """
 
@@ -34,7 +34,7 @@ class TextReader:
         self._num_reading = 0
 
     async def read(self, text: str) -> Text | None:
-        """What a text says; None if it is too long to be read now."""
+        """The content of a text; None if it is too long to be read now."""
         limits = self._limits.messages
         if len(text) <= LARGE_CHARS:
             return read_text(text, limits)
@@ -48,11 +48,11 @@ class TextReader:
             self._num_reading -= 1
 
     def close(self) -> None:
-        """Give up what is not read yet."""
+        """Give up texts that are not read yet."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _is_hopeless(self, text: str) -> bool:
-        """Whether a text is a turn of a match that is not known."""
+        """Whether a text is a turn of an unknown match."""
         found = _BEGINNING.match(text, 0, 2000)
         if found is None:
             return False

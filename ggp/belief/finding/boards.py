@@ -1,10 +1,10 @@
-"""States to go on with where no particle is left: those that agree with the last observation.
+"""States to go on with when no particle is left: boards that agree with the last observation.
 
-In long games with little to see, kriegspiel say, every particle may die, and no other path be found
-in time. A game that brings along how its boards are drawn (`ggp.belief.samplers.board_maker`) lets
-a player draw some that agree with the last observation, and what comes of them is kept as long as
-it agrees with what is seen from then on. Such states need not be possible, so decisions say how
-many there were (`Decision.guessed`).
+In long games with little to see, such as kriegspiel, every particle may die, and no other path be
+found in time. A game may come with a description of how its boards are drawn
+(`ggp.belief.samplers.board_maker`). Then a player draws some that agree with the last observation,
+and their successors are kept as long as they agree with later percepts. Such states need not be
+possible, so decisions say how many there were (`Decision.guessed`).
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ DRAWN = 200
 """States that are drawn at once."""
 
 ATTEMPTS = 5_000
-"""Lanes stepped in search of other states where none is left of those that were drawn."""
+"""Lanes stepped in search of other states once none of the drawn ones is left."""
 
 
 class DrawnBoards(Finder):
-    """Follows one match from one role's point of view, and needs no particle for that.
+    """A `Finder` that draws boards. It follows one match of one role, and needs no particle.
 
     Args:
-        belief: that of the player, which says when to stop.
-        role: whose match.
+        belief: the player's sampler, which says when to stop.
+        role: the role whose match it follows.
         rng: draws which particles are remembered.
         maker: draws boards.
     """
@@ -72,7 +72,7 @@ class DrawnBoards(Finder):
         return bag.sets.take(bag.segment)
 
     def learn(self, path: int, sets: Segments) -> None:
-        """Take note of particles that agree with everything: no other states are needed."""
+        """Take note of particles that agree with everything: no drawn states are needed."""
         self._remember(np.array([path]), sets, 0)
         self._bag = None
 
@@ -88,7 +88,7 @@ class DrawnBoards(Finder):
             self._bag = self._bag.renumbered(numbers)
 
     def _followed(self, paths: IntArray, rng: np.random.Generator) -> Bags | None:
-        """The states that there are, or what comes of those of the turn before."""
+        """The drawn states at hand, or the successors of those of the turn before."""
         tree, bag = self._belief.tree, self._bag
         if bag is None or (bag.paths == paths).all():
             return bag
@@ -102,6 +102,6 @@ class DrawnBoards(Finder):
         return after
 
     def _remember(self, paths: IntArray, sets: Segments, guessed: int) -> None:
-        """A few states tell what the role has itself."""
+        """Remember a few states, which show the role's own pieces."""
         few = replace(sets.thinned(OWN_PARTICLES, self._rng), views=None)
         self._last.learn(Bags(self._role, paths, np.zeros(1, dtype=np.int64), few, guessed))

@@ -1,14 +1,14 @@
-"""A bag that is followed, drawn again from those of earlier turns: further and further back, with
-ever more entries, until it is half full.
+"""Redraws a bag that is followed from bags of earlier turns: further and further back, with ever
+more entries, until it is half full.
 
-In a long game the last set that was enumerated is far back, and what is drawn from there on hardly
-ever agrees with so many turns. So bags on the way are remembered (`Trail`), the more sparsely the
+In a long game the last set that was enumerated is far back, and samples drawn from there on hardly
+ever agree with so many turns. So bags on the way are remembered (`Trail`), the more sparsely the
 longer ago:
 
     turn     0 ... 32 .. 48 .. 56 .. 64 . 68 . 72 . 76 78 80 82 84 85 86 87 | 88
 
-What is drawn from one of them restarts with its weights. It is as good as the bag was: what had
-been left out of that does not come back.
+Samples drawn from one of them restart with its weights. They are as good as that bag was: what it
+had lost does not come back.
 """
 
 from __future__ import annotations
@@ -24,18 +24,19 @@ from ggp.belief.segments import Segments
 from ggp.machine.base import BoolArray, IntArray
 
 NEAR = 4
-"""Of so many turns in a row each is remembered; of twice as many before every second, and so on."""
+"""Of this many recent turns each is remembered; of twice as many before, every second; and so
+on."""
 
 
 LONG_AGO = 6
-"""Turns since the last exact set from which on a bag is rather drawn from earlier bags."""
+"""From this many turns after the last exact set on, a bag is drawn from earlier bags instead."""
 
 OWN_SHARE = 0.5
-"""Of the time there is, after which it leaves an empty bag to others."""
+"""Share of the available time after which it leaves an empty bag to other finders."""
 
 RETRACED = 100
-"""Lanes stepped for each entry that there is room for, to draw a bag again that is not yet empty:
-those of a few turns."""
+"""Lanes stepped for each free place in a bag that is not yet empty, to draw it again: enough for a
+few turns."""
 
 
 class Trail:
@@ -63,7 +64,8 @@ class Trail:
         }
 
     def keep(self, path: int, depth: int, bag: Segments) -> None:
-        """Remember the bag of a path of so many turns, and forget what is no longer needed."""
+        """Remember the bag of a path of `depth` turns, and forget bags that are not needed any
+        more."""
         self._sets[path] = depth, bag
         self._sets = {
             path: (then, bag)
@@ -72,7 +74,8 @@ class Trail:
         }
 
     def starts(self, tree: PathTree, path: int) -> list[tuple[int, Segments]]:
-        """The turns before the end of a path of which there is a bag, and these, the last first."""
+        """The remembered bags of a path, each with its number of turns before the end, last
+        first."""
         nodes = [int(node) for (node,) in tree.beginnings(np.array([path]))][-2::-1]
         return [
             (back, self._sets[node][1])
@@ -82,11 +85,11 @@ class Trail:
 
 
 class Earlier(Finder):
-    """See above.
+    """A `Finder` that draws from bags of earlier turns; see the module.
 
     Args:
         trail: where the bags of earlier turns are.
-        leaves_time: whether another finder comes after it, which time is left for.
+        leaves_time: whether another finder comes after it, and needs some of the time.
     """
 
     def __init__(
@@ -106,7 +109,7 @@ class Earlier(Finder):
         return wanted if wanted.any() and self.adds(bags.paths) else np.zeros_like(wanted)
 
     def adds(self, paths: IntArray) -> bool:
-        """Whether it is long since there was an exact set, and there are bags since then."""
+        """Whether the last exact set is long ago, and there are bags since then."""
         if len(paths) != 1 or not self._trail:
             return False
         tree, node = self._setting.tree, paths

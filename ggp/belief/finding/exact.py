@@ -1,18 +1,18 @@
 """Exact information sets: enumerated once for each incomplete path, while they are small.
 
-The set of a path is made of that of the path without its last turn: every state is stepped by every
-joint move that gives the role its percepts. So a bag that moves on with its match, and thousands of
+The set of a path is made from the set of the path without its last turn: every state is stepped by
+every joint move that gives the role its percepts. So a bag that follows its match, and thousands of
 bags of simulated roles, need one turn each, and share what they find: sets are kept by path
 (`SetTable`).
 
     path          ()        (noop/dealt q)       (noop/dealt q, check/)      ...
     set           1 state   2 states             4 states                    known, so never again
 
-A set that comes out larger than the limit is not kept; its size is remembered instead, and what
-continues it is not tried either, until a sample of it looks small again (`enumerate_shrunk`).
+A set that turns out larger than the limit is not kept. Its size is remembered instead, and its
+continuations are not tried either, until a sample of it looks small again (`enumerate_shrunk`).
 
-Few states may take many joint moves to find: chance that places four ships at once, of whose 50,000
-places a scan leaves three. So how many may be tried in a turn is a limit of its own.
+It may take many joint moves to find few states: chance that places four ships at once has 50,000
+placements, of which a scan leaves three. So the joint moves tried in a turn have their own limit.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ from ggp.machine.arrays import chunks, enlarged, first_seen
 from ggp.machine.base import BoolArray, FloatArray, IntArray
 
 COMPLETIONS_PER_ENTRY, MOST_EXACT = 2, 1 << 16
-"""Where a clock says how many joint moves may be tried, a set may have an entry for so many of
-them: entries are looked at again, turn by turn. But no more in all: bounds memory."""
+"""Where a clock limits the joint moves that may be tried, a set may have one entry for this many of
+them, since entries are looked at again turn by turn; but no more than the second number, which
+bounds memory."""
 
 EXPANSIONS_PER_ENTRY = 16
 """Enumerating a set of at most LIMIT entries may step this times LIMIT lanes."""
 
 LATE_SHARE = 0.8
-"""Of the time there is, after which sets that a sample could stand for are no longer enumerated."""
+"""Share of the available time after which sets that a sample could replace are not enumerated."""
 
 ENTRIES_AT_ONCE = 1 << 14
 """Entries of sets that are advanced between two looks at the clock: bounds memory, too."""
@@ -53,7 +54,7 @@ class ExactSets:
     """The information sets of incomplete paths of every role of a machine.
 
     Args:
-        setting: of the sampler.
+        setting: the setting of the sampler.
         limit: largest set that is enumerated; 0 never enumerates.
         completions: lanes that may be stepped for a set in one turn; by default
             `EXPANSIONS_PER_ENTRY` for each entry that it may have.
@@ -65,7 +66,7 @@ class ExactSets:
         self._usual = limit, most
         self._limit, self._completions = self._usual
         self._table = SetTable(setting.machine, MAX_TABLE_ENTRIES)
-        # By node: 0, or what its set must shrink from to be tried again.
+        # By node: 0, or the size that its set must shrink from to be tried again.
         self._too_large = np.zeros(64)
 
     @property
@@ -74,7 +75,7 @@ class ExactSets:
         return self._limit > 0
 
     def afford(self, completions: int | None) -> None:
-        """Say what may be spent on a set in a turn: see `Enumerates`."""
+        """Set what may be spent on a set in a turn: see `Enumerates`."""
         self._limit, self._completions = self._usual
         if completions is not None and self.enumerates:
             entries = min(completions // COMPLETIONS_PER_ENTRY, MOST_EXACT)
@@ -106,7 +107,7 @@ class ExactSets:
         self._table.renumber(numbers)
 
     def enumerate_after(self, bags: Bags, nodes: IntArray) -> None:
-        """Enumerate the paths `[B]` one turn after those of bags, where these are exact."""
+        """Enumerate the sets of `[B]` paths one turn after those of bags, where these are exact."""
         if not self.enumerates:
             return
         exact = np.flatnonzero(bags.exact)
@@ -153,8 +154,8 @@ class ExactSets:
 
         Args:
             nodes: `[B]` paths.
-            sizes: `[B]` estimated sizes of their sets. Where enumerating fails, this is what the
-                set must shrink from to be tried again.
+            sizes: `[B]` estimated sizes of their sets. Where enumerating fails, a set must shrink
+                from this size to be tried again.
         """
         if not self.enumerates:
             return
@@ -184,18 +185,18 @@ class ExactSets:
         *,
         stop: Callable[[], bool] | None = None,
     ) -> tuple[IntArray, Segments, IntArray]:
-        """The sets of paths of equal length, enumerated from the start; of a single path, from its
-        last turn that is known.
+        """The sets of paths of equal length, enumerated from the start; that of a single path, from
+        its last turn that is known.
 
-        Sets, also those on the way, may be as large as it takes.
+        Sets, including those on the way, may be of any size.
 
         Args:
             nodes: `[B]` distinct, B > 0.
             expansions: lanes that may be stepped for one path.
-            stop: in place of what stops everything.
+            stop: replaces the `stop` of the setting.
 
         Returns:
-            the indices of the paths whose sets were found, increasing, none where that is stopped;
+            the indices of the paths whose sets were found, increasing, none if it was stopped;
             these sets; and `[B]` lanes stepped for each path.
         """
         at_once = max(1, EXPANSIONS_AT_ONCE // expansions)
@@ -272,7 +273,7 @@ class ExactSets:
         return self._setting.stop() or self._setting.is_past(LATE_SHARE)
 
     def _untried(self, nodes: IntArray) -> IntArray:
-        """The distinct ones of `[B]` paths whose sets are not known, nor known to be too large."""
+        """The distinct paths among `[B]` whose sets are neither known nor known to be too large."""
         self._reserve(len(self._tree))
         nodes = nodes[~self._table.holds(nodes) & (self._too_large[nodes] == 0)]
         return nodes[first_seen(nodes)[0]]
@@ -282,6 +283,6 @@ class ExactSets:
 
 
 def _positions(values: IntArray, wanted: IntArray) -> IntArray:
-    """`[K]` where each value wanted is among distinct values."""
+    """`[K]` position of each wanted value among distinct values."""
     order = np.argsort(values)
     return np.asarray(order[np.searchsorted(values, wanted, sorter=order)])

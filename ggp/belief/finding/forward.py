@@ -1,10 +1,10 @@
-"""Bags drawn again from the last exact set of their path, turn by turn, with ever more entries.
+"""Redraws bags from the last exact set of their path, turn by turn, with ever more entries.
 
-Of 16 particles, say, percepts leave 3, though 200 states are possible: then 128 are drawn from the
-last exact set on, and the bag is thinned to 16 of those that are left at the end.
+Say percepts leave 3 of 16 particles, though 200 states are possible: then 128 are drawn from the
+last exact set on, and those left at the end are thinned to 16.
 
-Where none is left, the same is done with twice as many as there should be, and again. Between such
-tries the set is enumerated at the same expense, which finds rare paths, or proves that there is
+Where none is left, the same is done with twice as many as there should be, and again. Between these
+tries the set is enumerated at the same cost, which finds rare paths, or proves that there is
 none.
 """
 
@@ -23,14 +23,14 @@ from ggp.machine.arrays import first_seen
 from ggp.machine.base import BoolArray, IntArray
 
 REFILL_FACTOR = 8
-"""A bag that lost most of its particles is drawn again with this times as many."""
+"""A bag that lost most of its particles is redrawn with this times as many."""
 
 MOST_SEARCHED = 1 << 16
 """Particles that a search draws at once: bounds memory where only the clock ends it."""
 
 
 class Forward(Finder):
-    """See above. It is the last one of a sampler, and helps with every bag."""
+    """The last `Finder` of a sampler, which helps with every bag; see the module."""
 
     def __init__(self, setting: Setting, exact: ExactSets) -> None:
         self._setting, self._exact = setting, exact
@@ -61,7 +61,7 @@ class Forward(Finder):
         return self.pooled(bags.sets, drawn, rng)
 
     def pooled(self, sets: Segments, drawn: Segments, rng: np.random.Generator) -> Segments | None:
-        """One bag and a new sample of its path; None where that was cut short, or has none."""
+        """One bag pooled with a new sample of its path; None if that was cut short, or is empty."""
         if self._setting.stop() or not len(drawn.states):
             return None
         if drawn.exact[0]:
@@ -101,15 +101,15 @@ class Forward(Finder):
         rng: np.random.Generator,
         stop: Callable[[], bool] | None = None,
     ) -> Grown:
-        """Bags sampled from sets of so many turns before the ends of their paths.
+        """Bags sampled from sets of paths `back` turns before the ends of theirs.
 
-        Where that is stopped they have no entries.
+        If it is stopped they have no entries.
 
         Args:
-            stop: in place of what stops everything.
+            stop: replaces the `stop` of the setting.
         """
         stop = self._setting.stop if stop is None else stop
-        # Without a clock bags stay what they were: counts, not time, limit them.
+        # Without a clock bags stay as they were: counts, not time, limit them.
         draws = self._setting.timed
         sets = sets.thinned(capacity, rng)
         stepped = np.zeros(len(paths), dtype=np.int64)
@@ -125,7 +125,7 @@ class Forward(Finder):
         return Grown(sets, stepped)
 
     def _known(self, nodes: IntArray) -> Segments:
-        """Known sets of paths, or the initial states of empty ones."""
+        """Known sets of paths; the initial state for empty paths."""
         if self._exact.holds(nodes).all():
             return self._exact.get(nodes)
         return self._setting.beginning(len(nodes))
@@ -133,7 +133,7 @@ class Forward(Finder):
     def _searched(
         self, role: int, paths: IntArray, rng: np.random.Generator
     ) -> Iterator[tuple[IntArray, Segments]]:
-        """Bags of paths that have none, searched for with ever more particles.
+        """Searches with ever more particles for bags of paths that have none.
 
         Yields:
             indices of paths, and the bags found for them.
@@ -152,7 +152,7 @@ class Forward(Finder):
                 return
             if capacity >= MOST_SEARCHED:
                 open_ = open_[spent[open_] < limit]
-                continue  # as much was enumerated before
+                continue  # this much was enumerated before
             # Enumerating as much finds the rare path, or proves that there is none.
             first, group = first_seen(paths[open_])
             which, whole, stepped = self._exact.find(

@@ -1,13 +1,13 @@
-"""Particles made of whole histories, where much is decided before a role is told of it.
+"""Particles made of whole histories, for games in which much is decided before a role learns of it.
 
-Where chance deals ten cards before the role sees its hand, nothing that is drawn turn by turn
-agrees. Some machines draw whole histories for a path instead (`Redrawer`), in all of which the role
-sees just what it saw.
+Where chance deals ten cards before the role sees its hand, nothing drawn turn by turn agrees with
+the percepts. Some machines draw whole histories for a path instead (`Redrawer`), in all of which
+the role sees exactly what it saw.
 
     bag before the turn     what agrees     histories drawn for the path     the bag
     64 entries              5               59, beginning with those 5       64
 
-Where none agrees, they begin with the bag of the turn before, and else with the start of the game.
+Where none agrees, histories begin with the bag of the turn before, or else with the initial state.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from ggp.machine.abilities import Redrawer, Redraws
 from ggp.machine.base import BoolArray, IntArray, Machine, States
 
 FULL = 64
-"""Entries that a bag is filled up to with whole histories."""
+"""Bags are filled up with whole histories to this many entries."""
 
 AT_ONCE = 8
-"""Histories drawn between two looks at what there is, and for a bag that grows."""
+"""Histories drawn between two looks at the bag, and for a bag that grows."""
 
 MOST_FRUITLESS = 4
-"""So many times in a row nothing new was drawn: that is all."""
+"""After this many draws in a row with nothing new, there are taken to be no more histories."""
 
 
 class Histories(Finder):
-    """Draws whole histories for the path that a player's own bag is at.
+    """A `Finder` that draws whole histories for the path of a player's own bag.
 
     Args:
         trail: bags of earlier turns.
@@ -43,7 +43,7 @@ class Histories(Finder):
 
     def __init__(self, setting: Setting, trail: Trail) -> None:
         self._setting, self._trail = setting, trail
-        # What draws for the last path that something was drawn for: it has learnt how.
+        # What draws for the last path for which anything was drawn: it has learnt how.
         self._last: tuple[int, Redraws] | None = None
         self._unfinished: States | None = None
 
@@ -51,7 +51,7 @@ class Histories(Finder):
         return np.asarray(self.adds(bags.paths) & (2 * bags.sets.counts < self._wanted))
 
     def adds(self, paths: IntArray) -> bool:
-        """Whether the machine draws histories for these: for one path with a turn."""
+        """Whether the machine draws histories for these paths: for a single path with a turn."""
         machine, tree = self._setting.machine, self._setting.tree
         if len(paths) != 1 or not tree.depth(int(paths[0])):
             return False
@@ -72,9 +72,9 @@ class Histories(Finder):
         return max(self._setting.capacity, min(self._setting.room, FULL))
 
     def _filled(self, bags: Bags, wanted: int, rng: np.random.Generator) -> Segments:
-        """The one bag of a path, filled up to so many entries with what is drawn for it.
+        """The one bag of a path, filled up to `wanted` entries with histories drawn for it.
 
-        Histories are drawn by their prior when the others move evenly, whatever a model says.
+        Histories are drawn by their prior under uniform moves of the others, whatever a model says.
         """
         machine, tree = self._setting.machine, self._setting.tree
         role, path, sets = bags.role, int(bags.paths[0]), bags.sets
@@ -97,7 +97,7 @@ class Histories(Finder):
                 views = None if sets.views is None else self._views(role, path, drawn.joint_moves)
                 sets = with_more(machine, sets, replace(one_set(drawn.states), views=views))
             fruitless = 0 if len(sets.states) > before else fruitless + 1
-        # What was begun for this path is of use for those that go on from it.
+        # What was begun for this path helps with its continuations.
         self._unfinished = None if len(sets.states) else redraws.unfinished()
         return sets
 
@@ -116,7 +116,7 @@ class Histories(Finder):
 def redraws_of(
     machine: Machine, tree: PathTree, role: int, path: int, rng: np.random.Generator
 ) -> Redraws:
-    """What draws histories for a path that is not empty, on a machine that draws some."""
+    """The `Redraws` of histories for a path that is not empty, on a machine that draws some."""
     assert isinstance(machine, Redrawer)
     turns = [tree.last_turns(node)[0] for node in tree.beginnings(np.array([path]))[1:]]
     return machine.redraws(role, np.array(turns), rng)

@@ -1,6 +1,6 @@
-"""A sampler of states alone, with larger bounds, asked where a player's own has no particle left.
+"""A sampler of states alone, with larger bounds, for when a player's own has no particle left.
 
-Entries without the paths of other roles are far fewer: many more can be held, and enumerated.
+Entries without the paths of other roles are far fewer: many more can be held and enumerated.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from ggp.belief.segments import Segments
 from ggp.machine.base import BoolArray, IntArray, Machine
 
 PARTICLES, EXACT, ATTEMPTS = 2_000, 100_000, 10_000_000
-"""Its resources."""
+"""Its bounds: particles of a bag, entries of an enumerated set, lanes stepped in a search."""
 
 
 class Larger(Finder):
-    """See above.
+    """A `Finder` that asks a larger sampler of states alone.
 
     Args:
-        belief: that of the player, which says when to stop.
+        belief: the player's sampler, which says when to stop.
     """
 
     def __init__(self, machine: Machine, belief: Sampler) -> None:

@@ -1,8 +1,8 @@
 """Particles by solving for complete paths (`ggp.belief.solving`), for a bag that is followed.
 
 Where no particle is left, windows begin in the bags of earlier turns, and at last where the set is
-known. The same adds to a bag that is likely to die, while there is time: unlike samples, solutions
-are not the harder to find the fewer particles are left.
+known. A bag that is likely to die gets more particles in the same way, while there is time: unlike
+samples, solutions are no harder to find when few particles are left.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from ggp.belief.solving.windows import MOST_STARTS
 from ggp.machine.base import BoolArray, IntArray
 
 RICHER, MOST_ADDED = 2, 1_000
-"""A bag that has some particles is added to from earlier ones of at least this times as many; and
-so many at most, since chains of more could not be left at once."""
+"""A bag that has some particles gets more from earlier bags with at least this times as many; and
+at most this many, since chains of more could not be left at any time."""
 
 
 class Solving(Finder):
-    """See above.
+    """A `Finder` that solves for complete paths; see the module.
 
     Args:
         setting: of a machine that can be unrolled, see `is_solvable`.
         trail: bags of earlier turns.
 
     Attributes:
-        found_at: turns of the path that particles were last found for; -1 for none.
+        found_at: number of turns of the path that particles were last found for; -1 for none.
     """
 
     def __init__(self, setting: Setting, exact: ExactSets, trail: Trail) -> None:
@@ -48,12 +48,12 @@ class Solving(Finder):
         return bags.sets if found is None else found
 
     def adds(self, paths: IntArray) -> bool:
-        """Once for a path, where there is a clock and the bag is likely to die."""
+        """Whether to solve: once for a path, if there is a clock and the bag is likely to die."""
         is_one = len(paths) == 1 and self._setting.timed and self._setting.at_risk
         return is_one and self.found_at != self._setting.tree.depth(int(paths[0]))
 
     def more(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
-        # What the bag has lost since it was larger is not found from what is left of it.
+        # What the bag has lost since it was larger cannot be found from what is left of it.
         *earlier, last = self._starts(int(bags.paths[0]))
         rich = [start for start in earlier if start.bag.counts[0] >= RICHER * len(bags.sets.states)]
         most = min(self._setting.most_entries, MOST_ADDED)
@@ -85,7 +85,7 @@ class Solving(Finder):
         return found
 
     def _starts(self, path: int) -> list[Start]:
-        """Bags of earlier turns; then the last set that is known, or the start of the game."""
+        """Bags of earlier turns; then the last set that is known, or the initial state."""
         nodes = self._setting.tree.beginnings(np.array([path]))[::-1]
         known = next((back for back, node in enumerate(nodes) if self._exact.holds(node)[0]), None)
         starts = [Start(*each) for each in self._trail.starts(self._setting.tree, path)]

@@ -1,15 +1,15 @@
-"""Boards made up of what a role knows and of what it does not: without any history.
+"""Draws boards from what a role knows and does not know, without any history.
 
-In kriegspiel random histories cease to agree even with the last observation after some 40 tries. A
-game may say, in the file beside its rulesheet, how boards are drawn then. What a role knows stays:
-its own pieces, and everything else that it has on a board that agrees with all it saw, or did so
-far as its own pieces go. The other's pieces are drawn anew: as many as there are, which is known
-since captures are announced, of the army it began with, on squares that are free. What hangs
-together with where they were is forgotten.
+In kriegspiel random histories cease to agree even with the last observation after some 40 tries.
+The file beside a rulesheet may then say how boards are drawn. What a role knows stays: its own
+pieces, and everything else that it has on a board that agrees with all it saw, or did so as far as
+its own pieces are concerned. The other's pieces are drawn anew: as many as there are, which is
+known since captures are announced, of the army it began with, on free squares. Whatever depends on
+where they were is forgotten.
 
-Nothing here knows the rules. So boards are drawn for some turns ago, and those turns are played on
-them (`last_observation`): what the umpire then says, and the moves the role then has, must be
-what they were.
+Nothing here knows the rules. So boards are drawn for a position some turns ago, and those turns are
+played on them (`last_observation`): what the umpire then says, and the moves the role then has,
+must be what they were.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ Attacks = Callable[[States, int], BoolArray]
 
 @dataclass(frozen=True)
 class DrawnPieces:
-    """How boards are drawn.
+    """Describes how boards are drawn.
 
     Attributes:
-        relation: of the fluents of a board.
+        relation: name of the fluents of a board.
         pieces: names of pieces.
-        kings: those of them that are never taken.
-        inner: those of them that are never on the first or the last rank.
-        again: a percept after which the same role is still to move; None where there is none.
+        kings: the pieces that are never taken.
+        inner: the pieces that are never on the first or the last rank.
+        again: a percept after which the same role moves again; None if there is none.
         forget: fluents that are forgotten, as words; `?` stands for any word, `?other` for the
             name of the role whose pieces are drawn.
-        home: how likely a piece is where it began, if that square is free.
+        home: probability that a piece is where it began, if that square is free.
         promotions: pieces that those of `inner` may have become.
-        promoted: how likely one has.
+        promoted: probability that one has.
     """
 
     relation: BoardRelation
@@ -78,7 +78,7 @@ class BoardMaker:
     Squares are numbered along the ranks. Shapes: N boards, S squares, K kinds of pieces.
 
     Args:
-        attacked: tells what a role attacks. Then there is no board on which whoever is on turn
+        attacked: gives the squares a role attacks. Then no board is drawn on which the role to move
             could take a king: nobody would have left it there.
 
     Raises:
@@ -99,17 +99,17 @@ class BoardMaker:
         self._again: dict[int, bool] = {UNKNOWN: False}
 
     def goes_on(self, percepts: int) -> bool:
-        """Whether a set of percepts says that the same role is still to move."""
+        """Whether a set of percepts says that the same role moves again."""
         if percepts not in self._again:
             self._again[percepts] = self._terms.again in self._machine.percept_texts(percepts)
         return self._again[percepts]
 
     def draw(self, known: States, role: int, count: int, rng: np.random.Generator) -> States:
-        """Boards with what a role knows, and pieces of the other's that were drawn.
+        """Boards with what a role knows, and newly drawn pieces of the other role.
 
         Args:
-            known: boards with what the role knows; one of them is taken for each that is drawn.
-            count: boards to draw; those that cannot be are left out.
+            known: boards with what the role knows; one of them is taken for each board drawn.
+            count: boards to draw; impossible ones are left out.
         """
         other = self._other[role]
         table = self._fluents_of[other]
@@ -141,7 +141,7 @@ class BoardMaker:
         return states.take(np.flatnonzero(~self._hanging(states)))
 
     def possible(self, states: States) -> BoolArray:
-        """`[L]` boards on which no king was taken."""
+        """`[L]` whether no king was taken on each board."""
         bits = self._squares.bits.fluent_bits(states)
         found = np.ones(len(states), dtype=np.bool_)
         for role, army in self._armies.items():
@@ -151,13 +151,13 @@ class BoardMaker:
         return found
 
     def _hanging(self, states: States) -> BoolArray:
-        """`[L]` boards on which the king of a role that is not on turn is attacked."""
+        """`[L]` whether the king of a role that is not to move is attacked on each board."""
         found = np.zeros(len(states), dtype=np.bool_)
         if self._attacked is None or not len(states):
             return found
         bits = self._squares.bits.fluent_bits(states)
         for role, other in self._other.items():
-            # Whoever is not on turn has no choice.
+            # The role that is not to move has no choice.
             on_turn = self._machine.legal(states, role, allow_stuck=True).counts > 1
             hit = self._attacked(states, role).transpose(0, 2, 1).reshape(len(states), -1)
             for kind, name in enumerate(self._kinds):
@@ -169,14 +169,14 @@ class BoardMaker:
         return found
 
     def _survivors(self, army: _Army, number: IntArray, rng: np.random.Generator) -> BoolArray:
-        """`[N, P]` which pieces of an army are still there, given how many are."""
+        """`[N, P]` which pieces of an army are still there, given their number."""
         order = rng.random((len(number), len(army.kinds)))
         order[:, : army.num_kings] = -1.0
         rank = np.argsort(np.argsort(order, axis=1), axis=1)
         return np.asarray(rank < number[:, None])
 
     def _promoted(self, kind: int, count: int, rng: np.random.Generator) -> IntArray:
-        """`[N]` what has become of a piece of a kind."""
+        """`[N]` kind that each piece of a kind has become."""
         kinds = np.full(count, kind, dtype=np.int64)
         promotions = [self._kinds.index(name) for name in self._terms.promotions]
         if promotions and self._kinds[kind] in self._terms.inner:
@@ -199,7 +199,7 @@ class BoardMaker:
 
     @cached_property
     def _allowed(self) -> dict[int, BoolArray]:
-        """`[K, S]` squares on which a piece of a role may be."""
+        """`[K, S]` whether a piece of a role may stand on each square."""
         width, height = self._squares.size
         found = {}
         for role, table in self._fluents_of.items():
@@ -223,7 +223,7 @@ class BoardMaker:
 
     @cached_property
     def _forgotten(self) -> dict[int, IntArray]:
-        """Fluents that are not kept where pieces of a role are drawn."""
+        """Fluents that are not kept when pieces of a role are drawn."""
         names = self._squares.bits.fluent_names
         return {
             role: np.array(
@@ -240,7 +240,7 @@ class BoardMaker:
 def _matching(
     names: Iterable[str], patterns: Iterable[tuple[str, ...]], other: str
 ) -> Iterable[int]:
-    """Numbers of names that fit a pattern."""
+    """Numbers of names that match a pattern."""
     wanted = [tuple(other if word == "?other" else word for word in each) for each in patterns]
     for number, name in enumerate(names):
         words = name.strip("()").split()

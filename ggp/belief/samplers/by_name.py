@@ -18,7 +18,7 @@ from ggp.machine.base import Machine
 
 
 class Sampling(StrEnum):
-    """How states are sampled that a role may be in; see `docs/belief.md`."""
+    """How the states that a role may be in are sampled; see `docs/belief.md`."""
 
     HYPERPLAY = "hyperplay"
     LOS = "los"
@@ -49,9 +49,9 @@ def make_sampler(
     """A sampler of a player's own bag.
 
     Args:
-        exact: largest information set that is enumerated, by HyperPlay's sampler only.
-        pool: boards of a pool at most, where there is one.
-        maker: draws boards for samplers by the last observation where there are no histories.
+        exact: largest information set that is enumerated, only by HyperPlay's sampler.
+        pool: most boards of a pool, where there is one.
+        maker: draws boards for samplers by the last observation when no history is found.
         rescues: see `HyperPlaySampler`.
         shared: see `Setting`.
     """

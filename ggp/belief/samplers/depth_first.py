@@ -1,8 +1,8 @@
-"""A search for one complete path that agrees with an incomplete one, depth first.
+"""Depth-first search for one complete path that agrees with an incomplete one.
 
-What the others may have done in a turn is tried in random order. Where nothing goes on, the search
-goes back to the last turn in which something is left to try. (So timed AOSP finds boards, paper
-002.)
+Possible moves of the others in a turn are tried in random order. Where nothing goes on, the search
+backtracks to the last turn in which something is left to try. (This is how timed AOSP finds boards,
+paper 002.)
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from ggp.belief.finder import Setting
 from ggp.belief.segments import Segments
 
 CHILDREN = 1024
-"""Of a turn: of more ways to go on, so many are drawn."""
+"""Of more ways to go on in a turn, this many are drawn."""
 
 MOST_STEPS = 2_000
-"""Turns that are gone through before the search is given up."""
+"""Turns visited before the search is given up."""
 
 
 def depth_first(setting: Setting, role: int, path: int, rng: np.random.Generator) -> Segments:
-    """One set of one entry, or of none where nothing was found."""
+    """One set of one entry, or of none if nothing was found."""
     steps = setting.tree.beginnings(np.array([path]))
     current = setting.beginning(1)
     waiting: list[tuple[Segments, list[int]]] = []

@@ -1,9 +1,9 @@
-"""Making and advancing bags: exact sets while they are small, samples of the others.
+"""Makes and advances bags: exact sets while they are small, samples of the others.
 
-The bag of a path is its exact set, if that is known or can be made of that of the turn before
-(`finding.exact`). Else it is what comes of the bag of the turn before (`one_turn`), thinned to
-`capacity` entries. If few are left of many there should be, or none, one `Finder` after the other
-looks for others, until there is one more. Which there are, in which order, is said in `finder`.
+The bag of a path is its exact set, if that is known or can be made from the set of the turn before
+(`finding.exact`). Otherwise it is made from the bag of the turn before (`one_turn`), thinned to
+`capacity` entries. If few of the many entries it should have are left, or none, one `Finder` after
+the other looks for more, until one succeeds. `finder` lists them in their order.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ DEFAULT_EXACT = 300
 """Information sets of up to this many entries are enumerated."""
 
 OWN_COMPLETIONS = 1 << 22
-"""Joint moves that may be tried in a turn to enumerate a set of a player's own bag; those of
-simulated roles are far more, and have `EXPANSIONS_PER_ENTRY` for each entry."""
+"""Joint moves that may be tried in a turn to enumerate a set of a player's own bag. Simulated roles
+have far more bags, and may use `EXPANSIONS_PER_ENTRY` for each entry."""
 
 
 class HyperPlaySampler(Setting):
@@ -44,16 +44,16 @@ class HyperPlaySampler(Setting):
         machine: the game.
         tree: names the incomplete paths.
         exact: largest information set that is enumerated; 0 never enumerates.
-        follows: whether one bag is followed through a match: those of earlier turns are then
+        follows: whether one bag is followed through a match: bags of earlier turns are then
             remembered.
-        completions: joint moves that may be tried in a turn to enumerate a set; by default so many
-            for each entry that it may have.
-        solves: whether a bag without particles is looked for by solving, where the machine can be
+        completions: joint moves that may be tried in a turn to enumerate a set; by default in
+            proportion to the entries that it may have.
+        solves: whether particles for an empty bag are found by solving, where the machine can be
             unrolled.
-        rescues: whether bags that lost particles are drawn again; else each is what comes of the
-            one before, and one without particles stays so.
-        shared: see `Setting`. Where every role's incomplete path is kept, entries are one only if
-            these agree too.
+        rescues: whether bags that lost particles are redrawn; otherwise each is only made from the
+            one before, and an empty bag stays empty.
+        shared: see `Setting`. Where every role's incomplete path is kept, entries are merged only
+            if these agree too.
 
     Attributes: see `Setting`.
     """
@@ -72,7 +72,7 @@ class HyperPlaySampler(Setting):
     ) -> None:
         super().__init__(machine, tree, **shared)
         self._exact = ExactSets(self, exact, completions)
-        self._exact_at = 0  # turns at which one bag that is followed was exact
+        self._exact_at = 0  # turns at which the bag that is followed was exact
         self._forward = Forward(self, self._exact)
         self._rescues, trail = rescues, Trail()
         self._of_earlier: tuple[Finder, ...] = ()
@@ -84,7 +84,7 @@ class HyperPlaySampler(Setting):
 
     @property
     def _finders(self) -> tuple[Finder, ...]:
-        """What fills bags that lost their particles, in this order."""
+        """The finders that fill bags which lost their particles, in this order."""
         if not self._rescues:
             return ()
         solved = () if self._solved is None else (self._solved,)
@@ -109,7 +109,7 @@ class HyperPlaySampler(Setting):
     def at(self, paths: IntArray, role: int, rng: np.random.Generator) -> Bags:
         """The bags of these incomplete paths, which must be of the same length.
 
-        Bags that no particle was found for have no entries.
+        Bags for which no particle was found have no entries.
         """
         self._exact.trim()
         self._exact.enumerate_with_beginnings(role, paths)
@@ -126,9 +126,9 @@ class HyperPlaySampler(Setting):
     ) -> Bags:
         """The bags one turn later (`[B]` moves, percepts, refused: see `PathTree.extend`).
 
-        A bag whose particles all disagree with the percepts is drawn again from earlier
-        turns, each time with more particles, until one agrees or the search is given up; it
-        then has no entries.
+        A bag whose particles all disagree with the percepts is redrawn from earlier turns, each
+        time with more particles, until one agrees or the search is given up; then it has no
+        entries.
         """
         role = bags.role
         paths = self.tree.extend(bags.paths, moves, percepts, refused)
@@ -152,23 +152,23 @@ class HyperPlaySampler(Setting):
         """One bag with what a new sample of its path adds, of up to `room` entries.
 
         Args:
-            bags: one bag; it comes back as it is where it is exact, or the search is stopped.
+            bags: one bag; it comes back unchanged if it is exact, or the search is stopped.
             size: particles of the new sample.
         """
         if bags.exact[0]:
             return bags
-        # What is solved for comes first, where it is time for that.
+        # Solving comes first, if it is time for it.
         finders = [*([] if self._solved is None else [self._solved]), *self._of_earlier]
         finder = next((each for each in finders if each.adds(bags.paths)), self._forward)
         sets = finder.more(bags.select(np.zeros(1, dtype=np.int64)), size, rng)
         return bags if sets is None else Bags(bags.role, bags.paths, np.zeros(1, np.int64), sets)
 
     def would_solve(self, bags: Bags) -> bool:
-        """Whether `grown` would solve for paths of one bag now, and not draw a sample."""
+        """Whether `grown` would now solve for paths of one bag instead of drawing a sample."""
         return self._solved is not None and not bags.exact[0] and self._solved.adds(bags.paths)
 
     def quality(self, bags: Bags) -> Quality:
-        """How good one bag is, which was made last."""
+        """How good a bag is, which must be the one made last."""
         depth = self.tree.depth(int(bags.paths[0]))
         return quality_of(
             self.machine,
@@ -183,7 +183,7 @@ class HyperPlaySampler(Setting):
 
     @property
     def sound(self) -> bool:
-        """Every entry is a complete path that agrees with its incomplete one."""
+        """True: every entry is a complete path that agrees with its incomplete one."""
         return True
 
     @property
@@ -202,7 +202,7 @@ class HyperPlaySampler(Setting):
         if not len(paths):
             return None
         sets = self.nothing(len(paths))
-        # What begins with bags of earlier turns is better than to begin so far back.
+        # Starting from bags of earlier turns is better than starting so far back.
         if not any(finder.adds(paths) for finder in self._of_earlier):
             sets = self._forward.replayed(role, paths, self.capacity, rng).sets
         return self._filled(role, paths, sets, rng)
@@ -210,7 +210,7 @@ class HyperPlaySampler(Setting):
     def _filled(
         self, role: int, paths: IntArray, sets: Segments, rng: np.random.Generator
     ) -> Segments:
-        """Bags, with more particles where they lost most, by the first finder that has any."""
+        """Bags, refilled by the first finder with particles for those that lost most of theirs."""
         bags, missing = Bags(role, paths, np.arange(len(paths)), sets), ~sets.exact
         for finder in self._finders:
             which = np.flatnonzero(missing & finder.helps(bags))
@@ -224,7 +224,7 @@ class HyperPlaySampler(Setting):
     def _assemble(
         self, role: int, paths: IntArray, sampled: IntArray, sets: Segments | None
     ) -> Bags:
-        """Bags of exact sets that are known, and the sampled ones given."""
+        """Bags of the known exact sets and of the sampled ones given."""
         is_exact = np.ones(len(paths), dtype=np.bool_)
         is_exact[sampled] = False
         exact = np.flatnonzero(is_exact)

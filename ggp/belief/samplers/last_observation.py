@@ -1,14 +1,14 @@
 """LOS: boards that agree with the last observation only (papers 001 and 002).
 
-What it finds need not be possible at all. What a player knows of its own pieces is not forgotten,
-though: the moves that it made are made again, and it must have the moves that it has. A few
+What it finds need not be possible at all. A player does not forget what it knows of its own pieces,
+though: its moves are made again, and the moves that are legal for it must be the same. A few
 particles that agree with everything tell which these are.
 
-Where games are long no random history agrees, not even with the last observation. A game may bring
-along a `BoardMaker` then. It draws boards for the turn before the last observation, which is then
+Where games are long, no random history agrees even with the last observation. Then a game may come
+with a `BoardMaker`. It draws boards for the turn before the last observation, and that turn is
 played on them, so that what the rules say of it is right. An observation may take several turns:
-that of a role whose tries were refused is the last turn and all these tries. Boards found so know
-the role's own pieces as well as the particles do, and stand for them when these have died.
+that of a role whose tries were refused is the last turn and all these tries. Boards found in this
+way show the role's own pieces as well as particles do, and replace them when these have died.
 """
 
 from __future__ import annotations
@@ -29,32 +29,33 @@ from ggp.belief.turns.walks import moves_are, united
 from ggp.machine.base import IntArray, Machine
 
 OWN_PARTICLES, OWN_ATTEMPTS = 8, 20_000
-"""Resources for finding out which moves the role itself has."""
+"""Resources for finding out which moves the role itself had."""
 
 MOST_WALKED = 20_000
-"""Lanes stepped in search of histories where boards can be drawn instead."""
+"""Lanes stepped in search of histories if boards can be drawn instead."""
 
 FEWEST_DRAWN, MOST_DRAWN = 16, 1024
-"""Boards that are drawn at once: few at first, of which some are found even in little time."""
+"""Boards drawn at once: few at first, so that some are found even in little time."""
 
 MOST_FRUITLESS = 3
-"""So many draws in a row without a new board say that there are no more."""
+"""After this many draws in a row without a new board, there are taken to be no more."""
 
 KNOWN_BOARDS = 64
-"""Boards that are remembered to tell what the role itself has, where boards are drawn."""
+"""Boards that are remembered for the role's own pieces, where boards are drawn."""
 
 FULL = 4
-"""Boards that agree with a part of the last observation are kept, so many times as many as are
+"""Boards that agree with a part of the last observation are kept, up to this many times the number
 wanted."""
 
 
 class LastObservation(HistorySampler):
-    """LOS: random histories with the role's own moves, kept if the last observation agrees.
+    """LOS: random histories with the role's own moves, kept if they agree with the last
+    observation.
 
     Args:
-        maker: draws boards where no history agrees; None where the game has none. Boards that are
-            drawn have no views, so with `keep_views` there are none.
-        walk: whether to look for histories before boards are drawn.
+        maker: draws boards if no history agrees; None if the game has none. Drawn boards have no
+            views, so with `keep_views` there are none.
+        walk: whether to look for histories before drawing boards.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class LastObservation(HistorySampler):
         **shared: Unpack[Shared],
     ) -> None:
         super().__init__(machine, tree, **shared)
-        # What the role knows of its own moves.
+        # The role's own moves, as far as they are known.
         self._own = HyperPlaySampler(
             machine, tree, capacity=OWN_PARTICLES, exact=0, max_attempts=OWN_ATTEMPTS
         )
@@ -120,18 +121,18 @@ class LastObservation(HistorySampler):
             both = united(self.machine, [known.sets, found]) if len(known.sets.states) else found
             few = both.thinned(KNOWN_BOARDS, rng)
             self._known[path] = Bags(role, known.paths, known.segment, few, len(few.states))
-        # Of many tries in a row there may be no board that was not found some tries ago.
+        # After many tries in a row there may be no board that was not found some tries ago.
         return (found if len(found.states) else known.sets).thinned(wanted, rng)
 
     def _knowledge(self, role: int, path: int, rng: np.random.Generator) -> Bags:
-        """A few boards on which the role's own pieces are right; none where nothing is known."""
+        """A few boards on which the role's own pieces are right; none if nothing is known."""
         if path not in self._known:
             self._own.stop = self.stop
             node = np.array([path])
             before = self._known.get(int(self.tree.parents(node)[0]))
             alive = any(not bags.depleted[0] for bags in self._known.values())
             if self._maker is not None and alive:
-                # Boards that are drawn stand for these when they have died: no need to search.
+                # Drawn boards replace these when they have died: no need to search.
                 sets = self.nothing(1)
                 if before is not None and not before.depleted[0]:
                     sets = self._played(role, before.sets, path, KNOWN_BOARDS, rng)
@@ -146,16 +147,16 @@ class LastObservation(HistorySampler):
         return self._known[path]
 
     def _forget_all_before(self, path: int) -> None:
-        """Keep only what is known since the last two observations."""
+        """Drop everything known before the last two observations."""
         base = self._beginnings(path)[0]
         first = self.tree.depth(self._beginnings(base)[0])
         depths = {node: self.tree.depth(node) for node in self._known}
         self._known = {n: known for n, known in self._known.items() if depths[n] >= first}
 
     def _beginnings(self, path: int) -> list[int]:
-        """The path before its last observation, and after each turn of it.
+        """The path before its last observation, and after each turn of that observation.
 
-        Where nothing is known of the role's own pieces there, it begins earlier.
+        If nothing is known of the role's own pieces there, it begins earlier.
         """
         nodes = [path]
         while self.tree.depth(nodes[0]) > 0:
@@ -177,9 +178,9 @@ class LastObservation(HistorySampler):
         rng: np.random.Generator,
         legal: IntArray | None,
     ) -> Segments:
-        """Boards that are drawn for the turn before the last observation, which agree with it.
+        """Boards drawn for the turn before the last observation that agree with it.
 
-        Where there are none, what the other did before may matter, as where a pawn was captured in
+        If there are none, an earlier move of the other may matter, as when a pawn was captured in
         passing: then they are drawn for the observation before.
         """
         nodes = self._beginnings(path)
@@ -198,10 +199,10 @@ class LastObservation(HistorySampler):
         rng: np.random.Generator,
         legal: IntArray | None,
     ) -> Segments:
-        """Boards that are drawn for a path, which agree with some turns after it.
+        """Boards drawn for a path that agree with some turns after it.
 
         Args:
-            nodes: the path, and after each turn.
+            nodes: the path, and the path after each of these turns.
         """
         base, *turns = nodes
         found = self.nothing(1)
@@ -211,9 +212,9 @@ class LastObservation(HistorySampler):
         number, began = 0, self.machine.states_visited
         fruitless = 0
         while not self.stop():
-            # Of few boards few are kept, or tries of the other that are refused make many of them.
+            # Few of few boards are kept, or the other's refused tries make many of them.
             most = min(FULL * max(number, FEWEST_DRAWN), max(FULL * wanted, MOST_DRAWN))
-            # At first those that were found on the way when there was no time to come further.
+            # At first, boards found on the way when there was no time to go further.
             sets = (
                 found if not number else one_set(maker.draw(known.states_of(0), role, number, rng))
             )
@@ -239,10 +240,10 @@ class LastObservation(HistorySampler):
     def _remembered(
         self, role: int, node: int, sets: Segments, rng: np.random.Generator, *, join: bool
     ) -> Segments:
-        """Boards on the way to the last observation: where time is up, the next begin there.
+        """Boards on the way to the last observation: if time is up, the next search begins there.
 
         Args:
-            join: give them with those that were drawn before; else as they are.
+            join: return them with those drawn before; otherwise as they are.
         """
         known = self._known.get(node)
         if known is not None and not known.depleted[0]:
@@ -260,7 +261,7 @@ class LastObservation(HistorySampler):
     def _agreeing(
         self, maker: BoardMaker, sets: Segments, role: int, legal: IntArray | None
     ) -> Segments:
-        """Those boards of a set that have all kings, and on which a role has these moves."""
+        """The boards of a set that have all kings, and on which a role has these moves."""
         if not len(sets.states):
             return sets
         kept = maker.possible(sets.states)
@@ -273,5 +274,5 @@ class LastObservation(HistorySampler):
     def _played(
         self, role: int, sets: Segments, path: int, capacity: int, rng: np.random.Generator
     ) -> Segments:
-        """What may come of boards in the last turn of a path."""
+        """The successors of boards in the last turn of a path."""
         return self.one_turn_on(role, sets, np.array([path]), capacity, rng).sets

@@ -1,7 +1,7 @@
-"""Sampling by random histories (papers 001 and 002), from scratch in every turn.
+"""Sampling by random histories (papers 001 and 002), from scratch every turn.
 
-What such samplers have in common, and AOS: boards that agree with all observations. LOS is in
-`last_observation`, and those that remember boards are in `pool_samplers`.
+The common parts of such samplers, and AOS: boards that agree with all observations. LOS is in
+`last_observation`; samplers that remember boards are in `pool_samplers`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MOST_STEPPED = 100_000
 
 
 class ObservationSampler(Setting, ABC):
-    """What these samplers have in common; see `Sampler`. No bag of theirs is exact."""
+    """The common parts of these samplers; see `Sampler`. None of their bags is exact."""
 
     usual_attempts = MOST_STEPPED
     enumerates = False
@@ -65,7 +65,7 @@ class ObservationSampler(Setting, ABC):
         """The boards for a path."""
 
     def _num_guessed(self, sets: Segments) -> int:
-        """How many entries of sets made last need not agree with their paths."""
+        """Number of entries in the sets made last that need not agree with their paths."""
         return 0
 
     def _bags(self, role: int, paths: IntArray, sets: list[Segments]) -> Bags:
@@ -90,7 +90,7 @@ class HistorySampler(ObservationSampler):
 
     @abstractmethod
     def _more(self, role: int, path: int, wanted: int, rng: np.random.Generator) -> Segments:
-        """New boards for a path, so many if they are found."""
+        """New boards for a path, `wanted` of them if so many are found."""
 
     def _walks(
         self,

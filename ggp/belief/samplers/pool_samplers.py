@@ -1,6 +1,6 @@
-"""Sampling with a pool (papers 001 and 002): what is kept of all boards that agree.
+"""Sampling with a pool (papers 001 and 002) of boards that agree with all observations.
 
-AOSP   a pool of boards; in each turn what may come of them, and agrees, is the next pool
+AOSP   a pool of boards; each turn, their successors that agree are the next pool
 HS     the same, filled up with boards that agree with the last observation only
 """
 
@@ -26,14 +26,14 @@ POOL_LIMIT = 20_000
 """A pool of more boards than this is cut to half as many (paper 002)."""
 
 ROOM = 1 << 20
-"""Boards that may come of a pool, before it is cut."""
+"""Successors that a pool may have before it is cut."""
 
 
 class Pool(ObservationSampler):
     """AOSP: a pool of boards that agree with all observations, kept from turn to turn.
 
-    All boards of the pool are alike, as in the paper: how likely the others' replies are does not
-    matter. Where it has died, and after that, there are none, but for those that `grown` finds.
+    All boards of the pool count the same, as in the paper: the likelihood of the others' replies
+    does not matter. Once it has died there are no boards, except those that `grown` finds.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Pool(ObservationSampler):
         }
 
     def at(self, paths: IntArray, role: int, rng: np.random.Generator) -> Bags:
-        """The bags of paths; pools that are not known are made turn by turn.
+        """The bags of paths; unknown pools are made turn by turn.
 
         A pool that has died stays dead.
         """
@@ -81,7 +81,7 @@ class Pool(ObservationSampler):
         return super().at(paths, bags.role, rng)
 
     def grown(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
-        """One bag with a history that a search depth first finds, if it finds another one."""
+        """One bag, with a history found by depth-first search if that is a new one."""
         role, path = bags.role, int(bags.paths[0])
         if self.tree.depth(path) == 0:
             return bags
@@ -96,7 +96,7 @@ class Pool(ObservationSampler):
         return self._pools[path]
 
     def _made(self, role: int, path: int, rng: np.random.Generator) -> Segments:
-        """The pool of a path, made of the last one that is known on the way."""
+        """The pool of a path, made from the last one known on the way."""
         steps = [int(node) for (node,) in self.tree.beginnings(np.array([path]))]
         known = max((at for at, node in enumerate(steps) if node in self._pools), default=0)
         pool = self._pools.get(steps[known])
@@ -107,7 +107,7 @@ class Pool(ObservationSampler):
         return pool
 
     def _followed(self, role: int, pool: Segments, path: int, rng: np.random.Generator) -> Segments:
-        """What may come of a pool in a turn."""
+        """The successors of a pool in one turn."""
         if not len(pool.states):
             return pool
         node = np.array([path])
@@ -124,10 +124,10 @@ class Pool(ObservationSampler):
 class Hybrid(Pool):
     """HS: the pool, filled up to `capacity` with boards that agree with the last observation only.
 
-    Each board counts alike. Those of the last observation are not remembered.
+    All boards count the same. Those of the last observation are not remembered.
 
     Attributes:
-        num_last: of the bag made last: how many of its boards are not from the pool.
+        num_last: number of boards in the bag made last that are not from the pool.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class Hybrid(Pool):
 
     @property
     def sound(self) -> bool:
-        """Not where boards of the last observation had to be taken."""
+        """False if boards of the last observation had to be taken."""
         return self.num_last == 0
 
     def _num_guessed(self, sets: Segments) -> int:
@@ -176,7 +176,7 @@ class Hybrid(Pool):
 
 
 def _alike(boards: Segments) -> Segments:
-    """One set whose entries weigh all the same."""
+    """One set whose entries all have the same weight."""
     count = len(boards.states)
     return replace(
         boards,

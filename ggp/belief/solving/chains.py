@@ -1,14 +1,14 @@
-"""Moving complete paths about until they are a sample of all that agree.
+"""Markov chains on complete paths, run until they are a sample of all paths that agree.
 
-What a solver finds is possible, but not drawn: some paths are found again and again, likely or not.
-So each is the beginning of a Markov chain whose states are complete paths, and whose distribution
-comes to be their prior, given what the role did and saw (Metropolis-Hastings):
+What a solver finds is possible, but not a random sample: some paths are found again and again,
+likely or not. So each starts a Markov chain whose states are complete paths, and whose distribution
+converges to their prior, given what the role did and saw (Metropolis-Hastings):
 
-    a path       a1  b2  a3  c4  b5        what the others do in five turns
-    proposed     a1  b2  c3  a4  b5        in some turns it is drawn anew, and the rest replayed
-    taken        if all agrees, with the probability in which the priors of what is replayed stand
+    a path       a1  b2  a3  c4  b5        the others' moves in five turns
+    proposed     a1  b2  c3  a4  b5        in some turns drawn anew, the rest replayed
+    accepted     if all agrees, with the ratio of the priors of what is replayed as its probability
 
-Of N chains each makes a step at the same time: they are lanes of the machine.
+N chains make each step at the same time: they are lanes of the machine.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ def stepped_chains(
     stop: Callable[[], bool],
     model: MoveModel = UNIFORM,
 ) -> Paths:
-    """The paths after one step of the chain of each.
+    """The paths after one step of each chain.
 
     Args:
         begun: K states in which paths may begin.
-        log_weights: `[K]` of these.
+        log_weights: `[K]` log of the weights of these.
         turns: `[T, 3]` what the role knows, see `PathTree.last_turns`.
-        stop: asked in each turn; when true, they stay where they were.
+        stop: asked each turn; when true, the chains stay where they were.
     """
     count, num_turns = len(paths), len(turns)
-    # In one of T + 1 steps it is where the path begins that is drawn.
+    # In one of T + 1 steps the state in which the path begins is drawn anew.
     first = rng.integers(-1, num_turns, count)
     after = first + rng.geometric(1 - LONGER, count)
     first[first < 0] = 0
@@ -84,7 +84,7 @@ def stepped_chains(
     trail.append((alive, states))
     every = np.arange(num_turns)
     is_drawn = (every >= first[:, None]) & (every < after[:, None])
-    # What is drawn anew is drawn evenly of what is open: it counts by its prior over that.
+    # New moves are drawn uniformly from the open ones: they count by prior over that probability.
     gain = (priors - paths.log_priors).sum(axis=1)
     gain += ((counts - paths.log_counts) * is_drawn).sum(axis=1)
     taken = np.zeros(count, dtype=np.bool_)
@@ -99,7 +99,7 @@ def _merged(
     trail: list[tuple[IntArray, States]],
     taken: BoolArray,
 ) -> Paths:
-    """New paths where they are taken, old ones elsewhere."""
+    """New paths where they are accepted, old ones elsewhere."""
     states = []
     for before, (lanes, there) in zip(old.states, trail, strict=True):
         place = np.arange(len(old))
@@ -132,12 +132,12 @@ def sampled(
     stop: Callable[[], bool],
     model: MoveModel = UNIFORM,
 ) -> Paths:
-    """`count` paths that agree: chains begun in those found, by their priors, some steps later.
+    """`count` paths that agree: chains begun in found paths, drawn by prior, after some steps.
 
     Args:
         begun, log_weights, turns: see `stepped_chains`.
         steps: of each chain.
-        stop: when true, they stay where they are.
+        stop: when true, the chains stay where they are.
     """
     logs = found.log_priors.sum(axis=1) + log_weights[found.starts]
     first = _distinct(found)
@@ -153,6 +153,6 @@ def sampled(
 
 
 def _distinct(paths: Paths) -> IntArray:
-    """Numbers of paths, those that are equal once."""
+    """Indices of the distinct paths."""
     flat = np.column_stack([paths.starts, paths.moves.reshape(len(paths), -1)])
     return np.sort(np.unique(flat, axis=0, return_index=True)[1])

@@ -1,13 +1,13 @@
-"""Bags for paths of which sampling has no particle: windows further and further back, until one has
-a path.
+"""Bags for paths for which sampling has no particle: windows further and further back, until one
+has a path.
 
     earlier bags    5 turns back     10 turns back     20 turns back     the start
     window          no path          no path           20 witnesses
-    bag             what chains that begin in these come to
+    bag             where chains begun in these end up
 
-A window from a sampled bag may have no path though there is one: what the bag had lost does not
-come back. One from the start, or from a whole information set, proves that what was told
-contradicts the rules.
+A window from a sampled bag may have no path though one exists: what the bag had lost does not come
+back. A window from the start, or from a whole information set, then proves that the percepts
+contradict the rules.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from ggp.machine.abilities import OnCircuit
 from ggp.machine.base import IntArray, Machine
 
 STEPS_BACK = (5, 10, 20, 40, 80)
-"""Turns that windows go back, about; the last one begins where the set is known."""
+"""Turns that windows go back, roughly; the last one begins where the set is known."""
 
 WITNESSES, CHAIN_STEPS = 32, 30
-"""Paths that are solved for, and steps of chains, without a clock."""
+"""Paths to solve for, and steps of chains, without a clock."""
 
 MOST_MISSING = 10
-"""Turns that may be added at once to a window that was opened in an earlier one."""
+"""Turns that may be added at once to a window opened in an earlier turn."""
 
 MOST_CONFLICTS = 200_000
-"""Conflicts of the solver for one bag without a clock."""
+"""Solver conflicts for one bag without a clock."""
 
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where a window may begin.
+    """A place where a window may begin.
 
     Attributes:
         back: turns before the end of the path.
@@ -56,11 +56,11 @@ class Start:
 
 @dataclass(frozen=True, eq=False)
 class _Opened:
-    """A window that is gone on with in later turns.
+    """A window that stays open for later turns.
 
     Attributes:
-        bag: of what it begins with.
-        past: `[B, 3]` the turns before it begins, see `PathTree.last_turns`.
+        bag: what it begins with.
+        past: `[B, 3]` the turns before its beginning, see `PathTree.last_turns`.
     """
 
     window: Window
@@ -68,7 +68,7 @@ class _Opened:
     past: IntArray
 
     def belongs_to(self, role: int, turns: IntArray) -> bool:
-        """Whether it is of the path of a role, and but for few turns up to its end."""
+        """Whether it belongs to this path of a role, and reaches nearly to its end."""
         known = np.concatenate([self.past, self.window.turns])
         missing = len(turns) - len(known)
         is_near = 0 <= missing <= MOST_MISSING and role == self.window.role
@@ -76,14 +76,14 @@ class _Opened:
 
     @property
     def depths(self) -> range:
-        """Numbers of its turns."""
+        """The numbers of its turns."""
         return range(len(self.past), len(self.past) + len(self.window.turns))
 
 
 class Solved:
     """Finds bags by solving.
 
-    The last window stays open: in the turns that follow, these are added to it.
+    The last window stays open: later turns are added to it.
 
     Args:
         machine: see `is_solvable`.
@@ -106,16 +106,16 @@ class Solved:
         *,
         timed: bool,
     ) -> Segments | None:
-        """The bag of a path; None where none was found.
+        """The bag of a path; None if none was found.
 
         Args:
-            starts: where windows may begin, the last one first; at last a whole information set.
+            starts: where windows may begin, latest first; at last a whole information set.
             capacity: entries at most.
-            stop: when true, the search is given up; what was found so far counts.
+            stop: when true, the search is given up; what has been found by then counts.
             timed: whether only `stop` ends it.
 
         Returns:
-            a bag; one that is exact and empty where it is proved that there is no path.
+            a bag; it is exact and empty if it is proved that there is no path.
         """
         budget = Spent(1 << 60 if timed else MOST_CONFLICTS, stop)
         nodes = np.array([node for (node,) in self._tree.beginnings(np.array([path]))[1:]])
@@ -135,11 +135,11 @@ class Solved:
             if window.is_too_large:
                 self._close()
             if not window.is_empty:
-                return None  # it takes longer than there is time for: it is gone on with later
+                return None  # it takes longer than the time available: it is continued later
         return None
 
     def forget(self, depth: int) -> None:
-        """Paths of so many turns have particles: close the window if it is of long ago."""
+        """Note that paths of `depth` turns have particles: close the window if it is old."""
         if self._opened is not None and depth > self._opened.depths.stop + MOST_MISSING:
             self._close()
 
@@ -158,8 +158,8 @@ class Solved:
     def _windows(
         self, role: int, turns: IntArray, starts: Sequence[Start], rng: np.random.Generator
     ) -> Iterator[tuple[Window, Segments]]:
-        """Windows of a path, and what they begin with: the one that is open, and then, as long as
-        there is nothing in them, others further and further back."""
+        """Windows of a path, each with what it begins with: the open one first, and then, as long
+        as they are empty, others further and further back."""
         opened = self._opened
         if opened is not None and not opened.belongs_to(role, turns):
             self._close()
@@ -201,7 +201,7 @@ class Solved:
         )
 
     def _bag(self, role: int, path: int, start: Segments, paths: Paths) -> Segments:
-        """One set of where paths end, equal ends being one."""
+        """One set of the ends of paths, equal ends merged."""
         views = None
         if start.views is not None:
             views = start.views[paths.starts]
@@ -210,17 +210,17 @@ class Solved:
                 percepts = self._machine.step(states, moves).percepts
                 self._tree.extend_views(views, moves, percepts, role, path)
         found = set_of(self._machine, paths.ends, np.zeros(len(paths)), views)
-        # How many there are is not known.
+        # Their number is not known.
         return replace(found, sizes=np.full(1, MOST_COMPLETIONS))
 
     def _nothing(self, keep_views: bool) -> Segments:
-        """The set of a path that cannot be."""
+        """The set of an impossible path."""
         none = depleted_segments(self._machine, 1, keep_views=keep_views)
         return replace(none, exact=np.ones(1, dtype=np.bool_), sizes=np.zeros(1))
 
 
 def _spread(starts: Sequence[Start]) -> list[Start]:
-    """Some of the places where windows may begin, nearly as far back as they should."""
+    """Some of the places where windows may begin, close to the distances they should have."""
     chosen: list[Start] = []
     for back in STEPS_BACK:
         fitting = [s for s in starts if s.back >= back]

@@ -1,4 +1,4 @@
-"""Complete paths of the last turns: replayed, and weighed by their prior."""
+"""Complete paths of the last turns: replayed, and weighted by their prior."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Paths:
     Attributes:
         starts: `[N]` number of the state in which each begins.
         moves: `[N, T, R]`.
-        states: where each is before each turn, and at the end: T + 1 times N states.
-        log_priors: `[N, T]` of the turns, as those of completions (see `completions`).
-        log_counts: `[N, T]` log of how many completions there are.
+        states: the states before each turn, and at the end: T + 1 times N states.
+        log_priors: `[N, T]` log priors of the turns, as those of completions (see `completions`).
+        log_counts: `[N, T]` log of the number of completions.
     """
 
     starts: IntArray
@@ -35,11 +35,11 @@ class Paths:
 
     @property
     def ends(self) -> States:
-        """`[N]` where they are at last."""
+        """`[N]` final states."""
         return self.states[-1]
 
     def take(self, paths: IntArray) -> Paths:
-        """Those with these numbers, repeats allowed."""
+        """The paths with these indices, repeats allowed."""
         return Paths(
             self.starts[paths],
             self.moves[paths],
@@ -59,12 +59,12 @@ def replayed(
     rng: np.random.Generator,
     model: MoveModel = UNIFORM,
 ) -> Paths:
-    """The paths that some moves make, those of them that agree with what a role did and saw.
+    """The paths that some moves make, if they agree with what a role did and saw.
 
     Args:
         begun: N states in which they begin.
         starts: `[N]` see `Paths`.
-        moves: `[N, T, R]`, `UNKNOWN` where any legal move will do: then it is drawn.
+        moves: `[N, T, R]`, `UNKNOWN` where any legal move will do: there one is drawn.
         turns: `[T, 3]` what the role knows, see `PathTree.last_turns`.
     """
     alive = np.arange(len(starts))
@@ -83,10 +83,10 @@ def replayed(
 
 
 class Tried(NamedTuple):
-    """Joint moves of lanes that agree with what a role knows of a turn; see `Paths`.
+    """Joint moves of lanes that agree with what a role knows of one turn; see `Paths`.
 
     Attributes:
-        lanes: `[K]` increasing; which.
+        lanes: `[K]` increasing; the lanes of these moves.
         moves: `[K, R]`.
         states: `[K]` successors.
     """
@@ -107,7 +107,7 @@ def tried_turn(
     options: OpenMoves,
     rng: np.random.Generator,
 ) -> Tried:
-    """Make joint moves `[N, R]`, of which those that are `UNKNOWN` are drawn of what is open."""
+    """Make joint moves `[N, R]`; moves that are `UNKNOWN` are drawn from the open ones."""
     given = options.given(moves)
     lanes = np.flatnonzero(given.counts > 0)
     made, log_priors = given.random(lanes, rng)
@@ -128,6 +128,6 @@ def tried_turn(
 def options_of(
     machine: Machine, role: int, states: States, told: IntArray, model: MoveModel
 ) -> OpenMoves:
-    """What each role may do in a turn of which the role knows this."""
+    """The open moves of each role in a turn, given what the role knows of it."""
     known = np.tile(told[:, None], len(states))
     return open_moves(machine, role, states, Learnt(*known), model)

@@ -1,7 +1,7 @@
-"""Solvers of clauses that are installed: python-sat's where it is, else the one in clingo.
+"""SAT solvers that are installed: python-sat's if available, else the one in clingo.
 
-Both count conflicts, so that a limit means the same on every machine. python-sat is faster by far
-where many witnesses are wanted; clingo is always there.
+Both count conflicts, so that a limit means the same on every machine. python-sat is much faster
+where many witnesses are wanted; clingo is always available.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ import numpy as np
 from ggp.machine.base import IntArray
 
 ENGINE = "minisat22"
-"""Of python-sat's solvers: it keeps the guesses it is given, which makes witnesses differ."""
+"""A solver of python-sat that keeps the guesses it is given, so that witnesses differ."""
 
 
 class ClauseSolver(Protocol):
-    """Finds values of propositions, numbered from 1, with which clauses hold.
+    """Finds values of propositions, numbered from 1, that satisfy clauses.
 
     Attributes:
-        conflicts: so far.
+        conflicts: number of conflicts so far.
     """
 
     conflicts: int
 
     def add(self, clauses: Sequence[Sequence[int]]) -> None:
-        """Add clauses of signs."""
+        """Add clauses of signed propositions."""
         ...
 
     def guess(self, signs: Sequence[int]) -> None:
-        """Which values to try first."""
+        """Set the values to try first."""
         ...
 
     def solve(self, conflicts: int) -> bool | None:
-        """Whether there are such values; None where more conflicts would be needed to know."""
+        """Whether the clauses are satisfiable; None if more conflicts are needed to decide."""
         ...
 
     def model(self) -> IntArray:
-        """Signs that hold, after there were values."""
+        """Signs that hold in the solution found."""
         ...
 
     def close(self) -> None:
@@ -49,12 +49,12 @@ class ClauseSolver(Protocol):
 
 
 def clause_solver() -> ClauseSolver:
-    """The best one that is installed."""
+    """A new instance of the best installed solver."""
     return PySat() if find_spec("pysat") is not None else Clasp()
 
 
 class PySat:
-    """A solver of python-sat."""
+    """A `ClauseSolver` of python-sat."""
 
     def __init__(self) -> None:
         from pysat.solvers import Solver
@@ -83,7 +83,7 @@ class PySat:
 
 
 class Clasp:
-    """The solver in clingo: clauses as constraints on atoms that are chosen freely."""
+    """The solver in clingo: clauses as constraints on freely chosen atoms."""
 
     def __init__(self) -> None:
         from clingo import Control
@@ -108,7 +108,7 @@ class Clasp:
     def guess(self, signs: Sequence[int]) -> None:
         from clingo.backend import HeuristicType
 
-        # Later ones count more: there is no way to take one back.
+        # Later guesses count more: there is no way to take one back.
         self._num_guesses += 1
         with self._control.backend() as backend:
             for sign in signs:

@@ -1,13 +1,13 @@
 """A game's circuit unrolled over the turns of an incomplete path: its complete paths as clauses.
 
     turn      propositions                              what is known
-    start     which of some states it begins in         one of them
-    1         moves of the others, gates                our move is legal; what we saw; not the end
+    start     in which state it begins                  one of several states
+    1         moves of the others, gates                our move is legal; our percepts; not the end
     2         moves of the others, gates                the same
 
 Constants are folded turn by turn: of a circuit of 28,000 gates a few thousand are left in a turn of
-kriegspiel. Gates, and choices of moves, become clauses only when something that is known depends on
-them. So what is left out of the clauses may be anything.
+kriegspiel. Gates, and choices of moves, become clauses only when something known depends on them
+(their cone of influence). So whatever the clauses leave out may have any value.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.play.layout.cones import cone
 
 TRUE = 1
-"""The sign that holds."""
+"""The sign that always holds."""
 
 CLAUSES_AT_ONCE = 1 << 14
-"""Signs of clauses that are written before they are taken: with more, Python would look through all
-of them for garbage."""
+"""Signs of clauses that are written before they are taken: with more of them, Python's garbage
+collector would scan them all."""
 
 
 class Contradiction(Exception):
-    """No complete path agrees: a result, not an error."""
+    """No complete path agrees with the percepts: a result, not an error."""
 
 
 class Choice(NamedTuple):
-    """That a role makes one of several moves in a turn.
+    """A choice of one of several moves by a role in a turn.
 
     Attributes:
         moves: `[N]` ids.
-        first: proposition of the first; the others follow.
+        first: proposition of the first move; the others follow.
     """
 
     turn: int
@@ -66,13 +66,13 @@ class Unrolling:
     """The turns of one role's incomplete path, from some states on.
 
     Args:
-        machine: of a game of GDL-II, see `solvable`.
-        role: whose path.
-        starts: `[K, F]` fluents of the states one of which it begins in, in the circuit's order.
+        machine: of a game of GDL-II, see `is_solvable`.
+        role: the role whose path it is.
+        starts: `[K, F]` fluents of the states it may begin in, in the circuit's order.
 
     Attributes:
-        choices: of turns and roles in which there are several moves.
-        forced: by turn, `[R]` moves that are the only ones, or known; `UNKNOWN` elsewhere.
+        choices: the turns and roles with several moves.
+        forced: by turn, `[R]` the only moves, or the known ones; `UNKNOWN` elsewhere.
     """
 
     def __init__(self, machine: Machine, role: int, starts: BoolArray) -> None:
@@ -96,12 +96,12 @@ class Unrolling:
 
     @property
     def num_turns(self) -> int:
-        """Turns that were added."""
+        """Number of turns added."""
         return len(self.forced)
 
     @property
     def num_signs(self) -> int:
-        """Signs of all gates that are left."""
+        """Number of signs of all remaining gates."""
         return self._num_signs
 
     def _begin(self) -> I32:
@@ -122,17 +122,17 @@ class Unrolling:
     # ---------------------------------------------------------------- turns
 
     def add(self, move: int, percepts: int, refused: int) -> None:
-        """Add a turn: arguments as those of `PathTree.extend`.
+        """Add a turn; arguments as for `PathTree.extend`.
 
         Raises:
-            Contradiction: no path can go on so.
+            Contradiction: no path continues in this way.
         """
         circuit, machine = self.circuit, self.machine
         base = 1 + circuit.num_inputs
         self._reserve(circuit.num_gates, len(circuit.literals))
         nets = np.full(base + circuit.num_gates, -TRUE, dtype=np.int32)
         nets[1 : 1 + len(self._state)] = self._state
-        # What is legal does not depend on moves, which are not made yet.
+        # Legal moves do not depend on the moves of this turn, which are not made yet.
         self._fold(nets, self._wanted.before)
         known: list[int] = []
         self.forced.append(np.full(len(machine.roles), UNKNOWN, dtype=np.int64))
@@ -163,7 +163,7 @@ class Unrolling:
         self._go_on()
 
     def _go_on(self) -> None:
-        """The game is not over: information sets consist of decision states."""
+        """Require that the game is not over: information sets consist of decision states."""
         circuit = self.circuit
         self._reserve(circuit.num_gates, len(circuit.literals))
         nets = np.full(1 + circuit.num_inputs + circuit.num_gates, -TRUE, dtype=np.int32)
@@ -173,7 +173,7 @@ class Unrolling:
         self._know((-_signs_of(nets, terminal)).tolist())
 
     def _made(self, role: int, ids: IntArray, legal: I32) -> I32:
-        """`[M]` signs that a role makes each of its moves, given those that they are legal."""
+        """`[M]` signs that a role makes each of its moves, given the signs that they are legal."""
         signs = np.full(len(ids), -TRUE, dtype=np.int32)
         props = self._props
         open_ = np.flatnonzero(
@@ -209,7 +209,7 @@ class Unrolling:
         )
 
     def _know(self, signs: list[int]) -> None:
-        """Take signs for granted."""
+        """Assert signs."""
         array = np.array(signs, dtype=np.int32)
         if not fix(self._props, array, np.zeros(self._num_signs + len(array) + 1, dtype=np.int32)):
             raise Contradiction
@@ -218,12 +218,12 @@ class Unrolling:
     # ---------------------------------------------------------------- clauses
 
     def clauses(self) -> Iterator[list[list[int]]]:
-        """The clauses of all turns that were added and are not written yet, in pieces.
+        """The clauses of all added turns that are not written yet, in pieces.
 
-        What was taken is not written again, whether or not all of it was.
+        Clauses that were taken are not written again, whether or not all of them were taken.
         """
         props = self._props
-        # A gate may be there for both of its signs.
+        # A gate may be needed for both of its signs.
         self._stack = enlarged(self._stack, 2 * self._num_props + 2, 0)
         if not props.written[TRUE]:
             self._sizes[1] = TRUE
@@ -244,7 +244,7 @@ class Unrolling:
             yield [flat[a:b] for a, b in zip([0, *(e + 1 for e in ends)], ends, strict=False)]
 
     def _numbers(self, signs: IntArray) -> I32:
-        """Signs as clauses have them."""
+        """Signs as they appear in clauses."""
         found = signs.astype(np.int32)
         number(self._props, found, self._stack, self._sizes)
         return found
@@ -252,8 +252,8 @@ class Unrolling:
     # ---------------------------------------------------------------- models
 
     def guess(self, rng: np.random.Generator) -> list[int]:
-        """What may hold, as signs of clauses: a random match from one of the starts on, in which
-        the role sees what it may."""
+        """A guess of what holds, as signs of clauses: a random match from one of the starts on,
+        with any percepts for the role."""
         begun_in = int(rng.integers(len(self.starts)))
         values = np.zeros(self._num_props + 1, dtype=np.bool_)
         lots = rng.random(len(self._groups.first))
@@ -274,13 +274,13 @@ class Unrolling:
         return signs
 
     def read(self, model: IntArray) -> tuple[int, IntArray]:
-        """A path that clauses allow: the number of its start, and `[T, R]` moves.
+        """A path from a model of the clauses: the number of its start, and `[T, R]` moves.
 
         Args:
             model: signs of clauses that hold, any order.
 
         Returns:
-            -1 in place of a start, and `UNKNOWN` of a move, that may be any that is possible.
+            -1 for a start, and `UNKNOWN` for a move, that may be any possible one.
         """
         held = np.zeros(int(self._sizes[1]) + 1, dtype=np.bool_)
         held[model[(model > 0) & (model < len(held))]] = True
@@ -311,7 +311,7 @@ class Unrolling:
 
 
 class _Wanted(NamedTuple):
-    """Which gates matter: for what is legal, for what comes of moves, for the end."""
+    """The gates that matter: for legal moves, for percepts and successors, for the end."""
 
     before: BoolArray
     after: BoolArray

@@ -1,6 +1,6 @@
-"""The kernels of unrolling: folding a turn of a circuit, and writing what is wanted as clauses.
+"""The kernels of unrolling: they fold a turn of a circuit, and write wanted gates as clauses.
 
-Signs are numbers of propositions, negative where these are denied; 1 is true, so -1 is false.
+Signs are numbers of propositions, negative if these are negated; 1 is true, so -1 is false.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ I8 = NDArray[np.int8]
 I32 = NDArray[np.int32]
 
 GATE, CHOICE, START, HELPER = 0, 1, 2, 3
-"""What a proposition is: an AND of signs; that a role makes a move; that a fluent holds where the
-window begins; something that only clauses of the others speak of."""
+"""Kinds of propositions: an AND of signs; a role makes a move; a fluent holds where the window
+begins; a helper that only clauses about the others mention."""
 
 IF, ONLY_IF, IF_SAID, ONLY_IF_SAID = 1, 2, 4, 8
-"""What clauses have to say, and have said, of a gate: what follows if it holds; that it holds if
-all of its inputs do. Each is wanted only where clauses have the gate with that sign (Plaisted and
+"""Statements that clauses need, and have, about a gate: what follows if it holds; that it holds if
+all of its inputs do. Each is wanted only if the gate occurs in clauses with that sign (Plaisted and
 Greenbaum 1986)."""
 
 
@@ -33,13 +33,13 @@ class Propositions(NamedTuple):
 
     Attributes:
         kind: `[V + 1]` see `GATE`.
-        about: `[V + 1]` of a choice the number of its group, of a start the fluent, of a gate where
-            its signs begin in `signs`.
-        size: `[V + 1]` how many signs a gate has.
+        about: `[V + 1]` of a choice the number of its group, of a start the fluent, of a gate the
+            index of its first sign in `signs`.
+        size: `[V + 1]` number of signs of a gate.
         signs: the signs of all gates.
-        fixed: `[V + 1]` 1 or -1 where it is known, 0 elsewhere.
-        written: `[V + 1]` its number in the clauses, 0 where these do not speak of it.
-        wanted: `[V + 1]` what clauses must say of it, see `IF`.
+        fixed: `[V + 1]` 1 or -1 where the value is known, 0 elsewhere.
+        written: `[V + 1]` its number in the clauses, 0 if they do not mention it.
+        wanted: `[V + 1]` what clauses must say about it, see `IF`.
     """
 
     kind: I8
@@ -56,10 +56,10 @@ class Groups(NamedTuple):
     """G choices of one move each.
 
     Attributes:
-        first: `[G]` proposition of its first move; the others follow, then as many helpers less
-            one.
-        size: `[G]` moves, two or more.
-        legal: `[G]` where signs begin that say whether each of its moves is legal, in `signs`.
+        first: `[G]` proposition of its first move; the others follow, then one helper fewer than
+            there are moves.
+        size: `[G]` number of moves, two or more.
+        legal: `[G]` index in `signs` of the first of the signs that its moves are legal.
         signs: of all groups.
     """
 
@@ -71,7 +71,7 @@ class Groups(NamedTuple):
 
 @inlined
 def _known(props: Propositions, sign: int) -> int:
-    """1 where a sign is known to hold, -1 where not to, else 0."""
+    """1 if a sign is known to hold, -1 if it is known not to, else 0."""
     found = props.fixed[abs(sign)]
     return int(found) if sign > 0 else -int(found)
 
@@ -87,18 +87,18 @@ def fold(  # noqa: C901
     num_props: int,
     num_signs: int,
 ) -> tuple[int, int]:
-    """The signs of all wanted gates of one turn, as far as they are not constants or copies.
+    """The signs of all wanted gates of one turn, unless they are constants or copies.
 
     Args:
-        offsets, literals: of a circuit.
+        offsets, literals: of the circuit.
         wanted: `[gates]`.
         nets: `[nets]` signs; those of inputs are given, those of gates are written.
-        first_net: of the gates.
+        first_net: net of the first gate.
         props: with room for all gates and all literals.
-        num_props, num_signs: how many propositions and signs of gates there are.
+        num_props, num_signs: numbers of existing propositions and signs of gates.
 
     Returns:
-        how many there are afterwards.
+        both numbers afterwards.
     """
     for gate in range(len(wanted)):
         if not wanted[gate]:
@@ -150,13 +150,13 @@ def fold(  # noqa: C901
 
 @kernel
 def fix(props: Propositions, signs: I32, stack: I32) -> bool:
-    """Take signs for granted, and what follows from them for the signs of gates.
+    """Assert signs, and propagate them through the gates (unit propagation).
 
     Args:
-        stack: scratch, as long as all signs of gates and these.
+        stack: scratch, as long as all signs of gates and these together.
 
     Returns:
-        whether they can all hold, as far as that is seen.
+        whether they can all hold, as far as propagation shows.
     """
     size = 0
     for sign in signs:
@@ -181,7 +181,7 @@ def fix(props: Propositions, signs: I32, stack: I32) -> bool:
                     stack[size] = props.signs[k]
                     size += 1
             continue
-        # One that must not hold, and all but one of whose inputs do: that one does not.
+        # A gate that must not hold, with all inputs but one true: that input is false.
         open_, num_open, is_false = 0, 0, False
         for k in range(start, start + count):
             known = _known(props, props.signs[k])
@@ -208,18 +208,18 @@ def write(
     sizes: IntArray,
     clauses: I32,
 ) -> int:
-    """Write the clauses of propositions that are wanted, and of all these depend on.
+    """Write the clauses of wanted propositions, and of everything they depend on.
 
     Args:
         starts: `[K, F]` fluents of the states in which the window may begin.
-        first_start: proposition that it is the first of these; the others follow.
-        stack: propositions that there is something to say of, see `number`. With room for each
+        first_start: proposition that it begins in the first of these; the others follow.
+        stack: propositions whose clauses are to be written, see `number`. Has room for each
             twice.
-        sizes: how many are on the stack, and the last number that was given.
+        sizes: number of entries on the stack, and the last number that was given.
         clauses: signs, each clause ended by 0.
 
     Returns:
-        how much of `clauses` is full; what did not fit is still on the stack.
+        number of entries written to `clauses`; what did not fit is still on the stack.
     """
     full = 0
     num_starts = len(starts)
@@ -255,7 +255,7 @@ def write(
                 return full
             sizes[0] -= 1
             if prop != first:
-                _number(props, first, stack, sizes)  # whose turn it is to write them all
+                _number(props, first, stack, sizes)  # the one that writes clauses for all of them
                 continue
             full = _one_of(props, groups, group, stack, sizes, clauses, full)
         elif kind == START:
@@ -275,7 +275,7 @@ def write(
 
 @inlined
 def _number(props: Propositions, sign: int, stack: I32, sizes: IntArray) -> int:
-    """A sign as clauses have it; what there is to say of it is put on the stack the first time."""
+    """A sign as it appears in clauses; the first time, its proposition is put on the stack."""
     prop = abs(sign)
     wanted = (IF if sign > 0 else ONLY_IF) if props.kind[prop] == GATE else IF
     if not props.wanted[prop] & wanted:
@@ -291,10 +291,10 @@ def _number(props: Propositions, sign: int, stack: I32, sizes: IntArray) -> int:
 
 @kernel
 def number(props: Propositions, signs: I32, stack: I32, sizes: IntArray) -> None:
-    """Turn `[K]` signs into what clauses that are about to be added have for them.
+    """Turn `[K]` signs into their numbers in clauses that are about to be added.
 
     Args:
-        stack, sizes: see `write`, which says the rest.
+        stack, sizes: see `write`, which writes the clauses about them.
     """
     for k in range(len(signs)):
         signs[k] = _number(props, signs[k], stack, sizes)
@@ -310,7 +310,7 @@ def _one_of(
     clauses: I32,
     full: int,
 ) -> int:
-    """Clauses that exactly one move is made, a legal one: a ladder."""
+    """Clauses that exactly one move is made, and a legal one: a ladder encoding."""
     first, count = groups.first[group], groups.size[group]
     for k in range(count):
         move = _number(props, first + k, stack, sizes)
@@ -350,13 +350,13 @@ def simulate(
     lots: FloatArray,
     values: BoolArray,
 ) -> None:
-    """What holds in a random match whose percepts may be any: a guess to begin a search with.
+    """Values in a random match with any percepts: a guess to begin a search with.
 
     Args:
-        start: `[F]` fluents of the state it begins in.
-        first_start: proposition that it begins in the first of some states, `num_starts` in all;
-            `begun_in` is the number of the one that it begins in.
-        lots: `[G]` numbers from 0 to 1, one for each choice.
+        start: `[F]` fluents of the initial state of the match.
+        first_start: proposition that it begins in the first of `num_starts` states; `begun_in`
+            is the number of the state in which it does begin.
+        lots: `[G]` random numbers from 0 to 1, one for each choice.
         values: `[V + 1]` are set.
     """
     values[1] = True

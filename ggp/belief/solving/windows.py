@@ -1,13 +1,13 @@
 """Complete paths that agree with the last turns of an incomplete one, found by solving clauses.
 
-Forward sampling draws turn by turn, and finds nothing where one path in 2^60 agrees with what is
-told at last. A *window* begins with states that are known to be possible, some turns back, and is
+Forward sampling draws turn by turn, and finds nothing if one path in 2^60 agrees with the last
+percepts. A *window* begins with states that are known to be possible, some turns back, and is
 unrolled from there on (`unrolling`). Each solution is a complete path of the window, a *witness*:
-it is replayed on the machine, so that what is returned is sound whatever the clauses say. Where
-there is no solution, none of the states leads to where the role is.
+it is replayed on the machine, so that results are sound whatever the clauses say. If there is no
+solution, none of the states leads to where the role is.
 
-Witnesses differ since each search begins with a guess of its own: a random match from one of the
-states, with the role's own moves, whatever it sees. The solver repairs it.
+Witnesses differ because each search begins with its own guess: a random match from one of the
+states, with the role's own moves, whatever its percepts. The solver repairs it.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ MOST_STARTS = 64
 """States in which a window begins, at most."""
 
 CONFLICTS_AT_ONCE = 500
-"""Conflicts between two looks at the clock."""
+"""Solver conflicts between two looks at the clock."""
 
 MOST_SIGNS = 30_000_000
-"""Signs of gates of a window: bounds memory, to some 500 MB with the solver's."""
+"""Signs of the gates of a window: bounds memory, to some 500 MB including the solver's."""
 
 
 def is_solvable(machine: Machine) -> bool:
-    """Whether windows can be unrolled: a game of GDL-II on a circuit without loops, whose moves of
-    `random` are listed."""
+    """Whether windows can be unrolled: for a game of GDL-II on a circuit without loops, in which
+    the moves of `random` are listed."""
     return (
         isinstance(machine, OnCircuit)
         and isinstance(machine, FluentBits)
@@ -48,10 +48,10 @@ def is_solvable(machine: Machine) -> bool:
 
 @dataclass
 class Spent:
-    """What a search may take, and has taken.
+    """The budget of a search.
 
     Attributes:
-        conflicts: that are left.
+        conflicts: the number left.
         stop: when true, the search is given up.
     """
 
@@ -64,18 +64,18 @@ class Spent:
 
 
 class Window:
-    """The turns of a path from some states on. More can be added later, as the match goes on.
+    """The turns of a path from some states on; later turns can be added as the match goes on.
 
     Attributes:
         role: the argument.
-        turns: `[T, 3]` those it was opened for.
+        turns: `[T, 3]` the turns it was opened for.
         is_empty: whether it is proved that no path of the window agrees.
-        is_too_large: whether it takes more memory than it may.
+        is_too_large: whether it needs more memory than allowed.
 
     Args:
         machine: see `is_solvable`.
-        role: whose path.
-        states: K states, `MOST_STARTS` at most.
+        role: the role whose path it is.
+        states: K states, at most `MOST_STARTS`.
         model: how the other roles are believed to move.
     """
 
@@ -98,11 +98,12 @@ class Window:
         self.is_empty = self.is_too_large = False
 
     def open(self, turns: IntArray, budget: Spent) -> bool:
-        """Unroll some turns and load the solver; false where that was stopped, or takes too much
-        memory. It goes on where it was stopped.
+        """Unroll some turns and load the solver; false if that was stopped, or needs too much
+        memory. A later call continues where it was stopped.
 
         Args:
-            turns: `[T, 3]` see `PathTree.last_turns`; begins with those it was opened for before.
+            turns: `[T, 3]` see `PathTree.last_turns`; begins with the turns it was opened for
+                before.
         """
         self.turns = turns
         try:
@@ -129,9 +130,9 @@ class Window:
             self._solver = None
 
     def witnesses(self, count: int, budget: Spent, rng: np.random.Generator) -> Paths | None:
-        """Up to so many paths, which need not differ; None where there is none, or none was found.
+        """Up to `count` paths, which may be equal; None if there is none, or none was found.
 
-        `is_empty` says which.
+        `is_empty` tells which.
         """
         if self._solver is None:
             return None

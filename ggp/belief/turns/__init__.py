@@ -1,4 +1,4 @@
-"""One turn of belief: from weighted entries to those that agree with what was seen after it.
+"""One turn of belief: from weighted entries to those that agree with the percepts after it.
 
 Begin with `one_turn`. `open_moves` says what each role may have done, `completions` lists or draws
 all combinations that give the percepts, in random order (`shuffle`)

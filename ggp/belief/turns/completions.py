@@ -1,22 +1,22 @@
-"""Joint completions: what the other roles may have done in one turn of many particles.
+"""Joint completions: the possible joint moves of one turn, for many particles.
 
-For an entry (a state) and our own move, a completion is a joint move with our move in it. It
+For an entry (a state) and our own move, a completion is a joint move that includes our move. It
 matches if it gives exactly our percepts and does not end the game. Few completions are listed,
 many are drawn at random without replacement.
 
-We check, and see that the other one bets. Of each state, every move of the other is tried:
+We check, and see that the other role bets. In each state, every move of the other is tried:
 
     state            our move  other's  random   we see        prior
     other has king   check     bet      noop     bet           1 * 1/2 * 1   matches
                      check     check    noop     (the end)                   does not
     other has jack   check     bet      noop     bet           1 * 1/2 * 1   matches
 
-Our own move has prior 1 because we chose it. Had it been drawn for us, it would have 1 / (our legal
-moves there).
+Our own move has prior 1 because we chose it. Had it been drawn for us, its prior would be 1 / (our
+legal moves there).
 
-Where 40 completions are too many to list and 2 are wanted, they are drawn until the third match. If
-that is the ninth draw, 2 / (9 - 1) of all match, as an estimate without bias: so each of the two
-that are kept stands for 40 * 1/4 / 2 = 5, and weighs five times its prior.
+If 40 completions are too many to list and 2 are wanted, they are drawn until the third match. If
+that is the ninth draw, 2 / (9 - 1) is an unbiased estimate of the share that matches: so each of
+the two that are kept stands for 40 * 1/4 / 2 = 5, and weighs five times its prior.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _FIRST_DRAWS = 16
 
 
 def lanes_at_once() -> int:
-    """`LANES_AT_ONCE`: what there is no clock for."""
+    """`LANES_AT_ONCE`: the default where there is no clock."""
     return LANES_AT_ONCE
 
 
@@ -56,11 +56,11 @@ class Completions:
     """K matching completions.
 
     Attributes:
-        lanes: `[K]` lane that was completed.
+        lanes: `[K]` the lane that was completed.
         joint_moves: `[K, R]`.
         states: `[K]` successors.
-        log_factors: `[K]` by what the weight of the lane is to be multiplied: the prior of
-            the completion over the probability that it is here.
+        log_factors: `[K]` log of the factor for the weight of the lane: the prior of the completion
+            over the probability that it is here.
         stands_for: `[K]` estimated number of matching completions each of these represents.
     """
 
@@ -71,14 +71,14 @@ class Completions:
     stands_for: FloatArray
 
     def standing_for(self, more: float) -> Completions:
-        """The same, each in the place of so many times as many."""
+        """The same completions, each standing for `more` times as many."""
         return replace(
             self, log_factors=self.log_factors + np.log(more), stands_for=self.stands_for * more
         )
 
     @staticmethod
     def joined(machine: Machine, parts: list[Completions]) -> Completions:
-        """The completions of several, one after the other."""
+        """The completions of several parts, one after the other."""
         if len(parts) == 1:
             return parts[0]
         return Completions(
@@ -102,19 +102,19 @@ def list_completions(
     rng: np.random.Generator | None = None,
     most: float = np.inf,
 ) -> tuple[Completions, IntArray]:
-    """All matching completions of some lanes; or those of the pairs (lane, completion) tried.
+    """All matching completions of some lanes; if stopped, those of the completions tried so far.
 
     Args:
-        lanes: increasing; which lanes.
-        wanted: `[L]` percept id the role got, or `UNKNOWN`.
+        lanes: increasing; the lanes to complete.
+        wanted: `[L]` percept id of the role, or `UNKNOWN`.
         stop: when true, the pairs that were not tried yet are left out.
-        at_once: how many pairs to try between two looks at `stop`.
-        rng: draws the order of pairs, where they are not all tried at once: so what is left out is
-            left out at random. Without it they are tried lane by lane.
-        most: matches, about, after which the rest is left out, too: bounds memory.
+        at_once: gives the number of pairs to try between two looks at `stop`.
+        rng: draws the order of pairs, if they are not all tried at once, so that what is left out
+            is left out at random. Without it they are tried lane by lane.
+        most: approximate number of matches after which the rest is left out, too: bounds memory.
 
     Returns:
-        the completions, in no order if there is an `rng`, and how many of each lane were tried.
+        the completions, in no order if there is an `rng`, and how many were tried in each lane.
     """
     counts = options.counts[lanes].astype(np.int64)
     tried = np.zeros(len(lanes), dtype=np.int64)
@@ -152,7 +152,7 @@ def _lane_by_lane(
 def _in_random_order(
     counts: IntArray, at_once: Callable[[], int], rng: np.random.Generator
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """The same pairs in pieces that are drawn of all of them, each in the order of lanes."""
+    """The same pairs in pieces drawn from all of them, each in the order of lanes."""
     offsets = offsets_of(counts)
     total = int(offsets[-1])
     key = rng.integers(0, 1 << 63, dtype=np.uint64)
@@ -184,20 +184,20 @@ def draw_completions(
     """Some matching completions of some lanes, drawn without replacement.
 
     Drawing stops at the (share + 1)-th match, when all completions are drawn, or at the draw
-    limit. With k draws made, the share of completions that match is estimated without
-    bias: by share / (k - 1) where the last draw was the match that stopped it, else by
-    matches / k (Girshick, Mosteller & Savage, Ann. Math. Statist. 17, 1946: the expectation
-    that the first draw matches, given where drawing stopped). Up to `share` matches are kept.
+    limit. With k draws made, the share of completions that match is estimated without bias: by
+    share / (k - 1) if the last draw was the match that stopped it, else by matches / k
+    (Girshick, Mosteller & Savage, Ann. Math. Statist. 17, 1946: the expectation that the first
+    draw matches, given where drawing stopped). Up to `share` matches are kept.
 
     Args:
-        lanes: `[D]` which lanes; there must be completions of each.
-        wanted: `[L]` percept id the role got, or `UNKNOWN`.
-        shares: `[D]` how many matches are wanted of each lane.
-        draw_limits: `[D]` how many completions to draw of each lane at most.
+        lanes: `[D]` the lanes to complete; each must have completions.
+        wanted: `[L]` percept id of the role, or `UNKNOWN`.
+        shares: `[D]` number of matches wanted in each lane.
+        draw_limits: `[D]` most completions to draw in each lane.
         stop: when true, no more are drawn.
-        at_once: how many completions to step between two looks at `stop`.
-        shuffle: where they are not all drawn at once, lanes take their turns in random order: so
-            those that nothing was drawn of when it was stopped are left out at random.
+        at_once: gives the number of completions to step between two looks at `stop`.
+        shuffle: if they are not all drawn at once, lanes take their turns in random order, so that
+            the lanes without draws when it is stopped are left out at random.
 
     Returns:
         the completions, and `[D]` the number of draws made.
@@ -224,7 +224,7 @@ def draw_completions(
     found = Completions.joined(machine, kept)
     stands_for = np.zeros(len(options.counts))
     stands_for[lanes] = draws.stands_for()
-    # Drawn uniformly: prior * (completions / kept) * estimated share of those that match.
+    # Drawn uniformly: prior * (completions / kept) * estimated share that matches.
     return Completions(
         found.lanes,
         found.joint_moves,
@@ -235,7 +235,7 @@ def draw_completions(
 
 
 class _Drawn(NamedTuple):
-    """K completions drawn: of which lane, as which of its draws (from 0), and what they are."""
+    """K drawn completions: the lane, the number of the draw in it (from 0), and the moves."""
 
     owners: IntArray
     places: IntArray
@@ -244,12 +244,12 @@ class _Drawn(NamedTuple):
 
 
 class _Draws:
-    """Drawing completions of D lanes without replacement, side by side.
+    """Draws completions of D lanes without replacement, side by side.
 
     Attributes:
-        num_drawn: `[D]` up to and with the match that stopped it.
+        num_drawn: `[D]` draws, up to and including the match that stopped it.
         done: `[D]` whether no more are to be drawn.
-        most: to draw next of one lane.
+        most: most draws of one lane at once.
     """
 
     def __init__(
@@ -271,9 +271,9 @@ class _Draws:
         self.most = LANES_AT_ONCE
 
     def next_counts(self, active: IntArray) -> IntArray:
-        """How many to draw next of each of some lanes."""
+        """Number of draws to make next in each of some lanes."""
         drawn = self.num_drawn[active]
-        # As many as before again: few calls where matches are rare, few draws in vain where they
+        # As many again as before: few calls where matches are rare, few wasted draws where they
         # are not.
         wanted = np.maximum(np.maximum(_FIRST_DRAWS, drawn), 2 * self._shares[active])
         wanted = np.minimum(wanted, max(_FIRST_DRAWS, self.most))
@@ -290,7 +290,7 @@ class _Draws:
         # number of an order that follows from the key.
         numbers = shuffled(places, np.minimum(sizes, MAX_SIZE), self._keys[owners])
         joint_moves, log_priors = self._options.joint(self._lanes[owners], numbers)
-        # Of more completions than that, none is ever drawn twice.
+        # With more completions than that, none is ever drawn twice.
         huge = np.flatnonzero(sizes > MAX_SIZE)
         if len(huge):
             joint_moves[huge], log_priors[huge] = self._options.random(
@@ -299,10 +299,10 @@ class _Draws:
         return _Drawn(owners, places, joint_moves, log_priors)
 
     def record(self, active: IntArray, drawn: _Drawn, matches: IntArray) -> BoolArray:
-        """Take note of what was drawn of some lanes; which of the matches to keep.
+        """Record the draws of some lanes; returns which of the matches to keep.
 
         Args:
-            matches: increasing; indices of the completions drawn that match.
+            matches: increasing; indices of the drawn completions that match.
         """
         owners = drawn.owners[matches]
         new = np.bincount(owners, minlength=len(self._lanes))[active]
@@ -320,7 +320,7 @@ class _Draws:
         return np.asarray(nth < self._shares[owners])
 
     def stands_for(self) -> FloatArray:
-        """`[D]` estimated number of matching completions that each one kept stands for."""
+        """`[D]` estimated number of matching completions that each kept one stands for."""
         share = np.where(
             self._stopped_at_match,
             self._shares / np.maximum(self.num_drawn - 1, 1),
@@ -339,9 +339,9 @@ def _matching(
     log_priors: FloatArray,
     wanted: IntArray,
 ) -> tuple[Completions, IntArray]:
-    """The completions that match, and `[K]` which of those given they are."""
+    """The completions that match, and `[K]` their indices among those given."""
     match, after = step_matching(machine, role, states, rows, joint_moves, wanted)
-    # Whoever goes on playing knows that the game is not over: information sets consist of
+    # A role that goes on playing knows that the game is not over: information sets consist of
     # decision states (paper 004, Definition 1).
     over = machine.terminal(after)
     if over.any():
@@ -365,11 +365,11 @@ def step_matching(
     joint_moves: IntArray,
     wanted: IntArray,
 ) -> tuple[IntArray, States]:
-    """Which joint moves give the role what it saw, and the successors of these."""
+    """Indices of joint moves that give the role its percepts, and their successors."""
     if isinstance(machine, Matcher):
         at = rows
         if len(rows) < len(states):
-            # What is asked of states is asked of those alone that are completed.
+            # Only states that are completed are asked anything.
             used, at = np.unique(rows, return_inverse=True)
             states, wanted, rows = states.take(used), wanted[used], at
         found = machine.step_matching(states, at, joint_moves, role, wanted)

@@ -1,16 +1,16 @@
 """One turn of belief for many sets of particles at once.
 
-Every entry of every set is completed by moves of the others that give our percepts; what comes of
-an entry are its children. Equal children are one, and what is too many is thinned:
+Every entry of every set is completed by moves of the others that give our percepts; the successors
+are the entry's children. Equal children are merged, and sets with too many are thinned:
 
     entries (weight)     completions that match (prior)     children (weight)
     s1 (1/2)             a (1/3), b (1/3)                   t1 (1/6 + 1/4), t2 (1/6)
     s2 (1/2)             c (1/2)
 
-where a and c lead to the same state t1. The weights sum to 7/12, the probability of what we saw;
+where a and c lead to the same state t1. The weights sum to 7/12, the probability of our percepts;
 normalised they are 5/7 and 2/7. (For beliefs with views t1 would be two entries if a and c
 tell another role different things.) A set stays exact for as long as nothing had to be drawn or
-thinned. All sets go side by side, and none's result depends on its neighbours.
+thinned. All sets are advanced side by side, and no result depends on its neighbours.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from ggp.machine.arrays import chunks, first_seen_columns, log_sums, offsets_of,
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine
 
 LIST_LIMIT = 256
-"""Joint completions of one particle are listed up to this many, and drawn beyond."""
+"""Up to this many joint completions of one particle are listed; more are drawn."""
 
 LIST_TOTAL = 1 << 16
-"""In a set with more completions than this, and than `LISTED_PER_ENTRY` times its capacity,
+"""In a set with more completions than this, and more than `LISTED_PER_ENTRY` times its capacity,
 those of a particle are drawn if there are more than `LISTED_PER_ENTRY`."""
 
 LISTED_PER_ENTRY = 32
 
 SPARED = 4
-"""Where completions are rather drawn, those of a set are still listed if they are no more than so
-many times its capacity."""
+"""Even where completions are rather drawn, those of a set are listed if they are at most this many
+times its capacity."""
 
 DRAW_LIMIT = 4096
 """Completions drawn for one entry in one turn before giving up, in a set of moderate size."""
@@ -53,7 +53,7 @@ DRAWN_PER_SET = 4 * DRAW_LIMIT
 """Completions drawn for all entries of a set together, in a set of moderate size."""
 
 MOST_CHILDREN = 1 << 20
-"""Children that a set may have before equal ones become one: bounds memory."""
+"""Children that a set may have before equal ones are merged: bounds memory."""
 
 COMPLETIONS_AT_ONCE = 1 << 19
 """Completions of sets that are advanced side by side: bounds memory."""
@@ -81,13 +81,14 @@ def advance(
     stop: Callable[[], bool],
     at_once: Callable[[], int] = lanes_at_once,
 ) -> Grown:
-    """One turn: every entry is completed by moves of the others that give our percepts.
+    """Advance sets by one turn: each entry is completed by moves of the others that give our
+    percepts.
 
-    The completions of an entry are its children. A child weighs what its parent weighs times
+    The completions of an entry are its children. A child's weight is its parent's weight times
     the prior probability of the completion; where the completions are too many to list, the
     weight is estimated without bias from those drawn. Children equal in state (and in views,
-    where these are kept) become one. Sets of more than `capacity` children are thinned so
-    that the expectation of every weighted sum stays what it was.
+    where these are kept) are merged. Sets of more than `capacity` children are thinned so
+    that the expectation of every weighted sum is unchanged.
 
     A set that was exact stays so if nothing had to be drawn or thinned. A set without
     children has no entries in the result: it is depleted.
@@ -95,15 +96,15 @@ def advance(
     Args:
         sets: S sets.
         paths: `[S]` incomplete paths of the role (tree nodes) that end with this turn.
-        capacity: `[S]` entries of a set at most.
+        capacity: `[S]` most entries of a set.
         model: how the other roles move.
         expansion_limit: `[S]` if given, sets are only enumerated: those with more completions
             than this, or more children than `capacity`, come back empty and not exact.
         draws: whether completions of sets with many more than `capacity` are drawn, although
             they could be listed: that is cheaper where most of them match.
-        stop: when true, what was not come to yet is left out: of a single set at random, of several
-            the last ones.
-        at_once: how many lanes to step between two looks at `stop`.
+        stop: when true, whatever was not reached yet is left out: of a single set at random, of
+            several sets the last ones.
+        at_once: gives the number of lanes to step between two looks at `stop`.
     """
     capacity = np.broadcast_to(np.asarray(capacity, dtype=np.int64), len(sets))
     set_of = segment_ids(sets.offsets)
@@ -172,7 +173,7 @@ def _advance_parts(
     stop: Callable[[], bool],
     at_once: Callable[[], int],
 ) -> Grown:
-    """`advance` for one run of sets after the other."""
+    """`advance` for one run of sets after another."""
     done: list[Grown] = []
     for start, end in parts:
         if done and stop():
@@ -206,7 +207,7 @@ def _advance_parts(
 
 
 def _listed(options: OpenMoves, set_of: IntArray, capacity: IntArray, *, draws: bool) -> BoolArray:
-    """`[N]` entries whose completions are all listed."""
+    """`[N]` whether the completions of an entry are all listed."""
     if draws:
         totals = np.bincount(set_of, options.counts, minlength=len(capacity))
         return np.asarray((totals <= SPARED * capacity)[set_of] & (options.counts <= LIST_LIMIT))
@@ -234,7 +235,7 @@ def _complete(
     """Matching completions of all entries; `[S]` lanes stepped, `[S]` sets cut short by `stop`."""
     open_ = options.counts > 0
     lanes = np.flatnonzero(listed & open_)
-    # The order matters where not all are come to, and then only within a set.
+    # The order matters if not all are reached, and then only within a set.
     alone = len(sets) == 1
     children, tried = list_completions(
         *(machine, role, sets.states, options, lanes, wanted, stop, at_once),
@@ -249,7 +250,7 @@ def _complete(
     drawn = np.flatnonzero(~listed & open_)
     if len(drawn):
         owners = set_of[drawn]
-        # How many children an entry should have if its set is to be full afterwards.
+        # Number of children an entry should have if its set is to be full afterwards.
         full = np.ceil(np.exp(sets.log_weights[drawn]) * capacity[owners])
         shares = np.maximum(1, full).astype(np.int64)
         total = np.bincount(owners, shares, minlength=len(sets))[owners]
@@ -276,11 +277,11 @@ def _views(
     paths: IntArray,
     children: Completions,
 ) -> IntArray | None:
-    """`[K, R]` incomplete path of every role along each child; ours is what we really know."""
+    """`[K, R]` incomplete path of every role along each child; ours is our real one."""
     if sets.views is None:
         return None
     views = sets.views[children.lanes]
-    # Only our own percepts were asked for before, and of many more joint moves.
+    # So far only our own percepts were asked for, and of many more joint moves.
     percepts = machine.step(sets.states.take(children.lanes), children.joint_moves).percepts
     tree.extend_views(views, children.joint_moves, percepts, role, paths[children.lanes])
     return views
@@ -295,7 +296,7 @@ def _gather(
     exact: BoolArray,
     capacity: IntArray,
 ) -> Segments:
-    """The sets that children make up, equal ones being one."""
+    """The sets that children form, equal ones merged."""
     owners = set_of[children.lanes]
     keys = [owners, machine.groups(children.states)]
     if views is not None:
@@ -316,10 +317,10 @@ def _gather(
     exact = exact & (counts <= capacity)
     born = np.bincount(owners, weights=children.stands_for, minlength=len(sets))
     with np.errstate(over="ignore"):
-        # The entries that were left out are taken to have as many children as those that are here.
+        # Entries that were left out are taken to have as many children as those present.
         estimate = sets.sizes * born / np.maximum(sets.counts, 1)
     sizes = np.where(exact, counts, np.minimum(estimate, MOST_COMPLETIONS))
-    # What was drawn from a whole set stands for as many draws as the sample has places.
+    # A draw from a whole set stands for as many draws as the sample has places.
     draws = np.where(sets.exact & ~exact, np.maximum(capacity, 1), 1)
     return Segments(
         offsets_of(counts),

@@ -1,8 +1,8 @@
-"""Open moves: what each role may have done in a turn, as far as one role can tell.
+"""Open moves: the moves each role may have made in a turn, as far as one role can tell.
 
-The moves of the other roles are those that are legal, as likely as they are believed to be; ours is
-the one that we know was made. All combinations of open moves are the completions of a state
-(`completions`), of which those match that give what we saw.
+The moves of the other roles are the legal ones, as likely as they are believed to be; ours is the
+one that we know was made. All combinations of open moves are the completions of a state
+(`completions`); those that give our percepts match.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from ggp.machine.base import (
 from ggp.machine.compiling.jit import kernel
 
 MANY_MOVES = 256
-"""With more legal moves of another role than that, those that cannot be behind what was seen are
+"""If another role has more legal moves than this, those that cannot have caused the percepts are
 left out before they are tried."""
 
 MANY_LANES = 4096
-"""In so many lanes this is done with two legal moves, too."""
+"""With this many lanes, moves are left out in this way even if there are only two."""
 
 MOST_COMPLETIONS = 1e300
-"""Of more completions than this nobody counts: sums and products of counts stay finite."""
+"""Larger numbers of completions are not told apart: sums and products of counts stay finite."""
 
 
 class Learnt(NamedTuple):
-    """What the role learns in one turn, one row a lane: see `PathTree.extend`."""
+    """The information a role gets in one turn, one row per lane: see `PathTree.extend`."""
 
     moves: IntArray
     percepts: IntArray
@@ -49,14 +49,14 @@ class Learnt(NamedTuple):
 
 @dataclass(frozen=True)
 class _MadeOf:
-    """Makes joint moves of columns, of which the last are parts of moves of `random`."""
+    """Builds joint moves from columns, of which the last are parts of moves of `random`."""
 
     machine: InParts
     random_role: int
     num_roles: int
 
     def joint(self, columns: IntArray) -> IntArray:
-        """`[K, R]` of `[K, R + parts]`."""
+        """`[K, R]` joint moves of `[K, R + parts]` columns."""
         joint_moves = np.ascontiguousarray(columns[:, : self.num_roles])
         rows = np.delete(columns, [j for j in range(self.num_roles) if j != self.random_role], 1)
         joint_moves[:, self.random_role] = self.machine.chance_moves(rows)
@@ -65,17 +65,17 @@ class _MadeOf:
 
 @dataclass(frozen=True)
 class OpenMoves:
-    """What each role may have done in each of L lanes.
+    """The moves each role may have made in each of L lanes.
 
     Attributes:
-        moves: for each role the lists of its open moves: ours is the move we know was made. Where
+        moves: for each role the lists of its open moves: ours is the move we know was made. If
             moves of `random` are made part by part (`InParts`), a list for each part follows.
-        log_probabilities: for each list the log of the prior of each of its moves: 0 for a move we
-            chose, -log(our legal moves) for one that was drawn for us, 0 for parts but the first.
+        log_probabilities: for each list the log prior of each of its moves: 0 for a move we chose,
+            -log(our legal moves) for one that was drawn for us, 0 for all parts but the first.
         counts: `[L]` number of completions, as a float because it may be huge (up to
-            `MOST_COMPLETIONS`); 0 where the lane cannot go on as the evidence says. Parts of some
+            `MOST_COMPLETIONS`); 0 if the lane cannot go on as the evidence says. Parts of some
             completions may not fit together: these match nothing (`completions.step_matching`).
-        made_of: what makes moves of parts, None where there are none.
+        made_of: builds moves from parts; None if there are none.
     """
 
     moves: list[Ragged]
@@ -92,7 +92,7 @@ class OpenMoves:
         return self._whole(joint_moves), log_priors
 
     def _whole(self, columns: IntArray) -> IntArray:
-        """`[K, R]` joint moves whose parts are made."""
+        """`[K, R]` joint moves, with moves of `random` built from their parts."""
         return columns if self.made_of is None else self.made_of.joint(columns)
 
     @cached_property
@@ -116,12 +116,12 @@ class OpenMoves:
         return self._whole(chosen), log_priors
 
     def given(self, joint_moves: IntArray) -> OpenMoves:
-        """The same where some moves are known, which are none where they are not open.
+        """The same lists with some moves known; a known move that is not open leaves an empty list.
 
         Not for moves of `random` that are made part by part.
 
         Args:
-            joint_moves: `[L, R]`, `UNKNOWN` where all stay open.
+            joint_moves: `[L, R]`, `UNKNOWN` where all moves stay open.
         """
         assert self.made_of is None
         each = zip(self.moves, self.log_probabilities, joint_moves.T, strict=True)
@@ -146,7 +146,7 @@ def open_moves(
         states: L lanes.
         evidence: `[L]` what the role knows.
         model: how the other roles move.
-        views: `[L, R]` what every role knew before the turn, where that is known.
+        views: `[L, R]` what every role knew before the turn, if that is known.
     """
     moves, log_probabilities = [], []
     parts: list[Ragged] = []
@@ -171,11 +171,11 @@ def open_moves(
             paths = None if views is None else views[:, j]
             logs = log_likelihoods(others, machine, states, j, options, paths)
         if j == role:
-            # What was refused in time was illegal: states in which it is legal are ruled out.
+            # A move refused in time was illegal: states in which it is legal are ruled out.
             if (evidence.refused != UNKNOWN).any():
                 counts[_contains(options, evidence.refused)] = 0.0
             options, logs = _only_known(options, logs, evidence.moves)
-            # What we chose is certain; what was drawn for us keeps 1 / (our legal moves there).
+            # A move we chose is certain; one drawn for us keeps 1 / (our legal moves there).
             chosen = (evidence.moves != UNKNOWN) & (evidence.refused == UNKNOWN)
             logs[chosen[segment_ids(options.offsets)]] = 0.0
         if told is not None and not (j == machine.random_role and parts):
@@ -196,10 +196,10 @@ def open_moves(
 def _columns(
     machine: InParts, states: States, percepts: IntArray, role: int, known: IntArray | None
 ) -> list[Ragged]:
-    """What moves of `random` may be made of, by what a role sees: stand-ins, then each part.
+    """The possible parts of moves of `random`, by a role's percepts: stand-ins, then each part.
 
     Args:
-        known: `[L]` the move, if percepts tell it, else `UNKNOWN`.
+        known: `[L]` the move, if percepts reveal it, else `UNKNOWN`.
     """
     columns = machine.chance_columns(states, percepts, role)
     if known is None:
@@ -215,8 +215,8 @@ def _columns(
 def _behind(
     machine: Machine, role: int, mover: int, states: States, percepts: IntArray, model: MoveModel
 ) -> tuple[Ragged, FloatArray] | None:
-    """The moves of another role that may be behind what the role saw, and logs of their priors,
-    where there are very many others, all of them as likely."""
+    """The moves of another role that may have caused the role's percepts, and their log priors,
+    if it has very many other moves, all of them equally likely."""
     is_even = mover == machine.random_role or model is UNIFORM
     if mover == role or not is_even or not isinstance(machine, Detective):
         return None
@@ -229,7 +229,7 @@ def _behind(
 
 
 def _contains(lists: Ragged, values: IntArray) -> BoolArray:
-    """`[L]` whether each list holds the value of its lane."""
+    """`[L]` whether each list contains the value of its lane."""
     owner = segment_ids(lists.offsets)
     found = np.zeros(len(values), dtype=np.bool_)
     found[owner[lists.values == values[owner]]] = True
@@ -237,7 +237,7 @@ def _contains(lists: Ragged, values: IntArray) -> BoolArray:
 
 
 def _possible(chance: Chance) -> tuple[Ragged, FloatArray]:
-    """The moves of `random` that are not impossible, and the logs of their probabilities."""
+    """The moves of `random` with positive probability, and the logs of their probabilities."""
     options = Ragged(chance.offsets, chance.moves)
     if len(chance.moves) == np.count_nonzero(options.counts):  # one move where there is any
         return options, np.zeros(len(chance.moves))
@@ -250,7 +250,7 @@ def _possible(chance: Chance) -> tuple[Ragged, FloatArray]:
 
 
 def _only_known(lists: Ragged, logs: FloatArray, known: IntArray) -> tuple[Ragged, FloatArray]:
-    """The known move alone, where it is legal; all moves where unknown."""
+    """Lists reduced to the known move, if it is legal; all moves if it is unknown."""
     offsets, values = np.empty_like(lists.offsets), np.empty_like(lists.values)
     new_logs = np.empty_like(logs)
     keep = keep_known.for_steps(len(values) + len(known))

@@ -1,16 +1,17 @@
-"""Thinning weighted entries without moving any expectation, many sets at once.
+"""Thins weighted entries without changing any expectation, in many sets at once.
 
-Of the entries of a set at most K are kept: those heavier than a threshold c with their weight,
-of the lighter ones a systematic sample that keeps each with probability weight / c, and those
-weigh c. c is such that K are kept. No entry is kept twice, and among all unbiased choices this
-one changes the weights least (Fearnhead & Clifford, J. R. Statist. Soc. B 65, 2003, section 3).
+At most K entries of a set are kept: those heavier than a threshold c with their weight, and a
+systematic sample of the lighter ones that keeps each with probability weight / c and gives it
+weight c. The threshold is chosen so that K are kept. No entry is kept twice, and among all unbiased
+methods this one changes the weights least (Fearnhead & Clifford, J. R. Statist. Soc. B 65, 2003,
+section 3).
 
 Weights .5, .3, .1, .06, .04 and K = 3: the threshold is c = .2, because .5 and .3 are above it and
 the other three make (.1 + .06 + .04) / .2 = 1 place. The first two stay as they are; of the others
 one stays, with probability .5, .3 and .2, and weighs .2. Every expectation is what it was:
 .5 * .2 = .1, and so on.
 
-Sets of similar size are worked on side by side, as rows of a matrix: sums go along a row, one
+Sets of similar size are processed side by side, as rows of a matrix: sums go along a row, one
 entry after the other, so that no set's result depends on its neighbours. Shapes: S sets, N
 entries, E entries in a row.
 """
@@ -25,20 +26,20 @@ import numpy as np
 from ggp.machine.base import BoolArray, FloatArray, IntArray
 
 _WASTE = 4
-"""A row of a matrix is at most this many times as long as the set in it, or there is one matrix
-of at most this many times the entries."""
+"""A row of a matrix is at most this many times as long as its set; otherwise there is one matrix of
+at most this many times the entries."""
 
 
 def matrices(offsets: IntArray, sets: IntArray) -> Iterator[tuple[IntArray, IntArray, BoolArray]]:
-    """Sets as rows of matrices; empty ones are left out.
+    """Sets as rows of matrices; empty sets are left out.
 
     Args:
         offsets: `[S + 1]` entries of each set.
-        sets: which of them.
+        sets: the sets wanted.
 
     Yields:
         the positions in `sets` of the rows of one matrix, the `[rows, E]` index of each entry
-        (padded with the row's first), and `[rows, E]` which of them are no padding.
+        (padded with the row's first), and `[rows, E]` which of them are not padding.
     """
     counts = offsets[sets + 1] - offsets[sets]
     if not counts.any():
@@ -66,7 +67,7 @@ def choose_entries(
     Args:
         log_weights: `[N]` log of weights that sum to 1 in each set.
         offsets: `[S + 1]` entries of each set.
-        limits: `[S]` how many entries to keep at most.
+        limits: `[S]` most entries to keep.
         rng: draws one number for each set that is thinned.
 
     Returns:
@@ -90,15 +91,15 @@ def choose_entries(
 def _thin_logs(
     logs: FloatArray, limits: IntArray, starts: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """`[S, E]` log of new weights, which sum to 1, -inf for the entries dropped.
+    """`[S, E]` log of the new weights, which sum to 1, -inf for dropped entries.
 
-    Entries so light that their weights are 0 as floats get the room that is left, if any.
+    Entries whose weights are 0 as floats get the places that are left, if any.
 
     Args:
-        logs: `[S, E]` log weights, the greatest of each row about 0; -inf is no entry.
+        logs: `[S, E]` log weights, the greatest of each row about 0; -inf for no entry.
 
     Returns:
-        also the `[S, 1]` log of what the new weights summed up to before.
+        also the `[S, 1]` log of the sum of the new weights before normalisation.
     """
     weights = np.exp(logs)
     new = _thin(weights, limits, starts)
@@ -119,7 +120,7 @@ def _thin_logs(
 
 
 def _thin(weights: FloatArray, limits: IntArray, starts: FloatArray) -> FloatArray:
-    """`[S, E]` new weights, 0 for the entries dropped."""
+    """`[S, E]` new weights, 0 for dropped entries."""
     threshold = _thresholds(weights, limits)[:, None]
     light = weights <= threshold
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-"""Random orders of large ranges, of which only some places are looked at.
+"""Random orders of large ranges, of which only a few places are looked up.
 
 A random order of 0..size-1 is a Feistel network on the next power of two, whose values beyond
 the range are mapped again until they fall into it (Black & Rogaway, CT-RSA 2002, section 5).
@@ -14,23 +14,23 @@ from ggp.machine.base import FloatArray, IntArray
 from ggp.machine.mixing import GOLDEN, finalised
 
 MAX_SIZE = 2.0**53
-"""Ranges may be this large: sizes are exact as floats up to here."""
+"""Largest range: sizes up to here are exact as floats."""
 
 _ROUNDS = 10
 
 _MIN_BITS = 8
-"""With fewer bits the orders are not random enough: pairs of places show it."""
+"""With fewer bits the orders are not random enough, as pairs of places show."""
 
 UInts = NDArray[np.uint64]
 
 
 def shuffled(places: IntArray, sizes: FloatArray, keys: UInts) -> IntArray:
-    """`[K]` the number at some place of a random order of 0..size-1.
+    """`[K]` the number at a given place of a random order of 0..size-1.
 
     Args:
         places: `[K]` less than the sizes.
         sizes: `[K]` whole numbers from 2 to `MAX_SIZE`.
-        keys: `[K]` which order: drawn at random, one for each order.
+        keys: `[K]` identify the orders: drawn at random, one for each order.
     """
     bits = np.maximum(np.frexp(sizes - 1)[1], _MIN_BITS).astype(np.uint64)
     limits = sizes.astype(np.uint64)
@@ -45,7 +45,7 @@ def shuffled(places: IntArray, sizes: FloatArray, keys: UInts) -> IntArray:
 
 
 def _network(numbers: UInts, bits: UInts, keys: UInts) -> UInts:
-    """A permutation of the numbers of so many bits."""
+    """A permutation of the numbers with this many bits."""
     one = np.uint64(1)
     low_bits = bits >> one
     low_mask = (one << low_bits) - one
@@ -60,6 +60,6 @@ def _network(numbers: UInts, bits: UInts, keys: UInts) -> UInts:
 
 
 def _mix(numbers: UInts, keys: UInts, step: int) -> UInts:
-    """Random-looking numbers."""
+    """Pseudo-random numbers."""
     mixed: UInts = finalised((numbers + np.uint64(step + 1)) * GOLDEN ^ keys)
     return mixed

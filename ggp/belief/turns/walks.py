@@ -1,9 +1,9 @@
-"""Random walks from the start of a game in which a role makes the moves that it did make.
+"""Random walks from the start of a game in which a role makes the moves that it really made.
 
-The other roles move at random. A walk is kept if the role sees in it what it saw: in every turn, or
-only in the last one, for beliefs that remember nothing else (paper 001: all-observation and
-last-observation consistent). What is drawn is weighted, so that the weights of many walks are the
-prior of where they end.
+The other roles move at random. A walk is kept if the role's percepts agree in every turn, or only
+in the last one, for beliefs that remember nothing else (paper 001: all-observation and
+last-observation consistent). Walks are weighted so that the weights of many walks sum to the prior
+of where they end.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, 
 WALKS_AT_ONCE = 2048
 
 FRUITLESS = 8
-"""So many times as many walks without a new end say that there are no more."""
+"""After this many batches of walks in a row without a new end, there are taken to be no more."""
 
 
 def walk(
@@ -39,17 +39,17 @@ def walk(
     model: MoveModel = UNIFORM,
     legal: IntArray | None = None,
 ) -> tuple[Segments, int]:
-    """Where walks end that agree with an incomplete path.
+    """The ends of random walks that agree with an incomplete path.
 
     Args:
         path: tree node of the role's incomplete path; not the empty one.
-        number: of walks to set out on.
-        last_only: only the percepts of the last turn need agree.
-        keep_views: see `Segments`; that of the role is what it really knows.
-        legal: the moves that the role must have where a walk ends, sorted; None for any.
+        number: of walks to begin.
+        last_only: only the percepts of the last turn must agree.
+        keep_views: see `Segments`; the role's own view is its real path.
+        legal: the moves that the role must have at the end of a walk, sorted; None for any.
 
     Returns:
-        one set of the walks that agree, equal ends being one, and how many lanes were stepped.
+        one set of the walks that agree, equal ends merged, and the number of lanes stepped.
     """
     steps = tree.beginnings(np.array([path]))
     states, views = _begin(machine, number)
@@ -102,7 +102,7 @@ def walks(
     model: MoveModel = UNIFORM,
     legal: IntArray | None = None,
 ) -> Segments:
-    """Walks until there are so many different ends, `most` lanes were stepped, or it is stopped."""
+    """Walks until `wanted` ends are found, `most` lanes have been stepped, or `stop` says so."""
     if tree.depth(path) == 0:
         return initial_segments(machine, 1, keep_views=keep_views)
     found = depleted_segments(machine, 1, keep_views=keep_views)
@@ -124,7 +124,7 @@ def walks(
         spent += max(stepped, 1)
         before = len(found.states)
         found = united(machine, [found, drawn])
-        # Where there was none yet, the next walk may find the first.
+        # While nothing has been found, the next walk may find the first.
         fruitless = fruitless + 1 if 0 < before == len(found.states) else 0
         if stop():
             break
@@ -132,7 +132,7 @@ def walks(
 
 
 def united(machine: Machine, parts: list[Segments]) -> Segments:
-    """One set of several, by their masses; entries that are equal become one."""
+    """One set made of several, by their masses; equal entries are merged."""
     both = join(machine, parts)
     log_weights = both.log_weights + np.repeat(both.log_masses, both.counts)
     return set_of(machine, both.states, log_weights, both.views)
@@ -146,8 +146,8 @@ def _begin(machine: Machine, number: int) -> tuple[States, IntArray]:
 def set_of(
     machine: Machine, states: States, log_weights: FloatArray, views: IntArray | None
 ) -> Segments:
-    """One set of weighted entries, of which equal ones become one; it is not exact, and its mass is
-    the sum of the weights."""
+    """One set of weighted entries, equal ones merged; it is not exact, and its mass is the sum of
+    the weights."""
     keys = [machine.groups(states), *([] if views is None else views.T)]
     first, group = first_seen_columns(keys)
     if not len(first):
@@ -167,7 +167,7 @@ def set_of(
 
 
 def moves_are(machine: Machine, states: States, role: int, legal: IntArray) -> BoolArray:
-    """`[L]` lanes in which a role has just these moves, which are sorted."""
+    """`[L]` whether a role has exactly these moves, which are sorted, in a lane."""
     moves = machine.legal(states, role, allow_stuck=True)
     same = moves.counts == len(legal)
     known = np.isin(moves.values, legal)

@@ -1,7 +1,7 @@
-"""Writing a module of JAX: the docstring and tables of a game, then the functions of `template`.
+"""Writes a module of JAX: the docstring and tables of a game, then the functions of `template`.
 
-Names of a rulesheet get into it as Python's own literals of strings, and nothing else of what a
-stranger wrote: what is written is data, whatever the rules say.
+Names of a rulesheet appear in it as Python string literals, and nothing else that a stranger wrote:
+what is written is data, whatever the rules say.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 _TEMPLATE = Path(__file__).with_name("template.py")
 
 _GAME, _FUNCTIONS = "# --- the game ---\n", "# --- its functions ---\n"
-"""Lines between which the template has the tables of a game."""
+"""Lines that delimit the tables of a game in the template."""
 
 
 def jax_module(program: GameDefinition, machine: Machine) -> str:
@@ -120,7 +120,7 @@ def _arrays(title: str, arrays: Iterable[NDArray[np.generic]]) -> str:
 
 
 def _array(numbers: NDArray[np.generic]) -> str:
-    """An array as a call of numpy's."""
+    """An array as a call of numpy."""
     kind = "float32" if numbers.dtype.kind == "f" else "int32"
     shape = "" if numbers.ndim == 1 else f".reshape{numbers.shape}"
     return f"np.array({_numbers(numbers.ravel())}, dtype=np.{kind}){shape}"
@@ -137,5 +137,5 @@ def _strings(texts: Iterable[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text that can be in a docstring, whatever somebody called a file."""
+    """A text that can be in a docstring, whatever a file is called."""
     return "".join(c if c.isalnum() or c in " ._-+" else "_" for c in text)

@@ -1,7 +1,7 @@
 """Gates in layers: all gates of a layer depend on earlier layers only.
 
-Gates of a layer that have about as many inputs are a *group*: a table of literals, filled up with
-*true*, of which all rows are evaluated at once.
+Gates of a layer with about as many inputs are a *group*: a table of literals, padded with *true*,
+whose rows are all evaluated at once.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class Group(NamedTuple):
     """Gates that are evaluated at once.
 
     Attributes:
-        start: place of the first of them; they are neighbours.
-        literals: `[G, K]` what must hold, `2 * place + inverted`.
+        start: place of the first gate; the others follow.
+        literals: `[G, K]` inputs, `2 * place + inverted`.
     """
 
     start: int
@@ -34,7 +34,7 @@ class Layered(NamedTuple):
     Attributes:
         num_places: N.
         groups: in order.
-        outputs: literals, of places, for each of those that were asked for.
+        outputs: literals of places, one for each literal that was asked for.
     """
 
     num_places: int
@@ -57,7 +57,7 @@ def layered(circuit: Circuit, asked: Sequence[Literals]) -> Layered:
     for gate in needed:
         inputs = literals[offsets[gate] : offsets[gate + 1]]
         depth[base + gate] = 1 + max(depth[x >> 1] for x in inputs)
-        # Twice as many inputs are another group: less than half of a table is filled up.
+        # Twice as many inputs make another group: less than half of a table is padding.
         size = (len(inputs) - 1).bit_length()
         members.setdefault((int(depth[base + gate]), size), []).append(gate)
     place = np.full(base + circuit.num_gates, -1, dtype=np.int64)

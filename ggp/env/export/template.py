@@ -105,7 +105,7 @@ _evaluate_step = _evaluator(STEP, STEP_PLACES)
 
 
 def _look(state: State) -> Any:
-    """What depends on the state only."""
+    """The nets that depend on the state only."""
     moves = np.zeros(_NUM_MOVE_INPUTS, dtype=bool)
     return _evaluate_look(jnp.concatenate([state.fluents, moves]))
 

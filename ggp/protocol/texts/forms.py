@@ -1,4 +1,4 @@
-"""Taking the text of a message apart into its items, before anything is known of them.
+"""Splits the text of a message into its items, before anything is known about them.
 
 Nothing here recurses, and every step is linear in the length of the text.
 """
@@ -19,11 +19,11 @@ _TOKEN = re.compile(r"[()]|;[^\r\n]*|[^\s();\ufeff]+")
 
 @dataclass(frozen=True, slots=True)
 class MessageLimits:
-    """Bounds on one message; what passes them is refused.
+    """Bounds on one message; larger ones are refused.
 
     Attributes:
         chars: length of the text.
-        depth: how deep parentheses nest; terms may nest 100 levels (`ggp.gdl.shape`).
+        depth: nesting depth of parentheses; terms may nest 100 levels (`ggp.gdl.shape`).
         items: rules of a rulesheet, or items of another list.
         told: moves or percepts of one turn.
         symbol_chars: length of one symbol.
@@ -37,16 +37,16 @@ class MessageLimits:
 
 
 def check_size(text: str, limits: MessageLimits) -> None:
-    """Refuse a text that is too long, or has a symbol that is.
+    """Refuse a text that is too long, or contains a symbol that is too long.
 
     Raises:
-        RemoteProtocolError: it passes a limit.
+        RemoteProtocolError: it exceeds a limit.
     """
     if len(text) > limits.chars:
         raise RemoteProtocolError(
             f"a message of {len(text):,} characters is longer than the limit of {limits.chars:,}"
         )
-    # Only from the beginning of a symbol on, or time would grow with its length squared.
+    # Only from the beginning of a symbol, or time would grow with the square of its length.
     too_long = rf"(?<![^\s();\ufeff])[^\s();\ufeff]{{{limits.symbol_chars + 1}}}"
     longest = re.search(too_long, text)
     if longest is not None:
@@ -59,9 +59,9 @@ def check_size(text: str, limits: MessageLimits) -> None:
 def split_items(text: str, limits: MessageLimits) -> list[str]:
     """The symbols and lists side by side in a text, as written.
 
-    Comments are left out. Parentheses that close nothing are ignored; a list that is never
-    closed is closed at the end of the text: a body whose length was counted in characters
-    loses its last bytes.
+    Comments are left out. Unmatched closing parentheses are ignored; a list that is never closed
+    is closed at the end of the text: a body whose length was counted in characters loses its last
+    bytes.
 
     Raises:
         RemoteProtocolError: too many items, or nested too deep.
@@ -89,7 +89,7 @@ def split_items(text: str, limits: MessageLimits) -> list[str]:
         if len(items) > limits.items:
             break
     if depth:
-        # Within a comment, the parentheses that are added would not count: a line end first.
+        # Within a comment, added parentheses would not count: end the line first.
         items.append(text[begin:] + "\n" * (";" in text[begin:]) + ")" * depth)
     else:
         items += _SYMBOL.findall(text, after)
@@ -104,12 +104,12 @@ def is_list(item: str) -> bool:
 
 
 def inside(item: str) -> str:
-    """What stands between the parentheses of a list."""
+    """The text between the parentheses of a list."""
     return item[1:-1]
 
 
 def squeezed(text: str) -> str:
-    """The items of a text in the spelling they have, on one line, with single blanks."""
+    """The items of a text in their own spelling, on one line, with single blanks."""
     if "(" not in text and ";" not in text and ")" not in text:
         return " ".join(_SYMBOL.findall(text))
     pieces: list[str] = []

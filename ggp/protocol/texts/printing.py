@@ -1,4 +1,4 @@
-"""Messages as servers write them, each in its style, and what a player answers to `Info`."""
+"""Prints messages as servers write them, in each style, and a player's answer to `Info`."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def print_message(message: Message, style: WireStyle) -> str:
     """A message as a server of this style writes it, on one line unless its rules are not.
 
     Raises:
-        LocalProtocolError: the style cannot say it: a turn number where it has none, or none
-            where it needs one.
+        LocalProtocolError: the style cannot express it: a turn number where it has none, or no
+            number where it needs one.
     """
     match message:
         case Ping():
@@ -50,7 +50,7 @@ def info_reply(name: str, *, busy: bool) -> str:
     """The answer to `Info`; the name must be one symbol (see `ggp.gdl.names.is_symbol`).
 
     Raises:
-        LocalProtocolError: it is none.
+        LocalProtocolError: it is not a symbol.
     """
     if not is_symbol(name):
         raise LocalProtocolError(f"a player's name must be one symbol, not {quoted(name)}")

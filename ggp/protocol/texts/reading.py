@@ -1,7 +1,7 @@
-"""Texts of messages become values, in any dialect, letter case and spacing.
+"""Turns texts of messages into values, in any dialect, letter case and spacing.
 
-A message that is refused is a move that is lost. So whatever can be understood in one way only
-is: `((play m 2 (A 1) ((p` is turn 2 of the match `m` after the move `(a 1)` with one percept `(p)`.
+A refused message is a lost move. So whatever can be understood in only one way is understood:
+`((play m 2 (A 1) ((p` is turn 2 of the match `m` after the move `(a 1)` with one percept `(p)`.
 Replies of players are read by `parse_reply`, which repairs nothing, as servers do.
 """
 
@@ -43,7 +43,7 @@ _TURN = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What a text says: all that takes long to find out of a long one.
+    """The content of a text: everything that takes long to find out in a long one.
 
     Attributes:
         message: None if it is refused.
@@ -57,7 +57,7 @@ class Text:
 
 
 def read_text(text: str, limits: MessageLimits | None = None) -> Text:
-    """What a text says. Never raises; can be called from any thread."""
+    """Read a text. Never raises; can be called from any thread."""
     try:
         message = parse_message(text, limits)
         rules = None
@@ -71,12 +71,12 @@ def read_text(text: str, limits: MessageLimits | None = None) -> Text:
 def parse_message(text: str, limits: MessageLimits | None = None) -> Message:
     """The message in a text: in any dialect, letter case and spacing.
 
-    Lists around the whole message are taken off, and missing closing parentheses at its end
-    are added. Whatever a play or stop message tells is `None` where it cannot be understood,
-    so that the move is not lost. Items beyond those a message has are ignored.
+    Lists around the whole message are removed, and missing closing parentheses at its end are
+    added. Whatever a play or stop message tells is `None` if it cannot be understood, so that
+    the move is not lost. Items beyond those a message has are ignored.
 
     Raises:
-        RemoteProtocolError: this is no message, or it passes a limit.
+        RemoteProtocolError: this is not a message, or it exceeds a limit.
     """
     limits = limits or MessageLimits()
     check_size(text, limits)
@@ -110,12 +110,12 @@ def parse_message(text: str, limits: MessageLimits | None = None) -> Message:
 
 
 def parse_reply(text: str, limits: MessageLimits | None = None) -> str:
-    """The one term a player answered, in its spelling, on one line: a move, `ready`, ...
+    """The single term of a player's answer, in its spelling, on one line: a move, `ready`, ...
 
     Nothing is repaired: servers take `(noop)` and `(choose 1` for illegal moves.
 
     Raises:
-        RemoteProtocolError: there is none, or several, or parentheses do not match.
+        RemoteProtocolError: there is no term, or several, or parentheses do not match.
     """
     limits = limits or MessageLimits()
     check_size(text, limits)
@@ -151,9 +151,9 @@ def _start(args: list[str], limits: MessageLimits) -> Start:
 
 
 def _start_around(text: str, limits: MessageLimits) -> Start | None:
-    """A start message whose rules have a closing parenthesis too many, which ends it for others.
+    """A start message whose rules have an extra closing parenthesis, which would end it early.
 
-    The rules are what stands between our role and the clocks.
+    The rules are the text between our role and the clocks.
     """
     begin = _START.match(text)
     head, clocks = _cut_clocks(text, 2)
@@ -168,7 +168,7 @@ def _start_around(text: str, limits: MessageLimits) -> Start | None:
 def _rules_and_clocks(
     kind: str, args: list[str], num_clocks: int, limits: MessageLimits
 ) -> tuple[str, list[int]]:
-    """Rules and clocks; where a rule is never closed, the clocks are found behind the rules."""
+    """Rules and clocks; if a rule is never closed, the clocks are found behind the rules."""
     if not args or not is_list(args[0]):
         raise RemoteProtocolError(f"{kind} must give the rules as one list")
     rules, clocks = inside(args[0]), args[1:]
@@ -186,7 +186,7 @@ def _rules_and_clocks(
 
 def _cut_clocks(rules: str, num_clocks: int) -> tuple[str, list[str]]:
     numbers = r"((?:\s+[0-9]{1,9}){%d})[\s)]*$" % num_clocks  # noqa: UP031
-    # Only at the end: the pattern is tried from every place.
+    # Only at the end: the pattern is tried from every position.
     behind = re.search(numbers, rules[-100:], re.ASCII)
     if behind is None:
         return rules, []
@@ -205,8 +205,8 @@ def _turn(kind: type[Play] | type[Stop], args: list[str], limits: MessageLimits)
     match_id = _match_id(kind.__name__.lower(), args)
     rest = args[1:]
     turn, last_move = None, None
-    # Newer GDL-II is told from the others by its length. A turn with nothing but percepts
-    # behind it is not known from any server; it could mean only one thing.
+    # Newer GDL-II is recognised by its length. No known server sends a turn followed by nothing
+    # but percepts; it could mean only one thing.
     if len(rest) >= 2 and _TURN.fullmatch(rest[0]):
         turn = int(rest[0])
         if turn > MAX_TURN:

@@ -1,9 +1,9 @@
-"""Canonical KIF and the server's own words for it.
+"""Translates between canonical KIF and the server's own words.
 
 Servers send rules in upper, lower or mixed case, often with every symbol renamed. Renamed
-symbols are symbols like any other; only letter case has to be given back. But where a server has
-renamed `sees` and `random` too, which have a meaning, the names are exchanged: what is called
-`pelu` by the server and stands for `sees` is `sees` inside, and what it may call `sees` is `pelu`.
+symbols are symbols like any other; only letter case must be restored. But if a server has
+renamed `sees` and `random` too, which have a meaning, the names are exchanged: if the server calls
+`sees` `pelu`, it is `sees` inside, and anything the server calls `sees` is `pelu`.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _SEES_HEAD = re.compile(r"\(\s*(?:<=\s*\(\s*)?sees[\s(]", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Outline:
-    """What can be told of a rulesheet without understanding it: quick, whatever its size.
+    """Facts about a rulesheet that can be found without understanding it: quickly, at any size.
 
     Attributes:
         roles: canonical, in the order of the rulesheet.
         is_gdl2: whether it defines `sees` or has the role `random`, as in `Program`.
         spellings: canonical symbol -> first spelling in the text, where that differs.
-        renamed: keyword -> what it is called in the text, where the server has renamed it.
-        may_hide: whether there is a role that nobody plays though no keyword was found: of a
-            scrambled game of GDL-II without percepts no more can be told.
-        moves: the `legal` heads, role and move; none if they are not known.
-        percepts: what the `sees` heads tell.
+        renamed: keyword -> its name in the text, if the server has renamed it.
+        may_hide: whether there is a role that nobody plays though no keyword was found: no more
+            can be known of a scrambled GDL-II game without percepts.
+        moves: the `legal` heads, role and move; none if unknown.
+        percepts: the percepts in the `sees` heads.
     """
 
     roles: tuple[str, ...] = ()
@@ -51,16 +51,16 @@ class Outline:
     def spell(self, term: str) -> str:
         """A canonical term as the server would write it, on one line.
 
-        Of a symbol that the rules spell in two ways, the first is used.
+        If the rules spell a symbol in two ways, the first is used.
         """
         return _SYMBOL.sub(lambda m: self._spelled(m.group()), self._exchanged(term))
 
     def read(self, term: str) -> str:
-        """A term of the server as canonical KIF; what is none, in lower case."""
+        """A term of the server as canonical KIF; anything that is not a term, in lower case."""
         return self._exchanged(canonical(term))
 
     def plain(self, rules: str) -> str:
-        """The text of the rules with keywords where the server has renamed them."""
+        """The text of the rules with the keywords that the server has renamed restored."""
         return self._exchanged(rules)
 
     def may_be_moves(self, moves: Iterable[str]) -> bool:
@@ -86,7 +86,7 @@ class Outline:
         return self.spellings.get(symbol, symbol)
 
     def _exchanged(self, text: str) -> str:
-        """A text in which keywords and the names they have change places."""
+        """A text in which keywords and the names they have are exchanged."""
         if not self.renamed:
             return text
         names = {**self.renamed, **{name: keyword for keyword, name in self.renamed.items()}}
@@ -102,7 +102,7 @@ def outline(rules: str, limits: MessageLimits | None = None, role: str = "") -> 
         role: ours, as sent.
 
     Raises:
-        RemoteProtocolError: they pass a limit.
+        RemoteProtocolError: they exceed a limit.
     """
     text = _COMMENT.sub(" ", rules)
     forms = split_items(text, limits or MessageLimits())
@@ -124,7 +124,7 @@ def outline(rules: str, limits: MessageLimits | None = None, role: str = "") -> 
 
 
 def canonical(term: str) -> str:
-    """A term as canonical KIF, as `to_kif(parse_term(term))`; what is none, in lower case.
+    """A term as canonical KIF, as `to_kif(parse_term(term))`; anything else, in lower case.
 
     It is not parsed, since there may be very many percepts.
     """
@@ -139,14 +139,14 @@ def _first_spellings(symbols: Iterable[str]) -> dict[str, str]:
 
 
 def _of_gdl2(found: Outline, rules: Iterable[Rule]) -> Outline:
-    """The outline with what the rules, which have our keywords, say of moves and percepts."""
+    """The outline with the moves and percepts of the rules, which use our keywords."""
     rules = tuple(rules)
     percepts = tuple(percept for _, percept in _heads(rules, SEES))
     return replace(found, moves=_heads(rules, LEGAL), percepts=percepts)
 
 
 def _heads(rules: Iterable[Rule], relation: Signature) -> tuple[tuple[Term, Term], ...]:
-    """Both arguments of every head of a relation: of `legal` role and move."""
+    """Both arguments of every head of a relation: for `legal`, role and move."""
     heads = [rule.head for rule in rules]
     return tuple(
         (head.args[0], head.args[1])

@@ -1,7 +1,7 @@
 """Rules and terms of messages as terms of GDL, read quickly and without repairs.
 
-The server must tell at once what a rulesheet says of its own words; workers read it properly,
-with the parser. What this reader does not understand is left out.
+The server must know at once how a rulesheet uses its own words; workers read it properly, with the
+parser. Whatever this reader does not understand is left out.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ def quick_rules(text: str) -> tuple[Rule, ...]:
 
 
 def quick_term(text: str) -> Term | None:
-    """The one term in a text; None if it is none."""
+    """The single term in a text; None if there is no such term."""
     terms = list(_forms(text))
     return terms[0] if len(terms) == 1 else None
 
 
 def _forms(text: str) -> Iterator[Term]:
     """The terms side by side in a text; lists that do not begin with a name are left out."""
-    # The items of every list that is open; None for what is not understood.
+    # The items of every open list; None for what is not understood.
     opened: list[list[Term | None]] = [[]]
     for match in _TOKEN.finditer(text):
         token = match.group()
         if token == "(":
             opened.append([])
         elif token == ")":
-            if len(opened) > 1:  # else it closes nothing
+            if len(opened) > 1:  # an unmatched closing parenthesis otherwise
                 closed = _closed(opened.pop())
                 opened[-1].append(closed)
         elif token[0] == "?":

@@ -1,7 +1,7 @@
-"""Boards with pieces, searched and valued (papers 000 to 002).
+"""Search and evaluation of boards with pieces (papers 000 to 002).
 
 In come states with boards, out go values of states or moves. Begin with `board_values`, the
 evaluation by material and attacks, whose kernels are `board_kernels`. `quiescence` plays exchanges
-out before a board is valued, and `floors` leaves out those that cannot matter; `board_search` is
-the search of Choose-move.
+out before a board is valued, and `floors` leaves out those that cannot matter (alpha-beta
+cut-offs); `board_search` is the search of Choose-move.
 """

@@ -1,7 +1,7 @@
 """Kernels that value boards with pieces, lane by lane.
 
-Steps are rays of one square, so whatever a piece attacks is found in one way: along each of its
-rays, up to the first square that is taken.
+Steps are rays of one square, so all attacks are found in one way: along each ray of a piece, up to
+the first occupied square.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ SIDES = 2
 
 @by_reference
 class PieceTables(NamedTuple):
-    """What pieces attack and are worth.
+    """The attacks and values of pieces.
 
     A code is a kind of piece of one side: K of them, and S squares.
 
     Attributes:
-        side: `[K]` whose: 0 or 1.
+        side: `[K]` owner: 0 or 1.
         worth: `[K]` value of a piece.
-        ahead: `[K, S]` what standing there adds to it: rows that a pawn has gone.
-        king: `[K]` 1 of pieces that can be in check.
+        ahead: `[K, S]` bonus for standing there: ranks that a pawn has advanced.
+        king: `[K]` 1 for pieces that can be in check.
         first_ray: `[K * S + 1]` the rays of a kind from a square.
         first_target: `[rays + 1]` the squares of each ray.
         target: these squares, the nearest first.
@@ -56,12 +56,12 @@ class PieceTables(NamedTuple):
 
 @kernel
 def read_boards(words: np.ndarray, square: I32, code: I32, codes: np.ndarray) -> None:
-    """The pieces of each lane.
+    """Read the pieces of each lane.
 
     Args:
         words: `[L, W]` packed fluents.
-        square, code: `[64 * W]` what the fluent that is this bit says: a square and the code of the
-            piece there; `EMPTY` of all other fluents.
+        square, code: `[64 * W]` meaning of the fluent of each bit: a square and the code of the
+            piece there; `EMPTY` for all other fluents.
         codes: `[L, S]` out: `EMPTY` where there is no piece.
     """
     for lane in range(len(words)):
@@ -78,7 +78,7 @@ def read_boards(words: np.ndarray, square: I32, code: I32, codes: np.ndarray) ->
 
 @inlined
 def _attack(codes: np.ndarray, lane: int, tables: PieceTables) -> None:
-    """Note what the pieces of a lane attack."""
+    """Mark the squares that the pieces of a lane attack."""
     squares = codes.shape[1]
     for square in range(squares):
         tables.attacked[0, square] = 0
@@ -101,7 +101,7 @@ def _attack(codes: np.ndarray, lane: int, tables: PieceTables) -> None:
 def value_boards(
     codes: np.ndarray, tables: PieceTables, totals: np.ndarray, checks: np.ndarray
 ) -> None:
-    """What each side's pieces are worth in each lane, and how many kings it attacks.
+    """Value of each side's pieces in each lane, and number of kings it attacks.
 
     Args:
         codes: `[L, S]` pieces.

@@ -1,13 +1,13 @@
 """The `Search` of Choose-move (papers 001 and 002): boards searched as if everybody saw them.
 
-Each board is gone through some plies deep, and where that ends, it is valued with the eyes of our
-role. So what a move is worth on a board is minimax of one evaluation: we want as much of it as we
-can get, and the others as little. Where random playouts value boards instead, and where the game is
-over, each role has goals of its own.
+Each board is searched some plies deep, and where that ends, it is valued from the point of view of
+our role. So the value of a move on a board is minimax of one evaluation: we maximise it, and the
+others minimise it. If random playouts value boards instead, and where the game is over, each role
+has its own goals.
 
-A move is worth the mean over the boards in which it can be made: boards in which it is illegal, or
-a try that is refused, do not count for it. Boards are searched a few at a time, in random order, so
-that a clock may end the search after any of them.
+The value of a move is its mean over the boards in which it can be made: boards in which it is
+illegal, or a try that is refused, do not count. Boards are searched a few at a time, in random
+order, so that a clock may end the search after any of them.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class BoardSearch:
     Args:
         bags: one bag, not depleted.
         depth: plies to search each board.
-        steps: joint moves that may be tried for a board; fewer plies are looked ahead where there
-            are more.
-        evaluation: of the states where it stops, whose values for our role count; default: random
-            playouts, `PLAYOUTS` each, in which each role gets its own goals.
+        steps: joint moves that may be tried for a board; if there are more, fewer plies are
+            searched.
+        evaluation: of the states where the search stops, from our role's point of view; default:
+            random playouts, `PLAYOUTS` each, in which each role gets its own goals.
         deadline: looked at all the time.
-        most: so many boards are drawn from the bag where it has more.
-        moves: the candidates, where they are known: in a large bag it takes time to find them.
+        most: boards drawn from the bag, if it has more.
+        moves: the candidates, if known: in a large bag it takes time to find them.
 
     Attributes:
         moves: the candidates.
@@ -79,11 +79,11 @@ class BoardSearch:
 
     @property
     def num_left(self) -> int:
-        """Boards that wait for being searched."""
+        """Boards not searched yet."""
         return len(self._weights) - self.num_searched
 
     def add(self, bags: Bags) -> None:
-        """Take in those boards of a bag of the same path that are not known yet."""
+        """Add those boards of a bag of the same path that are not known yet."""
         states, weights = self._drawn(bags, len(bags.sets.states))
         number = len(self._weights)
         both = self._machine.concatenate([self._states, states])
@@ -96,13 +96,13 @@ class BoardSearch:
         self.moves = Ragged(np.array([0, len(known)]), moves[known])
 
     def round(self, count: int, chosen: IntArray | None = None) -> None:
-        """Search so many more boards, if there are so many.
+        """Search `count` more boards, if there are so many.
 
         Args:
-            chosen: does not matter: a board tells about all moves.
+            chosen: makes no difference: a board tells about all moves.
 
         Raises:
-            OutOfTime: there was no time for all of them; those that were searched count.
+            OutOfTime: there was no time for all of them; the boards searched so far count.
         """
         end = min(self.num_searched + count, len(self._weights))
         while (start := self.num_searched) < end:
@@ -139,10 +139,10 @@ class BoardSearch:
         return bags.sets.states.take(lanes[order]), weights[order]
 
     def _searched(self, states: States) -> ClairvoyantValues:
-        """What our moves are worth on some boards.
+        """Values of our moves on some boards.
 
         Raises:
-            OutOfTime: there was no time for that.
+            OutOfTime: the deadline passed.
         """
         machine, steps = self._machine, self._steps * len(states)
         worlds = Worlds(machine, states, self._role, self._evaluation, skip_refused=True)
@@ -158,7 +158,7 @@ class BoardSearch:
         return worlds.values()
 
     def _by_move(self, seen: ClairvoyantValues) -> tuple[FloatArray, FloatArray]:
-        """`[K, C]` values on K boards, NaN where a move cannot be made; and their variances."""
+        """`[K, C]` values on K boards, NaN where a move is illegal; and their variances."""
         moves, counts = self.moves.values, seen.moves.counts
         order = np.argsort(moves)
         at = order[np.searchsorted(moves, seen.moves.values, sorter=order)]

@@ -1,17 +1,17 @@
-"""The `Evaluation` of boards with pieces: material, and who attacks what, as KS of paper 000.
+"""The `Evaluation` of boards with pieces: material and attacks, as KS of paper 000.
 
-The fluents of a board say which piece of which role is on which square. From them follows what each
-role attacks. A state is worth a linear function of that:
+The fluents of a board say which piece of which role is on which square. From them follow the
+attacks of each role. The value of a state is linear in these:
 
-    value    of own pieces, less that of the other role's
-    +        something for each own piece that is protected, times its value
-    +        something for each piece of the other role that is attacked, times its value
-    +        something for each row that a pawn has gone ahead
-    -        something for giving check, which tells the other where one is
+    value    of own pieces, minus that of the other role's
+    +        a share of the value of each own piece that is protected
+    +        a share of the value of each piece of the other role that is attacked
+    +        a bonus for each rank that a pawn has advanced
+    -        a penalty for giving check, which tells the other where one is
 
-Everything but check counts with the opposite sign for the other role. Giving check takes something
-from who gives it, and gives the other nothing. So the values of the two roles need not make up the
-same sum on all boards, and a search goes by those of a single role.
+Everything but check counts with the opposite sign for the other role. Giving check costs the role
+that gives it, and gives the other nothing. So the values of the two roles need not have the same
+sum on all boards, and a search uses those of a single role.
 
 Boards are read and valued by kernels (`board_kernels`).
 
@@ -46,11 +46,11 @@ Steps = tuple[tuple[int, int], ...]
 """Squares from here, as (files, ranks)."""
 
 MARGIN = 0.02
-"""Share of the goal range at either end of which no state is worth that is not over."""
+"""Share at either end of the goal range that is reserved for states that are over."""
 
 
 _STEPS = 1_000
-"""Passes through the loops of a kernel for a board, more or less."""
+"""Approximate number of passes through the loops of a kernel for a board."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class Piece:
 
     Attributes:
         value: in pawns.
-        steps: what it attacks, one square each.
+        steps: single squares that it attacks.
         slides: directions in which it attacks until something is in the way.
-        takes: what it attacks by role, for pieces that go in one direction: pawns.
-        king: whether attacking it is check.
+        takes: squares it attacks by role, for pieces that move in one direction: pawns.
+        king: whether an attack on it is check.
     """
 
     value: float
@@ -90,13 +90,13 @@ class MovePattern:
 
 @dataclass(frozen=True)
 class BoardTerms:
-    """What counts how much, in pawns but for the first.
+    """The terms of the evaluation, in pawns except for the first.
 
     Attributes:
-        scale: goals for a pawn.
+        scale: goal points for a pawn.
         relation: of the fluents of a board.
         pieces: by name.
-        noisy: moves that are played out where they take something, see `quiescence`.
+        noisy: moves that are played out if they capture something, see `quiescence`.
     """
 
     relation: BoardRelation
@@ -113,7 +113,7 @@ class Boards(NamedTuple):
     """L boards.
 
     Attributes:
-        codes: `[L, S]` code of the piece on each square, `EMPTY` of none.
+        codes: `[L, S]` code of the piece on each square, `EMPTY` for none.
         sides: `[K]` the role of each code.
     """
 
@@ -121,11 +121,11 @@ class Boards(NamedTuple):
     sides: IntArray
 
     def take(self, lanes: IntArray) -> Boards:
-        """Some of them."""
+        """Some of the boards."""
         return Boards(self.codes[lanes], self.sides)
 
     def owners(self, lanes: IntArray, squares: IntArray) -> IntArray:
-        """The role of the piece on a square of each of some boards; -1 of none."""
+        """The role of the piece on a square of each of some boards; -1 for no piece."""
         codes = self.codes[lanes, squares]
         return np.where(codes == EMPTY, -1, self.sides[codes])
 
@@ -136,10 +136,10 @@ class Boards(NamedTuple):
 
 
 class BoardValues:
-    """Values of states of two roles by their pieces.
+    """Values of states of games with two roles, by their pieces.
 
     Attributes:
-        terms: what counts how much.
+        terms: the weights of the evaluation.
         squares: of the board.
 
     Raises:
@@ -187,7 +187,7 @@ class BoardValues:
         rng: np.random.Generator,
         deadline: Deadline | None = None,
     ) -> tuple[FloatArray, IntArray]:
-        """`[L]` what states that are not over are worth to a role, and zeros: see `Evaluation`."""
+        """`[L]` values of states that are not over for a role, and zeros: see `Evaluation`."""
         check(deadline)
         return self.worth(self.boards(states), role), np.zeros(len(states), dtype=np.int64)
 
@@ -199,7 +199,7 @@ class BoardValues:
         return Boards(codes, self._sides)
 
     def worth(self, boards: Boards, role: int) -> FloatArray:
-        """`[L]` what boards are worth to a role, if the game is not over there."""
+        """`[L]` values of boards for a role, if the game is not over there."""
         count = len(boards.codes)
         totals, checks = np.empty((count, SIDES)), np.empty((count, SIDES), dtype=np.int64)
         value_boards.for_steps(_STEPS * count)(boards.codes, self._tables, totals, checks)
@@ -208,7 +208,7 @@ class BoardValues:
         low, high = self._machine.goal_range
         margin = MARGIN * (high - low)
         values = (low + high) / 2 + self.terms.scale * lead
-        # Terminal states are worth their goals: whoever looks ahead does not ask about them.
+        # Terminal states are worth their goals: searches do not ask for their values here.
         return np.clip(values, low + margin, high - margin)
 
     def attacked(self, states: States, role: int) -> BoolArray:
@@ -222,7 +222,7 @@ class BoardValues:
 
 
 def _rays(piece: Piece, role: str, size: tuple[int, int]) -> list[list[list[int]]]:
-    """From each square, the squares of each ray of a piece that begin on the board."""
+    """For each square, the squares of each ray of a piece that begin on the board."""
     ways = [
         *((step, 1) for step in (*piece.steps, *piece.takes.get(role, ()))),
         *((step, max(size) - 1) for step in piece.slides),
@@ -244,7 +244,7 @@ def _rays(piece: Piece, role: str, size: tuple[int, int]) -> list[list[list[int]
 
 
 def _ahead(piece: Piece, role: str, size: tuple[int, int]) -> list[int]:
-    """From each square, the rows that a pawn has gone; 0 of other pieces."""
+    """For each square, the ranks that a pawn has advanced; 0 for other pieces."""
     steps = piece.takes.get(role, ())
     if not steps:
         return [0] * math.prod(size)

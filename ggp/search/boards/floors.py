@@ -1,13 +1,12 @@
-"""Open states valued only as far as they matter: the cut-offs of alpha-beta, in batches.
+"""Lower bounds that leave out open states that cannot matter: alpha-beta cut-offs, in batches.
 
-Where captures are played out (`quiescence`), a state is dear to value, but what it is worth at
-least to the role on turn is known at once: it may stop. The other role, who chooses which state it
-comes to, takes the one that is worth least. So states are valued a few at a time, for each state
-before them the least promising first, until none is left that could be worth less than the least
-so far:
+If captures are played out (`quiescence`), a state is costly to value, but a lower bound for the
+role to move is known at once: it may stand pat. The other role, which chooses the state to go to,
+takes the one of least value. So states are valued a few at a time, for each state before them the
+least promising first, until none is left that could be worth less than the least so far:
 
-    at least    44   50   51   51   52
-    worth       49   50+  51+  51+  52+      one of five was valued
+    bound       44   50   51   51   52
+    value       49   50+  51+  51+  52+      one of five was valued
 """
 
 from __future__ import annotations
@@ -22,21 +21,22 @@ from ggp.search.anytime import Deadline
 from ggp.search.worlds.clairvoyant import Worlds
 
 WAVE_GROWTH = 4
-"""So many times as many states are valued in a wave as in the one before."""
+"""A wave values this many times as many states as the one before."""
 
 
 @runtime_checkable
 class FloorEvaluation(Protocol):
-    """An `Evaluation` that knows at once what some states are worth at least.
+    """An `Evaluation` that knows lower bounds of some states at once.
 
     Attributes:
-        role: to whom.
+        role: the role whose values are bounded.
     """
 
     role: int
 
     def floors(self, states: States) -> tuple[FloatArray, BoolArray]:
-        """`[L]` what states are worth to the role at first sight, and `[L]` whether at least."""
+        """`[L]` values of states for the role at first sight, and `[L]` whether these are lower
+        bounds."""
         ...
 
 
@@ -46,9 +46,9 @@ def value_open(
     rng: np.random.Generator,
     deadline: Deadline | None = None,
 ) -> None:
-    """Value the open states of worlds, but for those that cannot matter for our moves.
+    """Value the open states of worlds, except those that cannot matter for our moves.
 
-    Those left out are worth what they are worth at least.
+    Those left out get their lower bounds.
 
     Args:
         evaluation: that of the worlds, for the role that they belong to.
@@ -58,7 +58,7 @@ def value_open(
     """
     floors, is_floor = evaluation.floors(worlds.layers.open)
     before, chooser, place = worlds.layers.leading()
-    # Each of our first moves has a value of its own, so all that they lead to matters.
+    # Each of our first moves has a value of its own, so everything it leads to matters.
     can_wait = is_floor[place] & (chooser != evaluation.role) & (len(worlds.layers.layers) > 1)
     at_once = np.zeros(len(floors), dtype=np.bool_)
     at_once[place[~can_wait]] = True
@@ -83,7 +83,7 @@ def value_open(
 
 
 def _firsts(owner: IntArray, open_: BoolArray, size: int) -> IntArray:
-    """Places of the first so many open ones of each owner; those of an owner are neighbours."""
+    """Places of the first `size` open states of each owner; those of an owner are neighbours."""
     at = np.flatnonzero(open_)
     first, group = first_seen(owner[at])
     return at[np.arange(len(at)) - first[group] < size]

@@ -1,21 +1,21 @@
-"""Quiescence: exchanges are played out before a board is valued (paper 001).
+"""Quiescence search: exchanges are played out before a board is valued (paper 001).
 
-In the middle of an exchange a board is not worth what its pieces say: the queen that has just taken
-a pawn is taken back. So where a search stops, whoever is on turn may be content with the board as
-it is, or go on with a *noisy* move: one onto a square of the other's that takes something. From
-then on only what is on that square is taken, until nobody wants to. Which moves may be noisy, the
-file beside the rulesheet says (`BoardTerms.noisy`). That something was taken is seen from the
-number of pieces, so tries that are refused are no captures, wherever they go to.
+In the middle of an exchange a board's value is not what its pieces say: the queen that has just
+taken a pawn is recaptured. So where a search stops, the role to move may stand pat, that is, accept
+the board as it is, or play a *noisy* move: a capture on a square of the other's. From then on only
+captures on that square are played, until nobody wants to. Which moves may be noisy is declared in
+the file beside the rulesheet (`BoardTerms.noisy`). A capture is recognised by the number of pieces,
+so refused tries are no captures, wherever they go.
 
-To follow all captures is too much for whole bags of boards: after 20 tries of random kriegspiel,
-137 boards come of one within 8 captures, but 4 where only the exchange is followed.
+Following all captures is too much for whole bags of boards: after 20 tries of random kriegspiel,
+one board leads to 137 within 8 captures, but to 4 if only the exchange is followed.
 
-This is alpha-beta of two roles who want the opposite, but in batches: all boards that are as many
-captures ahead are gone through together. A board is not gone through further if it is already worth
-so much to the role on turn that the other would rather have kept the board before it.
+This is alpha-beta of two opposed roles, but in batches: all boards at the same number of captures
+are processed together. A board is not searched further if it is already worth so much to the role
+to move that the other would rather have stood pat on the board before it.
 
-    as it is: 50     white takes: 53     black takes back: 44
-                     black may stop      beyond 53 black would not have taken back
+    stand pat: 50     white takes: 53     black takes back: 44
+                      black may stop      beyond 53 black would not have taken back
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from ggp.search.anytime import Deadline, check
 from ggp.search.boards.board_values import Boards, BoardValues, MovePattern
 
 LANES_AT_ONCE = 512
-"""Boards that are begun with side by side, between two looks at the clock."""
+"""Boards to begin with side by side, between two looks at the clock."""
 
 _UNSEEN, _NOWHERE = -2, -1
 
 
 class _Captures(NamedTuple):
-    """Moves that may take something: of K boards, one each.
+    """Possible captures: one move on each of K boards.
 
     Attributes:
         lanes: `[K]` the boards.
-        movers: `[K]` who moves.
-        squares: `[K]` number of the square that each goes to.
+        movers: `[K]` the role that moves.
+        squares: `[K]` number of the square of the capture.
         joint: `[K, R]` the joint moves.
     """
 
@@ -54,16 +54,16 @@ class _Captures(NamedTuple):
 
 @dataclass
 class _Ply:
-    """Boards that are as many captures ahead.
+    """Boards at the same number of captures.
 
     Attributes:
         states: L of them.
-        boards: the same.
-        before: `[L]` which board of the ply before each comes from.
-        squares: `[L]` number of the square on which it is taken; `_NOWHERE` where none was yet.
-        values: `[L]` what each is worth to us as it is, and later with what may come.
-        low, high: `[L]` what we, and the other, can have on the way here.
-        over: `[L]` whether the game is.
+        boards: the same states as boards.
+        before: `[L]` the board of the previous ply that each comes from.
+        squares: `[L]` number of the square of the exchange; `_NOWHERE` before the first capture.
+        values: `[L]` value to us by standing pat, later including captures.
+        low, high: `[L]` alpha and beta: what we, and the other role, can already have.
+        over: `[L]` whether the game is over.
     """
 
     states: States
@@ -77,14 +77,14 @@ class _Ply:
 
 
 class Quiescence:
-    """The `Evaluation` of boards after the captures that are worth it.
+    """The `Evaluation` of boards after the captures that are worthwhile.
 
-    Both roles get what they are worth to `role`: the other as much as it lacks.
+    Values are those for `role`; the other role gets the complement.
 
     Args:
         values: of boards as they are; its terms say which moves may be noisy.
-        role: whose values count.
-        most: captures in a row that are looked at.
+        role: the role whose values count.
+        most: longest sequence of captures that is searched.
 
     Attributes:
         role: the same.
@@ -104,7 +104,7 @@ class Quiescence:
         rng: np.random.Generator,
         deadline: Deadline | None = None,
     ) -> tuple[FloatArray, IntArray]:
-        """`[L]` what states that are not over are worth to a role, and zeros: see `Evaluation`."""
+        """`[L]` values of states that are not over for a role, and zeros: see `Evaluation`."""
         own = np.empty(len(states))
         for start in range(0, len(states), LANES_AT_ONCE):
             some = np.arange(start, min(start + LANES_AT_ONCE, len(states)))
@@ -113,7 +113,7 @@ class Quiescence:
         return found, np.zeros(len(states), dtype=np.int64)
 
     def floors(self, states: States) -> tuple[FloatArray, BoolArray]:
-        """`[L]` what states are worth to us as they are; `[L]` whether we may leave it at that."""
+        """`[L]` stand-pat values of states for us, and `[L]` whether we may stand pat there."""
         found, _ = self._values.values(states, self.role, np.random.default_rng(0))
         ours = np.ones(len(states), dtype=np.bool_)
         for role in range(self._num_roles):
@@ -129,7 +129,7 @@ class Quiescence:
         return len(self._machine.roles)
 
     def _played_out(self, states: States, deadline: Deadline | None) -> FloatArray:
-        """`[L]` what states are worth to us."""
+        """`[L]` values of states for us, with captures played out."""
         count = len(states)
         boards = self._values.boards(states)
         infinite = np.full(count, np.inf)
@@ -163,9 +163,9 @@ class Quiescence:
         return plies[0].values
 
     def _captures(self, ply: _Ply) -> _Captures:
-        """Moves onto squares of the other's, on boards where it is clear who is on turn.
+        """Captures on squares of the other role, on boards where it is clear which role is to move.
 
-        Notes in the ply what whoever moves can have if it stops here.
+        Records in the ply what the role to move gets by standing pat.
         """
         machine = self._machine
         roles = range(self._num_roles)
@@ -180,7 +180,7 @@ class Quiescence:
         for role in roles:
             if role == machine.random_role:
                 continue
-            # Whoever is not on turn has no choice.
+            # The role that is not to move has no choice.
             alone = (np.delete(counts, role, axis=1) == 1).all(axis=1) & ~ply.over
             worth = ply.values
             own = role == self.role
@@ -205,14 +205,14 @@ class Quiescence:
         return _Captures(*(np.concatenate(list(each)) for each in zip(*found, strict=True)))
 
     def _noisy(self, ply: _Ply, role: int, lanes: IntArray, squares: IntArray) -> BoolArray:
-        """`[K]` whether a move goes to where a piece of the other is that may be taken."""
+        """`[K]` whether a move goes to a piece of the other role that may be taken."""
         last = ply.squares[lanes]
         here = (squares != _NOWHERE) & ((last == _NOWHERE) | (last == squares))
         owners = ply.boards.owners(lanes, np.maximum(squares, 0))
         return np.asarray(here & (owners >= 0) & (owners != role))
 
     def _target(self, moves: IntArray) -> IntArray:
-        """`[K]` number of the square to which each move goes, `_NOWHERE` for none."""
+        """`[K]` number of the square that each move goes to, `_NOWHERE` for none."""
         if len(moves) and moves.max() >= len(self._targets):
             more = np.full(2 * int(moves.max()) + 1 - len(self._targets), _UNSEEN, dtype=np.int64)
             self._targets = np.concatenate([self._targets, more])
@@ -234,7 +234,7 @@ class Quiescence:
         return _NOWHERE
 
     def _after(self, ply: _Ply, captures: _Captures) -> tuple[_Ply, IntArray]:
-        """The boards after moves that do take something, and `[L]` whose moves these were."""
+        """The boards after moves that do capture, and `[L]` the roles that made these moves."""
         machine = self._machine
         lanes = captures.lanes
         states = machine.step(ply.states.take(lanes), captures.joint).states

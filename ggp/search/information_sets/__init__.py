@@ -1,6 +1,6 @@
-"""Information-set search (paper 000): some plies ahead, by what our role will know then.
+"""Information-set search (paper 000): a few plies ahead, by what our role will know then.
 
 In comes a bag, out go overconfident or paranoid values of moves. Begin with `set_search`, the
 search. `histories` are drawn and stepped side by side, and folded into `set_tree`; `mixtures` are
-what may come of one history, and `set_values` are what sets and leaves are worth.
+the chance outcomes of one history, and `set_values` are the values of sets and leaves.
 """

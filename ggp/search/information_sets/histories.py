@@ -1,4 +1,4 @@
-"""Histories that are gone through side by side, and how they are drawn from a bag."""
+"""Histories searched side by side, and how they are drawn from a bag."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ggp.machine.base import FloatArray, IntArray, Machine, States
 
 @dataclass(frozen=True)
 class Histories:
-    """Histories that go on side by side; those of one node with equal states are one.
+    """Histories searched side by side; those of one node with equal states are merged.
 
     Attributes:
         states: K of them.
         nodes: `[K]` information set of each.
         masses: `[K]` probability of each.
-        counts: `[K]` how often each is valued where the search stops there.
+        counts: `[K]` number of evaluations of each if the search stops there.
     """
 
     states: States
@@ -28,13 +28,13 @@ class Histories:
     counts: IntArray
 
     def take(self, lanes: IntArray) -> Histories:
-        """Some of them."""
+        """Some of the histories."""
         return Histories(
             self.states.take(lanes), self.nodes[lanes], self.masses[lanes], self.counts[lanes]
         )
 
     def merged(self, machine: Machine) -> Histories:
-        """The same, equal ones being one."""
+        """The same histories, equal ones merged."""
         first, group = first_seen_columns([self.nodes, machine.groups(self.states)])
         counts = np.zeros(len(first), dtype=np.int64)
         np.maximum.at(counts, group, self.counts)
@@ -43,11 +43,11 @@ class Histories:
 
 
 def drawn_from(bags: Bags, count: int, rng: np.random.Generator) -> Histories:
-    """So many draws from a bag, by weight, all at node 0.
+    """`count` draws from a bag, by weight, all at node 0.
 
-    If there are no more entries than draws, each is there, with its weight as its mass; else those
-    that were drawn, with the number of draws. They come in random order, so that what is left out
-    when the time is up is left out by chance.
+    If the bag has no more entries than draws, each is taken, with its weight as its mass; otherwise
+    those that were drawn, with the number of draws. They come in random order, so that what is left
+    out when time is up is left out by chance.
 
     Args:
         bags: one bag, not depleted.
@@ -67,12 +67,12 @@ def drawn_from(bags: Bags, count: int, rng: np.random.Generator) -> Histories:
 
 
 def _systematic(weights: FloatArray, count: int, rng: np.random.Generator) -> IntArray:
-    """How many of `count` draws by weight fall on each."""
+    """Number of `count` systematic draws by weight that fall on each entry."""
     total = weights.sum()
     if not count or total <= 0:
         return np.zeros(len(weights), dtype=np.int64)
     # Points at distance 1 from a random start, and weights laid end to end, `count` long in all.
     ends = np.cumsum(weights) * (count / total)
     before = np.clip(np.ceil(ends - rng.random()), 0, count).astype(np.int64)
-    before[-1] = count  # whatever rounding says
+    before[-1] = count  # despite rounding
     return np.asarray(np.diff(before, prepend=0))

@@ -1,7 +1,7 @@
-"""Mixtures: what may come of one history and moves of all others, where chance decides.
+"""Mixtures: the chance outcomes of one history and given moves of all other roles.
 
 A mixture is a list of nodes with probabilities. Equal lists are one, whichever histories they come
-from: lists are paths of a tree, and a step of it is (the steps before, node, probability).
+from: lists are paths of a tree, and a step of it is (previous steps, node, probability).
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ class Mixtures:
     def add(
         self, actions: IntArray, nodes: IntArray, groups: IntArray, chances: FloatArray
     ) -> IntArray:
-        """Take note of mixtures.
+        """Record mixtures.
 
         Args:
-            actions, nodes: `[K]` which action leads to which node.
-            groups: `[K]` increasing; those of one mixture have one number, and one action.
-            chances: `[K]`, which sum to 1 in a group.
+            actions, nodes: `[K]` action, and the node it leads to.
+            groups: `[K]` increasing; all nodes of a mixture have the same number, and the same
+                action.
+            chances: `[K]` probabilities, which sum to 1 in a group.
 
         Returns:
             the nodes that are certain in some group: these are no mixtures.
@@ -56,15 +57,15 @@ class Mixtures:
         return np.asarray(nodes[first[starts[sizes == 1]]])
 
     def worth(self, nodes: Worth, masses: FloatArray, level: IntArray) -> tuple[IntArray, Worth]:
-        """What the mixtures of some nodes are worth.
+        """Values of the mixtures of some nodes.
 
         Args:
-            nodes: what all nodes are worth.
-            masses: of all nodes; mixtures with nodes of none are left out.
+            nodes: values of all nodes.
+            masses: of all nodes; mixtures with nodes of mass 0 are left out.
             level: nodes; a mixture has all of its nodes among them, or none.
 
         Returns:
-            the action that leads to each of these mixtures, and what these are worth.
+            the action that leads to each of these mixtures, and their values.
         """
         before, child, bits = self._steps.rows.view(np.int64).T
         wanted = np.zeros(len(masses), dtype=np.bool_)
@@ -89,7 +90,7 @@ class Mixtures:
         return actions[which], found.take(last[which])
 
     def _stepped(self, before: IntArray, nodes: IntArray, bits: IntArray, place: int) -> IntArray:
-        """Lists one step longer."""
+        """Lists extended by one step."""
         known = len(self._steps)
         rows = np.column_stack([before, nodes, bits])
         steps = self._steps.numbers(rows.view(np.uint64))

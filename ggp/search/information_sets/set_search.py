@@ -1,16 +1,17 @@
-"""Information-set search (paper 000): look some plies ahead, by what our role will know then.
+"""Information-set search (paper 000): search a few plies ahead, by what our role will know then.
 
 Histories are drawn from the bag, and folded into a tree of information sets of our role
-(`set_tree`). In a turn our role takes its best action, one for all histories of a set. The others
+(`set_tree`). In each turn our role takes its best action, one for all histories of a set. The
+others
 
     overconfident   EU_d: move uniformly, or by a model: the mean over all that may follow
     paranoid        PU_d: move as is worst for us, and the worst history is the true one
 
 Sets that are d plies away are valued by an `Evaluation` of their states (default: random playouts).
-Histories are left out at the root only. Below it everything that may follow is gone through: a set
-from which states are missing looks as if we knew more than we will (strategy fusion).
+Histories are left out at the root only. Below it everything that may follow is searched: a set from
+which states are missing looks as if we knew more than we will (strategy fusion).
 
-A ply is a turn. A turn in which a try was refused costs none, up to so many in a row (`refusals`).
+A ply is a turn. A turn with a refused try costs no ply, up to a number in a row (`refusals`).
 """
 
 from __future__ import annotations
@@ -32,28 +33,28 @@ from ggp.search.playouts import RandomPlayouts
 from ggp.search.refusals import refused_tries
 
 JOINT_AT_ONCE = 1 << 18
-"""Joint moves of a turn that histories folded in together should have."""
+"""Joint moves of one turn that a batch of histories folded in together should have."""
 
 MOST_JOINT = 1 << 20
-"""Joint moves of a turn of one history: beyond that it is not looked so far ahead."""
+"""Joint moves of one turn of one history: with more, the search does not look so far ahead."""
 
 MOST_VALUED = 1 << 20
-"""Values of states that are asked for at once, but for one of each: bounds memory."""
+"""Values of states requested at once, not counting one of each: bounds memory."""
 
 MOST_NODES = 1 << 23
-"""Nodes of a tree: bounds memory. No more histories are folded in then."""
+"""Nodes of a tree: bounds memory. When it is full no more histories are folded in."""
 
 
 class TooLarge(Exception):
-    """There is too much to go through in a single history: a result, not an error."""
+    """A single history is too much to search: a result, not an error."""
 
 
 class InformationSetSearch:
     """EU_d or PU_d of every candidate of one bag, improved round by round.
 
     A trial folds in a history, for all candidates at once. Entries of the bag are drawn by weight;
-    where there are no more of them than trials, each is folded in by its weight. The states where
-    the search stops are valued as often as their history was drawn, or once, if that tells all.
+    if there are no more of them than trials, each is folded in by its weight. The states where the
+    search stops are valued as often as their history was drawn, or once, if that is certain.
 
     Args:
         bags: one bag, not depleted.
@@ -61,13 +62,13 @@ class InformationSetSearch:
         tries: refused tries in a row that cost no ply.
         deadline: looked at all the time.
         evaluation: of the states where the search stops.
-        model: how the others move; to the paranoid only what they may do matters.
-        most: joint moves of one history and turn, at most.
+        model: how the others move; for the paranoid search only their possible moves matter.
+        most: most joint moves of one history and turn.
 
     Attributes:
         moves: the candidates.
-        exhausted: whether more rounds would change nothing: the whole bag was gone through, to the
-            end of the game or to states whose values are certain.
+        exhausted: whether more rounds would change nothing: the whole bag was searched, to the end
+            of the game or to states whose values are certain.
     """
 
     side_by_side = 1
@@ -114,8 +115,8 @@ class InformationSetSearch:
         """Fold in `count` more histories; `chosen` makes no difference.
 
         Raises:
-            OutOfTime: not all could be; those that were count.
-            TooLarge: there is too much to go through in one of them.
+            OutOfTime: the deadline passed; the histories folded in before it count.
+            TooLarge: one of them is too much to search.
         """
         if self.exhausted:
             return
@@ -155,7 +156,8 @@ class InformationSetSearch:
     # ---------------------------------------------------------------- folding histories in
 
     def _learn_size(self, number: int, joint: int, began_s: float) -> None:
-        """How many histories to fold in next, after so many that had so many joint moves."""
+        """Set the number of histories to fold in next, from the joint moves and time of this
+        batch."""
         most = max(1, number * min(JOINT_AT_ONCE, self._most) // max(joint, 1))
         size = min(2 * self._at_once, most) if self._deadline is not None else most
         if self._deadline is not None:
@@ -167,7 +169,7 @@ class InformationSetSearch:
         self._at_once = size
 
     def _fold(self, lanes: Histories) -> int:
-        """Fold in histories, all of them or none; the most joint moves that there were in a turn.
+        """Fold in histories, all or none; returns the most joint moves of any turn.
 
         Raises:
             OutOfTime: the deadline has passed.
@@ -248,7 +250,7 @@ class InformationSetSearch:
         ).merged(machine)
 
     def _stepped(self, states: States, joint: IntArray) -> Stepped:
-        """One turn on; joint moves of a single state may be more than are made at once."""
+        """Advance by one turn; joint moves of a single state may be more than are made at once."""
         parts = [
             self._machine.step(states.take(np.arange(start, end)), joint[start:end])
             for start, end in self._steps.batches(len(joint))
@@ -261,7 +263,7 @@ class InformationSetSearch:
         )
 
     def _chances(self, states: States, options: JointMoves) -> dict[int, FloatArray]:
-        """How likely the moves of each role that is neither ours nor `random` are, as listed."""
+        """Probabilities of the listed moves of each role that is neither ours nor `random`."""
         found = {}
         for role, moves in enumerate(options.lists):
             if role in (self._bags.role, self._machine.random_role):
@@ -270,7 +272,8 @@ class InformationSetSearch:
         return found
 
     def _counted(self, leaves: list[Histories]) -> list[Histories]:
-        """The same, valued as often as there is something to learn, and memory for it."""
+        """The leaves with the number of evaluations that is worthwhile, and with memory for
+        them."""
         total = sum(int(part.counts.sum()) for part in leaves)
         share = 0.0 if self._evaluation.certain else min(1.0, MOST_VALUED / max(total, 1))
         return [
@@ -279,7 +282,7 @@ class InformationSetSearch:
         ]
 
     def _valued(self, leaves: list[Histories]) -> tuple[list[FloatArray], list[IntArray]]:
-        """Values of the states of leaves, and turns to the end, each as often as it counts."""
+        """Values of the states of leaves, and turns to the end, repeated by their counts."""
         values, turns = [], []
         for part in leaves:
             lane = np.repeat(np.arange(len(part.nodes)), part.counts)

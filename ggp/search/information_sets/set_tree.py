@@ -1,16 +1,16 @@
-"""The tree of information sets that a role may come to, and values backed up through it.
+"""The tree of information sets that a role may reach, and values backed up through it.
 
-A node is an incomplete path of the role: an information set. An action is a move there. What the
-role sees after an action leads to other nodes; ends of the game are nodes too, one for each goal.
+A node is an incomplete path of the role: an information set. An action is a move there. The role's
+percepts after an action lead to other nodes; ends of the game are nodes too, one for each goal.
 
     wait ─▶ sees nothing ─▶ {red armed, blue armed}   cut red ─▶ end: 100, end: 0
     ask  ─▶ sees red     ─▶ {red armed}               cut red ─▶ end: 90
          └▶ sees blue    ─▶ {blue armed}              cut blue ─▶ end: 90
 
 Histories are not kept. One that is folded in adds its probability to the mass of all nodes that it
-may go through. An action's value is the mean of the nodes after it by mass (overconfident), or the
-least of them (paranoid). What chance decides is averaged before that: paranoia takes the worst
-*mixture* of nodes that may come of one history and one move of the others.
+may pass through. The value of an action is the mean of the nodes after it by mass (overconfident),
+or their minimum (paranoid). Chance is averaged before that: paranoia takes the worst *mixture* of
+nodes that may result from one history and one move of the others.
 
 Shapes: N nodes, A actions, K lanes that are folded in.
 """
@@ -27,17 +27,17 @@ from ggp.search.information_sets.mixtures import Mixtures
 from ggp.search.information_sets.set_values import Leaf, Leaves, Worth
 
 _ROOT, _END = -1, -2
-"""In the place of percepts: the node is the root, or an end of the game."""
+"""Stands in the place of percepts: the node is the root, or an end of the game."""
 
 
 class SetTree:
     """Information sets of one role, named by its paths from the root on.
 
     Args:
-        depth: plies that are looked ahead.
+        depth: plies to search.
         tries: refused tries in a row that cost no ply.
-        paranoid: whether the worst that may follow an action counts, or the mean.
-        leaf: how the values of states make that of a leaf.
+        paranoid: whether the worst outcome of an action counts, or the mean.
+        leaf: how the values of states are combined into that of a leaf.
         goal_range: of the game.
     """
 
@@ -54,7 +54,7 @@ class SetTree:
         self._middle = sum(goal_range) / 2
         self._nodes, self._actions = RowTable(3), RowTable(2)
         self._leaves, self._mixtures = Leaves(), Mixtures()
-        # Of each node: turns since the root, plies left, free tries left, whether it is ever
+        # For each node: turns since the root, plies left, free tries left, whether it is ever
         # certain to follow its action, and the mass of its histories.
         self._level = np.zeros(64, dtype=np.int64)
         self._depth = np.full(64, depth, dtype=np.int64)
@@ -73,24 +73,24 @@ class SetTree:
         return len(self._leaves)
 
     def depths(self, nodes: IntArray) -> IntArray:
-        """`[K]` how many plies are still looked ahead from nodes; 0 from leaves."""
+        """`[K]` plies left to search from nodes; 0 at leaves."""
         return self._depth[nodes]
 
     def free(self, nodes: IntArray) -> BoolArray:
-        """`[K]` whether another refused try costs no ply at nodes."""
+        """`[K]` whether another refused try would cost no ply at each node."""
         return np.asarray(self._free[nodes] > 0)
 
     # ---------------------------------------------------------------- folding in
 
     def actions(self, nodes: IntArray, moves: IntArray) -> IntArray:
-        """`[K]` the actions that moves are at nodes."""
+        """`[K]` the actions of moves at nodes."""
         return self._actions.numbers(np.column_stack([nodes, moves]).view(np.uint64))
 
     def reached(self, actions: IntArray, percepts: IntArray, refused: BoolArray) -> IntArray:
-        """`[K]` the nodes that percepts after actions lead to.
+        """`[K]` the nodes reached by percepts after actions.
 
-        A node's depth is settled when it is first reached: a ply less than that of the node before,
-        or the same, if some of what led to it were refused tries and so many in a row are free.
+        A node's depth is fixed when it is first reached: one ply less than that of the node before,
+        or the same, if some of its histories were refused tries and free tries are left.
 
         Args:
             refused: `[K]` whether the move of this lane was a refused try.
@@ -107,26 +107,26 @@ class SetTree:
         return nodes
 
     def ended(self, actions: IntArray, goals: FloatArray) -> IntArray:
-        """`[K]` the nodes of ends of the game, with these goals, after actions."""
+        """`[K]` the terminal nodes with these goals, after actions."""
         bits = np.ascontiguousarray(goals).view(np.int64)
         return self._numbered(np.column_stack([actions, np.full_like(actions, _END), bits]))
 
     def follow(
         self, actions: IntArray, nodes: IntArray, groups: IntArray, chances: FloatArray
     ) -> None:
-        """Say what may follow actions.
+        """Record the nodes that may follow actions.
 
         Args:
-            actions, nodes: `[K]` which action leads to which node.
-            groups: `[K]` increasing: equal for what may come of one history and the same moves of
-                all roles but `random`.
+            actions, nodes: `[K]` action, and the node it leads to.
+            groups: `[K]` increasing: equal for outcomes of one history and the same moves of all
+                roles but `random`.
             chances: `[K]` probability of each; they sum to 1 in a group.
         """
         if self._paranoid:
             self._certain[self._mixtures.add(actions, nodes, groups, chances)] = True
 
     def add(self, nodes: IntArray, masses: FloatArray) -> None:
-        """Fold in histories: what they add to the mass of nodes."""
+        """Fold in histories: add their masses to those of nodes."""
         self._mass[: len(self)] += np.bincount(nodes, masses, len(self))
 
     def add_leaves(
@@ -141,8 +141,8 @@ class SetTree:
 
         Args:
             nodes, masses: `[K]` of each state.
-            counts: `[K]` how often it was valued.
-            values, turns: what came of it, state by state; see `Evaluation`.
+            counts: `[K]` number of evaluations of each.
+            values, turns: their results, state by state; see `Evaluation`.
         """
         turns = turns + np.repeat(self._level[nodes], counts)
         self._leaves.add(nodes, masses, counts, values, (self._middle - values) * turns)
@@ -150,11 +150,11 @@ class SetTree:
     # ---------------------------------------------------------------- values
 
     def backed_up(self) -> tuple[IntArray, Worth]:
-        """The moves that were tried at the root, and what they are worth.
+        """The moves tried at the root, and their values.
 
-        A move that is legal in only some histories of a set counts in the others as what a server
-        makes of it, a random legal move: as the mean of the set's actions, which paranoia takes
-        only where it is worse. Where a role has no move the value is the middle of the goals.
+        A move that is legal in only some histories of a set counts in the others as a server would
+        treat it, as a random legal move: with the mean of the set's actions, which paranoia takes
+        only where it is worse. If a role has no move the value is the middle of the goals.
         """
         rows = self._nodes.rows.view(np.int64)
         into, mass = rows[:, 0], self._mass[: len(self)]
@@ -179,7 +179,7 @@ class SetTree:
         return self._actions.rows.view(np.int64)[at_root, 1], actions.take(at_root)
 
     def _levels(self, mass: FloatArray) -> list[tuple[IntArray, IntArray]]:
-        """Nodes with a mass of each level but the last, and of the next one, from below."""
+        """Nodes with a mass at each level but the last, and those of the next level, bottom up."""
         level = self._level[: len(self)]
         order = np.argsort(level, kind="stable")
         order = order[mass[order] > 0]
@@ -187,14 +187,14 @@ class SetTree:
         return list(zip(parts[-2::-1], parts[:0:-1], strict=True))
 
     def _tried(self, mass: FloatArray) -> BoolArray:
-        """`[A]` actions that some history folded in has gone through."""
+        """`[A]` whether some folded-in history went through the action."""
         into = self._nodes.rows.view(np.int64)[1:, 0]
         return np.bincount(into, mass[1:], len(self._actions)) > 0
 
     def _followed(
         self, nodes: Worth, into: IntArray, children: IntArray, size: int
     ) -> tuple[IntArray, Worth]:
-        """Actions that lead to some nodes, and what they are worth by these."""
+        """Actions that lead to some nodes, and their values by these nodes."""
         if not self._paranoid:
             return nodes.take(children).mean(into[children], self._mass[children], size)
         certain = children[self._certain[children]]
@@ -210,12 +210,12 @@ class SetTree:
     def _chosen(
         self, actions: Worth, tried: IntArray, masses: FloatArray
     ) -> tuple[IntArray, Worth]:
-        """Nodes, and what the best of their actions is worth, the promptest of equal ones.
+        """Nodes, and the value of their best action, the promptest among equals.
 
         Args:
-            actions: what all are worth; changed where a move is not legal in all histories.
+            actions: values of all actions; changed where a move is not legal in all histories.
             tried: the actions of these nodes.
-            masses: of them: less than their node's where some history does not allow them.
+            masses: of these actions: less than their node's if some history does not allow them.
         """
         owner = self._owner[tried]
         found = actions.take(tried)
@@ -250,7 +250,7 @@ class SetTree:
         return self._actions.rows.view(np.int64)[:, 0]
 
     def _before(self, nodes: IntArray) -> IntArray:
-        """`[K]` the node before each of some nodes, none of which is the root."""
+        """`[K]` the parent of each of some nodes, none of which is the root."""
         return np.asarray(self._owner[self._nodes.rows.view(np.int64)[nodes, 0]])
 
     def _numbered(self, rows: IntArray) -> IntArray:

@@ -1,4 +1,4 @@
-"""What information sets are worth, and how the states of a leaf make up the value of the leaf."""
+"""Values of information sets, and how the states of a leaf determine the value of the leaf."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from ggp.machine.arrays import enlarged
 from ggp.machine.base import FloatArray, IntArray
 
 PRIOR_VALUES = 2
-"""Of the values of a leaf's states so few tell little of their spread: as many more are taken to
-vary like those of all leaves."""
+"""This many values of a leaf's states tell little of their spread: as many more are assumed to vary
+like those of all leaves."""
 
 
 class Leaf(StrEnum):
-    """What an information set is worth where the search stops: `MEAN` or `MIN` of its states."""
+    """Value of an information set where the search stops: `MEAN` or `MIN` of its states."""
 
     MEAN = "mean"
     MIN = "min"
 
 
 class Worth(NamedTuple):
-    """What N nodes or actions are worth.
+    """Values of N nodes or actions.
 
     Attributes:
         values: `[N]` in goals.
         promptness: `[N]`, see `Estimates`.
-        variances: `[N]` of the values, by the noise of those of leaves: of the leaves that the best
+        variances: `[N]` of the values, from the noise of the leaves: of the leaves that the best
             actions lead to, as if it were certain that these are the best.
     """
 
@@ -38,15 +38,15 @@ class Worth(NamedTuple):
 
     @staticmethod
     def zeros(count: int) -> Worth:
-        """Nothing yet."""
+        """All zeros: no values yet."""
         return Worth(np.zeros(count), np.zeros(count), np.zeros(count))
 
     def take(self, places: IntArray) -> Worth:
-        """That of some nodes."""
+        """The values of some nodes."""
         return Worth(*(part[places] for part in self))
 
     def put(self, places: IntArray, found: Worth) -> None:
-        """Set that of some nodes, in place."""
+        """Set the values of some nodes, in place."""
         for part, new in zip(self, found, strict=True):
             part[places] = new
 
@@ -58,7 +58,7 @@ class Worth(NamedTuple):
             weights: `[N]`.
 
         Returns:
-            the groups whose weights are not all 0, increasing, and what these are worth.
+            the groups whose weights are not all 0, increasing, and their values.
         """
         total = np.bincount(groups, weights, count)
         which = np.flatnonzero(total)
@@ -95,8 +95,8 @@ class Leaves:
 
         Args:
             nodes, masses: `[K]` leaf and probability of each.
-            counts: `[K]` how often it was valued.
-            values, promptness: what came of it, state by state.
+            counts: `[K]` number of evaluations of each.
+            values, promptness: their results, state by state.
         """
         if not len(nodes):
             return
@@ -113,7 +113,7 @@ class Leaves:
         np.minimum.at(self._least, nodes, sums / counts)
 
     def worth(self, kind: Leaf) -> tuple[IntArray, Worth]:
-        """The leaves that have values, and what they are worth; variances of means only."""
+        """The leaves that have values, and these values; variances of means only."""
         nodes = np.flatnonzero(self._mass)
         mass = self._mass[nodes]
         means = self._totals[nodes] / mass

@@ -1,22 +1,22 @@
 """Two kinds of values of the same candidates, combined as far as they are seen to agree.
 
-HyperPlay values are precise, but biased wherever knowing or hiding something counts. Simulations
-have no such bias, but are dear, so their values are noisy. What the ones lack is what the others
-have; but how far the precise ones may be trusted differs from decision to decision. The differences
-over the candidates tell it:
+HyperPlay values are precise, but biased wherever knowing or hiding something matters. Simulations
+have no such bias, but are costly, so their values are noisy. Each kind has what the other lacks;
+but how far the precise values can be trusted differs from decision to decision. The differences
+over the candidates show it:
 
     precise     noisy          differences, less their mean     so
     52 55 61    40 71 63 ±15   -10 18 0: no more than noise     precise values decide
     50 45       50 90 ±1       -20 20: far more than noise      noisy values decide
 
-Both kinds are tried on the same entries of the bag, so the choice of these blurs no difference.
+Both kinds are tried on the same entries of the bag, so the choice of entries blurs no difference.
 
 This is a random-effects meta-analysis. The noisy value of candidate c is precise_c + shift + u_c,
-and an error of known variance v_c; u_c is by how much the methods differ, with variance t^2. Given
-t^2 a value is the posterior mean, precise_c + shift + t^2 / (t^2 + v_c) * (difference_c - shift).
-To take a bias for noise would be worse than the reverse, so t^2 is not the best guess, but the
-upper end of a one-sided interval of 75 %, by the Q-profile method (Viechtbauer 2007, Statistics in
-Medicine 26): the t^2 for which the weighted sum of squared differences is the lower quartile of
+plus an error of known variance v_c; u_c is the difference between the methods, with variance t^2.
+Given t^2 a value is the posterior mean, precise_c + shift + t^2 / (t^2 + v_c) * (difference_c -
+shift). To take a bias for noise would be worse than the reverse, so t^2 is not the best guess, but
+the upper end of a one-sided interval of 75 %, by the Q-profile method (Viechtbauer 2007, Statistics
+in Medicine 26): the t^2 for which the weighted sum of squared differences is the lower quartile of
 its distribution, chi-squared with one degree of freedom less than there are candidates.
 """
 
@@ -30,20 +30,20 @@ from ggp.machine.base import FloatArray
 from ggp.search.estimates import Estimates
 
 LOWER_QUARTILE = -0.6745
-"""Of the standard normal distribution."""
+"""Lower quartile of the standard normal distribution."""
 
 _HALVINGS = 60
 
 
 def combine(noisy: Estimates, precise: Estimates, goal_range: tuple[float, float]) -> Estimates:
-    """The noisy values of one bag, drawn to the precise ones as far as both agree.
+    """The noisy values of one bag, drawn towards the precise ones as far as both agree.
 
     Visits and promptness are those of the noisy values. A shift that all candidates share does
     not count as disagreement, and is kept.
 
     Args:
         noisy: all candidates tried.
-        precise: of the same candidates; those that have not all been tried tell nothing.
+        precise: of the same candidates; they are ignored unless all have been tried.
     """
     if len(noisy.values) < 2 or not precise.visits.all() or not noisy.visits.all():
         return noisy
@@ -61,11 +61,11 @@ def combine(noisy: Estimates, precise: Estimates, goal_range: tuple[float, float
 
 
 def between_variance(differences: FloatArray, variances: FloatArray) -> float:
-    """The largest variance between two methods that their differences make likely (75 %).
+    """The largest variance between two methods that is consistent with their differences (75 %).
 
     Args:
         differences: `[C]` of the values of C candidates, C > 1.
-        variances: `[C]` of the differences, as far as noise explains them; above 0.
+        variances: `[C]` variances of the differences that noise explains; above 0.
     """
     freedom = len(differences) - 1
     # The quantile of chi-squared by Wilson and Hilferty's approximation.

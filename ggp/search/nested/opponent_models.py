@@ -1,7 +1,7 @@
-"""Models of opponents that think: they move by the HyperPlay values of what they know.
+"""Models of opponents that search: they move by the HyperPlay values of what they know.
 
-Both models ask for the HyperPlay values of an opponent's moves in a bag of the opponent's own: from
-its incomplete path, as it would be along a particle. So they need no more of a game than its rules.
+Both models compute the HyperPlay values of an opponent's moves in a bag of the opponent's own, from
+its incomplete path along a particle. So they need nothing of a game but its rules.
 
     `GreedyMoves`       a softmax of these values
     `ThresholdMoves`    the model of paper 001 ("likely to call with a win probability above 0.5, to
@@ -10,9 +10,9 @@ its incomplete path, as it would be along a particle. So they need no more of a 
 A *win probability* is the highest of the values, as a share of the goal range. Moves are ordered by
 *boldness*: the standard deviation of the role's goal in random matches in which it makes them. So a
 call is bolder than a fold, and a raise bolder than a call. If all playouts of the least bold move
-come to the same, the role can quit by it, and does with a win probability below `call`. Bands of
-the same width from `raise` to 1 belong to the bolder moves, and what is below to the least bold of
-the others.
+come to the same goal, the role can quit by it, and does so with a win probability below `call`.
+Bands of equal width from `raise` to 1 belong to the bolder moves, and everything below to the least
+bold of the others.
 """
 
 from __future__ import annotations
@@ -29,36 +29,36 @@ from ggp.search.moves import random_moves
 from ggp.search.playouts import PlayoutSearch
 
 PLAYOUTS = 200
-"""Playouts of each candidate of a path: the values are right to a few points."""
+"""Playouts of each candidate of a path: values are accurate to a few points."""
 
 PARTICLES, ATTEMPTS = 32, 5_000
-"""Of the bags of other roles, where they are sampled."""
+"""Limits of the bags of other roles, where they are sampled."""
 
 PATHS_AT_ONCE = 256
 
 MATCHES, MOST_TURNS = 1024, 200
-"""Random matches that say how bold moves are, and their longest part that does."""
+"""Random matches that determine the boldness of moves, and the turns of each that count."""
 
 LIKELY = 0.85
-"""How often a role moves by its band. Otherwise it makes any of its moves."""
+"""Probability with which a role moves by its band. Otherwise it makes any of its moves."""
 
 QUITS = 0.01
-"""A move of less spread than this share of the goal range does not depend on anything."""
+"""A move with a spread below this share of the goal range does not depend on anything."""
 
 CALL, RAISE = 0.5, 0.75
 """The win probabilities of the paper."""
 
 STEP = 0.05
-"""How finely thresholds are fitted."""
+"""Step size with which thresholds are fitted."""
 
 
 class Prospects(NamedTuple):
-    """What a role thinks of its moves at a path.
+    """A role's own estimate of its moves at a path.
 
     Attributes:
         moves: `[M]`.
         values: `[M]` HyperPlay values, as shares of the goal range.
-        spreads: `[M]` standard deviations of what comes of a playout, likewise.
+        spreads: `[M]` standard deviations of playout results, likewise.
         boldness: `[M]` in any unit; see the module.
     """
 
@@ -73,7 +73,7 @@ class Prospects(NamedTuple):
 
 
 class Thoughts:
-    """HyperPlay values of the moves of other roles, by their paths.
+    """Computes HyperPlay values of the moves of other roles, by their paths.
 
     Args:
         rng: draws particles and playouts.
@@ -85,7 +85,7 @@ class Thoughts:
         self.belief = HyperPlaySampler(machine, tree, capacity=PARTICLES, max_attempts=ATTEMPTS)
 
     def of(self, role: int, paths: IntArray) -> list[Prospects | None]:
-        """Of `[B]` paths; None where no particle was found."""
+        """The prospects of `[B]` paths; None if no particle was found."""
         found: list[Prospects | None] = [None] * len(paths)
         depths = self._tree.depths(paths)
         for depth in np.unique(depths).tolist():
@@ -126,7 +126,7 @@ class Thoughts:
         ]
 
     def _bold(self, role: int, moves: IntArray) -> FloatArray:
-        """How bold moves of a role are; as bold as most, if they never came up."""
+        """Boldness of moves of a role; that of most moves, if they never came up."""
         if not self._boldness:
             self._boldness = self._seen_boldness()
         known = self._boldness.get(role, {})
@@ -134,7 +134,7 @@ class Thoughts:
         return np.array([known.get(move, usual) for move in moves.tolist()])
 
     def _seen_boldness(self) -> dict[int, dict[int, float]]:
-        """Standard deviations of goals, by role and move, in random matches."""
+        """Standard deviations of goals in random matches, by role and move."""
         machine, rng = self._machine, self._rng
         roles = range(len(machine.roles))
         states, lanes = machine.initial(MATCHES), np.arange(MATCHES)
@@ -166,7 +166,7 @@ class Thoughts:
 
 
 class ThinkingMoves(PathModel):
-    """The others move by the HyperPlay values of what they know; subclasses say how."""
+    """Model of roles that move by the HyperPlay values of what they know; subclasses say how."""
 
     def __init__(
         self, machine: Machine, tree: PathTree, own: int, rng: np.random.Generator
@@ -183,7 +183,7 @@ class ThinkingMoves(PathModel):
         self._thoughts.belief.renumber(numbers)
 
     def _ask(self, role: int, paths: IntArray, moves: list[IntArray]) -> list[Known | None]:
-        # Nobody has to think about a single move.
+        # A single move needs no search.
         open_ = [at for at, legal in enumerate(moves) if len(legal) > 1]
         found: list[Known | None] = [None] * len(paths)
         if open_:
@@ -200,8 +200,8 @@ class GreedyMoves(ThinkingMoves):
     """The others move by a softmax of HyperPlay values.
 
     Args:
-        temperature: in points of 100 of the goal range: a move that is worth so much less is made
-            1/e times as often.
+        temperature: in points of 100 of the goal range: a move that is worth this much less is
+            made 1/e times as often.
     """
 
     def __init__(
@@ -245,7 +245,7 @@ class ThresholdMoves(ThinkingMoves):
         self._role = own
 
     def thresholds(self, role: int) -> tuple[float, float]:
-        """What a role calls and raises from."""
+        """The call and raise thresholds of a role."""
         if role not in self._fitted:
             self._fitted[role] = self._fit(role) or self._usual
         return self._fitted[role]
@@ -273,7 +273,7 @@ class ThresholdMoves(ThinkingMoves):
 
 
 def banded(prospects: Prospects, call: float, raise_: float) -> FloatArray:
-    """`[M]` how likely each move is for a role with these thresholds."""
+    """`[M]` probability of each move for a role with these thresholds."""
     count = len(prospects.moves)
     shares = np.full(count, (1 - LIKELY) / count)
     shares[_in_band(prospects, np.array([call]), np.array([raise_]))[0]] += LIKELY
@@ -281,15 +281,15 @@ def banded(prospects: Prospects, call: float, raise_: float) -> FloatArray:
 
 
 def fitted(pairs: Sequence[tuple[Prospects, FloatArray]]) -> tuple[float, float]:
-    """The thresholds under which what was counted is most likely, call <= raise.
+    """The thresholds under which the counts are most likely, call <= raise.
 
     Args:
-        pairs: what a role thought, and `[M]` how often it made each of the moves.
+        pairs: a role's prospects, and `[M]` how often it made each of the moves.
     """
     grid = np.round(np.arange(0, 1 + STEP / 2, STEP), 9)
     call, raise_ = (each.ravel() for each in np.meshgrid(grid, grid))
     call, raise_ = call[call <= raise_], raise_[call <= raise_]
-    # Of equally likely ones those nearest to the usual.
+    # Among equally likely ones, those nearest to the usual.
     likelihood = -1e-6 * (abs(call - CALL) + abs(raise_ - RAISE))
     for each, made in pairs:
         rest = (1 - LIKELY) / len(made)
@@ -299,7 +299,7 @@ def fitted(pairs: Sequence[tuple[Prospects, FloatArray]]) -> tuple[float, float]
 
 
 def _in_band(prospects: Prospects, call: FloatArray, raise_: FloatArray) -> IntArray:
-    """`[G]` the place of the move that each of G pairs of thresholds says."""
+    """`[G]` the place of the move chosen under each of G pairs of thresholds."""
     order = np.argsort(prospects.boldness, kind="stable")
     count = len(order)
     win = prospects.win_probability

@@ -1,16 +1,16 @@
 """HyperPlay-II values: incomplete-information simulations (paper 004, Definitions 8 and 9).
 
-A playout goes on as if everybody saw everything, and so cannot tell what knowing is worth. In a
-simulation every role has a bag of its own, made from what it would have done and seen.
+A playout continues as if everybody saw everything, and so cannot tell what information is worth. In
+a simulation every role has its own bag, made from what it would have done and seen.
 
 The exploding bomb: red or blue is armed, unseen. The right wire wins 100, or 90 if we asked.
 
-    particle   move   what we see   our simulated bag   we cut    value
+    particle   move   our percepts  simulated bag       we cut    value
     red        ask    red           red                 red       90
     red        wait   nothing       red, blue           either    50 on average
 
-for the particle blue likewise: asking is worth 90, waiting 50. Random playouts say 45 and 50,
-because they cut at random whatever was seen.
+and likewise for the particle blue: asking is worth 90, waiting 50. Random playouts give 45 and 50,
+because they cut at random whatever the percepts.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_TURNS = 1000
 """Turns after which a simulation is cut off; it then counts as the middle of the goal range."""
 
 Told = Callable[[IntArray, IntArray], None]
-"""Is told, each turn, which lanes are still played, `[L]`, and their joint moves, `[L, R]`."""
+"""Receives, each turn, which lanes are still played, `[L]`, and their joint moves, `[L, R]`."""
 
 
 class SimulationSearch:
@@ -49,11 +49,11 @@ class SimulationSearch:
         belief: makes the bags of the simulated roles.
         policy: how the simulated roles move.
         deadline: looked at during rounds, between the turns of simulations.
-        model: how the others make their first move; a `PathModel` also says how they go on, as
-            far as it is sure, and `policy` does where it is not.
-        most: simulations side by side, up to `MAX_SIMULATIONS`: fewer where a turn of many takes
-            too long.
-        before_round: told how many simulations the candidates of a round have had at least, so
+        model: how the others make their first move; a `PathModel` also decides their later moves,
+            as far as it is sure, and `policy` the rest.
+        most: simulations side by side, up to `MAX_SIMULATIONS`: fewer if a turn of many takes too
+            long.
+        before_round: receives the least number of simulations of any candidate of a round, so
             that `policy` may be improved.
 
     Attributes:
@@ -88,7 +88,7 @@ class SimulationSearch:
         """Make `count` more simulations of every candidate, or of those chosen.
 
         Raises:
-            OutOfTime: not all could be made; candidates with all of theirs count.
+            OutOfTime: not all could be made; candidates that got all of theirs count.
         """
         if self._before_round is not None:
             self._before_round(self.tally.least_visits(chosen))
@@ -107,7 +107,7 @@ class SimulationSearch:
             except OutOfTime:
                 return None
 
-        # With a deadline other processes make rounds of their own, see `run_search`.
+        # With a deadline other processes run their own rounds, see `run_search`.
         machine = self._machine if self._deadline is None else None
         try:
             found = shared(machine, play, len(rngs))
@@ -120,12 +120,12 @@ class SimulationSearch:
             raise OutOfTime
 
     def _bounds(self, num: int) -> list[int]:
-        """Where each piece of so many simulations begins, and the end; of about equal size."""
+        """Start of each of several pieces of about equal size, and the end."""
         pieces = -(-num // self._most)
         return [num * piece // max(pieces, 1) for piece in range(pieces + 1)]
 
     def _rngs(self, pieces: int) -> list[np.random.Generator]:
-        """What each piece draws from, whoever plays it."""
+        """The random stream of each piece, whoever plays it."""
         if pieces == 1:
             return [self._rng]
         return [np.random.default_rng(key) for key in self.keys(pieces)]
@@ -142,12 +142,12 @@ class SimulationSearch:
         self.tally = Tally(len(self.moves.values))
 
     def play_on(self, entry: int, move: int, rng: np.random.Generator, told: Told) -> float:
-        """The goal value of one more simulation after a move, which counts for no estimate.
+        """The goal value of one more simulation after a move; it counts for no estimate.
 
         Args:
             entry: the particle, as an index into the states of the bag's set.
-            rng: all that is drawn.
-            told: hears each joint move.
+            rng: for all draws.
+            told: receives each joint move.
         """
         lane = np.array([entry])
         goals, _ = self._simulator.run(
@@ -162,7 +162,7 @@ class SimulationSearch:
 
 
 class Simulator:
-    """Plays games on as if particles were true states, every role knowing only its own path."""
+    """Continues games as if particles were true states, every role knowing only its own path."""
 
     def __init__(
         self,
@@ -191,15 +191,15 @@ class Simulator:
         Args:
             states: L particles.
             views: `[L, R]` incomplete path of each role along each particle.
-            role: whose move is evaluated.
+            role: the role whose move is evaluated.
             moves: `[L]` its move; the others' first moves are random.
-            told: hears each turn, for those who look on.
+            told: receives each turn, for onlookers.
         """
         machine = self._machine
         submitted = {role: moves}
         for j in self._players:
             if j != role:
-                # Random, as the value is defined; from the next turn on the others think.
+                # Random, as the value is defined; from the next turn on the others search.
                 submitted[j] = random_moves(machine, states, j, rng, self._model, views[:, j])
         goals = np.full(len(states), sum(machine.goal_range) / 2)
         turns = np.full(len(states), MAX_TURNS)
@@ -216,7 +216,7 @@ class Simulator:
                 ended = np.flatnonzero(over)
                 goals[lanes[ended]] = machine.goals(states.take(ended))[:, role]
                 turns[lanes[ended]] = turn + 1
-                # Only games that go on are stepped: the last ones do not cost what all of them did.
+                # Only games that go on are stepped: the last ones cost less than all together.
                 on = np.flatnonzero(~over)
                 states, lanes, views = states.take(on), lanes[on], views[on]
                 joint_moves, percepts, refused = joint_moves[on], percepts[on], refused[on]
@@ -247,7 +247,7 @@ class Simulator:
         moves: IntArray,
         rng: np.random.Generator,
     ) -> IntArray:
-        """`[L]` moves of a role, some of them drawn by a model: as many as it is sure of."""
+        """`[L]` moves of a role; a model draws as many of them as it is sure of."""
         lists = self._machine.legal(states, role, allow_stuck=True)
         shares, trust = model.shares(role, paths, lists)
         sure = np.flatnonzero((rng.random(len(paths)) < trust) & (lists.counts > 0))
@@ -259,7 +259,7 @@ class Simulator:
     def _execute(
         self, states: States, submitted: dict[int, IntArray], rng: np.random.Generator
     ) -> tuple[IntArray, IntArray]:
-        """`[L, R]` moves executed, and `[L, R]` moves refused, `DRAWN` where there was none."""
+        """`[L, R]` executed moves, and `[L, R]` refused moves, `DRAWN` where there was none."""
         machine = self._machine
         executed = np.zeros((len(states), len(machine.roles)), dtype=np.int64)
         refused = np.full_like(executed, UNKNOWN)
@@ -273,7 +273,7 @@ class Simulator:
         return executed, refused
 
     def _decide(self, bags: Bags, rng: np.random.Generator) -> IntArray:
-        """`[L]` moves by the policy; `UNKNOWN` where there are no particles: one is drawn then."""
+        """`[L]` moves by the policy; `UNKNOWN` if there are no particles: then one is drawn."""
         sound = np.flatnonzero(~bags.depleted)
         if len(sound) == len(bags):
             return self._policy(bags, rng)

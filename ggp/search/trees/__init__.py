@@ -1,9 +1,9 @@
-"""Trees over incomplete paths: what every role has learned of its moves, by what it knew.
+"""Trees over incomplete paths: for every role, statistics of its moves by what it knew.
 
 In come particles, out go visits and values of moves, or strategies. Begin with `paths_tree`, the
-tree, and `tree_search`, the search that sends lanes through it in `waves`; `settings` say how lanes
-choose, and `outcome_sampling` learns strategies in the same trees. `tree_tables`, `node_table` and
-`state_store` hold what is known. Kernels walk down and back values up (`tree_kernels`), grow
-(`growth_kernels`), prove (`proof_kernels`) and learn regrets (`regret_kernels`); `tree_loading` has
-them ready in time.
+tree, and `tree_search`, the search that sends lanes through it in `waves`; `settings` control how
+lanes choose, and `outcome_sampling` learns strategies in the same trees. `tree_tables`,
+`node_table` and `state_store` hold the data. Kernels walk down and back values up (`tree_kernels`),
+grow (`growth_kernels`), prove (`proof_kernels`) and learn regrets (`regret_kernels`);
+`tree_loading` loads them ahead of time.
 """

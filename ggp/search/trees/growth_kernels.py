@@ -61,7 +61,7 @@ def new_node(nodes: Nodes, role: int, path: int) -> int:
 
 @inlined
 def _find_action(nodes: Nodes, node: int, after: int, move: int) -> int:
-    """The action of a move, looked for from the one after `after` on, once around; -1: none."""
+    """The action of a move, searched from the one after `after` on, once around; -1 for none."""
     action = int(nodes.first_action[node]) if after < 0 else int(nodes.next[after])
     while action >= 0:
         if nodes.move[action] == move:
@@ -81,7 +81,7 @@ def _find_action(nodes: Nodes, node: int, after: int, move: int) -> int:
 def _list_moves(
     worlds: Worlds, nodes: Nodes, world: int, role: int, node: int, values: IntArray, at: int
 ) -> None:
-    """Note the legal moves `values[at : at + count]` of a role at its node."""
+    """Record the legal moves `values[at : at + count]` of a role at its node."""
     count = int(worlds.counts[world, role])
     start = worlds.sizes[LISTED]
     after, in_a_row = -1, True
@@ -94,7 +94,7 @@ def _list_moves(
         worlds.listed[start + k] = action
         after = action
     if in_a_row:
-        # Actions one after the other need no list.
+        # Consecutive actions need no list.
         worlds.first[world, role] = worlds.listed[start]
     else:
         worlds.first[world, role] = -1 - start
@@ -115,17 +115,17 @@ def add_worlds(
     own: int,
     fresh: BoolArray,
 ) -> None:
-    """Add K worlds after those there are. Their parents and codes are there; so is the room.
+    """Add K worlds after the existing ones. Their parents and codes are set; the arrays have room.
 
     Args:
-        node_of: node of each path, -1 for none; new ones are added.
+        node_of: node of each path, -1 for none; new nodes are added.
         over: `[K]` whether the game is over; no role has a move then.
         paths: `[K, R]` what every role knows.
-        offsets: `[R, K + 1]` where the legal moves of each role are in `values`.
+        offsets: `[R, K + 1]` index in `values` of the legal moves of each role.
         chance_role: the role that chance plays, or -1.
         probabilities: of its moves.
-        own: a role that has a node wherever it has a move; -1: none.
-        fresh: `[K]` is set where a node is new, or was before in this call.
+        own: a role that gets a node wherever it has a move; -1 for none.
+        fresh: `[K]` set where a node is new, or was created earlier in this call.
     """
     nodes_before = nodes.sizes[NODES]
     known = worlds.sizes[SIZE]

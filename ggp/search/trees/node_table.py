@@ -1,4 +1,4 @@
-"""The nodes of trees over incomplete paths, and what has been learned in them."""
+"""The nodes of trees over incomplete paths, and their statistics."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from ggp.search.trees.regret_kernels import relative_shares
 from ggp.search.trees.tree_tables import ACTIONS, NODES, keep_nodes, new_nodes, wider_nodes
 
 MOST_ACTIONS = 5_000_000
-"""Actions of a tree, of about 70 bytes each: no world is added that may need more."""
+"""Most actions of a tree, about 70 bytes each: no world is added that may need more."""
 
 TREMBLE = 0.02
-"""How often a role is believed to have moved evenly instead of by its strategy."""
+"""Probability with which a role is taken to have moved uniformly, not by its strategy."""
 
 
 class ActionSums(NamedTuple):
-    """What is known of the actions of one node, in the order in which they were found.
+    """Statistics of the actions of one node, in the order in which they were found.
 
     Attributes:
         moves: `[A]`.
         visits: `[A]` choices that were backed up.
         goals: `[A]` sum of goals of 0 to 1.
         squares: `[A]` sum of their squares.
-        discounted: `[A]` sum of goals drawn to the middle by `KEEP` a turn.
-        proofs: `[A]` goal of 0 to 1 that is certain, -1 where none is.
+        discounted: `[A]` sum of goals drawn to the middle by the factor `KEEP` per turn.
+        proofs: `[A]` proved goal from 0 to 1, -1 if none is proved.
         average: `[A]` sum of weighted shares in strategies, where regrets are matched.
     """
 
@@ -66,7 +66,7 @@ class NodeTable:
         return int(self.table.sizes[ACTIONS])
 
     def forget(self) -> None:
-        """Forget all nodes; their places are used again."""
+        """Forget all nodes; their places are reused."""
         self.table.sizes[:] = 0
         self.of_path[:] = -1
 
@@ -78,14 +78,14 @@ class NodeTable:
         self.of_path[self.table.path[: len(self)]] = np.arange(len(self), dtype=np.int32)
 
     def reserve(self, nodes: int, actions: int, paths: int) -> None:
-        """Room for so many more nodes and actions, and for so many paths in all."""
+        """Make room for this many more nodes and actions, and for `paths` paths in all."""
         self.table = wider_nodes(
             self.table, len(self) + nodes, self.num_actions + actions, MOST_ACTIONS
         )
         self.of_path = enlarged(self.of_path, paths, -1)
 
     def sums(self, path: int) -> ActionSums:
-        """What is known of the actions at a path; nothing where it has no node."""
+        """Statistics of the actions at a path; empty if it has no node."""
         nodes, found = self.table, []
         node = self.of_path[path] if path < len(self.of_path) else -1
         action = -1 if node < 0 else nodes.first_action[node]
@@ -104,9 +104,10 @@ class NodeTable:
         )
 
     def reach(self, paths: IntArray) -> FloatArray:
-        """`[N]` how probable strategies as they are now make the moves of paths, by even play.
+        """`[N]` probability of the moves of paths under the current strategies, relative to uniform
+        play.
 
-        What was never looked into counts as even play; nothing is taken for impossible.
+        Nodes that were never visited count as uniform play; nothing is taken for impossible.
         """
         first, place = first_seen(paths)
         at = paths[first]
@@ -116,7 +117,7 @@ class NodeTable:
             deep = np.flatnonzero(self._paths.depths(at))
             before = self._paths.parents(at[deep])
             turns = self._paths.last_turns(at[deep])
-            # What it wanted tells of its strategy, also where it was refused.
+            # The move it wanted shows its strategy, even if it was refused.
             wanted = np.where(turns[:, 2] >= 0, turns[:, 2], turns[:, 0])
             shares = np.empty(len(deep))
             relative_shares(self.table, self.of_path[before], wanted, shares)

@@ -1,19 +1,19 @@
-"""Online outcome sampling: strategies that converge to an equilibrium, also mixed ones.
+"""Online outcome sampling: learns strategies that converge to an equilibrium, also mixed ones.
 
 Trees like those of `TreeSearch`, where choices match regrets instead of UCB1 (`regret_kernels`).
 Lanes begin in three kinds of places, and only one role of each lane learns:
 
-    where we may be                       we learn                  targeting, as in the paper
-    where another may think it is         that role learns
-    at the start of the game              each role, in turn
+    our particles                         we learn                  targeting, as in the paper
+    states another role thinks possible   that role learns
+    the start of the game                 each role, in turn
 
 In a small game nearly all lanes begin at the start, which converges best.
 
 The paper (Lisy, Lanctot & Bowling, AAMAS 2015) sends all lanes from the start, most of them towards
-our own path. Here they begin in the particles of the bag right away. How probable a particle is
-depends on how the others play, and that is what the trees say: the prior of a particle is
-multiplied by the average strategies along its paths. Roles learn in states that *they* think
-possible only, so that what we know is not given to them.
+our own path. Here they begin in the particles of the bag right away. The probability of a particle
+depends on how the others play, which the trees estimate: the prior of a particle is multiplied by
+the average strategies along its paths. Roles learn only in states that *they* think possible, so
+that they do not get what we know.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ from ggp.search.trees.tree_search import Elsewhere, Particles, TreeSearch
 from ggp.search.trees.waves import Roots, joined
 
 PRIOR_SHARE = 0.1
-"""Of the lanes of a bag begin by its weights alone, whatever strategies say."""
+"""Share of the lanes of a bag that begin by its weights alone, whatever strategies say."""
 
 
 REFRESH = 1.1
-"""Growth of the number of lanes until particles are weighed anew by what has been learned."""
+"""Growth of the number of lanes after which particles are reweighted by the current strategies."""
 
 
 WHOLE_GAME, WHOLE_SHARE = 8, 0.95
-"""While there are so many times as many lanes as worlds, nearly all lanes begin at the start of the
-game: they know all of it, and need not be led to where we are."""
+"""While there are this many times as many lanes as worlds, nearly all lanes begin at the start of
+the game: they know all of it, and need not be led to where we are."""
 
 
 class Matching(NamedTuple):
-    """How regrets are matched.
+    """Parameters of regret matching.
 
     Attributes:
-        exploration: how often a learner chooses evenly.
+        exploration: probability with which a learner chooses uniformly.
         from_start: share of the lanes that begin at the start of the game.
     """
 
@@ -62,7 +62,7 @@ class OutcomeSampling(TreeSearch):
     """The `Search` of the candidates of one bag whose entries have views.
 
     Args:
-        elsewhere: where the others may think they are.
+        elsewhere: the states the others may think possible.
     """
 
     most_lanes = 256
@@ -87,9 +87,9 @@ class OutcomeSampling(TreeSearch):
         self._sent = np.zeros(len(machine.roles))
 
     def strategy(self, estimates: Estimates) -> FloatArray:
-        """`[C]` the average strategy at the role's path: what to play; sums to 1.
+        """`[C]` the average strategy at the role's path, which is the one to play; sums to 1.
 
-        Even play where nothing was learned.
+        Uniform if nothing was learned.
         """
         sums = self._tree.nodes.sums(self._path)
         average = dict(zip(sums.moves.tolist(), sums.average.tolist(), strict=True))
@@ -98,14 +98,14 @@ class OutcomeSampling(TreeSearch):
         return shares / total if total > 0 else np.full(len(shares), 1 / len(shares))
 
     def _begin(self, parts: Sequence[Particles], shares: Sequence[float]) -> Roots:
-        """Only the role in whose bag a lane begins learns from it; each from the start."""
+        """Begin lanes from which only the role of their bag learns; from the start, each role."""
         roles = np.arange(len(self._machine.roles))
         found: list[Roots] = []
         for part, share in zip(parts, shares, strict=True):
             worlds = self._tree.add_particles(part.states, part.views, part.role)
             weights = share * part.weights / part.weights.sum()
             found.append(Roots(worlds, weights, np.tile(roles == part.role, (len(worlds), 1))))
-        # A path of no turns has the number of its role.
+        # The number of a path of no turns is that of its role.
         start = self._tree.add_particles(self._machine.initial(1), roles[None].copy(), -1)
         learners = roles[roles != self._machine.random_role]
         size = len(learners)
@@ -113,11 +113,12 @@ class OutcomeSampling(TreeSearch):
         return joined([*found, each])
 
     def _refresh(self) -> None:
-        """Draw roots by weight and by what strategies now are; odds and reach of their lanes."""
+        """Draw roots by weight and by current strategies, with the odds and reach of their
+        lanes."""
         prior = self._prior
         reach = np.column_stack([self._tree.nodes.reach(column) for column in self._views.T])
         reach[np.arange(len(reach)), self._learner] = 1.0
-        # Those of one learner are one set of weights, but for the start of the game.
+        # Roots of one learner form one set of weights, except the start of the game.
         _, group = first_seen(2 * self._learner + self._from_start)
         totals = np.bincount(group, prior.weights)[group]
         weights = prior.weights / totals
@@ -138,7 +139,7 @@ class OutcomeSampling(TreeSearch):
             self._refresh()
         mine = np.flatnonzero(self._learner == self._next_learner(size))
         drawn = self._roots.draw(size, self._rng, mine)
-        # Strategies count by their age: the first ones are little better than even play.
+        # Strategies count by their age: the first ones are little better than uniform play.
         self._tree.age += size
         chances = Chances(
             self._odds[drawn],
@@ -152,9 +153,9 @@ class OutcomeSampling(TreeSearch):
         )
 
     def _next_learner(self, size: int) -> int:
-        """The role that is most behind its share of lanes: it learns from the next wave.
+        """The role furthest behind its share of lanes, which learns from the next wave.
 
-        Each answers what the others have learned just before. If all learned at once, they would
+        Each role responds to what the others have just learned. If all learned at once, they would
         chase each other.
         """
         owed = np.bincount(self._learner, self._roots.weights, len(self._sent))

@@ -1,13 +1,13 @@
-"""Trees over incomplete paths: what every role has learned of its moves, by what it knew.
+"""Trees over incomplete paths: for every role, statistics of its moves by what it knew.
 
 Every role has its own tree, and moves by what *it* knows (multiple-observer information set Monte
 Carlo tree search: Cowling, Powley & Whitehouse, 2012). Several may move at once. `PathsTree` holds
 the nodes; `TreeSearch` sends lanes through them, in waves.
 
 A wave begins in particles. Its lanes walk down side by side, each role choosing by its node, until
-they come to a node that was not there: it is added, and the lane is played out randomly. What each
-role got is then added to all that it chose on the way. Lanes of a wave spread, because choices
-under way count as if nothing came of them (virtual visits).
+they reach a node that did not exist: it is added, and the lane is finished by a random playout. The
+goal of each role is then added to everything that it chose on the way. Lanes of a wave spread out,
+because choices under way count as visits with no goal (virtual visits).
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ from ggp.search.trees.tree_tables import (
 )
 
 MOST_DEPTH = 1000
-"""Joint moves of a lane in the tree; strangers' games may not terminate."""
+"""Most joint moves of a lane in the tree; other people's games may not terminate."""
 
 MOST_CHANCE = 64
-"""Moves of `random` that a world has where they are too many to list."""
+"""Moves of `random` kept for a world if they are too many to list."""
 
 STRAGGLERS = 32
-"""When less than this part of a wave still walks on, it is played out where it is: a step of few
+"""When less than 1 / this of a wave still walks on, it is played out where it is: a step of few
 lanes costs nearly as much as one of many."""
 
 
 class _Lanes:
-    """A wave, and what becomes of its lanes for which there is no world any more."""
+    """A wave, and the results of lanes that have left the known worlds."""
 
     def __init__(self, wave: Wave, exploration: float, weight: float) -> None:
         self.wave = wave
@@ -72,12 +72,12 @@ class PathsTree:
     Worlds belong to one decision (`clear`). Nodes stay, until their paths are forgotten.
 
     Args:
-        model: how roles move by what they know, as far as it is sure; otherwise, and without it,
-            by UCB1.
+        model: how roles move by what they know, as far as it is sure; the rest, and everything
+            without a model, is by UCB1.
 
     Attributes:
-        nodes: what has been learned.
-        proves: whether ends are proofs now; only where `settings` says so.
+        nodes: the statistics.
+        proves: whether ends of lanes count as proofs now; only if `settings` says so.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class PathsTree:
         self.settings = settings or Settings()
         self.proves = self.settings.proves
         self.age = 0.0
-        """Lanes that matched regrets so far."""
+        """Number of lanes that matched regrets so far."""
         self._num_roles = len(machine.roles)
         self.nodes = NodeTable(paths)
         self._actions_before = 0
@@ -109,9 +109,9 @@ class PathsTree:
         return int(self._worlds.sizes[SIZE])
 
     def clear(self) -> None:
-        """Forget all worlds, and what ends in them proved; their places are used again.
+        """Forget all worlds, and what ends in them proved; their places are reused.
 
-        All nodes are forgotten where they left little room for others.
+        All nodes are forgotten if they left little room for others.
         """
         if self.nodes.num_actions > MOST_ACTIONS // 2:
             self.nodes.forget()
@@ -125,7 +125,7 @@ class PathsTree:
 
     @property
     def views(self) -> IntArray:
-        """Paths that must be kept for the tree: none. What cannot come up again may go."""
+        """Paths that must be kept for the tree: none. Those that cannot recur may be forgotten."""
         return np.zeros(0, dtype=np.int64)
 
     def renumber(self, numbers: IntArray) -> None:
@@ -134,7 +134,7 @@ class PathsTree:
         self.clear()
 
     def views_of(self, worlds: IntArray) -> IntArray:
-        """`[N, R]` what every role knows in worlds, as paths."""
+        """`[N, R]` path of every role in worlds."""
         return self._views[worlds]
 
     # ---------------------------------------------------------------- worlds
@@ -144,7 +144,7 @@ class PathsTree:
 
         Args:
             views: `[N, R]` incomplete path of each role.
-            own: the role that decides: it has a node in each, even where one move is legal.
+            own: the role that decides: it has a node in each, even where only one move is legal.
         """
         first = self.num_worlds
         self._make_room(len(states), self.num_worlds + len(states))
@@ -160,15 +160,16 @@ class PathsTree:
         deadline: Deadline | None = None,
         chances: Chances | None = None,
     ) -> None:
-        """Send lanes down from worlds, and back up what they come to.
+        """Send lanes down from worlds, and back up their results.
 
         Args:
             worlds: `[L]` where each lane begins.
-            learns: `[L, R]` which roles learn from each lane.
-            chances: of lanes that match regrets, of which one role learns; default: UCB1 chooses.
+            learns: `[L, R]` whether a role learns from a lane.
+            chances: for lanes that match regrets, of which one role learns; default: UCB1 chooses.
 
         Raises:
-            OutOfTime: the deadline has passed; the wave leaves no trace but what it added.
+            OutOfTime: the deadline has passed; the wave leaves no trace except new worlds and
+                nodes.
         """
         key = int(rng.integers(0, 1 << 64, dtype=np.uint64))
         wave = new_wave(worlds, learns, key)
@@ -205,7 +206,7 @@ class PathsTree:
                 learn_regrets(self.nodes.table, lanes.wave, goals, done)
 
     def _walk(self, lanes: _Lanes, deadline: Deadline | None) -> int:
-        """Walk as far as worlds are known; how many joint moves lead to others."""
+        """Walk while worlds are known; returns how many joint moves lead to unknown ones."""
         check(deadline)
         lanes.most_worlds = self._most_worlds()
         self._make_room(len(lanes.wave.world), lanes.most_worlds)
@@ -222,7 +223,7 @@ class PathsTree:
         return int(lanes.wave.sizes[ROWS])
 
     def _enter(self, lanes: _Lanes, rows: int) -> None:
-        """Make the worlds that joint moves lead to; lanes at new nodes walk no further."""
+        """Create the worlds that joint moves lead to; lanes at new nodes walk no further."""
         wave = lanes.wave
         wave.sizes[ROWS] = 0
         first = self.num_worlds
@@ -250,7 +251,7 @@ class PathsTree:
     def _views_after(
         self, views: IntArray, moves: IntArray, percepts: IntArray, refused: IntArray
     ) -> IntArray:
-        """`[K, R]` what every role knows in new worlds: it may be written into `views`."""
+        """`[K, R]` path of every role in new worlds: may be written into `views`."""
         for role in range(self._num_roles):
             if role != self.machine.random_role:
                 views[:, role] = self.paths.extend(
@@ -259,7 +260,7 @@ class PathsTree:
         return views
 
     def _num_paths(self) -> int:
-        """All numbers of paths are below."""
+        """Upper bound of all path numbers."""
         return len(self.paths)
 
     def _add(self, states: States, views: IntArray, own: int) -> BoolArray:
@@ -284,7 +285,7 @@ class PathsTree:
             at += len(values)
         if over.any() or stuck.any():
             ended = np.flatnonzero(over | stuck)
-            # A playout of a state that is over tells its goals, whatever is odd about them; one
+            # A playout of a state that is over returns its goals, however odd they are; one
             # that is stuck is not finished.
             goals, _ = self._played_out(states.take(ended), np.random.default_rng(0), None, 1)
             self._worlds.value[first + ended] = goals
@@ -312,9 +313,9 @@ class PathsTree:
         return fresh
 
     def _believe(self, model: PathModel, first: int, first_action: int) -> None:
-        """Say of new nodes, from number `first` on, how a model has their roles move.
+        """Set the model's shares of new nodes, from node number `first` on.
 
-        Actions that come to a node later have no share.
+        Actions added to a node later have no share.
         """
         table = self.nodes.table
         roles = table.role[first : len(self.nodes)].astype(np.int64)
@@ -338,14 +339,14 @@ class PathsTree:
         deadline: Deadline | None,
         max_steps: int = MOST_DEPTH,
     ) -> tuple[FloatArray, IntArray]:
-        """`[L, R]` goals of 0 to 1 that random playouts come to, and `[L]` turns.
+        """`[L, R]` goals from 0 to 1 of random playouts, and `[L]` turns.
 
-        What does not end counts as the middle.
+        Unfinished playouts count as the middle.
 
         Raises:
             OutOfTime: the deadline has passed.
         """
-        if not len(states):  # all lanes came to known ends, as nearly all do in small games
+        if not len(states):  # all lanes reached known ends, as nearly all do in small games
             return np.zeros((0, self._num_roles)), np.zeros(0, dtype=np.int64)
         low, high = self.machine.goal_range
         ended = self.machine.playout(states, rng, max_steps, **time_left(deadline))
@@ -357,14 +358,14 @@ class PathsTree:
     # ---------------------------------------------------------------- room
 
     def _most_worlds(self) -> int:
-        """Worlds that there may be, if others have as many new actions as those there are."""
+        """Most worlds there may be, if the others have as many new actions as the existing ones."""
         actions = self.nodes.num_actions
         each = max(1, (actions - self._actions_before) // max(self.num_worlds, 1))
         left = max(MOST_ACTIONS - actions, 0) // each
         return max(min(self.settings.most_worlds, self.num_worlds + left), self.num_worlds)
 
     def _make_room(self, lanes: int, most: int) -> None:
-        """Room for a world more than there are, and one more for each lane, up to the most."""
+        """Make room for one more world, and one more for each lane, up to `most`."""
         wanted = min(self.num_worlds + lanes, most) + 1
         self._worlds = wider_worlds(self._worlds, wanted, 0, 0, self.settings.most_worlds + 1)
         self._views = wider(self._views, wanted, self.settings.most_worlds + 1)
@@ -375,7 +376,7 @@ class PathsTree:
             place_worlds(self._worlds)
 
     def _reserve(self, count: int, listed: int, chances: int) -> None:
-        """Room in all tables for so many worlds more, which list so many moves."""
+        """Make room in all tables for this many more worlds, listed actions and chance moves."""
         worlds = self._worlds
         self._worlds = wider_worlds(
             worlds,

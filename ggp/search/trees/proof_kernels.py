@@ -8,7 +8,7 @@ from ggp.search.trees.tree_tables import CHANCE, NO_NODE, OVER, UPPER, Nodes, Wa
 
 @inlined
 def _mover(worlds: Worlds, world: int) -> int:
-    """The only role that has a choice in a world; -1 if none has, -2 if several or chance."""
+    """The only role with a choice in a world; -1 if none has, -2 if several have or chance."""
     mover = -1
     for role in range(worlds.node.shape[1]):
         if worlds.node[world, role] == NO_NODE:
@@ -21,11 +21,11 @@ def _mover(worlds: Worlds, world: int) -> int:
 
 @kernel
 def prove(worlds: Worlds, nodes: Nodes, wave: Wave) -> None:
-    """Prove what follows from the ends that lanes came to (MCTS-Solver).
+    """Propagate proofs from the ends that lanes reached (MCTS-Solver).
 
-    A role that may choose an action that is proved to win has won; where all actions of a node are
-    proved, the best of them is its worth. That holds only in games in which everybody knows
-    everything, and of worlds in which one role at most has a choice.
+    A role that can choose an action proved to win has won; if all actions of a node are proved, the
+    best of them is its value. That holds only in games in which everybody knows everything, and in
+    worlds in which at most one role has a choice.
     """
     for lane in range(len(wave.world)):
         if wave.status[lane] != OVER:
@@ -55,7 +55,7 @@ def prove(worlds: Worlds, nodes: Nodes, wave: Wave) -> None:
 
 @inlined
 def _best_proved(nodes: Nodes, node: int) -> int:
-    """The action that proves what a node is worth; -1 if that is not known."""
+    """The action that proves the value of a node; -1 if it is not proved."""
     best = -1
     complete = True
     action = int(nodes.first_action[node])

@@ -3,17 +3,17 @@
 Monte Carlo counterfactual regret minimisation with outcome sampling (Lanctot, Waugh, Zinkevich &
 Bowling, 2009), online (Lisy, Lanctot & Bowling, 2015). One role of a lane learns: it tries every
 action now and then, and its regrets change. The others follow their strategies: actions in
-proportion to positive regret. What converges is not the strategy but its average, in
-which a strategy weighs as much as it makes its role come there.
+proportion to positive regret. It is not the strategy that converges but its average, in which a
+strategy counts by the probability with which its role plays to that point.
 
-A lane tells of one way the game may go. It counts by how probable this is as far as others decide
-it, divided by how often lanes come there. On the way down only the learner's exploration makes
-these two differ, so that a lane carries their quotient, not both:
+A lane is one way the game may go. It counts by its probability under everybody else's decisions,
+divided by the probability of sampling it. On the way down only the learner's exploration makes
+these two differ, so a lane carries their quotient, not both:
 
     odds[lane] = chance / sampled       reach[lane, r] = strategy of role r
 
-What all this leaves to be known of a lane at its end is the product of its odds and the reach of
-all but the learner.
+All else that is needed of a lane at its end is the product of its odds and the reach of all but
+the learner.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def match_regrets(
     exploration: float,
     weight: float,
 ) -> int:
-    """An action of a role, drawn in proportion to positive regrets; evenly where there are none.
+    """An action of a role, drawn in proportion to positive regrets; uniformly if there are none.
 
-    With what probability is written where its record will be.
+    The probability of the draw is written where the record of the choice will be.
     """
     total, count = 0.0, 0
     action = int(nodes.first_action[node])
@@ -55,7 +55,7 @@ def match_regrets(
             its_share = max(nodes.regret[action], 0.0) / total
         nodes.average[action] += gain * its_share
         its_chance = evenly / count + (1.0 - evenly) * its_share
-        # What rounding leaves above the sum goes to the last one that may be drawn.
+        # Rounding excess above the sum goes to the last action that may be drawn.
         if its_chance > 0.0 and (chosen < 0 or upto <= point):
             chosen, share, drawn = action, its_share, its_chance
         upto += its_chance
@@ -68,17 +68,17 @@ def match_regrets(
 
 @inlined
 def _expected(nodes: Nodes, action: int) -> float:
-    """What an action is taken to be worth where it was not chosen: the mean of what it came to."""
+    """Expected value of an action that was not chosen: the mean of its results."""
     return float((nodes.goals[action] + 0.5) / (nodes.visits[action] + 1))
 
 
 @inlined
 def _learn(nodes: Nodes, node: int, chosen: int, worth: float, drawn: float, gain: float) -> float:
-    """Change the regrets of a node; what it is worth, as far as this lane tells.
+    """Change the regrets of a node; returns its value, as far as this lane shows.
 
-    What actions that were not chosen are worth is unknown, but it was known what to expect of them.
-    The difference to that is what a lane tells, of the action chosen: a control variate (VR-MCCFR:
-    Schmid, Burch, Lanctot, Moravcik, Kadlec & Bowling, 2019).
+    The values of actions that were not chosen are unknown, but their expectations are not. What a
+    lane adds is the difference to that for the chosen action: a control variate (VR-MCCFR: Schmid,
+    Burch, Lanctot, Moravcik, Kadlec & Bowling, 2019).
     """
     total, count = 0.0, 0
     action = int(nodes.first_action[node])
@@ -107,7 +107,7 @@ def _learn(nodes: Nodes, node: int, chosen: int, worth: float, drawn: float, gai
 
 @kernel
 def learn_regrets(nodes: Nodes, wave: Wave, goals: FloatArray, done: BoolArray) -> None:
-    """Add to regrets what lanes came to; those that are not done leave none.
+    """Add the results of lanes to regrets; lanes that are not done leave none.
 
     Args:
         goals: `[L, R]` from 0 to 1.
@@ -150,10 +150,10 @@ def learn_regrets(nodes: Nodes, wave: Wave, goals: FloatArray, done: BoolArray) 
 
 @kernel
 def relative_shares(nodes: Nodes, at: I32, moves: IntArray, shares: FloatArray) -> None:
-    """`shares[K]` of moves at nodes in strategies as they are now, by that of even play.
+    """`shares[K]` of moves at nodes in the current strategies, relative to uniform play.
 
     Args:
-        at: `[K]` nodes, -1 where there is none: then it is 1.
+        at: `[K]` nodes, -1 for none: then the share is 1.
     """
     for k in range(len(at)):
         shares[k] = 1.0

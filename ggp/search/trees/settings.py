@@ -1,4 +1,4 @@
-"""How lanes choose in trees over incomplete paths, and how far these grow."""
+"""Settings of trees over incomplete paths: how lanes choose, and how far the trees grow."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ MOST_WORLDS = 500_000
 """Worlds of a tree: bounds memory. Lanes that leave the known worlds are then played out."""
 
 KEEP = 0.999
-"""What a goal's distance from the middle keeps each turn, for choices in the tree: of wins, and of
-losses, that are equally sure, early wins and late losses are better."""
+"""Share of a goal's distance from the middle that remains after each turn, for choices in the tree:
+among equally certain wins or losses, early wins and late losses are better."""
 
 
 class Settings(NamedTuple):
     """How lanes choose.
 
     Attributes:
-        exploration: factor of the bonus of UCB1, for goals of 0 to 1.
+        exploration: factor of the UCB1 bonus, for goals of 0 to 1.
         most_worlds: see `MOST_WORLDS`.
-        proves: whether ends that lanes come to are proofs: where everybody knows everything.
+        proves: whether ends of lanes are proofs: only if everybody knows everything.
     """
 
     exploration: float = 0.4
@@ -29,12 +29,12 @@ class Settings(NamedTuple):
 
 
 class Chances(NamedTuple):
-    """What lanes that match regrets begin with, and what they count.
+    """Initial odds and weights of lanes that match regrets.
 
     Attributes:
         odds: `[L]` see `Wave`.
         reach: `[L, R]` see `Wave`.
-        exploration: how often the learner chooses evenly.
+        exploration: probability with which the learner chooses uniformly.
         weight: of the wave in average strategies.
     """
 

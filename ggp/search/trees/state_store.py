@@ -1,4 +1,4 @@
-"""A growing list of states of one machine, from which any can be taken at once."""
+"""A growing list of states of one machine, from which any can be taken."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ggp.machine.base import IntArray, Machine, States
 class StateStore:
     """States by number, in the order in which they were added.
 
-    They are held in parts, of which the last ones are joined when they are of similar size: a state
+    They are held in parts, of which the last ones are merged when they are of similar size: a state
     is copied about as often as its number has digits, and there are few parts.
     """
 

@@ -30,8 +30,8 @@ from ggp.search.trees.tree_tables import (
 def _ucb(nodes: Nodes, node: int, exploration: float, random: NDArray[np.uint64]) -> int:
     """The action of highest mean + exploration * sqrt(ln(times available) / times chosen).
 
-    What was never chosen comes first, by lot. Choices under way count as chosen, without a goal. An
-    action that is proved to win is taken at once; of others that are proved the goal is known.
+    Actions never chosen come first, by lot. Choices under way count as chosen, without a goal. An
+    action proved to win is taken at once; of other proved actions the goal is known.
     """
     best, highest, untried = -1, -1.0, 0
     selections = nodes.selections[node]
@@ -64,7 +64,7 @@ def _ucb(nodes: Nodes, node: int, exploration: float, random: NDArray[np.uint64]
 
 @inlined
 def _by_model(nodes: Nodes, node: int, random: NDArray[np.uint64]) -> int:
-    """An action drawn by the shares that a model of the role says."""
+    """An action drawn by the shares of the role's model."""
     point = uniform(random)
     action = int(nodes.first_action[node])
     drawn = action
@@ -80,7 +80,7 @@ def _by_model(nodes: Nodes, node: int, random: NDArray[np.uint64]) -> int:
 
 @inlined
 def _position(worlds: Worlds, world: int, role: int, action: int) -> int:
-    """The position of an action among the legal moves of a role, -1 where it is not legal."""
+    """The position of an action among the legal moves of a role, -1 if it is not legal."""
     first = int(worlds.first[world, role])
     count = int(worlds.counts[world, role])
     if first >= 0:
@@ -119,7 +119,7 @@ def _choose(
     exploration: float,
     weight: float,
 ) -> int:
-    """What a role does, as a code; the choice is recorded."""
+    """Choose and record a role's action; returns its code."""
     node = int(worlds.node[world, role])
     if node == NO_NODE:
         return 0
@@ -148,7 +148,7 @@ def _choose(
 
 @inlined
 def _hash(worlds: Worlds, world: int) -> np.uint64:
-    """Of the parent and code of a world."""
+    """Hash of the parent and code of a world."""
     value = START ^ np.uint64(worlds.parent[world])
     for role in range(worlds.code.shape[1]):
         value = mixed_in(value, np.uint64(worlds.code[world, role]))
@@ -189,7 +189,7 @@ def _move_of(worlds: Worlds, nodes: Nodes, world: int, role: int, position: int)
 
 @inlined
 def _write_row(worlds: Worlds, nodes: Nodes, wave: Wave, world: int, child: int, row: int) -> None:
-    """The joint move that leads from a world to a child, as moves."""
+    """Write the joint move that leads from a world to a child, as moves."""
     wave.parent[row] = world
     for role in range(worlds.code.shape[1]):
         code = worlds.code[child, role]
@@ -211,19 +211,19 @@ def walk(
 ) -> bool:
     """Walk every lane down until it ends, or to a joint move that leads to an unknown world.
 
-    Such joint moves are written as rows, equal ones once. The world of row k will be number
-    (worlds there are) + k. Rows that come to `most` worlds will be none: each has a lane that is
+    Such joint moves are written as rows, equal ones once. Row k will become world number (existing
+    worlds) + k. From `most` worlds on, rows become no world: each of them has a lane that is
     `LOOSE`.
 
     Args:
-        worlds: with room for a world more than there are, and one more for each lane, up to `most`.
-        most_depth: lanes that have made so many joint moves are played out.
-        exploration: factor of the bonus of UCB1; where regrets are matched, how often the learner
-            chooses evenly.
+        worlds: with room for one more world, and one more for each lane, up to `most`.
+        most_depth: lanes that have made this many joint moves are played out.
+        exploration: factor of the UCB1 bonus; where regrets are matched, the probability with which
+            the learner chooses uniformly.
         weight: of this wave in the average strategy.
 
     Returns:
-        whether it is done; else there must be more room for records, and it is called again.
+        whether it is done; if not, records need more room, and it must be called again.
     """
     num_roles = worlds.code.shape[1]
     known = worlds.sizes[SIZE]
@@ -242,7 +242,7 @@ def walk(
                 wave.world[lane] = world
                 return False
             rows = wave.sizes[ROWS]
-            # Written where the next world will be; it is none if there is one like it.
+            # Written in the place of the next world; it becomes none if an equal one exists.
             child = min(known + rows, most)
             worlds.parent[child] = world
             for role in range(num_roles):
@@ -278,12 +278,12 @@ def place_worlds(worlds: Worlds) -> None:
 def back_up(
     nodes: Nodes, wave: Wave, goals: FloatArray, turns: FloatArray, done: BoolArray, keep: float
 ) -> None:
-    """Add what lanes came to, to all actions they chose; lanes that are not done leave no trace.
+    """Add the results of lanes to all actions they chose; lanes that are not done leave no trace.
 
     Args:
         goals: `[L, R]` from 0 to 1.
         turns: `[L]` to the end.
-        keep: what a goal's distance from the middle keeps a turn.
+        keep: share of a goal's distance from the middle that remains after each turn.
     """
     for lane in range(len(done)):
         record = int(wave.head[lane])

@@ -12,7 +12,7 @@ from ggp.search.trees.tree_tables import new_nodes, new_wave, new_worlds
 
 
 def load_kernels(*, proves: bool = False, regrets: bool = False) -> None:
-    """Have the kernels ready: each is called on nothing.
+    """Load the kernels, by calling each of them on empty input.
 
     Args:
         proves: also those of trees that prove wins and losses.

@@ -1,9 +1,9 @@
 """A search with trees over incomplete paths, from the bag of one role.
 
 Lanes begin in the particles of the bag, in proportion to their weights. If all lanes did, the
-others' trees would know what only we know: they would only have been reached from states that *we*
-think possible. So some lanes begin elsewhere: in a state that another role thinks possible, going
-by its path along one of our particles (paper 004 does the same with bags in simulations).
+others' trees would know what only we know: they would only be reached from states that *we* think
+possible. So some lanes begin elsewhere: in a state that another role thinks possible, judging by
+its path along one of our particles (paper 004 does the same with bags in simulations).
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from ggp.search.trees.settings import KEEP
 from ggp.search.trees.waves import Roots, WaveSearch, joined
 
 MOST_PATHS, LANES_A_PATH = 64, 8
-"""Paths drawn of each other role, and states drawn for each."""
+"""Number of paths drawn for each other role, and of states drawn for each path."""
 
 
 class Elsewhere(NamedTuple):
-    """Where lanes begin that do not begin in our particles.
+    """Where lanes that do not begin in our particles begin.
 
     Attributes:
         belief: makes the bags of the other roles; its entries must have views.
-        share: of the lanes that begin in these.
+        share: of the lanes that begin in these bags.
     """
 
     belief: Sampler
@@ -43,8 +43,8 @@ class Particles(NamedTuple):
     """States of the bags of one role.
 
     Attributes:
-        role: whose.
-        paths: of it: the bags are of these.
+        role: the role whose bags they are.
+        paths: the role's paths of these bags.
         states: `[N]`.
         views: `[N, R]`.
         weights: `[N]`.
@@ -61,7 +61,7 @@ class TreeSearch(WaveSearch):
     """The `Search` of the candidates of one bag whose entries have views, by waves of lanes.
 
     Args:
-        tree: learns.
+        tree: is searched, and keeps the statistics.
         bags: one bag.
         deadline: looked at within waves.
         elsewhere: default: all lanes begin in the bag, and all roles learn from them.
@@ -88,13 +88,13 @@ class TreeSearch(WaveSearch):
         share = 0.0 if elsewhere is None or not others else elsewhere.share
         shares = [1 - share, *[share / max(len(others), 1)] * len(others)]
         tree.clear()
-        # What is true of one of several particles is no proof.
+        # A result that holds in one of several particles is no proof.
         tree.proves = tree.settings.proves and len(own.weights) == 1
         roots = self._begin([own, *others], shares)
         super().__init__(tree, candidates(machine, bags), roots, rng, deadline)
 
     def _others(self, bags: Bags, belief: Sampler) -> list[Particles]:
-        """Where the others may think they are, going by their paths along our particles."""
+        """States the others may think possible, judging by their paths along our particles."""
         machine, rng = self._machine, self._rng
         views = bags.sets.views
         assert views is not None
@@ -128,10 +128,10 @@ class TreeSearch(WaveSearch):
         return found
 
     def _begin(self, parts: Sequence[Particles], shares: Sequence[float]) -> Roots:
-        """Make worlds of particles, and see who may learn from which.
+        """Make worlds of particles, and determine which roles may learn from which.
 
-        A role learns from lanes that begin in its own bags. From others it only learns where it
-        has no bag for its path: they begin in states that it thinks less likely, or more.
+        A role learns from lanes that begin in its own bags. From other lanes it learns only if it
+        has no bag for its path there: it thinks the states they begin in less likely, or more.
         """
         found: list[Roots] = []
         for part, share in zip(parts, shares, strict=True):
@@ -148,9 +148,9 @@ class TreeSearch(WaveSearch):
         return self._sums().proofs >= 0
 
     def estimates(self) -> Estimates:
-        """The values so far: means of what came of lanes in which the role chose the move.
+        """The values so far: mean results of the lanes in which the role chose the move.
 
-        Of moves whose value is proved that one, without an error.
+        A proved move gets its proved value, without an error.
         """
         sums = self._sums()
         low, high = self._machine.goal_range
@@ -170,14 +170,14 @@ class TreeSearch(WaveSearch):
         )
 
     def _sums(self) -> ActionSums:
-        """What is known of each candidate."""
+        """Statistics of each candidate."""
         sums = self._tree.nodes.sums(self._path)
         place = {move: k for k, move in enumerate(sums.moves.tolist())}
         at = np.array([place[move] for move in self.moves.values.tolist()], dtype=np.int64)
         return sums.take(at)
 
     def _is_settled(self) -> bool:
-        """Whether nothing can be learned: a win is proved, or what every candidate is worth."""
+        """Whether nothing more can be learned: a win is proved, or the value of every candidate."""
         if not self._tree.proves:
             return False
         proofs = self._sums().proofs

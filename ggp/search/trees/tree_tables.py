@@ -1,18 +1,18 @@
-"""What trees over incomplete paths are made of: arrays that kernels read and write.
+"""The data of trees over incomplete paths: arrays that kernels read and write.
 
-A *node* is what a role knows: its incomplete path, where it had several legal moves. Its *actions*
-are the moves that were legal there in some world, and have the statistics.
+A *node* is a role's knowledge: its incomplete path, if it had several legal moves there. Its
+*actions* are the moves that were legal there in some world, with their statistics.
 
 A *world* is a complete path from a particle on: a state, and what every role knows of it. Worlds
-say where a joint move leads, so that lanes walk through known ones without asking the machine:
+record where joint moves lead, so that lanes walk through known ones without asking the machine:
 
     world 7    node of each role    xplayer: 3     oplayer: none, its move is forced
                actions of node 3    (mark 1 1)   (mark 1 2)   ...
                joint move           (mark 1 2), noop   ->   world 12
 
-Several worlds share a node where a role cannot tell them apart. Its choice depends on the node
-only. So it may choose what is not legal in a world, as in a match: then a random legal move is
-made, and the role learns of it.
+Several worlds share a node if a role cannot tell them apart. Its choice depends on the node only.
+So it may choose a move that is illegal in a world, as in a match: then a random legal move is made,
+and the role learns of it.
 """
 
 from __future__ import annotations
@@ -31,51 +31,51 @@ I32 = NDArray[np.int32]
 _T = TypeVar("_T", bound=np.generic)
 
 NO_NODE = -1
-"""In the place of a node: the role has one legal move."""
+"""In place of a node: the role has one legal move."""
 
 CHANCE = -2
-"""In the place of a node: chance decides."""
+"""In place of a node: chance decides."""
 
 SIZE, LISTED, CHANCES = 0, 1, 2
-"""Places in `Worlds.sizes`."""
+"""Indices into `Worlds.sizes`."""
 
 NODES, ACTIONS = 0, 1
-"""Places in `Nodes.sizes`."""
+"""Indices into `Nodes.sizes`."""
 
 RECORDS, ROWS = 0, 1
-"""Places in `Wave.sizes`."""
+"""Indices into `Wave.sizes`."""
 
 WALKING, LEAF, OVER, LOOSE = 0, 1, 2, 3
-"""What a lane does: walks on; is played out; has ended; has left the known worlds for good."""
+"""States of a lane: walks on; is played out; has ended; has left the known worlds for good."""
 
 UPPER = 32
-"""Where a code of `Worlds` has its refused action."""
+"""Bit of a code of `Worlds` at which its refused action begins."""
 
 FIRST_PLACES = 1024
 FIRST_SLOTS = 4 * FIRST_PLACES
 
 LARGE = 1 << 16
-"""Rows from which on an array has all the room it may need."""
+"""Number of rows from which on an array gets all the room it may ever need."""
 
 
 @by_reference
 class Worlds(NamedTuple):
-    """Places for worlds.
+    """Tables of worlds.
 
     Attributes:
-        sizes: how many worlds, listed actions and chances there are.
-        parent: `[W]` world before; -1 of particles.
-        code: `[W, R]` what made it of its parent: for each role the position of its move in the
+        sizes: numbers of worlds, listed actions and chance moves.
+        parent: `[W]` previous world; -1 for particles.
+        code: `[W, R]` the joint move that led here: for each role the position of its move in the
             list of its legal moves, and in the upper half of the number 1 + action refused.
-        slots: worlds by hash of parent and code, -1 where free.
+        slots: worlds by hash of parent and code, -1 if free.
         over: `[W]` whether the game is over.
         node: `[W, R]` node of each role, `NO_NODE` or `CHANCE`.
         counts: `[W, R]` number of legal moves of each role.
-        first: `[W, R]` where they are. Of a node: its actions from this one on, or, if negative,
-            those listed from -1 - first on. Of chance: in `chance_move`. Else the move itself.
+        first: `[W, R]` where they are. With a node: its actions from this one on, or, if negative,
+            those listed from -1 - first on. With chance: in `chance_move`. Else the move itself.
         listed: actions.
-        chance_move, chance_upto: moves of chance, and the sum of probabilities up to each.
-        value: `[W, R]` goals of 0 to 1 where the game is over.
+        chance_move, chance_upto: moves of chance, and the cumulative probability of each.
+        value: `[W, R]` goals from 0 to 1 where the game is over.
     """
 
     sizes: IntArray
@@ -94,29 +94,29 @@ class Worlds(NamedTuple):
 
 @by_reference
 class Nodes(NamedTuple):
-    """Places for nodes and their actions.
+    """Tables of nodes and their actions.
 
     Attributes:
-        sizes: how many nodes and actions there are.
-        role, path: `[I]` whose it is, and what it knows (a node of `PathTree`).
+        sizes: numbers of nodes and actions.
+        role, path: `[I]` its role, and that role's path (a node of `PathTree`).
         first_action, last_action: `[I]` of the chain of its actions.
-        selections: `[I]` how often an action was chosen, with those under way.
-        trust: `[I]` how often the role moves by `share` instead of by what it learned here.
+        selections: `[I]` number of choices of an action, including those under way.
+        trust: `[I]` how often the role moves by `share` instead of by its statistics.
         move: `[A]`.
         next: `[A]` next action of the node, -1 after the last.
         owner: `[A]` the node.
         since: `[A]` selections of the node when the action was first legal: it was available in
-            those that followed.
+            later ones.
         pending: `[A]` choices under way: virtual visits.
         visits: `[A]` choices that were backed up.
-        discounted: `[A]` sum of goals of 0 to 1, those far away drawn to the middle.
-        goals, squares: `[A]` sum of goals of 0 to 1, and of their squares.
-        proof: `[A]` goal that the owner gets for certain if all go on as is best for them, -1 where
-            that is not known.
+        discounted: `[A]` sum of goals from 0 to 1, distant ones drawn to the middle.
+        goals, squares: `[A]` sum of goals from 0 to 1, and of their squares.
+        proof: `[A]` goal that the owner certainly gets if everybody plays optimally from there, -1
+            if unknown.
         end: `[A]` the world in which it then ends.
-        regret, average: `[A]` where choices match regrets: how much more the action would have
-            been worth than what was chosen, and sum of the shares it had; both weighted.
-        share: `[A]` probability by a model of the role; 0 where there is none.
+        regret, average: `[A]` where regrets are matched: how much more the action would have been
+            worth than the chosen one, and the sum of the shares it had; both weighted.
+        share: `[A]` probability by a model of the role; 0 without one.
     """
 
     sizes: IntArray
@@ -147,20 +147,20 @@ class Wave(NamedTuple):
     """Lanes that walk down side by side.
 
     Attributes:
-        sizes: how many records and rows there are.
-        random: `[1]` state of the generator of random numbers.
+        sizes: numbers of records and rows.
+        random: `[1]` state of the random number generator.
         status: `[L]` see `WALKING`.
-        world: `[L]` where a lane is; it may have to be made first.
+        world: `[L]` where a lane is; it may not exist yet.
         row: `[L]` row of a lane that is `LOOSE`.
         depth: `[L]` joint moves made.
-        learns: `[L, R]` whether what a role chooses is recorded, so that it learns from the lane.
+        learns: `[L, R]` whether a role's choices are recorded, so that it learns from the lane.
         head: `[L]` last record of the lane, -1 for none.
         action, before: `[K]` records: an action chosen, and the record before.
         drawn: `[K]` probability with which the action was drawn, where regrets are matched.
-        odds: `[L]` probability that chance leads a lane where it is, by that with which the lane
-            does come there. Without lanes where actions are chosen by UCB1.
+        odds: `[L]` probability that chance leads a lane where it is, divided by the probability of
+            sampling it. Empty if actions are chosen by UCB1.
         reach: `[L, R]` probability that a role makes its moves that lead there.
-        parent: `[L]` rows, each a joint move that leads to a world not known: where it is made,
+        parent: `[L]` rows, each a joint move that leads to an unknown world: where it is made,
         moves, refused: `[L, R]` what is executed, and what was refused before (-1: nothing).
     """
 
@@ -249,13 +249,13 @@ def new_wave(worlds: IntArray, learns: NDArray[np.bool_], key: int) -> Wave:
 
 
 def matching(wave: Wave, odds: FloatArray, reach: FloatArray) -> Wave:
-    """The same lanes, which match regrets; see `Wave` for `[L]` odds and `[L, R]` reach."""
+    """The same lanes, set to match regrets; see `Wave` for `[L]` odds and `[L, R]` reach."""
     drawn = np.zeros(len(wave.action))
     return wave._replace(drawn=drawn, odds=odds.copy(), reach=np.ascontiguousarray(reach).copy())
 
 
 def wider_wave(wave: Wave) -> Wave:
-    """The same lanes with room for more records."""
+    """The same lanes, with room for more records."""
     length = 2 * len(wave.action)
     drawn = wider(wave.drawn, length) if len(wave.odds) else wave.drawn
     return wave._replace(
@@ -264,12 +264,12 @@ def wider_wave(wave: Wave) -> Wave:
 
 
 def wider_worlds(worlds: Worlds, places: int, listed: int, chances: int, most: int) -> Worlds:
-    """The same worlds with room for at least so many, listed actions and moves of chance.
+    """The same worlds, with room for at least this many, and for listed actions and chance moves.
 
-    The slots are the same: see `ggp.search.trees.tree_kernels.place_worlds`.
+    The slots are unchanged: see `ggp.search.trees.tree_kernels.place_worlds`.
 
     Args:
-        most: worlds there will ever be.
+        most: most worlds there will ever be.
     """
     if (
         places <= len(worlds.parent)
@@ -285,23 +285,23 @@ def wider_worlds(worlds: Worlds, places: int, listed: int, chances: int, most: i
 
 
 def wider_nodes(nodes: Nodes, places: int, actions: int, most: int) -> Nodes:
-    """The same nodes with room for at least so many, and so many actions.
+    """The same nodes, with room for at least this many, and for their actions.
 
     Args:
-        most: actions there will ever be.
+        most: most actions there will ever be.
     """
     if places <= len(nodes.role) and actions <= len(nodes.move):
         return nodes
-    # A node has two actions or more, nearly always.
+    # Nearly every node has two actions or more.
     made = _wider(nodes, _NODE_FIELDS, places, most // 2)
     return nodes._replace(**made, **_wider(nodes, _ACTION_FIELDS, actions, most))
 
 
 def keep_nodes(nodes: Nodes, keep: NDArray[np.bool_], paths: IntArray) -> None:
-    """Forget all nodes but some, which stay in their order, with their actions.
+    """Forget all nodes except some, which keep their order and their actions.
 
     Args:
-        keep: `[I]` which.
+        keep: `[I]` the nodes to keep.
         paths: `[I]` their new paths.
     """
     num_nodes, num_actions = nodes.sizes.tolist()
@@ -326,15 +326,15 @@ def keep_nodes(nodes: Nodes, keep: NDArray[np.bool_], paths: IntArray) -> None:
 
 
 def wider(array: NDArray[_T], length: int, most: int = 0) -> NDArray[_T]:
-    """The array with room for at least so many rows.
+    """The array with room for at least `length` rows.
 
-    Rows that were not there may hold anything: filling them costs more than writing those that are
-    needed, since it is the first use of their memory. For the same reason large arrays get all
-    the room they may ever need: what is not used takes no memory, while to copy what is used
-    takes longer than there is between two looks at a clock.
+    The new rows may hold anything: filling them costs more than writing those that are needed,
+    since it is the first use of their memory. For the same reason large arrays get all the room
+    they may ever need: what is not used takes no memory, while copying what is used takes longer
+    than the time between two looks at a clock.
 
     Args:
-        most: rows that are ever needed, as far as is known.
+        most: most rows that will be needed, as far as is known.
     """
     if length <= len(array):
         return array

@@ -1,4 +1,4 @@
-"""Sending lanes into trees, wave by wave: how many at a time, and where they begin."""
+"""Sends lanes into trees, wave by wave: how many at a time, and where they begin."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ggp.search.estimates import Estimates
 from ggp.search.trees.paths_tree import PathsTree
 
 FIRST_LANES, MOST_LANES = 8, 2048
-"""Lanes of a wave: of small ones much of the time is fixed cost."""
+"""Least and most lanes of a wave: much of the time of small ones is fixed cost."""
 
 LANE_SHARE = 0.05
-"""A wave has at most this share of the lanes before it: those of a wave learn little of each other,
-and the more waves there are, the better lanes know where to go."""
+"""A wave has at most this share of the lanes before it: lanes of one wave learn little from each
+other, and the more waves there are, the better lanes know where to go."""
 
 MANY_WAVES, MOST_HASTE = 200, 8.0
-"""Where there is time for less than so many waves, waves and their share are larger, up to so many
-times."""
+"""If there is time for fewer waves than this, waves and their share are made larger, up to this
+many times."""
 
 
 class Roots(NamedTuple):
@@ -32,7 +32,7 @@ class Roots(NamedTuple):
     Attributes:
         worlds: `[N]`.
         weights: `[N]` in any unit.
-        learns: `[N, R]` which roles learn from lanes of it.
+        learns: `[N, R]` whether a role learns from lanes that begin there.
     """
 
     worlds: IntArray
@@ -43,7 +43,7 @@ class Roots(NamedTuple):
         """`[count]` indices, drawn systematically by weight, in random order.
 
         Args:
-            among: those that may be drawn; default: all.
+            among: the roots that may be drawn; default: all.
         """
         among = np.arange(len(self.worlds)) if among is None else among
         if len(among) == 1:
@@ -54,7 +54,7 @@ class Roots(NamedTuple):
 
 
 def joined(parts: Sequence[Roots]) -> Roots:
-    """Several places to begin as one."""
+    """Several sets of roots as one."""
     return Roots(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
@@ -62,13 +62,13 @@ class WaveSearch(ABC):
     """A `Search` of the candidates of one bag by waves of lanes through trees.
 
     Args:
-        tree: learns.
+        tree: is searched, and keeps the statistics.
         moves: the candidates.
         roots: where lanes begin.
         deadline: looked at within waves.
 
     Attributes:
-        most_lanes: of a wave.
+        most_lanes: most lanes of a wave.
     """
 
     most_lanes = MOST_LANES
@@ -94,21 +94,21 @@ class WaveSearch(ABC):
 
     @abstractmethod
     def _is_settled(self) -> bool:
-        """Whether nothing can be learned."""
+        """Whether nothing more can be learned."""
 
     def round(self, count: int, chosen: IntArray | None = None) -> None:
-        """Send `count` lanes for each candidate; which moves they try is up to the tree.
+        """Send `count` lanes for each candidate; the tree decides which moves they try.
 
         Raises:
-            OutOfTime: not all could be sent; what others came to counts.
+            OutOfTime: not all could be sent; what the others found counts.
         """
         self.send(count * len(self.moves.values))
 
     def send(self, count: int) -> None:
-        """Send so many lanes.
+        """Send `count` lanes.
 
         Raises:
-            OutOfTime: not all could be sent; what others came to counts.
+            OutOfTime: not all could be sent; what the others found counts.
         """
         while count > 0 and not self._is_settled():
             size = min(count, max(1, self._wave_size()))
@@ -119,7 +119,7 @@ class WaveSearch(ABC):
         """Send lanes until the deadline.
 
         Args:
-            report: told the values so far, each time the number of lanes has doubled.
+            report: receives the values so far, each time the number of lanes has doubled.
         """
         next_report = 2 * FIRST_LANES
         try:
@@ -135,10 +135,10 @@ class WaveSearch(ABC):
             pass
 
     def _wave_size(self) -> int:
-        """Lanes of the next wave; 0 if no wave fits into the time that is left.
+        """Lanes of the next wave; 0 if no wave fits into the remaining time.
 
-        The clock alone sets no small size: a wave is nearly all fixed cost, on a busy computer more
-        than ever.
+        The clock alone never makes waves small: a wave is nearly all fixed cost, especially on a
+        busy computer.
         """
         haste, fits = 1.0, MOST_LANES
         if self._deadline is not None:

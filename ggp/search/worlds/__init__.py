@@ -1,6 +1,6 @@
 """Worlds solved as if everybody knew them: perfect information Monte Carlo (paper 003).
 
 In come the states of a bag, out go clairvoyant values of moves. Begin with `world_search`, the
-search. `clairvoyant` values moves in worlds through `layers` of states that they share, as far as
-`layer_limits` let them grow; `world_trees` uses the trees of `ggp.search.trees` instead.
+search. `clairvoyant` values moves in worlds through `layers` of states that they share, which grow
+as far as `layer_limits` allow; `world_trees` uses the trees of `ggp.search.trees` instead.
 """

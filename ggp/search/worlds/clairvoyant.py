@@ -1,4 +1,4 @@
-"""Clairvoyant values: of moves in worlds, as if everybody knew the world from then on (paper 003).
+"""Clairvoyant values: values of moves as if everybody knew the world from then on (paper 003).
 
 A world is a state that a role may be in. In every turn of a world that all know
 
@@ -7,10 +7,10 @@ A world is a state that a role may be in. In every turn of a world that all know
    maximises its own goal, given how those after it will answer (max^n);
 3. moves of `random` are averaged.
 
-Moves that are equally good for whoever makes them count alike: what they are worth to the others is
-the mean. To choose first is the cautious view of moves made at once; where roles take turns, there
-is no difference. All worlds share their layers of states (`layers`). States that are too far away
-are valued by random playouts.
+Moves that are equally good for the role that makes them count alike: their value to the others is
+the mean. Choosing first is the cautious view of simultaneous moves; where roles take turns, it
+makes no difference. All worlds share their layers of states (`layers`). States that are too far
+away are valued by random playouts.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from ggp.search.worlds.layer_limits import PLAYOUTS, PLAYOUTS_A_STEP, CountLimit
 from ggp.search.worlds.layers import Layers
 
 PRIOR_PLAYOUTS = 2
-"""Of a state's own playouts so few tell little of their spread: as many more are taken to vary like
-those of all states."""
+"""With this many own playouts, a state shows little of their spread: as many more are assumed to
+vary like those of all states."""
 
 
 class ClairvoyantValues(NamedTuple):
-    """The values of a role's moves in L worlds.
+    """Values of a role's moves in L worlds.
 
     Attributes:
-        moves: the legal moves in each; none where the game is over, or some role has none.
+        moves: the legal moves in each; none if the game is over, or some role has none.
         values: `[K]` the goal of the role after each.
-        variances: `[K]` of these, by the noise of playouts: of those that the best answers lead
+        variances: `[K]` of these, from the noise of playouts: of those that the best answers lead
             to, as if it were certain that these are the best.
     """
 
@@ -48,7 +48,7 @@ class ClairvoyantValues(NamedTuple):
     variances: FloatArray
 
     def take(self, worlds: IntArray) -> ClairvoyantValues:
-        """Those of some worlds."""
+        """The values in some worlds."""
         taken, elements = take_segments(self.moves.offsets, worlds)
         moves = Ragged(taken, self.moves.values[elements])
         return ClairvoyantValues(moves, self.values[elements], self.variances[elements])
@@ -58,11 +58,12 @@ class Worlds:
     """L worlds that share the states they lead to.
 
     Args:
-        states: L lanes; equal ones are looked at once.
-        evaluation: of states that are not gone through; default: random playouts. One that does not
-            tell what all roles get (`JointEvaluation`) is asked for our role only, and the others
-            get what it lacks: two roles may make of a state what does not add up (`board_values`),
-            and if each went by its own view of it, values were not minimax of anything.
+        states: L lanes; equal ones are searched once.
+        evaluation: of states that are not searched; default: random playouts. If it does not give
+            the goals of all roles (`JointEvaluation`), it is asked for our role only, and the
+            others get the complement: two roles may value a state in ways that do not add up
+            (`board_values`), and if each used its own values, the result would be minimax of
+            nothing.
         skip_refused: see `Layers`.
 
     Attributes:
@@ -88,12 +89,12 @@ class Worlds:
 
     @property
     def solved(self) -> bool:
-        """Whether all games that may come were gone through to their ends."""
+        """Whether all possible continuations were searched to their ends."""
         return not len(self.layers.open)
 
     @property
     def moves(self) -> Ragged:
-        """Our legal moves in each world; none before a turn was gone through."""
+        """Our legal moves in each world; none before a turn was searched."""
         return self._by_world()[0]
 
     def grow(self, limit: Limit, deadline: Deadline | None = None) -> None:
@@ -124,13 +125,14 @@ class Worlds:
         deadline: Deadline | None = None,
         wanted: BoolArray | None = None,
     ) -> None:
-        """`count` playouts of each open state, or other evaluations of it, besides those before.
+        """Make `count` playouts, or other evaluations, of each open state, in addition to earlier
+        ones.
 
         Args:
             wanted: `[O]` which of the open states; default: all.
 
         Raises:
-            OutOfTime: not all could be made; those that were count.
+            OutOfTime: not all could be made; those that were made count.
         """
         open_ = self.layers.open
         which = np.arange(len(open_)) if wanted is None else np.flatnonzero(wanted)
@@ -146,18 +148,18 @@ class Worlds:
             self._counts[part] += np.bincount(places - low, minlength=size)
 
     def worth(self, role: int) -> FloatArray:
-        """`[O]` what open states are worth to a role, by what was found out; 0 where nothing."""
+        """`[O]` values of open states for a role, as far as known; 0 where nothing is."""
         return np.asarray(self._totals[role] / np.maximum(self._counts, 1))
 
     def note(self, places: IntArray, values: FloatArray) -> None:
-        """Say what some open states are worth to our role; the others lack as much of all goals."""
+        """Set the values of some open states for our role; the others get the complement."""
         self._totals[:, places] = sum(self._machine.goal_range) - values
         self._totals[self._role, places] = values
         self._squares[places] = values**2
         self._counts[places] = 1
 
     def below(self, chosen: BoolArray) -> BoolArray:
-        """`[O]` which open states some of our moves lead to.
+        """`[O]` whether some of our moves lead to each open state.
 
         Args:
             chosen: `[K]` moves, as in `values`.
@@ -173,7 +175,7 @@ class Worlds:
         return self.layers.reached(np.repeat(wanted, answers))
 
     def values(self) -> ClairvoyantValues:
-        """What our moves are worth, as far as it was found out.
+        """Values of our moves, as far as they are known.
 
         Unless the worlds are solved, all open states must have been valued.
         """
@@ -189,7 +191,7 @@ class Worlds:
     # ---------------------------------------------------------------- private
 
     def _noted(self, num_open: int) -> None:
-        """Begin to value open states."""
+        """Start with no values of open states."""
         self._totals = np.zeros((len(self._machine.roles), num_open))
         self._squares = np.zeros(num_open)
         self._counts = np.zeros(num_open, dtype=np.int64)
@@ -197,7 +199,7 @@ class Worlds:
     def _evaluated(
         self, states: States, rng: np.random.Generator, deadline: Deadline | None
     ) -> FloatArray:
-        """`[L, R]` what states are worth to every role."""
+        """`[L, R]` values of states for every role."""
         if isinstance(self._evaluation, JointEvaluation):
             return self._evaluation.goals(states, rng, deadline)[0]
         own, _ = self._evaluation.values(states, self._role, rng, deadline)
@@ -207,7 +209,7 @@ class Worlds:
         return goals
 
     def _variances(self, means: FloatArray) -> FloatArray:
-        """`[O]` of the means of our role's values."""
+        """`[O]` variances of the means of our role's values."""
         counts = np.maximum(self._counts, 1)
         squares = np.maximum(self._squares - counts * means**2, 0.0)
         freedom = (counts - 1).sum()
@@ -216,7 +218,7 @@ class Worlds:
         return np.asarray(spread / counts)
 
     def _by_world(self) -> tuple[Ragged, IntArray]:
-        """Our moves in all worlds, and which of those that are backed up each is."""
+        """Our moves in all worlds, and the backed-up move that each corresponds to."""
         if not self.layers.layers:
             none = np.zeros(0, dtype=np.int64)
             return Ragged(np.zeros(len(self._group) + 1, dtype=np.int64), none), none
@@ -232,13 +234,13 @@ class Worlds:
 def table_of(seen: ClairvoyantValues, moves: IntArray, middle: float) -> tuple[FloatArray, ...]:
     """`[L, M]` values of moves in worlds, and `[L, M]` their variances.
 
-    A move that is illegal in a world counts as the mean of those that are legal there, for that
-    is what a server makes of it.
+    A move that is illegal in a world counts as the mean of those that are legal there, since a
+    server replaces it by a random one.
 
     Args:
-        seen: of L worlds.
+        seen: values in L worlds.
         moves: `[M]` the candidates: all that are legal in one of them.
-        middle: where no move is legal.
+        middle: value where no move is legal.
     """
     legal, counts = seen.moves, seen.moves.counts
     world = segment_ids(legal.offsets)
@@ -258,12 +260,12 @@ def table_of(seen: ClairvoyantValues, moves: IntArray, middle: float) -> tuple[F
 def clairvoyant_values(
     machine: Machine, states: States, role: int, rng: np.random.Generator, most_steps: int
 ) -> tuple[ClairvoyantValues, bool]:
-    """What each move of a role is worth in each of L states, and whether no playout was needed.
+    """Value of each move of a role in each of L states, and whether no playout was needed.
 
     Args:
         states: L lanes.
         rng: for playouts.
-        most_steps: joint moves to try; beyond, `PLAYOUTS_A_STEP` times as many playouts are made.
+        most_steps: joint moves to try; beyond this, `PLAYOUTS_A_STEP` times as many playouts.
 
     Raises:
         GoalError: a goal value is not a number.
@@ -282,10 +284,10 @@ def clairvoyant_values(
 def answered_by_lot(
     machine: Machine, states: States, role: int, rng: np.random.Generator, most: int
 ) -> ClairvoyantValues:
-    """Values where there are too many answers to try: they are drawn.
+    """Values for states with too many answers to try: answers are drawn.
 
     Args:
-        most: playouts of all moves together, but at least one of each is made.
+        most: playouts of all moves together, but each gets at least one.
     """
     own = machine.legal(states, role)
     each = min(max(most // max(len(own.values), 1), 1), PLAYOUTS)

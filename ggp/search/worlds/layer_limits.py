@@ -1,9 +1,9 @@
-"""How far layers of states grow: by count, or by what time and states there are.
+"""Limits of the growth of layers: by count, or by the available time and states.
 
-A layer is begun where it surely fits in, as far as the one before tells. Whether its states can
-also be valued is only known when they are found, for most joint moves of a large layer lead to the
-same states. Where there are too many, the last layer is taken back: of many values of few playouts
-each the best is far too high.
+A layer is begun if it surely fits, judging by the one before. Whether its states can also be valued
+is only known when they are found, since most joint moves of a large layer lead to the same states.
+If there are too many, the last layer is taken back: of many values from few playouts each, the best
+is far too high.
 """
 
 from __future__ import annotations
@@ -12,45 +12,45 @@ from collections.abc import Callable
 from typing import Protocol
 
 PLAYOUTS = 16
-"""Random playouts of each state that is not gone through further, where nothing says how many."""
+"""Random playouts of each state that is not searched further, by default."""
 
 PLAYOUTS_A_STEP = 4
-"""Playouts of all these states together, for each joint move that may be tried."""
+"""Total playouts of these states, for each joint move that may be tried."""
 
 LEAST_PLAYOUTS = 8
-"""Of each of these states, where time or states are limited: there must be room for them."""
+"""Least playouts of each of these states, if time or states are limited: there must be room."""
 
 GROW_SHARE = 0.6
-"""Share of what there is that may be spent on finding states; the rest is for playouts."""
+"""Share of the budget that may be spent on finding states; the rest is for playouts."""
 
 VALUE_SHARE = 0.8
-"""Share of what is left then in which the playouts must fit."""
+"""Share of the rest into which the playouts must fit."""
 
 CAUTION = 1.25
-"""The joint moves of a layer may be so much dearer than those of the one before."""
+"""The joint moves of a layer may cost this many times as much as those of the one before."""
 
 MOST_JOINT = 1 << 23
 """Joint moves of all layers: bounds memory."""
 
 
 class Limit(Protocol):
-    """Says how far layers may grow."""
+    """A limit of the growth of layers."""
 
     def allows(self, num_joint: float) -> bool:
-        """Whether so many joint moves may be tried, besides those before."""
+        """Whether this many joint moves may be tried in addition to earlier ones."""
         ...
 
     def tried(self, num_joint: int) -> None:
-        """So many were tried."""
+        """Record that this many were tried."""
         ...
 
     def can_value(self, num_states: int) -> bool:
-        """Whether there is room for playouts of so many states."""
+        """Whether there is room for playouts of this many states."""
         ...
 
 
 class CountLimit:
-    """A number of joint moves, of all layers together."""
+    """Limits the number of joint moves of all layers together."""
 
     def __init__(self, most_joint: int) -> None:
         self._most = most_joint
@@ -67,11 +67,11 @@ class CountLimit:
 
 
 class DepthLimit:
-    """So many turns, within another limit.
+    """Limits the number of turns, within another limit.
 
     Args:
         limit: the other one.
-        depth: turns to go through at most.
+        depth: most turns to search.
     """
 
     def __init__(self, limit: Limit, depth: int) -> None:
@@ -89,13 +89,13 @@ class DepthLimit:
 
 
 class CostLimit:
-    """An amount of seconds, or of states visited.
+    """Limits seconds, or states visited.
 
     Args:
-        spent: tells what is spent so far, e.g. a clock.
+        spent: returns what is spent so far, e.g. a clock.
         budget: what may be spent from now on.
-        joint_cost: of a joint move, as far as it is known.
-        playout_cost: of a playout.
+        joint_cost: cost of a joint move, as far as known.
+        playout_cost: cost of a playout.
     """
 
     def __init__(

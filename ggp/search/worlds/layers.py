@@ -1,8 +1,8 @@
 """Layers of states that worlds have in common, and values backed up through them.
 
-Every turn makes a layer. Equal states of a layer are one, whichever worlds and moves lead to them,
-so that whole games of hundreds of thousands of states can be gone through. `joint_moves` says in
-which order roles choose, and how their choices are made in all states at once.
+Every turn makes a layer. Equal states of a layer are merged, whichever worlds and moves lead to
+them, so that whole games of hundreds of thousands of states can be searched. `joint_moves` defines
+the order in which roles choose, and how their choices are made in all states at once.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Backed(NamedTuple):
     """Values of S states or moves.
 
     Attributes:
-        values: `[R, S]` for every role: what is gathered by role is gathered fast.
-        variances: `[S]` of our role's value, by the noise of what was not solved.
+        values: `[R, S]` for every role: values gathered by role are gathered fast.
+        variances: `[S]` of our role's value, from the noise of what was not solved.
     """
 
     values: FloatArray
@@ -35,11 +35,11 @@ class Backed(NamedTuple):
 
 @dataclass(frozen=True)
 class _Layer:
-    """What the open states of a level lead to.
+    """The joint moves of the open states of a level, and where they lead.
 
     Attributes:
         moves: their joint moves.
-        after: `[J]` which state of the next level each of these leads to.
+        after: `[J]` state of the next level that each of these leads to.
     """
 
     moves: JointMoves
@@ -51,9 +51,9 @@ class _Level:
     """The states of a turn.
 
     Attributes:
-        open: those that are to be gone through, or valued.
-        places: `[O]` which states of the level these are.
-        values: `[R, S]` goals of those that are over; of the others nothing yet.
+        open: the states that are to be searched, or valued.
+        places: `[O]` their indices among the states of the level.
+        values: `[R, S]` goals of states that are over; undefined for the others.
     """
 
     open: States
@@ -62,7 +62,7 @@ class _Level:
 
     @cached_property
     def place(self) -> IntArray:
-        """`[S]` the place of each state among those that are open; -1 where it is over."""
+        """`[S]` index of each state among the open ones; -1 if it is over."""
         found = np.full(self.values.shape[1], -1, dtype=np.int64)
         found[self.places] = np.arange(len(self.places))
         return found
@@ -75,18 +75,18 @@ class _Level:
 
 
 class Layers:
-    """The states that can come up, turn by turn, as far as they were gone through.
+    """The states that may occur, turn by turn, as far as they were searched.
 
-    Where a role has no legal move a game cannot go on: its value is the middle of the goals.
+    If a role has no legal move, a game cannot go on: its value is the middle of the goals.
 
     Args:
         states: distinct ones to begin with.
-        role: whose choice comes first in every turn.
-        skip_refused: leave out tries that are refused (`refusals`): who sees all makes none, and
-            in a search of some turns they would be as good as passing.
+        role: the role that chooses first in every turn.
+        skip_refused: leave out refused tries (`refusals`): a role that sees everything makes none,
+            and in a search of a few turns they would be as good as passing.
 
     Attributes:
-        layers: as many as turns were gone through.
+        layers: one for each turn that was searched.
     """
 
     def __init__(
@@ -104,24 +104,24 @@ class Layers:
 
     @property
     def num_states(self) -> int:
-        """States found, equal ones of a turn being one."""
+        """Number of states found, equal ones of a turn merged."""
         return sum(level.values.shape[1] for level in self._levels)
 
     def moves(self, deadline: Deadline | None = None) -> JointMoves:
         """The joint moves of the open states.
 
         Raises:
-            OutOfTime: there was no time to list them.
+            OutOfTime: the deadline passed before they were listed.
         """
         if self._moves is None:
             self._moves = joint_moves(self._machine, self.open, self.role, deadline)
         return self._moves
 
     def grow(self, deadline: Deadline | None = None) -> None:
-        """Go through all joint moves of the open states: one more level.
+        """Try all joint moves of the open states: one more level.
 
         Raises:
-            OutOfTime: there was no time for all of them; nothing has changed.
+            OutOfTime: the deadline passed; nothing has changed.
             GoalError: a goal value is not a number.
         """
         machine, moves = self._machine, self.moves(deadline)
@@ -157,7 +157,7 @@ class Layers:
         self._levels.pop()
 
     def reached(self, first: BoolArray) -> BoolArray:
-        """`[O]` which open states some of the joint moves of the first states lead to.
+        """`[O]` whether some of the joint moves of the first states lead to each open state.
 
         Args:
             first: `[J]` of the first layer.
@@ -177,8 +177,8 @@ class Layers:
         """The joint moves of the last layer that lead to open states.
 
         Returns:
-            `[J]` state that each is made in, who alone has a choice there, -1 where nobody or
-            several have, and `[J]` the place of the open state that it leads to.
+            `[J]` state in which each is made; `[J]` the only role with a choice there, -1 if none
+            or several have one; and `[J]` index of the open state that it leads to.
         """
         layer = self.layers[-1]
         found = self._levels[-1].place[layer.after]
@@ -205,10 +205,10 @@ class Layers:
         return backed
 
     def _refused(self, moves: JointMoves, after: IntArray, level: _Level) -> BoolArray:
-        """`[J]` which joint moves are tries that are refused.
+        """`[J]` whether each joint move is a refused try.
 
         Args:
-            after: `[J]` which state of the level each leads to.
+            after: `[J]` state of the level that each leads to.
         """
         place = level.place[after]
         on = np.flatnonzero(place >= 0)
@@ -267,7 +267,7 @@ def _chosen(
 
 
 def _with_stuck(backed: Backed, stuck: BoolArray, value: float) -> Backed:
-    """The same with a value for states without joint moves."""
+    """The same values, with `value` for states without joint moves."""
     if not stuck.any():
         return backed
     wider = Backed(np.full((len(backed.values), len(stuck)), value), np.zeros(len(stuck)))

@@ -1,8 +1,8 @@
 """The `Search` that solves worlds: perfect information Monte Carlo (paper 003).
 
 The value of a move is its mean clairvoyant value over the worlds of a bag: all of an exact set, by
-weight, or those of a sample. Where all of these are solved there is nothing left to do. Otherwise
-every round makes playouts of the states that were not gone through, and backs their means up.
+weight, or those of a sample. If all of these are solved nothing is left to do. Otherwise every
+round makes playouts of the states that were not searched, and backs their means up.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from ggp.search.worlds.clairvoyant import Worlds, table_of
 from ggp.search.worlds.layer_limits import GROW_SHARE, Limit
 
 BACKUP_SHARE = 0.5
-"""To back values up takes this share of the time in which the layers were found, until it was done
-once."""
+"""Share of the time for finding the layers that backing up values is assumed to take, until it was
+done once."""
 
 BACKUP_CAUTION = 1.3
-"""It may take so many times as long as before."""
+"""Backing up may take this many times as long as before."""
 
 
 class WorldSearch:
     """Clairvoyant values of every candidate of one bag, improved round by round.
 
-    A trial of a candidate is one playout of every state that was not gone through, in every world.
-    Where not even one turn fits into the limit, the values are HyperPlay values.
+    A trial of a candidate is one playout of every state that was not searched, in every world. If
+    not even one turn fits into the limit, the values are HyperPlay values.
 
     Args:
         bags: one bag, not depleted.
-        limit: how far states are gone through, which is done at once.
+        limit: how far states are searched, which is done at once.
         deadline: looked at all the time; states are found until `GROW_SHARE` of the time is gone.
-        evaluation: of the states that were not gone through; default: random playouts.
-        most_worlds: so many are drawn from the bag where it is a sample of more.
+        evaluation: of the states that were not searched; default: random playouts.
+        most_worlds: number of worlds drawn from the bag if it is a sample of more.
 
     Raises:
         GoalError: a goal value is not a number.
@@ -82,14 +82,14 @@ class WorldSearch:
 
     @property
     def looks_ahead(self) -> bool:
-        """Whether at least one turn was gone through."""
+        """Whether at least one turn was searched."""
         return self._playouts is None
 
     def round(self, count: int, chosen: IntArray | None = None) -> None:
-        """Make `count` more playouts of all states below the candidates, or those chosen.
+        """Make `count` more playouts of all states below the candidates, or the chosen ones.
 
         Raises:
-            OutOfTime: not all could be made; those that were count.
+            OutOfTime: not all could be made; those that were made count.
         """
         if self._playouts is not None:
             self._playouts.round(count, chosen)
@@ -122,7 +122,7 @@ class WorldSearch:
         )
 
     def _wanted(self, chosen: IntArray | None) -> BoolArray | None:
-        """`[O]` open states that count for the candidates chosen; None for all."""
+        """`[O]` whether each open state counts for the chosen candidates; None for all."""
         if chosen is None or len(chosen) == len(self.moves.values):
             return None
         legal = self.worlds.moves
@@ -151,18 +151,18 @@ def over_worlds(
     *,
     exact: bool,
 ) -> Estimates:
-    """The mean values of the candidates of one bag over N worlds.
+    """Mean values of the candidates of one bag over N worlds.
 
     Args:
         table: `[N, C]` value of each candidate in each world.
         noise: `[N, C]` variances of these.
         weights: `[N]` of the worlds; they sum to 1.
         visits: `[C]` trials of each candidate.
-        exact: these are all worlds, so that only values are uncertain.
+        exact: whether these are all worlds, so that only the values are uncertain.
     """
     values, variances = weights @ table, weights**2 @ noise
     if not exact:
-        # Worlds are a sample: the spread between them holds the noise of their values too.
+        # Worlds are a sample: the spread between them includes the noise of their values.
         number = len(weights)
         spread = weights**2 @ (table - values) ** 2
         spread = spread * number / (number - 1) if number > 1 else np.full_like(spread, np.nan)

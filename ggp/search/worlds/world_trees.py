@@ -1,10 +1,10 @@
 """Clairvoyant values by tree search: UCT in all worlds of a bag side by side.
 
-Layers (`layers`) solve worlds that are small, and see little of those that are not: their last
-layer is valued by playouts, however silly its moves are. A tree looks deeper where it pays. Here
-every world has a tree of its own, in which all roles see everything, and one wave sends lanes into
-all of them. Wins and losses are proved where roles take turns; those that move at once choose
-without each other (decoupled UCT).
+Layers (`layers`) solve small worlds, and see little of large ones: their last layer is valued by
+playouts, however silly the moves in them. A tree looks deeper where it pays. Here every world has
+its own tree, in which all roles see everything, and one wave sends lanes into all of them. Wins and
+losses are proved where roles take turns; roles that move simultaneously choose independently
+(decoupled UCT).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ggp.search.worlds.world_search import drawn_worlds, over_worlds
 
 
 class WorldTrees(PathsTree):
-    """Trees in which everybody sees everything: each world is a path of its own, for each role.
+    """Trees in which everybody sees everything: each world is its own path, for each role.
 
     It serves one decision.
     """
@@ -55,7 +55,7 @@ class WorldTreeSearch(WaveSearch):
 
     Args:
         bags: one bag, not depleted.
-        most_worlds: so many are drawn from the bag where it is a sample of more.
+        most_worlds: number of worlds drawn from the bag if it is a sample of more.
         settings: of the trees.
     """
 
@@ -81,8 +81,8 @@ class WorldTreeSearch(WaveSearch):
     def estimates(self) -> Estimates:
         """The values so far: means over worlds of the means of lanes, or of what is proved.
 
-        What was not tried in a world counts as the mean of the moves tried there, and what is
-        illegal likewise.
+        A move that was not tried in a world counts as the mean of the moves tried there, and so
+        does an illegal one.
         """
         low, high = self._machine.goal_range
         found = [self._tree.nodes.sums(int(path)) for path in self._paths]

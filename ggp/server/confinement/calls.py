@@ -1,7 +1,7 @@
 """The system calls that workers are refused, with their numbers (asm/unistd.h).
 
-A list of what is refused, not of what is allowed: interpreters and libraries of many systems need
-many calls. `seccomp` makes a filter of it.
+This is a list of what is refused, not of what is allowed: interpreters and libraries of many
+systems need many calls. `seccomp` makes a filter of it.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 Numbers = tuple[int | None, int | None]
-"""On x86_64 and aarch64; None where the machine does not have the call."""
+"""Numbers on x86_64 and aarch64; None if the machine does not have the call."""
 
 NETWORK: dict[str, Numbers] = {
     **{"socket": (41, 198), "connect": (42, 203), "bind": (49, 200), "listen": (50, 201)},
     **{"accept": (43, 202), "accept4": (288, 242)},
 }
-"""Sockets, but pairs of them that are connected to each other."""
+"""Sockets, except pairs that are connected to each other."""
 
 AROUND: dict[str, Numbers] = {
     **{"io_uring_setup": (425, 425), "io_uring_enter": (426, 426)},
@@ -26,7 +26,7 @@ AROUND: dict[str, Numbers] = {
     **{"modify_ldt": (154, None), "uselib": (134, None), "nfsservctl": (180, 42)},
     **{"lookup_dcookie": (212, 18)},
 }
-"""What does what a filter cannot see, and what has often been a way into the kernel."""
+"""Calls with effects that a filter cannot see, and that have often been a way into the kernel."""
 
 PROCESSES: dict[str, Numbers] = {
     **{"ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271)},
@@ -37,7 +37,7 @@ PROCESSES: dict[str, Numbers] = {
     **{"sched_setscheduler": (144, 119), "sched_setattr": (314, 274)},
     **{"sched_setaffinity": (203, 122), "migrate_pages": (256, 238), "move_pages": (279, 239)},
 }
-"""Looking into other processes, changing them, and signals with which they are sent more."""
+"""Inspecting and changing other processes, and signals that carry additional data."""
 
 MEMORY: dict[str, Numbers] = {
     **{"memfd_create": (319, 279), "memfd_secret": (447, 447)},
@@ -46,7 +46,7 @@ MEMORY: dict[str, Numbers] = {
     **{"msgget": (68, 186), "msgsnd": (69, 189), "msgrcv": (70, 188), "msgctl": (71, 187)},
     **{"mq_open": (240, 180), "mq_unlink": (241, 181)},
 }
-"""Memory and queues that no process is charged for, and that others may share."""
+"""Memory and queues that are not charged to any process, and that others may share."""
 
 NAMESPACES: dict[str, Numbers] = {
     **{"unshare": (272, 97), "setns": (308, 268), "mount": (165, 40), "umount2": (166, 39)},
@@ -69,7 +69,7 @@ FILES: dict[str, Numbers] = {
     **{"inotify_init": (253, None), "inotify_init1": (294, 26), "inotify_add_watch": (254, 27)},
     **{"fanotify_init": (300, 262), "fanotify_mark": (301, 263)},
 }
-"""Modes, owners and attributes of files, their times, and being told what others do with them."""
+"""Modes, owners, attributes and times of files, and notifications of what others do with them."""
 
 MACHINE: dict[str, Numbers] = {
     **{"init_module": (175, 105), "finit_module": (313, 273), "delete_module": (176, 106)},
@@ -78,13 +78,13 @@ MACHINE: dict[str, Numbers] = {
     **{"clock_settime": (227, 112), "clock_adjtime": (305, 266), "adjtimex": (159, 171)},
     **{"iopl": (172, None), "ioperm": (173, None), "vhangup": (153, 58)},
 }
-"""The machine: its kernel, names, clocks."""
+"""The machine: its kernel, names and clocks."""
 
 REFUSED = NETWORK | AROUND | PROCESSES | MEMORY | NAMESPACES | FILES | MACHINE
 
 
 class Argument(NamedTuple):
-    """What must hold of an argument of a call for the call to be refused.
+    """A condition on an argument of a call under which the call is refused.
 
     Attributes:
         place: which argument, from 0.
@@ -98,12 +98,12 @@ class Argument(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """A call that is refused if all holds of its arguments.
+    """Conditions on its arguments under which a call is refused.
 
     Attributes:
         numbers: of the call.
-        arguments: what must hold; of each, in this order.
-        why: what this keeps a worker from.
+        arguments: conditions that must all hold, in this order.
+        why: what this prevents a worker from doing.
     """
 
     numbers: Numbers
@@ -118,10 +118,10 @@ CLONE3: Numbers = (435, 435)
 """Its flags are in memory, where a filter cannot read them; libraries without it use `clone`."""
 
 STAYING: dict[str, Numbers] = {"setsid": (112, 157), "setpgid": (109, 154)}
-"""They seem to be done, and nothing is: so whatever a worker starts ends with its group."""
+"""They seem to succeed, and do nothing: so whatever a worker starts ends with its group."""
 
 MOST_SHARED_BYTES = 4096
-"""Of memory without a file that a process and its copies share: clocks are told there."""
+"""Memory without a file that a process and its copies may share: clocks are passed on there."""
 
 _SHARED, _ANONYMOUS, _GROWS_DOWN = 0x01, 0x20, 0x0100
 _NEW_NAMESPACES, _OF_PARENT = 0x7E020000, 0x8000
@@ -160,4 +160,4 @@ CONDITIONS: dict[str, Condition] = {
         SOCKETPAIR, (Argument(0, "is not", _AF_UNIX),), "pairs of other kinds of sockets"
     ),
 }
-"""Calls that are refused with some arguments only, by what is asked for."""
+"""Calls that are refused only with some arguments, by what they ask for."""

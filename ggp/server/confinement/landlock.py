@@ -1,8 +1,8 @@
-"""Landlock: which files this process and all that it starts may read and write, and what else
-the kernel's version of it can refuse.
+"""Landlock: limits which files this process and all that it starts may read and write, and what
+else the kernel's version of Landlock can refuse.
 
-Rules allow: what is not named is refused. They are about folders with all that is below them, and
-about opening files. Whether a file exists, and its size and times, can still be seen.
+Rules allow: what is not named is refused. They apply to folders with everything below them, and to
+opening files. Whether a file exists, and its size and times, can still be seen.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _REMOVE_FILE, _MAKE_FOLDER, _MAKE_REGULAR = 1 << 5, 1 << 7, 1 << 8
 _REFER, _TRUNCATE, _DEVICE = 1 << 13, 1 << 14, 1 << 15
 _READING = _EXECUTE | _READ_FILE | _READ_FOLDER
 _WRITING = _WRITE_FILE | sum(1 << bit for bit in range(4, 13))
-"""Writing, removing and making files of every kind, since the first version."""
+"""Writing, removing and creating files of every kind, since the first version."""
 _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _DEVICE
 """Rights that a rule about a file may have; all others are about folders."""
 
 
 class _Ruleset(ctypes.Structure):
-    """What a set of rules is about; the kernel takes as much of it as it knows."""
+    """The kernel's description of a rule set; older kernels use only a part of it."""
 
     _fields_ = (
         ("files", ctypes.c_uint64),
@@ -54,10 +54,10 @@ def confine(
     listed: Iterable[Path],
     writable: Iterable[Path],
 ) -> tuple[str, ...]:
-    """Refuse all other files, and all else that the kernel can refuse; there is no way back.
+    """Refuse all other files, and everything else that the kernel can refuse; irreversible.
 
-    The process must have no right to new privileges (`PR_SET_NO_NEW_PRIVS`). Paths that are
-    missing do not count.
+    The process must have no right to new privileges (`PR_SET_NO_NEW_PRIVS`). Missing paths are
+    ignored.
 
     Args:
         readable: files, and folders below which files may be read and run.
@@ -65,7 +65,7 @@ def confine(
         writable: folders below which files may be written and read.
 
     Returns:
-        What is in force, for logs.
+        The restrictions in force, for logs.
     """
     version = libc.syscall(_CREATE_RULESET, None, 0, _VERSION)
     if version < 1:
@@ -83,7 +83,7 @@ def confine(
     if version >= 6:
         rules.scopes = _SCOPE_ABSTRACT_UNIX_SOCKET | _SCOPE_SIGNAL
         done += ["no abstract sockets", "no signals"]
-    # An older kernel takes zeros beyond what it knows.
+    # An older kernel accepts zeros beyond what it knows.
     ruleset = libc.syscall(_CREATE_RULESET, ctypes.byref(rules), ctypes.sizeof(rules), 0)
     if ruleset < 0:
         return ()

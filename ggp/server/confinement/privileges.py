@@ -1,7 +1,7 @@
-"""Who this process is, and what the system lets it do because of that.
+"""The user of this process, and the powers that come with it.
 
 Capabilities are the parts of root's power. A process in a user namespace of its own has all of
-them there, and would have much more of the kernel to attack than others.
+them there, and could attack much more of the kernel than others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ggp.machine.propnet.build.cache import FOLDER_VARIABLE
 
 NOBODY = "nobody"
 CACHE_OF_NOBODY = Path("/var/cache/ggp-nobody")
-"""Circuits of workers of a server that root has started, unless another folder is named."""
+"""Circuit cache of workers of a server started by root, unless another folder is named."""
 
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWNET = 0x40000000
@@ -28,30 +28,31 @@ _MOST_CAPABILITIES = 64
 
 
 def leave_network(libc: ctypes.CDLL) -> bool:
-    """Enter an empty network namespace, for which a process needs to be root."""
+    """Enter an empty network namespace, which requires root."""
     return bool(libc.unshare(_CLONE_NEWNET) == 0)
 
 
 def leave_network_alone(libc: ctypes.CDLL) -> bool:
-    """The same in a user namespace of its own, where a process is as good as root."""
+    """Enter an empty network namespace within a new user namespace, where a process acts as
+    root."""
     return bool(libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0)
 
 
 def count_alone(libc: ctypes.CDLL) -> bool:
-    """Enter a user namespace, in which limits count what is in it, and not all of the user's."""
+    """Enter a user namespace, in which limits count what is in it, not everything of the user's."""
     return bool(libc.unshare(_CLONE_NEWUSER) == 0)
 
 
 def become_nobody(needed: Iterable[Path], writable: list[Path]) -> bool:
-    """Become the user `nobody`, if this process is root's.
+    """Become the user `nobody`, if this process runs as root.
 
     Args:
-        needed: what must stay readable; where something would not be, this process stays root's.
-        writable: folders for circuits. Where nobody cannot write them, another takes their place,
-            unless the environment names a folder.
+        needed: paths that must stay readable; if one would not be, this process stays root.
+        writable: folders for circuits. If the user `nobody` cannot write them, another is used
+            instead, unless the environment names a folder.
 
     Returns:
-        whether this process is nobody's now.
+        whether this process now runs as nobody.
     """
     if os.geteuid() != 0:
         return False
@@ -78,7 +79,8 @@ def become_nobody(needed: Iterable[Path], writable: list[Path]) -> bool:
 
 
 def drop_capabilities(libc: ctypes.CDLL) -> bool:
-    """Have no capabilities, nor get them back by running programs; whether there are none."""
+    """Drop all capabilities, and the means to regain them by running programs; true if none is
+    left."""
     bound_capabilities(libc)
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
     none = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable, in two halves
@@ -86,7 +88,7 @@ def drop_capabilities(libc: ctypes.CDLL) -> bool:
 
 
 def bound_capabilities(libc: ctypes.CDLL) -> None:
-    """Have no program that is run gain capabilities, as far as this process may say so."""
+    """Keep programs from gaining capabilities, as far as this process is allowed to."""
     libc.prctl(_PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)
     for number in range(_MOST_CAPABILITIES):
         libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
@@ -94,7 +96,7 @@ def bound_capabilities(libc: ctypes.CDLL) -> None:
 
 @contextmanager
 def _acting_as(user: int, group: int) -> Iterator[None]:
-    """Have the rights of another user for a moment."""
+    """Act with the rights of another user within the block."""
     os.setegid(group)
     os.seteuid(user)
     try:
@@ -105,7 +107,7 @@ def _acting_as(user: int, group: int) -> Iterator[None]:
 
 
 def _give(path: Path, user: int, group: int) -> None:
-    """Give a folder of root's to a user; nothing that took its place meanwhile."""
+    """Give a folder of root's to a user; never something that has since taken its place."""
     with suppress(OSError):
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:

@@ -1,7 +1,7 @@
-"""What a worker may read: the interpreter, libraries, code that can be imported, and caches.
+"""Paths that a worker may read: the interpreter, libraries, importable code, and caches.
 
-A list of what is allowed, made of what this process is running with, so that it fits a checkout, an
-installed wheel, and a Python of the system, of conda or in the user's home alike:
+The list is made from what this process is running with, so that it fits a checkout, an installed
+wheel, and a Python of the system, of conda or in the user's home alike:
 
     libraries of the system     folders of libraries, and a few files the C library looks at
     the interpreter             its program, `lib` of its prefixes, `pyvenv.cfg`
@@ -10,7 +10,7 @@ installed wheel, and a Python of the system, of conda or in the user's home alik
     SWI-Prolog                  its home, and the folder of its library
     caches                      compiled kernels; circuits of this user
 
-So of a checkout only packages are read, and not `.git`, `.env` or what lies beside them.
+So of a checkout only packages are readable, and not `.git`, `.env` or anything beside them.
 """
 
 from __future__ import annotations
@@ -42,24 +42,24 @@ SYSTEM: dict[str, str] = {
     "/proc/self": "what the process itself is: where its stack is, its threads and limits",
     "/proc/cpuinfo": "what the processor is, by which compiled kernels are found on ARM",
 }
-"""Files and folders of the system that are read, and what for."""
+"""Files and folders of the system that are read, and their purpose."""
 
 _LIBRARIES = "lib", "lib32", "lib64"
 _SITES = "site-packages", "dist-packages", "lib-dynload"
 _VARIABLES = "LD_LIBRARY_PATH", "SWI_HOME_DIR", "LIBSWIPL_PATH"
-"""Whose folders libraries are loaded from."""
+"""Environment variables that name folders of libraries."""
 
 
 class Readable(NamedTuple):
-    """What may be read.
+    """Paths that may be read.
 
     Attributes:
-        code: files and folders of the interpreter, libraries and modules. Whoever writes there
-            has what runs later.
-        kernels: folders of machine code; it is run, too.
-        circuits: of this user; they are data.
+        code: files and folders of the interpreter, libraries and modules. Whoever can write there
+            controls what runs later.
+        kernels: folders of machine code, which is run, too.
+        circuits: circuits of this user, which are data.
         system: see `SYSTEM`.
-        listed: folders of which, and below which, names may be read, but not what is in files.
+        listed: folders where names may be read, at any depth, but not the contents of files.
     """
 
     code: list[Path]
@@ -70,17 +70,17 @@ class Readable(NamedTuple):
 
     @property
     def paths(self) -> list[Path]:
-        """Files, and folders with all that is below them."""
+        """Files, and folders with everything below them."""
         return [*self.system, *self.code, *self.kernels, *self.circuits]
 
 
 def readable(libraries: Iterable[Path] = ()) -> Readable:
-    """What this process and those that it starts must read.
+    """The paths that this process and those that it starts must read.
 
-    Folders that hold the user's home, or are it, are left out: what is in it must be named.
+    Folders that contain the user's home, or are it, are left out: anything in it must be named.
 
     Args:
-        libraries: folders besides those of the system and of the interpreter.
+        libraries: folders in addition to those of the system and of the interpreter.
     """
     homes = _homes()
     ours = Path(__file__).resolve().parents[2]
@@ -92,7 +92,7 @@ def readable(libraries: Iterable[Path] = ()) -> Readable:
         elif not _holds(folder, homes):
             listed.append(folder)
             code += _modules(folder)
-    # Where they cannot be beside the modules.
+    # Used when they cannot be beside the modules.
     kernels = [*_numbas_own(), *_named("NUMBA_CACHE_DIR")]
     circuits = user_cache().folder
     return Readable(
@@ -105,13 +105,13 @@ def readable(libraries: Iterable[Path] = ()) -> Readable:
 
 
 def _numbas_own() -> Iterator[Path]:
-    """Where numba keeps kernels unless told otherwise; nowhere for a user without a home."""
+    """Numba's default folder for kernels; none for a user without a home."""
     with suppress(RuntimeError):
         yield user_cache_path("numba", appauthor=False)
 
 
 def _interpreter() -> Iterator[Path]:
-    """The program, its libraries and its settings."""
+    """The interpreter's program, libraries and settings."""
     yield Path(sys.executable)
     yield Path(os.__file__).parent
     for prefix in map(Path, (sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix)):
@@ -120,7 +120,7 @@ def _interpreter() -> Iterator[Path]:
 
 
 def _modules(folder: Path) -> Iterator[Path]:
-    """What can be imported from a folder: files of modules, and packages."""
+    """Importable items of a folder: module files, and packages."""
     suffixes = tuple(all_suffixes())
     try:
         found = sorted(folder.iterdir())
@@ -132,17 +132,17 @@ def _modules(folder: Path) -> Iterator[Path]:
 
 
 def _named(variable: str) -> Iterator[Path]:
-    """The paths that a variable of the environment names."""
+    """The paths in an environment variable."""
     for name in filter(None, os.environ.get(variable, "").split(os.pathsep)):
         yield Path(name).absolute()
 
 
 def _homes() -> tuple[Path, ...]:
-    """The user's home as it is called, and as it really is."""
+    """The user's home, by name and resolved."""
     home = Path(os.path.expanduser("~"))
     return home, home.resolve()
 
 
 def _holds(path: Path, homes: Iterable[Path]) -> bool:
-    """Whether a home is in a folder, or is it."""
+    """Whether a folder contains a home, or is one."""
     return any(home.is_relative_to(each) for home in homes for each in (path, path.resolve()))

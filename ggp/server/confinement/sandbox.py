@@ -1,21 +1,21 @@
-"""Taking rights away from this process before it touches a stranger's rules.
+"""Takes rights away from this process before it touches a stranger's rules.
 
-Rules never become code (see the machines), so this is the second wall, not the first. What the
-system does not offer is left out; `restrict` says what is in force.
+Rules never become code (see the machines), so this is the second line of defence, not the first.
+Whatever the system does not offer is left out; `restrict` returns what is in force.
 
-- limits on memory, address space, open files, file sizes; no core dumps; in a user namespace of
-  its own also on processes, since it counts those of all the user's elsewhere;
-- no network: a network namespace of its own, with nothing in it, so no IP and no abstract sockets;
-- no power: the user `nobody` where root has started the server, no capabilities, and no program
-  that it starts gains any privileges (`privileges`, `PR_SET_NO_NEW_PRIVS`);
-- no files but those that are named: reading for interpreter, libraries and caches (`readable`),
-  writing for the cache of circuits, from which nothing is run; no signals to processes but those
-  it starts; TCP and abstract sockets are refused once more (`landlock`);
+- limits on memory, address space, open files, file sizes; no core dumps; in its own user namespace
+  also on processes, since elsewhere the limit counts all of the user's;
+- no network: an empty network namespace of its own, so no IP and no abstract sockets;
+- no power: the user `nobody` if root started the server, no capabilities, and no new privileges
+  for programs that it starts (`privileges`, `PR_SET_NO_NEW_PRIVS`);
+- no files except those that are named: reading for interpreter, libraries and caches (`readable`),
+  writing for the circuit cache, from which nothing is run; no signals except to processes that it
+  starts; TCP and abstract sockets are refused once more (`landlock`);
 - no sockets at all, no memory that limits do not count, and many other system calls (`seccomp`);
-- what it starts stays in its group of processes, and its descendant: it ends with it;
+- what it starts stays in its process group, and its descendant: it ends with it;
 - of the environment only what interpreters and libraries need (`needed`).
 
-What remains is said in docs/security.md.
+docs/security.md says what remains possible.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ MAX_OPEN_FILES = 256
 MAX_FILE_BYTES = 1 << 29
 MAX_STACK_BYTES = 64 << 20
 MAX_PROCESSES = 64 + 2 * (os.cpu_count() or 1)
-"""Threads count, too: those of one search are as many as processors, at most."""
+"""Threads count, too: those of one search are at most as many as processors."""
 
 SPARE_ADDRESSES = 16 << 30
-"""Address space beyond the memory, for what is reserved and never used. Its tables of pages are not
-counted as memory of the process; they take a 512th of it at most."""
+"""Address space beyond the memory limit, for what is reserved and never used. Its page tables are
+not counted as memory of the process; they take at most a 512th of it."""
 
 _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 36, 38
 _COUNTED_APART = 5, 14
-"""Linux from here on counts the processes of each user namespace apart."""
+"""Since this version Linux counts the processes of each user namespace separately."""
 
 _NEEDED = frozenset(
     ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "VIRTUAL_ENV")
 ) | {"XDG_CACHE_HOME", "CONDA_PREFIX", "SWI_HOME_DIR", "LIBSWIPL_PATH"}
 _NEEDED_FAMILIES = ("LC_", "LD_", "PYTHON", "NUMBA_", "GGP_", "DYLD_", "NIX_LD")
-"""Variables of the environment that a worker sees, and how others that it sees begin."""
+"""Environment variables that a worker sees, and prefixes of others that it sees."""
 
 _NOBODY, _NO_NETWORK, _NO_SOCKETS = "not root but nobody", "no network", "no sockets"
 STAYS = "no process outlives it"
@@ -71,19 +71,19 @@ def needed(environment: Mapping[str, str]) -> dict[str, str]:
 def restrict(
     memory_bytes: int, writable: Sequence[Path], libraries: Iterable[Path] = ()
 ) -> tuple[str, ...]:
-    """Give up what a worker does not need; there is no way back.
+    """Give up everything that a worker does not need; irreversible.
 
     Must be called before the process has a second thread, which would keep its rights. Afterwards
-    `die_with` must be called again, and the user may be another.
+    `die_with` must be called again, and the user may have changed.
 
     Args:
-        memory_bytes: of data (`RLIMIT_DATA`), for this process and for each that it starts.
-        writable: folders below which files may still be written; those missing do not count, nor
-            those that hold code, or lie beside it. Circuits are stored in the first.
-        libraries: what must be read besides the system, the interpreter and its modules.
+        memory_bytes: limit of data (`RLIMIT_DATA`), for this process and for each that it starts.
+        writable: folders below which files may still be written; missing ones are ignored, and so
+            are those that contain code, or lie beside it. Circuits are stored in the first.
+        libraries: folders to read besides the system, the interpreter and its modules.
 
     Returns:
-        What is in force, for logs.
+        The restrictions in force, for logs.
     """
     done = [*_limit(memory_bytes)]
     if sys.platform != "linux":
@@ -91,7 +91,7 @@ def restrict(
     libc, may_read = ctypes.CDLL(None, use_errno=True), readable(libraries)
     folders = [folder for folder in writable if _holds_no_code(folder, may_read)]
     is_alone = len(os.listdir("/proc/self/task")) == 1
-    # Each step needs what the next takes away: the namespace wants root, or none of its power.
+    # Each step needs what the next takes away: the namespace needs root, or none of its power.
     has_left = privileges.leave_network(libc)
     privileges.bound_capabilities(libc)
     is_root = os.geteuid() == 0
@@ -122,7 +122,7 @@ def restrict(
 
 
 def _limit(memory_bytes: int) -> Iterator[str]:
-    """Set limits, and name those that are in force."""
+    """Set limits, and yield the names of those in force."""
     limits = [
         ("memory", resource.RLIMIT_DATA, memory_bytes),
         ("open files", resource.RLIMIT_NOFILE, MAX_OPEN_FILES),
@@ -132,14 +132,14 @@ def _limit(memory_bytes: int) -> Iterator[str]:
     if sys.platform == "linux":  # elsewhere libraries may reserve any number of addresses
         limits.append(("address space", resource.RLIMIT_AS, memory_bytes + SPARE_ADDRESSES))
     yield from (name for name, which, most in limits if lower_limit(which, most))
-    # How large the stacks of threads are depends on the soft limit, and that stays.
+    # The size of thread stacks depends on the soft limit, which stays.
     soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
     if soft != resource.RLIM_INFINITY and (hard == resource.RLIM_INFINITY or hard > soft):
         resource.setrlimit(resource.RLIMIT_STACK, (soft, max(soft, MAX_STACK_BYTES)))
 
 
 def _holds_no_code(folder: Path, may_read: Readable) -> bool:
-    """Whether nothing that is run later lies in a folder, or would if it were written there."""
+    """Whether a folder holds nothing that is run later, and would not if it were written there."""
     own = folder.resolve()
     code = [path.resolve() for path in (*may_read.code, *may_read.kernels)]
     imported = [path.resolve() for path in may_read.listed]
@@ -150,7 +150,7 @@ def _holds_no_code(folder: Path, may_read: Readable) -> bool:
 
 
 def _compiled(may_read: Readable) -> Iterator[Path]:
-    """Kernels beside our modules: who cannot read them compiles for half a minute."""
+    """Kernels beside our modules: a worker that cannot read them compiles for half a minute."""
     if os.geteuid() == 0:
         yield from may_read.code[0].rglob("*.nb[ic]")
 
@@ -161,10 +161,10 @@ def _counts_apart() -> bool:
 
 
 def gaps(rights: Container[str]) -> Iterator[str]:
-    """What a worker might do that had to keep rights: a line each.
+    """Things that a worker could still do if it had to keep rights: one line each.
 
     Args:
-        rights: those given up, of `restrict`.
+        rights: the rights given up, from `restrict`.
     """
     if _NO_NETWORK not in rights and _NO_SOCKETS not in rights:
         yield "use the network: there are no network namespaces, nor filters of system calls"

@@ -1,15 +1,15 @@
-"""A filter of system calls for this process and all that it starts: what no player needs.
+"""A filter that refuses system calls to this process and all that it starts.
 
-`calls` lists what is refused. It fails with EPERM, and nothing is killed. `clone3` fails with
-ENOSYS, so that libraries take `clone`, whose flags can be read. Leaving the session, or the group
-of processes, seems to succeed and does nothing.
+`calls` lists what is refused. Refused calls fail with EPERM; nothing is killed. `clone3` fails with
+ENOSYS, so that libraries use `clone`, whose flags can be read. Leaving the session, or the process
+group, seems to succeed and does nothing.
 
 The filter is a program of classic BPF over `struct seccomp_data`: number of the call, machine,
 address, six arguments. Arguments of 32 bits are in the lower half; the kernel drops the other.
 
-    what is another machine's: refuse
+    call of another machine: refuse
     number in `REFUSED`: refuse
-    for each of `CONDITIONS`: if number and all arguments are as it says, refuse
+    for each of `CONDITIONS`: if number and all arguments match, refuse
     allow
 """
 
@@ -27,10 +27,10 @@ _PR_SET_SECCOMP = 22
 _MODE_FILTER = 2
 
 _X86_64, _AARCH64 = 0xC000003E, 0xC00000B7
-"""AUDIT_ARCH_* of the kernel."""
+"""AUDIT_ARCH_* constants of the kernel."""
 
 _X32 = 0x40000000
-"""Numbers from here on are those of another interface of the same kernel."""
+"""Numbers from here on belong to another interface of the same kernel."""
 
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
 _NUMBER_AT, _MACHINE_AT, _ARGUMENTS_AT = 0, 4, 16
@@ -44,12 +44,12 @@ class _Program(ctypes.Structure):
 
 
 def refuse_calls(libc: ctypes.CDLL) -> bool:
-    """Put the filter in force for this thread and all that it starts; there is no way back.
+    """Install the filter for this thread and all that it starts; irreversible.
 
     The process must have no right to new privileges (`PR_SET_NO_NEW_PRIVS`).
 
     Returns:
-        whether it is in force: the kernel may have no filters, and the machine no table here.
+        whether it is in force: the kernel may lack filters, and the machine a table here.
     """
     machine = _MACHINES.get(platform.machine())
     if machine is None or sys.platform != "linux" or sys.maxsize < 1 << 32:
@@ -76,11 +76,11 @@ def _program(column: int, machine: int) -> bytes:
 
 
 def _refused_if(condition: Condition, column: int) -> list[bytes]:
-    """Steps that refuse a call, or go on with its number loaded."""
+    """Steps that refuse a call, or continue with its number loaded."""
     number = condition.numbers[column]
     if number is None:
         return []
-    # From the last step to the first, since each test says how many steps to leave out.
+    # From the last step to the first, since each test says how many steps to skip.
     steps = [_step(_RETURN, _REFUSE | errno.EPERM), _load(_NUMBER_AT)]
     for argument in reversed(condition.arguments):
         steps = [*_unless(argument, skip=len(steps) - 1), *steps]
@@ -88,7 +88,7 @@ def _refused_if(condition: Condition, column: int) -> list[bytes]:
 
 
 def _unless(argument: Argument, skip: int) -> list[bytes]:
-    """Steps that leave out others if something does not hold of an argument."""
+    """Steps that skip others unless a condition on an argument holds."""
     low, value = _ARGUMENTS_AT + 8 * argument.place, argument.value  # little endian
     match argument.test:
         case "bits":
@@ -107,5 +107,5 @@ def _load(offset: int) -> bytes:
 
 
 def _step(code: int, value: int, *, yes: int = 0, no: int = 0) -> bytes:
-    """One step of a program, and how many steps are left out if its test holds, or fails."""
+    """One step of a program, with the numbers of steps to skip if its test holds, or fails."""
     return struct.pack("=HBBI", code, yes, no, value)

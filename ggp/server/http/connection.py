@@ -1,16 +1,16 @@
-"""One connection: a request is read, answered once, and the socket closed.
+"""One connection: a request is read and answered once, and the socket is closed.
 
-Real servers and strangers do much to HTTP that a framework would not forgive, so this is a plain
-coroutine over a stream of asyncio. It is in one of three phases:
+Real servers and strangers do things to HTTP that no framework would forgive, so this is a plain
+coroutine over an asyncio stream. It has three phases:
 
-1. *unfinished*: the request is being read (`incoming`), within a time. Who is refused for another
-   reason, say to make room, has that time end at once: there is one way out;
-2. *answering*: the host finds the reply. What still comes is read and dropped. If the connection
-   breaks, nobody waits for the reply any more; if only the client's writing side is closed,
-   the client still gets it, but unless it closed that side at once it has probably been killed;
-3. *lingering*: the reply is written and the writing side closed. Closing a socket that has bytes
-   to be read would cost the peer the reply, so it is read on for a while. Whether the peer's system
-   has taken the reply is seen then: that of a client which was killed refuses it.
+1. *unfinished*: the request is being read (`incoming`), within a time limit. If it is refused for
+   another reason, such as to make room, the limit is set to now: there is one way out;
+2. *answering*: the host finds the reply. Further input is read and dropped. If the connection
+   breaks, nobody waits for the reply any more; if only the client's writing side is closed, the
+   client still gets the reply, but unless it closed that side at once it has probably been killed;
+3. *lingering*: the reply is written and the writing side closed. Closing a socket with unread input
+   would cost the peer the reply, so input is read for a while. This also shows whether the peer's
+   system has taken the reply: that of a killed client refuses it.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ _HEADERS = {
     "access-control-max-age": "86400",
     "content-type": "text/acl; charset=utf-8",
 }
-"""Of every reply: pages in browsers may send messages too."""
+"""Headers of every reply: pages in browsers may send messages too."""
 
 _WELCOME = "ggp: a general game player; send it messages of the GGP protocol with POST\n"
 _CHUNK = 1 << 18
 
 _TCP_INFO_LAST_CAME, _TCP_INFO_RTT, _TCP_INFO_ACKED = 52, 68, 120
-"""Where in Linux's `struct tcp_info` there are `tcpi_last_data_recv`, how many milliseconds ago
-something came, `tcpi_rtt`, the round trip in microseconds, and `tcpi_bytes_acked`, how many bytes
-the peer's system has taken."""
+"""Offsets in Linux's `struct tcp_info` of `tcpi_last_data_recv`, milliseconds since something came,
+`tcpi_rtt`, the round trip in microseconds, and `tcpi_bytes_acked`, the number of bytes that the
+peer's system has taken."""
 
 _LOOK_S = 0.005
 
@@ -55,34 +55,34 @@ _log = logging.getLogger(__name__)
 
 
 class Supervisor(Protocol):
-    """A server, as its connections know it.
+    """A server as seen by its connections.
 
     Attributes:
-        custody: keeps those that wait for an answer.
+        custody: keeps the connections that wait for an answer.
     """
 
     custody: Custody
 
     def received(self, connection: Connection) -> None:
-        """More of a request has come."""
+        """Called when more of a request has arrived."""
 
     def finished(self, connection: Connection) -> None:
-        """A request is complete, or will never be."""
+        """Called when a request is complete, or never will be."""
 
 
 class Connection:
-    """A connection; `serve` is its life.
+    """A connection; `serve` is its whole life.
 
     Args:
         host: answers messages.
-        server: told of what it costs, for the sake of the others.
+        server: informed of what the connection costs, for the sake of the others.
         reader, writer: of the socket.
-        kept: what came on it, if that was read by a server before this one.
+        kept: its message, if that was read by an earlier server.
 
     Attributes:
-        address: of the client; empty if it is gone already.
-        num_bytes: of the request that came so far.
-        lingers: whether everything was said, and only the peer's end is waited for.
+        address: of the client; empty if it is already gone.
+        num_bytes: bytes of the request received so far.
+        lingers: whether everything was sent, and only the peer's close is awaited.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Connection:
         return self.num_bytes > self._limits.header_bytes
 
     async def serve(self) -> None:
-        """Read a request, answer it, and close. Raises nothing but that it is cancelled."""
+        """Read a request, answer it, and close. Raises nothing except when cancelled."""
         try:
             reply = await self._respond()
             if reply:
@@ -126,14 +126,14 @@ class Connection:
             self.abort()
 
     def refuse(self, status: int, reason: str) -> None:
-        """Have a request that is not complete refused."""
+        """Refuse a request that is not complete."""
         self._refusal = RefusedError(status, reason)
         if self._patience is not None and not self._patience.expired():
             self._patience.reschedule(0)
         self._server.finished(self)
 
     def shut_down(self) -> None:
-        """The server ends: only those that have sent their request get an answer to it."""
+        """Prepare for the end of the server: only requests that are complete get an answer."""
         if self._began_s is None or self.lingers:
             self.abort()
         else:
@@ -177,7 +177,7 @@ class Connection:
         """Method and body of the request; empty if the connection broke.
 
         Raises:
-            RefusedError: it is refused.
+            RefusedError: the request is refused.
         """
         request_s = self._limits.request_s
         incoming = Incoming(self._read, self._go_on, self._limits)
@@ -221,9 +221,9 @@ class Connection:
     async def _say(self, reply: bytes) -> None:
         """Write the reply, and read until the peer closes as well or a bound is reached."""
         left = self._limits.linger_bytes
-        self._writer.transport.set_write_buffer_limits(0)  # all is written once it is drained
+        self._writer.transport.set_write_buffer_limits(0)  # drain returns when all is written
         self.lingers = True
-        with self._writer.get_extra_info("socket").dup() as own:  # it tells of one that broke, too
+        with self._writer.get_extra_info("socket").dup() as own:  # it reports a broken one, too
             try:
                 async with asyncio.timeout(self._limits.linger_s):
                     self._writer.write(reply)
@@ -245,22 +245,22 @@ class Connection:
     # ---------------------------------------------------------------- bytes
 
     async def _read(self) -> bytes:
-        """What comes next of the request; nothing if the client closed its writing side."""
+        """The next bytes of the request; empty if the client closed its writing side."""
         data = await self._reader.read(_CHUNK)
         if data:
             if self._began_s is None:
-                # It may have waited in the system, where a server before this one was killed.
+                # It may have waited in the system, if an earlier server was killed.
                 self._began_s = time.monotonic() - waited_s(self._writer.get_extra_info("socket"))
             self.num_bytes += len(data)
             self._server.received(self)
         return data
 
     async def _until_broken(self, hung_up: asyncio.Future[bool]) -> None:
-        """Drop what comes; return or raise when the connection is gone.
+        """Drop all input; return or raise when the connection is gone.
 
         Args:
-            hung_up: to be done when the client has closed its writing side: with whether that was
-                later than clients do that only say so that their message is complete.
+            hung_up: set when the client has closed its writing side: to whether that was later than
+                clients do it that only mark the end of their message.
         """
         began_s = time.monotonic()
         while await self._reader.read(_CHUNK):
@@ -274,25 +274,25 @@ class Connection:
 
 
 def _round_trip_s(writer: asyncio.StreamWriter) -> float | None:
-    """What the system takes for the round trip to the peer; None where it does not say."""
+    """The system's estimate of the round trip to the peer; None if it has none."""
     microseconds = _told(writer.get_extra_info("socket"), "I", _TCP_INFO_RTT)
     return None if microseconds is None else microseconds * 1e-6
 
 
 def waited_s(own: socket.socket) -> float:
-    """How long ago the system got what it gives us now, at least; 0 where it does not tell."""
+    """Least age of the data the system now delivers; 0 if unknown."""
     milliseconds = _told(own, "I", _TCP_INFO_LAST_CAME)
     return 0.0 if milliseconds is None else milliseconds * 1e-3
 
 
 def _is_taken(own: socket.socket, num_bytes: int) -> bool:
-    """Whether the peer's system has so many bytes of ours, as far as ours tells."""
+    """Whether the peer's system has acknowledged this many bytes, as far as ours knows."""
     acked = _told(own, "Q", _TCP_INFO_ACKED)
     return acked is None or acked >= num_bytes
 
 
 def _may_be_taken(own: socket.socket, num_bytes: int) -> bool:
-    """Whether it has not, and has not refused them either."""
+    """Whether it has neither acknowledged nor refused them."""
     try:
         is_broken = own.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
     except OSError:
@@ -301,7 +301,7 @@ def _may_be_taken(own: socket.socket, num_bytes: int) -> bool:
 
 
 def _told(own: socket.socket, kind: str, offset: int) -> int | None:
-    """A number of what the system knows of a connection; None where it does not say."""
+    """A number from the system's information on a connection; None if it has none."""
     try:
         size = offset + struct.calcsize(kind)
         info = own.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, size)

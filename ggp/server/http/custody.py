@@ -1,12 +1,12 @@
-"""Connections that wait for an answer are kept safe in another process while they wait.
+"""Keeps connections that wait for an answer safe in another process.
 
-A server that is killed would take its connections with it, and game servers do not ask again. So
-it gives each that waits to the process that starts it again (`keeper`), with the message that came
-on it, and takes it back when there is an answer. A server that takes the place of one that died
-finds what that one had not answered.
+A server that is killed would take its connections with it, and game servers do not ask again. So it
+passes each waiting connection to its supervisor (`keeper`), together with its message, and takes it
+back when there is an answer. A server that replaces a dead one finds what that one had not
+answered.
 
-What goes from the server to the keeper are datagrams of JSON, with the socket if there is one. The
-same way a server says that it is open, and asks for workers (`nursery`).
+The server sends datagrams of JSON to the supervisor, with the socket if there is one. In the same
+way it announces that it is open, and asks for workers (`nursery`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from itertools import count
 
 MAX_CHARS = 20_000
-"""Of a message that is kept; rules are longer, moves are not."""
+"""Longest message that is kept; rules are longer, moves are not."""
 
 _MAX_BYTES = 1 << 18
 _MAX_KEPT = 128
@@ -28,12 +28,12 @@ _MAX_KEPT = 128
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A connection that waits.
+    """A waiting connection.
 
     Attributes:
         socket: of the connection.
-        text: the message that came on it.
-        came_s: when it began to come, on `time.monotonic`.
+        text: its message.
+        came_s: when the message began to arrive, on `time.monotonic`.
     """
 
     socket: socket.socket
@@ -45,8 +45,8 @@ class Custody:
     """The server's side.
 
     Args:
-        channel: to the keeper; None where nothing can be kept.
-        found: what a server before this one had not answered, by number.
+        channel: to the supervisor; None if nothing can be kept.
+        found: what an earlier server had not answered, by number.
     """
 
     def __init__(
@@ -55,35 +55,35 @@ class Custody:
         self._channel, self._numbers = channel, count(max(found or (0,)) + 1)
         self._found = dict(found or {})
         if channel is not None:
-            channel.setblocking(False)  # nothing is kept where the keeper is stopped
+            channel.setblocking(False)  # nothing is kept if the supervisor is stopped
 
     def take_over(self) -> list[Kept]:
-        """What waits since a server before this one."""
+        """The connections that have been waiting since an earlier server."""
         return list(self._found.values())
 
     def tell_open(self) -> None:
-        """Say that connections are answered."""
+        """Announce that connections are answered."""
         self._tell({"open": True})
 
     @property
     def can_connect(self) -> bool:
-        """Whether `connect` leads anywhere."""
+        """Whether `connect` can reach anything."""
         return self._channel is not None
 
     def connect(self, channel: socket.socket, anew: bool = False) -> None:
-        """Have the keeper give a channel to the process that workers come from, see
+        """Make the supervisor pass a channel to the template of workers, see
         `TemplateProcess.connect`."""
         with channel:
             self._tell({"template": anew}, channel.fileno())
 
     @contextlib.contextmanager
     def keeping(self, connection: int, text: str, came_s: float) -> Iterator[None]:
-        """Within it, a connection waits for the answer to a message.
+        """Keep a connection that waits for the answer to a message, within the block.
 
         Args:
             connection: file descriptor.
             text: the message.
-            came_s: when it began to come, on `time.monotonic`.
+            came_s: when it began to arrive, on `time.monotonic`.
         """
         found = (n for n, kept in self._found.items() if kept.socket.fileno() == connection)
         number = next(found, None)
@@ -104,13 +104,13 @@ class Custody:
 
 
 class Shelf:
-    """The keeper's side: what servers gave it and have not taken back."""
+    """The supervisor's side: what servers passed to it and have not taken back."""
 
     def __init__(self) -> None:
         self._kept: dict[int, tuple[int, str, float]] = {}
 
     def open(self) -> tuple[socket.socket, socket.socket] | None:
-        """A channel for the next server, its end and ours; None where the system has none."""
+        """A channel for the next server, its end and ours; None if the system has none."""
         try:
             ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         except OSError:
@@ -118,7 +118,7 @@ class Shelf:
         return theirs, ours
 
     def found(self) -> dict[int, Kept]:
-        """What is kept, in a process that was forked from this one and takes it over."""
+        """The kept connections, in a process that was forked from this one and takes over."""
         return {
             number: Kept(socket.socket(fileno=fd), text, came_s)
             for number, (fd, text, came_s) in self._kept.items()
@@ -130,12 +130,12 @@ class Shelf:
         connect: Callable[[socket.socket, bool], None] | None = None,
         on_open: Callable[[], None] = lambda: None,
     ) -> None:
-        """Keep what comes; returns when the server has died.
+        """Keep what arrives; returns when the server has died.
 
         Args:
             channel: to the server.
-            connect: gives a channel of the server to the process that workers come from.
-            on_open: called when the server says that it is open.
+            connect: passes a channel of the server to the template of workers.
+            on_open: called when the server announces that it is open.
         """
         while True:
             data, fds, _, _ = socket.recv_fds(channel, _MAX_BYTES, 1)

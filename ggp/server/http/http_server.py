@@ -1,8 +1,8 @@
-"""The HTTP side: connections are accepted within bounds, and all of it ends in order.
+"""The HTTP server: accepts connections within bounds, and shuts down in order.
 
-One message a connection: every reply has a correct Content-Length and closes the socket. What
-is refused is refused with a status and a line of text, and logged with the peer's address. What
-a connection does is in `connection`, what a request is in `incoming`.
+One message per connection: every reply has a correct Content-Length and closes the socket. Refusals
+have a status and a line of text, and are logged with the peer's address. `connection` describes the
+life of a connection, `incoming` the reading of a request.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ggp.server.http.custody import Custody, Kept
 from ggp.sockets import BACKLOG
 
 AT_ONCE = 16
-"""Connections that are accepted before any is read: many may have waited for a server, and one that
-has sent its request must not make room for others because that is not read yet."""
+"""Connections accepted before any is read: many may have waited for a server, and one that has sent
+its request must not have to make room for others because it was not read yet."""
 
 SHUTDOWN_S = 2.0
-"""What those that wait for an answer may take to get it when the server ends."""
+"""Time that clients waiting for an answer get when the server ends."""
 
 
 class HttpServer:
@@ -51,7 +51,7 @@ class HttpServer:
         self._stopped = asyncio.Event()
 
     async def serve(self, listening: socket.socket) -> None:
-        """Answer whoever connects, until `stop`; then answer what is open and close everything."""
+        """Answer all clients until `stop`; then answer what is open and close everything."""
         self._loop = asyncio.get_running_loop()
         if self._num_stops:
             self._stopped.set()
@@ -59,7 +59,7 @@ class HttpServer:
         for kept in self.custody.take_over():
             self._begin(*await asyncio.open_connection(sock=kept.socket), kept)
         server = await asyncio.start_server(self._accept, sock=listening, backlog=AT_ONCE)
-        listening.listen(BACKLOG)  # so many may wait; `asyncio` has one number for both
+        listening.listen(BACKLOG)  # this many may wait; `asyncio` has one number for both
         self.is_open = True
         self.custody.tell_open()
         try:
@@ -71,17 +71,17 @@ class HttpServer:
             await self._host.close()
 
     def stop(self) -> None:
-        """Have the server end; called again, it does not wait for answers. Any thread may call it,
-        signal handlers too."""
+        """End the server; called again, it does not wait for answers. Any thread may call it, and
+        so may signal handlers."""
         self._num_stops += 1
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._stop)
 
     @contextlib.contextmanager
     def stopped_by_signals(self) -> Iterator[None]:
-        """Have SIGINT and SIGTERM stop the server, within the block too before it runs.
+        """Let SIGINT and SIGTERM stop the server within the block, even before it runs.
 
-        Interrupts that were ignored from the start stay so.
+        Interrupts that were ignored from the start stay ignored.
         """
         before = {
             number: signal.signal(number, lambda *_: self.stop())
@@ -97,17 +97,17 @@ class HttpServer:
     # ---------------------------------------------------------------- what connections cost
 
     def received(self, connection: Connection) -> None:
-        """Refuse the oldest long request if all that are not complete have too many bytes."""
+        """Refuse the oldest long request if all incomplete ones together have too many bytes."""
         if connection not in self._unfinished or not connection.is_long:
             return
-        most = self._limits.body_bytes  # who sends more is refused as soon as that is looked at
+        most = self._limits.body_bytes  # more is refused as soon as that is looked at
         held = sum(min(each.num_bytes, most) for each in self._unfinished)
         if held > self._limits.pending_bytes:
             oldest = next(each for each in self._unfinished if each.is_long)
             oldest.refuse(503, "too much is being sent at once")
 
     def finished(self, connection: Connection) -> None:
-        """A request is complete, or will never be."""
+        """A request is complete, or never will be."""
         self._unfinished.pop(connection, None)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -132,7 +132,8 @@ class HttpServer:
         return connection
 
     def _make_room(self) -> None:
-        """Close one that has its answer, or refuse the oldest request, which may be the newest."""
+        """Close a connection that has its answer, or refuse the oldest request, possibly the
+        newest."""
         for each in self.connections:
             if each.lingers:
                 each.abort()

@@ -1,16 +1,16 @@
-"""One request, as game servers and strangers send it: h11 with bounds, and with patience.
+"""Reads one request, as game servers and strangers send it: h11 with bounds and patience.
 
-h11 takes HTTP apart, leniently enough for servers in the field: HTTP/1.0 without Host, bare line
-feeds. What it does not know is here:
+h11 parses HTTP leniently enough for servers in the field: HTTP/1.0 without Host, bare line feeds.
+This module handles the rest:
 
-- a body that ends before its announced length, since the client closed its writing side, is taken
+- a body that ends before its announced length, because the client closed its writing side, is taken
   as it is;
-- a length that was counted in characters: of `(START é ...)` h11 gives all bytes but the last,
-  and what came after them belongs to the body too;
-- a body without any length ends where its outer parenthesis is closed, or where the client ends;
-- bounds on headers that come at once, on chunks and on bodies.
+- a length counted in characters: of `(START é ...)` h11 gives all bytes but the last, and the bytes
+  after them belong to the body too;
+- a body without any length ends where its outer parenthesis is closed, or when the client closes;
+- bounds on headers that arrive at once, on chunks and on bodies.
 
-Knows no sockets: bytes come from a function.
+It knows no sockets: a function returns the bytes.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from ggp.gdl.source import printable
 from ggp.server.settings import ServerLimits
 
 REST_S = 0.2
-"""How long the end of a body is waited for that its length does not count."""
+"""Time to wait for the end of a body that its announced length does not include."""
 
 _EDGE = 64
-"""Bytes at either end of a body in which its first and its last parenthesis are looked for."""
+"""Bytes at either end of a body that are searched for its first and last parenthesis."""
 
 _LONGEST_FAULT = 200
 
 
 class RefusedError(Exception):
-    """A request that is refused before it is a message.
+    """A request that is refused before its message is read.
 
     Attributes:
         status: of HTTP.
@@ -51,9 +51,9 @@ class Incoming:
     """A request that is being read: first `method`, then, if it has one, `body`.
 
     Args:
-        read: waits for bytes; none if the client has closed its writing side.
-        go_on: tells a client that waits for leave to send its body.
-        limits: on what comes.
+        read: waits for bytes; returns none if the client has closed its writing side.
+        go_on: tells a client that waits for permission to send its body.
+        limits: bounds on the input.
     """
 
     def __init__(
@@ -65,17 +65,18 @@ class Incoming:
         self._headers: dict[bytes, bytes] = {}
 
     async def method(self) -> str:
-        """The method, in upper case, once the headers are there; empty if nothing came at all.
+        """The method, in upper case, once the headers are complete; empty if nothing arrived at
+        all.
 
         Raises:
-            RefusedError: this is no HTTP, too long, or not all of it.
+            RefusedError: this is not HTTP, too long, or incomplete.
         """
         while not isinstance(event := self._next_event(), h11.Request):
             if not await self._receive():
                 if not self._num_received:
                     return ""
                 raise RefusedError(400, "the request ended within its headers")
-        # h11 looks at the length of headers only as long as they are not complete.
+        # h11 checks the length of headers only while they are incomplete.
         if self._num_received - len(self._http.trailing_data[0]) > self._limits.header_bytes:
             raise _not_understood("the headers are too long")
         self._headers = dict(event.headers)
@@ -106,7 +107,7 @@ class Incoming:
         return body.decode("utf-8", "replace")
 
     async def _receive(self) -> bool:
-        """Have h11 read what comes next; false if nothing does."""
+        """Let h11 read the next bytes; false if there are none."""
         data = await self._read()
         self._num_received += len(data)
         if data:
@@ -130,7 +131,7 @@ class Incoming:
             raise RefusedError(413, f"a body of more than {most} bytes")
 
     async def _until_closed(self) -> bytearray:
-        """A body without length: up to where all parentheses are closed, or the client ends."""
+        """A body without length: up to where all parentheses are closed, or the client closes."""
         body, depth = bytearray(), 0
         data = self._http.trailing_data[0]
         while True:
@@ -144,7 +145,7 @@ class Incoming:
                 return body
 
     async def _counted_in_characters(self, body: bytes) -> str:
-        """A body whose announced length may be that of its characters, with all of them."""
+        """A whole body whose announced length may count its characters."""
         decoder = codecs.getincrementaldecoder("utf-8")("ignore")
         text = decoder.decode(body)
         if body.count(b"(") > body.count(b")"):

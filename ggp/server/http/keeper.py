@@ -1,17 +1,17 @@
-"""A small process that keeps the listening socket and starts the server again when it dies.
+"""The supervisor: a small process that keeps the listening socket and restarts a dead server.
 
 Game servers take a refused connection for an illegal move. While a socket is open somewhere,
 connections wait in its queue until a process accepts them. So the process that opened it does
-nothing else: the server is its child, a fork of it that has all modules and the socket already
-and is there in a moment. With logs it goes on with its matches (`restore`). Connections that wait
-for an answer are kept too (`custody`), so that even those are answered, and so is the process that
-workers come from (`template`), with those that are ready.
+nothing else: the server is its child, a fork that already has all modules and the socket and is
+ready in a moment. With logs it continues its matches (`restore`). Connections that wait for an
+answer are kept too (`custody`), so that even those are answered, and so is the template of the
+workers (`template`), with the workers that are ready.
 
     keeper:  listen, fork, keep ... the child died: fork, keep ... it ended: end
     child:           serve                          serve
 
-Ctrl-C in a terminal reaches the keeper only, which passes it on. Where the keeper is killed, the
-system kills the child (on Linux).
+Ctrl-C in a terminal reaches only the supervisor, which passes it on. If the supervisor is killed,
+the system kills the child (on Linux).
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """What a child begins with.
+    """The initial state of a child.
 
     Attributes:
-        is_first: whether none was before it.
-        custody: of connections that wait.
+        is_first: whether it is the first one.
+        custody: of waiting connections.
     """
 
     is_first: bool
@@ -55,21 +55,21 @@ class Shift:
 
 
 def stay_up(template: TemplateProcess | None = None) -> Shift:
-    """Go on in a child; this process starts another one whenever a child dies.
+    """Continue in a child; this process starts another whenever a child dies.
 
     Signals that end programs (SIGINT, SIGTERM) are blocked in the child until it has handlers for
     them: see `heed_signals`. Must be called while there is one thread.
 
     Args:
-        template: where the workers of all children come from; None if each sees to that.
+        template: source of the workers of all children; None if each child has its own.
 
     Returns:
-        In each child: what it begins with.
+        In each child: its initial state.
 
     Raises:
-        SystemExit: in this process, when a child has ended by itself or was told to.
+        SystemExit: in this process, when a child ended by itself or was told to.
         GGPError: in this process, when children die again and again.
-        OSError: in this process, when the system starts none.
+        OSError: in this process, when the system cannot start a child.
     """
     deaths: deque[float] = deque(maxlen=MOST_DEATHS)
     keeper = _Keeper(template)
@@ -83,19 +83,19 @@ def stay_up(template: TemplateProcess | None = None) -> Shift:
             if len(deaths) == MOST_DEATHS and deaths[-1] - deaths[0] < WITHIN_S:
                 raise GGPError(
                     f"the server died {MOST_DEATHS} times within {WITHIN_S:g} s, the last time by "
-                    f"{how}; see the lines above, or start it without the logs it had"
+                    f"{how}; see the lines above, or start it without these logs"
                 )
             _log.warning("the server died (%s) and is started again", how)
     return Shift(not deaths, ended)
 
 
 def heed_signals() -> None:
-    """Let signals through that `stay_up` has blocked, in a child that has handlers for them."""
+    """Unblock the signals that `stay_up` has blocked, in a child that has handlers for them."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
 
 
 class _Keeper:
-    """What the process that stays knows.
+    """The state of the supervisor.
 
     Attributes:
         is_ending: whether it was told to end.
@@ -108,7 +108,7 @@ class _Keeper:
         self._shelf = Shelf()
 
     def run_child(self) -> int | Custody:
-        """The exit status of a new child, once it has ended; in the child, what it has of ours."""
+        """The exit status of a new child, once it has ended; in the child, its custody."""
         parent, channel = os.getpid(), self._shelf.open()
         signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
         self._child = os.fork()
@@ -127,19 +127,19 @@ class _Keeper:
             with channel[1]:
                 connect = None if self._template is None else self._template.connect
                 self._shelf.follow(channel[1], connect, lambda: service.tell(READY="1"))
-        # Not waited for yet, the child keeps its number: no signal goes to another process.
+        # Not waited for yet, the child keeps its process id: no signal goes to another process.
         os.waitid(os.P_PID, self._child, os.WEXITED | os.WNOWAIT)
         child, self._child = self._child, 0
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
     def close(self) -> None:
-        """End the process that workers come from."""
+        """End the template of the workers."""
         if self._template is not None:
             self._template.close()
 
     @contextlib.contextmanager
     def passing_on(self) -> Iterator[None]:
-        """Have signals that end programs reach the child; those that are ignored stay so."""
+        """Pass signals that end programs on to the child; ignored ones stay ignored."""
         before = {
             number: signal.signal(number, self._pass_on)
             for number in _ENDING

@@ -1,10 +1,10 @@
-"""The socket that a server listens on is there before anything that is slow to import.
+"""Opens the server's listening socket before anything that is slow to import.
 
-Game servers take a refused connection for an illegal move, and to import a server takes half a
-second of a processor, which on a busy machine is several. While a socket listens, connections wait
-in it. So `listen_early` opens it as soon as the command line says where, or takes it from a service
-manager that holds it (`service`). What it read of the command line is a guess: `listening_on`
-gives the socket if the guess was right, and else a new one.
+Game servers take a refused connection for an illegal move, and importing the server takes half a
+second of CPU time, which on a busy machine is several. While a socket listens, connections wait in
+it. So `listen_early` opens it as soon as the command line says where, or takes it from a service
+manager that holds it (`service`). Its reading of the command line is a guess: `listening_on`
+returns the socket if the guess was right, and otherwise a new one.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ COMMAND = "serve"
 DEFAULT_PORT = 9147
 DEFAULT_ADDRESS = "127.0.0.1"
 ALWAYS_S = 0.0
-"""When the system started, on `time.monotonic`: a socket that was handed over may be as old."""
+"""When the system started, on `time.monotonic`: an inherited socket may be that old."""
 
 _early: dict[tuple[str, int], tuple[socket.socket, float]] = {}
 
 
 def listen_early(arguments: Sequence[str]) -> None:
-    """Open the socket that a command line asks for, as far as that is clear.
+    """Open the socket that a command line asks for, if that is clear.
 
     Args:
         arguments: those after the name of the program.
@@ -36,18 +36,18 @@ def listen_early(arguments: Sequence[str]) -> None:
         return
     try:
         _early[where] = listen(*where), time.monotonic()
-    except Exception:  # who opens it again says what is wrong
+    except Exception:  # the regular opening reports what is wrong
         return
 
 
 def listening_on(address: str, port: int) -> tuple[socket.socket, float]:
-    """The socket to listen on: one that was handed over, one opened early, or a new one.
+    """The socket to listen on: an inherited one, one opened early, or a new one.
 
     Returns:
-        The socket, and since when messages come to it, on `time.monotonic`.
+        The socket, and since when messages arrive there, on `time.monotonic`.
 
     Raises:
-        ConfigError: see `listen`, or what was handed over is not such a socket.
+        ConfigError: see `listen`, or what was inherited is not a listening socket.
     """
     handed_over = service.socket_handed_over()
     found = _early.pop((address, port), None)
@@ -60,7 +60,7 @@ def listening_on(address: str, port: int) -> tuple[socket.socket, float]:
 
 
 def _address(arguments: Sequence[str]) -> tuple[str, int] | None:
-    """Where `ggp serve` is to listen; None for other commands, or if it is not clear."""
+    """Where `ggp serve` is to listen; None for other commands, or if unclear."""
     own = iter(arguments)
     if next((each for each in own if not each.startswith("-")), "") != COMMAND:
         return None

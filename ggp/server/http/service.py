@@ -1,9 +1,9 @@
-"""What a service manager says to us, and we to it: the protocol of systemd, in a few lines.
+"""The protocol between a service manager and us, as in systemd, in a few lines.
 
-It may hold the listening socket itself, so that it stays open whatever happens to us: the socket is
-file descriptor 3 then, and `LISTEN_PID` and `LISTEN_FDS` say so (sd_listen_fds(3)). It may want to
-know how we are: `NOTIFY_SOCKET` names the socket for that (sd_notify(3)). Without these variables
-nothing here does anything. Workers never see them.
+The manager may hold the listening socket itself, so that it stays open whatever happens to us: then
+the socket is file descriptor 3, and `LISTEN_PID` and `LISTEN_FDS` say so (sd_listen_fds(3)). It may
+want to know our state: `NOTIFY_SOCKET` names the socket for that (sd_notify(3)). Without these
+variables nothing here has any effect. Workers never see them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ def hands_over() -> bool:
 
 
 def socket_handed_over() -> socket.socket | None:
-    """The listening socket that this process was given; None if it was given none.
+    """The listening socket that this process was given; None if there is none.
 
-    The variables are removed: they are not for children.
+    The variables are removed, since children must not see them.
 
     Raises:
-        ConfigError: it was given something else, or more than one.
+        ConfigError: it was given something else, or more than one socket.
     """
     if not hands_over():
         return None
@@ -53,7 +53,7 @@ def socket_handed_over() -> socket.socket | None:
 
 
 def tell(**news: str) -> None:
-    """Tell the service manager, if there is one, how we are: `tell(READY="1")`."""
+    """Tell the service manager, if there is one, our state: `tell(READY="1")`."""
     name = os.environ.get(_NOTIFYING)
     if not name:
         return

@@ -1,5 +1,5 @@
-"""What the server keeps of matches, and how it finds them again.
+"""Records of the server's matches, and how it finds them again.
 
-In comes what happens in a match, out goes a file with a JSON object a line (`match_log`, the one to
-open first). `restore` reads such files when a server is started again.
+In come the events of a match, out goes a file with one JSON object per line (`match_log`, the one
+to open first). `restore` reads such files when a server is restarted.
 """

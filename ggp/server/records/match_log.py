@@ -1,7 +1,7 @@
-"""What happened in a match, one JSON object a line.
+"""Logs of matches, one JSON object per line.
 
-`ggp.protocol.retelling` says what is in a line. The last line may be torn, if the server was
-killed. Match ids come from strangers: the name of a file is made of letters, digits, `-` and `_`
+`ggp.protocol.retelling` describes the lines. The last line may be incomplete, if the server was
+killed. Match ids come from strangers: file names consist of letters, digits, `-` and `_`
 only.
 """
 
@@ -26,21 +26,21 @@ MAX_BYTES = 256 << 20
 """A file that would grow beyond this length ends instead, and its match is not resumed."""
 
 FILE_BYTES = 4 << 10
-"""What a file counts for besides its length: on a disk even a short one takes a block."""
+"""Size of a file besides its length: on a disk even a short one takes a block."""
 
 _LONGEST_NAME = 80
 _log = logging.getLogger(__name__)
 
 
 class MatchLog:
-    """The log of one match. A disk that fails costs the log, never the match.
+    """The log of one match. A failing disk costs the log, never the match.
 
     Args:
-        folder: where the file is made; None writes nothing.
+        folder: where the file is created; None writes nothing.
         match_id: as the server sent it.
-        resumes: a file to go on with instead.
+        resumes: an existing file to continue instead.
         began_s: when that file began, on `time.monotonic`.
-        count: is told of every byte it adds to the folder.
+        count: receives the number of bytes added to the folder.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class MatchLog:
             _log.warning("no log of the match %s: %s", ascii(match_id), error)
 
     def begin(self, **fields: Any) -> None:
-        """The first line."""
+        """Write the first line."""
         self.write("begin", format=FORMAT, time=datetime.now(UTC).isoformat(), **fields)
 
     def write(self, event: str, **fields: Any) -> None:
@@ -93,11 +93,11 @@ class MatchLog:
             self.close()
 
     def seconds_at(self, time_s: float) -> float:
-        """What `t` is at a time of `time.monotonic`."""
+        """The value of `t` at a time of `time.monotonic`."""
         return round(time_s - self._began_s, 4)
 
     def reopen(self) -> None:
-        """Go on with the file after `close`."""
+        """Continue the file after `close`."""
         if self.path is not None and self._left > 0:
             try:
                 self._file = self.path.open("a", encoding="ascii")
@@ -115,12 +115,12 @@ class MatchLog:
 
 
 class LogFolder:
-    """A folder of logs that strangers cannot fill: a match that begins once the limit is reached
+    """A folder of logs that strangers cannot fill: a match that begins after the limit is reached
     has no log. Nothing is ever deleted.
 
     Args:
         path: of the folder; None for no logs at all.
-        limit_bytes: of all files in it, those found there included.
+        limit_bytes: limit for all files in it, including those found there.
     """
 
     def __init__(self, path: Path | None, limit_bytes: float = DEFAULT_LOG_BYTES) -> None:
@@ -143,7 +143,7 @@ class LogFolder:
         return MatchLog(None, match_id)
 
     def resume(self, path: Path, match_id: str, began_s: float) -> MatchLog:
-        """The log of a match that goes on."""
+        """The log of a match that continues."""
         return MatchLog(None, match_id, resumes=path, began_s=began_s, count=self._add)
 
     def _add(self, num_bytes: int) -> None:
@@ -151,10 +151,10 @@ class LogFolder:
 
 
 def check_folder(folder: Path) -> None:
-    """Make the folder of logs if need be.
+    """Create the folder of logs if necessary.
 
     Raises:
-        ConfigError: it cannot be made or written.
+        ConfigError: it cannot be created or written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -166,7 +166,7 @@ def check_folder(folder: Path) -> None:
 
 
 def _bytes_in(folder: Path) -> int:
-    """What the files of a folder count for; those that cannot be looked at, nothing."""
+    """Total size of the files of a folder; unreadable ones count as nothing."""
     total = 0
     try:
         with os.scandir(folder) as entries:
@@ -179,13 +179,13 @@ def _bytes_in(folder: Path) -> int:
 
 
 def _cut_torn_line(path: Path) -> None:
-    """Remove the line that a server was writing when it was killed."""
+    """Remove a line that a server was writing when it was killed."""
     with path.open("r+b") as file:
         file.truncate(file.read().rfind(b"\n") + 1)
 
 
 def _create(folder: Path, match_id: str) -> tuple[Path, TextIO]:
-    """A new file of a name that is safe, whatever the match is called."""
+    """A new file with a safe name, whatever the match is called."""
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", match_id)[:_LONGEST_NAME].strip("_-") or "match"
     when = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     for number in range(1000):

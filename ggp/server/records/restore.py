@@ -1,6 +1,6 @@
-"""Matches that a server left behind, found in their logs when it is started again.
+"""Finds matches that a server left behind in their logs, when it is restarted.
 
-The lobby is a function of the messages and answers it was given, with their times; the log has
+The lobby is a function of the messages and answers it was given, with their times; the log contains
 them all.
 """
 
@@ -23,28 +23,28 @@ from ggp.protocol.receipts import Opening
 from ggp.protocol.retelling import FORMAT, GAVE_WAY, SUFFIX, Retelling
 
 SERVER_ENDED = "server ended"
-"""Why a log ends whose match goes on with a place at once. One that `GAVE_WAY` may find room."""
+"""Why a log ends if its match resumes with a place at once. One that `GAVE_WAY` may find room."""
 
 MAX_AGE_S = 24 * 60 * 60.0
-"""Older files are not looked at."""
+"""Oldest files that are looked at."""
 
 _EDGE_BYTES = 64 << 10
-"""What is read at the beginning and at the end of a file to see whether its match may go on."""
+"""Bytes read at the beginning and at the end of a file to see whether its match may go on."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """A match that is in the lobby again.
+    """A match that is back in the lobby.
 
     Attributes:
-        opening: as when it began.
+        opening: the original beginning.
         path: of its log.
-        began_s: when the log began, on `time.monotonic`; before 0 if the system is younger.
+        began_s: when the log began, on `time.monotonic`; negative if before the system started.
         ask: the latest question.
-        has_place: whether it needs workers; else it is remembered, and may find room.
-        backend: on which it has begun; None if it has not.
+        has_place: whether it needs workers; otherwise it is remembered, and may find room.
+        backend: the backend on which it began; None if it has not.
     """
 
     opening: Opening
@@ -58,12 +58,12 @@ class Restored:
 def restore(
     folder: Path, lobby: Lobby, now: float, listens_since_s: float | None = None
 ) -> tuple[Restored, ...]:
-    """Put unfinished matches back into a new lobby; those gone silent are forgotten.
+    """Put unfinished matches back into a new lobby; silent ones are forgotten.
 
     Args:
         folder: of logs.
         now: of `time.monotonic`.
-        listens_since_s: since when messages come to us, on the same clock; now if None.
+        listens_since_s: since when messages arrive here, on the same clock; default: now.
     """
     found = []
     for _, path in sorted(_unfinished(folder)):
@@ -80,7 +80,7 @@ def restore(
 
 
 def _with_its_place(found: Iterable[Restored], lobby: Lobby) -> Iterator[Restored]:
-    """Those that are not over or forgotten."""
+    """The matches that are not over or forgotten."""
     for each in found:
         session = lobby.session(each.opening.match)
         if session is not None and session.is_live:
@@ -90,9 +90,9 @@ def _with_its_place(found: Iterable[Restored], lobby: Lobby) -> Iterator[Restore
 
 
 def _unfinished(folder: Path) -> Iterator[tuple[str, Path]]:
-    """When it began and the path of every log that may be of a match still going on.
+    """Time and path of every log whose match may still be going on.
 
-    Only the ends of files are looked at: strangers can make the logs of a day very large.
+    Only the ends of files are read: strangers can make the logs of a day very large.
     """
     for path in folder.glob(f"*{SUFFIX}"):
         try:
@@ -103,7 +103,7 @@ def _unfinished(folder: Path) -> Iterator[tuple[str, Path]]:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - _EDGE_BYTES))
                 last = _object(file.read().rstrip().rpartition(b"\n")[2])
         except OSError as error:
-            _log.info("%s is no log to resume: %s", path, error)
+            _log.info("%s is not a log that can be resumed: %s", path, error)
             continue
         is_over = last.get("event") == "end" and last.get("why") not in (SERVER_ENDED, GAVE_WAY)
         if first.get("event") == "begin" and first.get("format") == FORMAT and not is_over:
@@ -111,7 +111,7 @@ def _unfinished(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _object(line: bytes) -> Mapping[str, Any]:
-    """What a line says; nothing if it is torn."""
+    """The object in a line; empty if the line is incomplete."""
     try:
         found = json.loads(line)
     except ValueError:
@@ -120,7 +120,7 @@ def _object(line: bytes) -> Mapping[str, Any]:
 
 
 def _events(path: Path) -> list[Mapping[str, Any]]:
-    """All lines of a log that are whole."""
+    """All complete lines of a log."""
     lines = path.read_text(encoding="ascii").splitlines()
     return [json.loads(line) for line in lines if line.endswith("}")]
 
@@ -128,12 +128,12 @@ def _events(path: Path) -> list[Mapping[str, Any]]:
 def _replay(
     path: Path, events: list[Mapping[str, Any]], lobby: Lobby, now: float
 ) -> Restored | None:
-    # Logs have the time of day. The clock of the lobby is another one after a restart of the
-    # system.
+    # Logs have the time of day. After a restart of the system the clock of the lobby is another
+    # one.
     began_s = datetime.fromisoformat(events[0]["time"]).timestamp() - time.time() + now
     retold = Retelling(lobby)
     for event in events:
-        # Somebody may have set the clock: nothing may seem to happen later than now.
+        # The clock may have been set: nothing may seem to happen later than now.
         retold.tell(event, min(began_s + float(event["t"]), now))
     opening = retold.opening
     if opening is None:

@@ -1,8 +1,8 @@
-"""Kernels are compiled before there is a match, in a process that never sees a stranger's rules.
+"""Compiles kernels before there is a match, in a process that never sees a stranger's rules.
 
-Workers that gave up their rights cannot write to the cache of machine code, because whoever reads
-it runs it; they would compile for half a minute in every match. Once all is compiled, a note says
-which files of the cache tell of it. While they are there, nothing has to be done at a start.
+Workers that gave up their rights cannot write to the cache of machine code, because every reader of
+it runs it; they would compile for half a minute in every match. Once everything is compiled, a note
+lists the files of the cache that show it. While they exist, nothing has to be done at a start.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _EXAMPLE = """
 (<= terminal (true (step 3))) (<= (goal xplayer 100) (true right))
 (<= (goal xplayer 0) (not (true right))) (goal random 0)
 """
-"""A game for which every kernel is needed, but those for games where everybody knows everything."""
+"""A game that needs every kernel, except those for games where everybody knows everything."""
 
 _OPEN_EXAMPLE = """
 (role xplayer) (role oplayer) (init (step 0)) (succ 0 1) (succ 1 2) (succ 2 3)
@@ -60,7 +60,7 @@ _FIRST_TURNS = {
         "(pick 0)", ("(did oplayer (pick 0))", "(did xplayer (pick 0))"), "(pick 0)", True
     ),
 }
-"""What our role is told of the first turn: in those that follow, beliefs need other kernels."""
+"""Our role's first turn: beliefs need other kernels in the turns that follow."""
 
 _ENTRY = "ggp.server.workers.kernels:compile_all"
 _GROUNDING_S = 60.0
@@ -74,7 +74,7 @@ def are_cached(player: str, backend: str) -> bool:
     """Whether all kernels that a player needs were compiled at an earlier start.
 
     Args:
-        player: its spec.
+        player: a spec.
         backend: of the machine.
     """
     files, _ = _noted(player, backend)
@@ -82,10 +82,10 @@ def are_cached(player: str, backend: str) -> bool:
 
 
 def modules_of(player: str, backend: str) -> tuple[str, ...]:
-    """What such a player had imported once it had played, as far as that was noted.
+    """Modules that such a player had imported after it had played, as far as noted.
 
     Args:
-        player: its spec.
+        player: a spec.
         backend: of the machine.
     """
     return tuple(_noted(player, backend)[1])
@@ -94,7 +94,7 @@ def modules_of(player: str, backend: str) -> tuple[str, ...]:
 def fill_cache(player: str, backend: str) -> bool:
     """Compile all kernels that a player needs, which takes up to a minute.
 
-    What goes wrong is logged: the first match will be slow.
+    Failures are logged: the first match will be slow.
 
     Returns:
         false if it was interrupted (SIGINT, SIGTERM).
@@ -118,11 +118,11 @@ def fill_cache(player: str, backend: str) -> bool:
 
 
 def compile_all(player: str, backend: str) -> None:
-    """What the child does: it plays a turn of each example, and says what is in the cache now, and
-    what it has imported."""
+    """The work of the child: it plays a turn of each example, and returns the present contents of
+    the cache, and its imports."""
     with children.own_answers() as answers:
         parse_spec = import_module("ggp.players").parse_spec
-        # What a player lets play in its place depends on the game.
+        # The player that plays in its place depends on the game.
         specs = (player, *getattr(parse_spec(player).player, "PLAYS", ()))
         # A match may also be played without a circuit.
         backends = (backend, "relational") if backend == "auto" else (backend,)
@@ -145,7 +145,8 @@ def compile_all(player: str, backend: str) -> None:
 
 
 def _think_until_all_is_loaded(match: WorkerMatch, history: History) -> None:
-    """A clock ends while something is compiled; what comes after that needs another."""
+    """Search again and again: a clock ends while something is compiled, and later code needs
+    another."""
     jit = import_module("ggp.machine.compiling.jit")
     for number in range(_MOST_TRIES):
         before = jit.num_loaded()
@@ -167,7 +168,7 @@ def _has_file(module: object) -> bool:
 
 
 def _ignore(_: object) -> None:
-    """The moves do not matter."""
+    """Ignore a message: the moves do not matter."""
 
 
 def _noted(player: str, backend: str) -> tuple[list[str], list[str]]:
@@ -185,11 +186,11 @@ def _keep_note(found: dict[str, list[str]], player: str, backend: str) -> None:
             note.parent.mkdir(parents=True, exist_ok=True)
             note.write_text(json.dumps(found))
             return
-    _log.info("nowhere can be noted that kernels are compiled; every start will look")
+    _log.info("there is no place to note that kernels are compiled; every start will check")
 
 
 def _notes(player: str, backend: str) -> Iterator[Path]:
-    """Where it may be noted: with the machine code, or where the user keeps circuits."""
+    """Places for notes: with the machine code, or where the user keeps circuits."""
     about = (player.partition(":")[0], backend, kernels_version(), version("numba"))
     machine = (platform.node(), platform.machine(), *sys.version_info[:2])
     name = f"kernels-{blake2b(repr((about, machine)).encode(), digest_size=8).hexdigest()}.json"
@@ -197,7 +198,7 @@ def _notes(player: str, backend: str) -> Iterator[Path]:
         yield Path(own) / name
         return
     beside = Path(ggp.machine.__file__).parent / "__pycache__"
-    # Where it cannot be written, what is compiled is looked for elsewhere, whoever filled this.
+    # If it cannot be written, compiled code is looked for elsewhere, whoever filled this.
     if not beside.is_dir() or os.access(beside, os.W_OK):
         yield beside / name
     circuits = user_cache().folder

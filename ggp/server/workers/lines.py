@@ -1,7 +1,7 @@
 """Orders and answers as lines: one JSON object each.
 
-JSON and not pickles: a worker handles what strangers send, and the server trusts nothing that
-comes from it. So every field is read as what its class says it is, or the line is malformed.
+JSON and not pickles: a worker handles input of strangers, and the server trusts nothing that comes
+from it. So every field must have the type that its class declares, or the line is malformed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ggp.server.workers.orders import Answer, Order
 _T = TypeVar("_T")
 
 MAX_MOVE_CHARS = 100_000
-"""Longest move that is sent on."""
+"""Longest move that is passed on."""
 
 MAX_TOLD_CHARS = 80
 
@@ -31,8 +31,8 @@ _ORDERS: Mapping[str, type[Order]] = {each.kind: each for each in get_args(Order
 _ANSWERS: Mapping[str, type[Answer]] = {each.kind: each for each in get_args(Answer)}
 
 _written: WeakKeyDictionary[PathTurn, str] = WeakKeyDictionary()
-"""JSON of turns that are alive: workers that take the place of others hear all turns, which may be
-megabytes, and nobody else is answered while they are written."""
+"""JSON of turns that are alive: workers that replace others get all turns, which may be megabytes,
+and nobody else is answered while they are written."""
 
 
 def to_line(message: Order | Answer) -> bytes:
@@ -56,7 +56,7 @@ def read_order(line: bytes) -> Order:
 
 
 def read_answer(line: bytes) -> Answer:
-    """What a worker says; nothing in it is trusted.
+    """A message of a worker; nothing in it is trusted.
 
     Raises:
         LocalProtocolError: it is malformed.
@@ -68,7 +68,7 @@ def read_answer(line: bytes) -> Answer:
 
 
 def _checked(decision: Decision) -> Decision:
-    """A decision that may be passed on.
+    """The decision, if it may be passed on.
 
     Raises:
         LocalProtocolError: its move is not one line of text.

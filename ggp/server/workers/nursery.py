@@ -1,7 +1,8 @@
-"""Workers from the process they are forked from: how it is started, and how a server asks for them.
+"""The source of workers: starts the process they are forked from, and asks it for them.
 
-`TemplateProcess` belongs to whoever is to outlive servers: it starts the process, and another if
-that has died. `Nursery` is the server's side of a channel to it. `template` says what goes over it.
+`TemplateProcess` belongs to the process that outlives servers: it starts the template, and another
+if that has died. `Nursery` is the server's side of a channel to it. `template` describes the
+channel.
 """
 
 from __future__ import annotations
@@ -24,32 +25,32 @@ from ggp.server.confinement.sandbox import needed
 from ggp.server.settings import HostOptions, spares_of
 
 START_S = 60.0
-"""A process that has loaded nothing by then never will."""
+"""A template that has loaded nothing by then never will."""
 
 ANSWER_S = 5.0
-"""One that has loaded all and does not give a worker for so long is stopped, or worse."""
+"""A loaded template that gives no worker for this long is stopped, or worse."""
 
 MOST_SILENT = 2
-"""So often in a row no worker may be given in time; then another process is started."""
+"""After this many requests in a row without a worker in time, another template is started."""
 
 AGAIN_S = 1.0
-"""It is started again at most so often."""
+"""Least time between two starts of a template."""
 
 _ENTRY = "ggp.server.workers.template:main"
 _KILLED = -9
 
 Connect = Callable[[socket.socket, bool], None]
-"""Gives a channel to a template, to a new one if so wanted."""
+"""Passes a channel to a template, to a new one if so requested."""
 
 
 class TemplateProcess:
-    """Starts the process that workers are forked from, which dies with this one.
+    """Starts the template of workers, a process which dies with this one.
 
     Args:
-        memory_bytes: what each worker may use; None to have them give up no right.
-        spares: workers that are kept ready.
-        player, backend: for whom it loads.
-        quiet: whether what libraries print is dropped; else it goes to our standard error.
+        memory_bytes: limit of each worker; None to let them keep all rights.
+        spares: workers kept ready.
+        player, backend: those that it loads code for.
+        quiet: whether output of libraries is dropped; otherwise it goes to our standard error.
     """
 
     def __init__(
@@ -67,10 +68,10 @@ class TemplateProcess:
         self._control: socket.socket | None = None
 
     def start(self) -> None:
-        """Have it begin to load, unless there is one; one that died is replaced.
+        """Start the template, unless there is one; a dead one is replaced.
 
         Raises:
-            OSError: the system starts no process.
+            OSError: the system cannot start a process.
         """
         if self._process is not None and not children.has_ended(self._process):
             return
@@ -89,14 +90,14 @@ class TemplateProcess:
         self._control = ours
 
     def connect(self, channel: socket.socket, anew: bool = False) -> None:
-        """Give a channel to it, whose other end is a server's.
+        """Pass a channel to the template, whose other end is a server's.
 
         Args:
-            channel: which is closed here.
-            anew: whether to end it first, since it does not answer.
+            channel: is closed here.
+            anew: whether to end the template first, since it does not answer.
 
         Raises:
-            OSError: the system starts no process.
+            OSError: the system cannot start a process.
         """
         with channel:
             if anew:
@@ -106,20 +107,20 @@ class TemplateProcess:
             socket.send_fds(self._control, [b"\0"], [channel.fileno()])
 
     def forget(self) -> None:
-        """Let go of it, in a process that was forked from the one it belongs to."""
+        """Drop the template, in a process that was forked from the one it belongs to."""
         if self._control is not None:
             self._control.close()
         self._control = self._process = None
 
     def close(self) -> None:
-        """End it, and with it all workers."""
+        """End the template, and with it all workers."""
         if self._process is not None:
             children.reap(self._process)
         self.forget()
 
 
 def template_for(options: HostOptions) -> TemplateProcess:
-    """Where the workers of such a server come from."""
+    """The template for the workers of a server with these settings."""
     return TemplateProcess(
         options.memory_bytes if options.confined else None,
         spares=spares_of(options.spares, options.matches),
@@ -131,12 +132,12 @@ def template_for(options: HostOptions) -> TemplateProcess:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A worker that was taken.
+    """A worker that was handed over.
 
     Attributes:
-        pid: its process id, which is its own until `ended` is done.
+        pid: its process id, which belongs to it until `ended` is done.
         orders, answers: file descriptors of our ends of its pipes.
-        ended: its exit status, or a signal as a negative number, as soon as it has ended.
+        ended: set to its exit status, or a signal as a negative number, as soon as it has ended.
     """
 
     pid: int
@@ -146,14 +147,14 @@ class Taken:
 
 
 class Nursery:
-    """Where a server gets its workers from. All but `__init__` needs a running loop.
+    """The source of a server's workers. All but `__init__` needs a running loop.
 
     Args:
-        connect: gives a channel to a template.
+        connect: passes a channel to a template.
 
     Attributes:
-        is_loaded: whether a worker is there as soon as it is wanted.
-        num_threads: of the template, once it has loaded; 1 is how it should be.
+        is_loaded: whether a worker is available as soon as it is wanted.
+        num_threads: of the template, once it has loaded; it should be 1.
     """
 
     def __init__(self, connect: Connect) -> None:
@@ -174,10 +175,10 @@ class Nursery:
         """A worker.
 
         Args:
-            light: whether one will do that has no kernels yet.
+            light: whether a worker without kernels will do.
 
         Raises:
-            BackendUnavailableError: there is none, and another try may have more luck.
+            BackendUnavailableError: there is none; another try may succeed.
         """
         try:
             await self._open()
@@ -191,7 +192,7 @@ class Nursery:
             finally:
                 self._wanted.pop(number, None)
         except TimeoutError:
-            # Once it may be starved, and others play on its workers.
+            # Once it may be starved, and others still play on its workers.
             self._num_silent += 1
             if self._num_silent >= MOST_SILENT or not self.is_loaded:
                 self._anew = True
@@ -201,7 +202,7 @@ class Nursery:
             raise BackendUnavailableError("a worker process", str(error)) from error
 
     def close(self) -> None:
-        """Part from the template, which kills all workers that were taken."""
+        """Disconnect from the template, which kills all workers that were taken."""
         if self._channel is None:
             return
         channel, self._channel, self.is_loaded = self._channel, None, False
@@ -219,7 +220,7 @@ class Nursery:
     # ---------------------------------------------------------------- private
 
     async def _open(self) -> None:
-        """Have a channel to a template."""
+        """Open a channel to a template."""
         while self._channel is None:
             await asyncio.sleep(max(0.0, self._began_s + AGAIN_S - time.monotonic()))
             if self._channel is None:  # nobody else has opened it meanwhile

@@ -1,13 +1,13 @@
-"""What the server and a worker process say to each other, as values; `lines` puts them on the pipe.
+"""Messages between the server and a worker process, as values; `lines` puts them on the pipe.
 
-An order goes to the worker, an answer comes back. For example, of a match of two turns:
+An order goes to the worker, an answer comes back. For example, in a match of two turns:
 
     Setup(rules, role, ...)              Up(rights), Foreseen(...), MachineBuilt(...)
     Think(1, keep=0, turns=())           MoveReport(1, final=False), ..., MoveReport(1, final=True)
     Think(2, keep=0, turns=(first,))     MoveReport(2, final=True)
     AreYouThere()                        Here()
 
-`Think` holds only the turns that the worker does not have yet.
+`Think` contains only the turns that the worker does not have yet.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ EXIT_OUT_OF_MEMORY = 71
 """Exit statuses of a worker."""
 
 MAX_LINE_BYTES = 64 << 20
-"""Longest line; rules come in one."""
+"""Longest line; rules come in a single one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """The first order: which match.
+    """The first order: the match to play.
 
     Attributes:
         rules: text of the rulesheet as it was sent.
-        role: whom to play, canonical KIF.
+        role: the role to play, canonical KIF.
         player: a player spec.
         backend: of the machine.
         seed: of all random choices.
-        grounding_s: what grounding may take.
-        memory_bytes: what the process may use; reasoners get less, and give up sooner.
+        grounding_s: time limit of grounding.
+        memory_bytes: limit of the process; reasoners get less, and give up sooner.
         threads: processors for a decision.
         settled: whether the match has begun on this backend, so that it is waited for.
     """
@@ -57,13 +57,13 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Think:
-    """Find a move. The newest order counts: an older one is broken off.
+    """Find a move. The newest order counts: older ones are interrupted.
 
     Attributes:
-        number: comes back with every report.
-        keep: turns at the beginning of the history the worker has that are still right.
+        number: returned with every report.
+        keep: number of turns at the beginning of the worker's history that are still right.
         turns: those that follow them.
-        deadline_s: until when, on `time.monotonic`, which is the same in all processes.
+        deadline_s: on `time.monotonic`, which is the same in all processes.
     """
 
     kind: ClassVar[str] = "think"
@@ -75,14 +75,14 @@ class Think:
 
 @dataclass(frozen=True, slots=True)
 class AreYouThere:
-    """Answered at once, whatever the worker does."""
+    """A question that is answered at once, whatever the worker is doing."""
 
     kind: ClassVar[str] = "are you there"
 
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """The process is not stopped."""
+    """The answer that the process is not stopped."""
 
     kind: ClassVar[str] = "here"
 
@@ -92,7 +92,7 @@ class Up:
     """The process runs and has imported all it needs.
 
     Attributes:
-        rights: what it gave up, see `sandbox.restrict`.
+        rights: those it gave up, see `sandbox.restrict`.
     """
 
     kind: ClassVar[str] = "up"
@@ -101,7 +101,7 @@ class Up:
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """What is expected of making the fast machine.
+    """The forecast for building the fast machine.
 
     Attributes:
         is_hopeless: whether it is not even tried.
@@ -115,12 +115,12 @@ class Foreseen:
 
 @dataclass(frozen=True, slots=True)
 class MachineBuilt:
-    """The machine is there.
+    """The machine is ready.
 
     Attributes:
         backend: of the machine.
         roles: of the game.
-        seconds: it took to read, check and build.
+        seconds: time to read, check and build.
     """
 
     kind: ClassVar[str] = "built"
@@ -131,7 +131,7 @@ class MachineBuilt:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The rules cannot be played, or the role is not theirs; trying again will not help."""
+    """The rules cannot be played, or lack the role; trying again will not help."""
 
     kind: ClassVar[str] = "failed"
     error: str
@@ -144,7 +144,7 @@ class MoveReport:
     Attributes:
         number: of the order it answers.
         final: whether no better one will follow.
-        decision: the move, its value and what was spent.
+        decision: the move, its value and the resources spent.
     """
 
     kind: ClassVar[str] = "report"
@@ -159,7 +159,7 @@ class GaveUp:
 
     Attributes:
         number: of the order.
-        error: why.
+        error: the reason.
     """
 
     kind: ClassVar[str] = "gave up"
@@ -169,7 +169,7 @@ class GaveUp:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Something for the log.
+    """A message for the log.
 
     Attributes:
         level: a level of `logging`, in lower case.

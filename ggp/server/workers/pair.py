@@ -1,9 +1,9 @@
-"""The workers of one match, and the promise that there is a move whatever happens to them.
+"""The two workers of one match, which guarantee a move whatever happens to them.
 
-A match has two workers that follow the same history in processes of their own. The *thinker*
-plays as the player spec says, on the fastest machine that can be built. The *understudy* has a
-Prolog machine, which is there in a moment, and looks for a legal move only. The move that is
-sent is the thinker's decision, its best so far when time is up, or else the understudy's.
+A match has two workers that follow the same history in processes of their own. The *thinker* plays
+as the player spec says, on the fastest machine that can be built. The *understudy* has a Prolog
+machine, which is ready in a moment, and only looks for a legal move. The move that is sent is the
+thinker's decision, its best so far when time is up, or else the understudy's.
 
 Workers that are lost are replaced: see `slot`.
 """
@@ -28,12 +28,12 @@ from ggp.server.workers.slot import SIMPLE_PLAYER, WorkerSlot
 THINKER, UNDERSTUDY = "thinker", "understudy"
 
 GRACE_S = 0.75
-"""How long after its clock a server still takes a move: those in the field wait for a second."""
+"""Time after its clock in which a server still takes a move: those in the field wait a second."""
 
 BACK_S = 0.1
 WAY_SHARE = 0.1
 """Workers are told to stop this long before the server answers, at most this share of the time;
-less long where they have stopped soon after they were told."""
+less long if they have stopped soon after they were told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class Choice:
 
     Attributes:
         move: canonical KIF.
-        source: whose it is: `thinker`, `understudy`, `last resort`.
+        source: `thinker`, `understudy`, or `last resort`.
         final: false if it is the best so far because time was up.
-        decision: what came with it, None for a last resort.
-        reading: which reading of the history it fits, and none before it: 0 for the history of
-            the question, then its doubts; None where nobody found out.
+        decision: the decision behind it, None for a last resort.
+        reading: the first reading of the history that it fits: 0 for the history of the question,
+            then its doubts; None if it was not found out.
     """
 
     move: str
@@ -60,9 +60,9 @@ class WorkerPair:
     """The workers of one match.
 
     Args:
-        pool: where processes come from.
+        pool: source of processes.
         setup: the match, for the thinker.
-        log: told what happens.
+        log: receives events.
     """
 
     def __init__(self, pool: WorkerPool, setup: Setup, log: MatchLog) -> None:
@@ -80,12 +80,12 @@ class WorkerPair:
         self._stops = StopTimes(BACK_S)
 
     def start(self, ready_by_s: float) -> None:
-        """Have the workers start, first the one without which there may be no move."""
+        """Start the workers, first the one without which there may be no move."""
         self._understudy.start(ready_by_s)
         self._thinker.start(ready_by_s)
 
     def catch_up(self, history: History) -> None:
-        """Have the workers follow a history before there is a question."""
+        """Let the workers follow a history before there is a question."""
         self._thinker.catch_up(history)
         self._understudy.catch_up(history)
 
@@ -95,11 +95,11 @@ class WorkerPair:
         return self._thinker.backend
 
     def settle(self, backend: str) -> None:
-        """Have the thinker play on the backend on which the match has begun."""
+        """Make the thinker play on the backend on which the match has begun."""
         self._thinker.settle(backend)
 
     async def get_ready(self, question: int, deadline_s: float) -> None:
-        """Start the workers; return when the thinker is ready, or when the time is up."""
+        """Start the workers; return when the thinker is ready, or when time is up."""
         async with self._turn_taking:
             self._asked = question
             self.start(deadline_s)
@@ -109,9 +109,9 @@ class WorkerPair:
     async def choose(self, ask: Ask, clock_end_s: float) -> Choice:
         """A move, at the deadline of the question or before it.
 
-        Where no situation agrees with the history, its other readings are tried, while there
-        is time. Where no move is known at the deadline, the first that is found later is the
-        answer: any other would be illegal for certain.
+        If no particle agrees with the history, its other readings are tried, while there is time.
+        If no move is known at the deadline, the first that is found later is the answer: any other
+        would certainly be illegal.
 
         Args:
             clock_end_s: when the server's clock runs out.
@@ -138,7 +138,7 @@ class WorkerPair:
             return replace(choice, reading=number) if is_sound else choice
 
     def hurry(self, question: int) -> None:
-        """Have a question answered at once: nobody waits for a better answer."""
+        """Answer a question at once: nobody waits for a better answer."""
         self._hurried = max(self._hurried, question)
         self._news.set()
 
@@ -152,9 +152,9 @@ class WorkerPair:
         return self._thinker.warm
 
     def _is_lost(self) -> bool:
-        """Whether no situation is known that agrees with the history.
+        """Whether no particle is known that agrees with the history.
 
-        The understudy searches less, so it counts only where the thinker is not there.
+        The understudy searches less, so it counts only if the thinker is not available.
         """
         return self._thinker.lost if self._thinker.built else self._understudy.lost
 
@@ -166,14 +166,14 @@ class WorkerPair:
         self._understudy.think(self._number, history, self._stop_s)
 
     def _learn(self, choice: Choice) -> None:
-        """See how soon the thinker stopped, where it used its time up."""
+        """Record how soon the thinker stopped, if it used its time up."""
         now_s = time.monotonic()
         if choice.source == THINKER and now_s >= self._stop_s:
             late_s = now_s - self._stop_s
             self._stops.stopped(late_s if choice.final else max(late_s, BACK_S))
 
     async def _wait(self, deadline_s: float) -> bool:
-        """Wait for news; false if the time is up."""
+        """Wait for news; false if time is up."""
         left_s = deadline_s - time.monotonic()
         if left_s <= 0 or self._hurried >= self._asked:
             return False
@@ -185,7 +185,7 @@ class WorkerPair:
         return self._hurried < self._asked
 
     def _decided(self, *, is_last: bool) -> Choice | None:
-        """A move that will not be bettered by waiting, or by another reading if there is one."""
+        """A move that neither waiting nor another reading would improve, if there is one."""
         thinker = self._thinker.report
         if thinker is not None and thinker.final and thinker.decision.is_sound:
             return _choice(THINKER, thinker)
@@ -211,15 +211,15 @@ class WorkerPair:
 
 
 def last_resort(moves: Sequence[str | None]) -> str:
-    """The likeliest move where nobody knows a legal one: one of ours, or `nil` if there is none.
+    """The likeliest move if no legal one is known: one of ours, or `nil` if there is none.
 
-    Where roles take turns, every second of our moves is a `noop`, so that the move before last
-    is likelier than the last.
+    Where roles take turns, every second of our moves is a `noop`, so the move before last is
+    likelier than the last.
 
     Args:
-        moves: ours so far, canonical KIF; None where not known.
+        moves: ours so far, canonical KIF; None where unknown.
     """
-    # The latest four, the latest first.
+    # The latest four, latest first.
     one, two, three, four = (None, None, None, None, *moves)[:-5:-1]
     may_alternate = four is None or two == four or one == three
     if two is not None and one != two and may_alternate:

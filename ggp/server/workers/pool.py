@@ -1,7 +1,7 @@
-"""The worker processes of a server: each has one match, and all are watched.
+"""The worker processes of a server: each plays one match, and all are watched.
 
-They come from the `nursery`, which has some ready. None has a second match: what a stranger's
-rules did to it, nobody knows.
+They come from the `nursery`, which keeps some ready. None gets a second match: nobody knows what a
+stranger's rules did to it.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from ggp.server.workers.nursery import Nursery
 from ggp.server.workers.worker_process import WorkerProcess, connected
 
 WATCH_EVERY_S = 0.5
-"""How often workers are looked at: their memory, and whether they answer."""
+"""Seconds between checks of the workers' memory, and of whether they answer."""
 
 FAMILY = 2
-"""How many times its memory a worker may take with all that it started: a child grounds rules."""
+"""Factor of its memory that a worker may use with all that it started: a child grounds rules."""
 
 _log = logging.getLogger(__name__)
 
 
 class WorkerPool:
-    """Gives workers to matches, and watches how much memory they take.
+    """Gives workers to matches, and watches their memory.
 
     Args:
-        nursery: where they come from.
-        memory_bytes: what each may use; one that takes more is killed.
+        nursery: source of workers.
+        memory_bytes: limit of each worker; one that uses more is killed.
         confined: whether workers give up rights.
     """
 
@@ -50,10 +50,10 @@ class WorkerPool:
         """A worker for a match.
 
         Args:
-            light: whether one will do that has no kernels yet.
+            light: whether a worker without kernels will do.
 
         Raises:
-            BackendUnavailableError: the system starts no process.
+            BackendUnavailableError: the system cannot start a process.
         """
         worker = await self._start(light)
         self._busy.add(worker)
@@ -61,7 +61,7 @@ class WorkerPool:
 
     @property
     def has_ready(self) -> bool:
-        """Whether `take` gives a worker at once."""
+        """Whether `take` returns a worker at once."""
         return self._nursery.is_loaded
 
     def drop(self, worker: WorkerProcess) -> None:
@@ -74,7 +74,7 @@ class WorkerPool:
         self._busy.discard(worker)
 
     async def close(self) -> None:
-        """End all of them."""
+        """End all workers."""
         await self._background.cancel()
         await asyncio.gather(*(worker.close() for worker in self._busy), return_exceptions=True)
         self._nursery.close()
@@ -104,7 +104,7 @@ class WorkerPool:
             self._tell_rights()
 
     def _excess(self, family: Sequence[int]) -> str:
-        """What a worker with all that it started takes too much of; nothing if empty."""
+        """The limit that a worker with all that it started exceeds; empty if none."""
         if len(family) > MAX_PROCESSES:
             return f"it started more than {MAX_PROCESSES} processes"
         if children.takes_more(family, FAMILY * self.memory_bytes):
@@ -112,7 +112,7 @@ class WorkerPool:
         return ""
 
     def _tell_rights(self) -> None:
-        """Say once what workers gave up here, and what they could not."""
+        """Log once which rights workers gave up here, and which they could not."""
         worker = next((each for each in self._busy if each.is_up), None)
         if worker is not None and not self._is_silent:
             self._is_silent = True

@@ -1,11 +1,11 @@
-"""One worker of a match, and those that replace it when it dies, hangs or takes too much memory.
+"""One worker of a match, and its replacements when it dies, hangs or uses too much memory.
 
-The slot remembers the match, the process does not matter: a new one gets the setup, the whole
-history and the order that is open. From then on it is told only turns that it does not have. If it
-was told (a, b, c) and the history is now (a, x, y), because the server corrected itself, the next
-order is: keep 1, then x, y.
+The slot remembers the match, and the process does not matter: a new one gets the setup, the whole
+history and the open order. From then on it gets only turns that it does not have. If it has (a, b,
+c) and the history is now (a, x, y), because the server corrected itself, the next order is: keep 1,
+then x, y.
 
-A worker that keeps dying before it has decided anything comes back later each time, and at last
+A worker that keeps dying before it has decided anything is restarted later each time, and finally
 as a player that only looks for legal moves.
 """
 
@@ -30,28 +30,28 @@ from ggp.server.workers.words import Words
 from ggp.server.workers.worker_process import WorkerProcess
 
 HANG_S = 3.0
-"""A worker that does not answer so long after a deadline is taken to hang, unless it starves."""
+"""A worker that does not answer this long after a deadline is taken to hang, unless it starves."""
 
 STARVED_S = 30.0
 STARVED_SHARE = 0.5
 STILL_SHARE = 0.01
-"""A worker starves if since its deadline it had less than that share of `HANG_S` on a processor,
-and is not still. On a busy machine it is waited for: another one would have to begin anew, on the
-same processors. For so long at most."""
+"""A worker starves if since its deadline it got less than this share of `HANG_S` on a processor,
+and is not blocked. On a busy machine it is waited for: a replacement would have to begin anew, on
+the same processors. For at most this long."""
 
 BUILD_S = 60.0
-"""What building a machine may take besides grounding: reading rules, compiling kernels."""
+"""Time limit of building a machine besides grounding: reading rules, compiling kernels."""
 
 LISTEN_S = 1.0
 LISTEN_SHARE = 0.3
-"""A worker without which there may be no move has so long, and at most this share of the time
-there is, to show that it is there when it is asked."""
+"""A worker without which there may be no move has this long, and at most this share of the
+available time, to show that it is alive when it is asked."""
 
 WARM_S = 1.0
-"""Time for a first evaluation before the first turn: whatever is slow the first time is done."""
+"""Time for a first evaluation before the first turn, to do everything that is slow at first."""
 
 MAX_LIVES = 3
-"""A worker that died as often without a decision comes back as a player that only looks for
+"""A worker that died this often without a decision is restarted as a player that only looks for
 legal moves."""
 
 MAX_PAUSE_S = 30.0
@@ -61,15 +61,15 @@ _log = logging.getLogger(__name__)
 
 
 class WorkerSlot:
-    """A worker of a match, and those that replace it.
+    """A worker of a match, and its replacements.
 
     Args:
         name: `thinker` or `understudy`.
-        pool: where processes come from.
+        pool: source of processes.
         setup: its match.
-        log: told what happens.
+        log: receives events.
         changed: called when there is news: a report, an end, readiness.
-        is_last: whether there may be no move without it, so that it is soon replaced.
+        is_last: whether there may be no move without it, so that it is replaced early.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class WorkerSlot:
         self._starting = asyncio.ensure_future(self._start(0.0))
 
     def think(self, number: int, history: History, deadline_s: float) -> None:
-        """Look for a move; news come in `report`."""
+        """Look for a move; results appear in `report`."""
         self.report, self.idle, self.lost = None, self.failed, False
         self._history = history
         self._order = Think(number, 0, history, deadline_s)
@@ -123,19 +123,19 @@ class WorkerSlot:
             asyncio.get_running_loop().call_later(in_s, self._kill_unless_heard, process, now_s)
 
     def catch_up(self, history: History) -> None:
-        """Follow a history at the next occasion."""
+        """Follow a history at the next opportunity."""
         self._history = history
 
     def rest(self) -> None:
-        """The order was answered; what still comes of it is dropped."""
+        """Mark the order as answered; later results of it are dropped."""
         self._order = None
 
     def settle(self, backend: str) -> None:
-        """Have workers that come later play on the backend on which the match has begun."""
+        """Make later workers play on the backend on which the match has begun."""
         if self._setup.backend == "auto" and not self._setup.settled:
             self._log.write("backend", worker=self.name, backend=backend)
             self.backend = backend
-            # Who finds no circuit of the fast one in the cache makes it anew, or plays without one.
+            # A worker that finds no circuit in the cache builds it anew, or plays without one.
             known = "auto" if backend == "propnet" else backend
             self._setup = replace(self._setup, backend=known, settled=True)
 
@@ -187,12 +187,12 @@ class WorkerSlot:
         keep = _common(self._sent, order.turns)
         process.send(replace(order, keep=keep, turns=order.turns[keep:]))
         self._sent, self._given = order.turns, order.number
-        # While the machine is being built, the time for building is watched instead.
+        # While the machine is being built, the time limit for building applies instead.
         if self.built:
             self._watch(order.deadline_s)
 
     def _watch(self, until_s: float) -> None:
-        """Kill the worker unless it answers soon after that time."""
+        """Kill the worker unless it answers soon after this time."""
         self._calm()
         in_s = max(0.0, until_s - time.monotonic())
         self._watchdog = asyncio.get_running_loop().call_later(in_s, self._wait_on)
@@ -201,8 +201,8 @@ class WorkerSlot:
         """Wait for a worker whose time is over.
 
         Args:
-            had_s: what it had on a processor since then.
-            waited_s: for so long.
+            had_s: its CPU time since then.
+            waited_s: time waited so far.
         """
         process = self._process
         if process is None:
@@ -222,7 +222,7 @@ class WorkerSlot:
         self._watchdog = asyncio.get_running_loop().call_later(HANG_S, look)
 
     def _kill_unless_heard(self, process: WorkerProcess, since_s: float) -> None:
-        """Kill a worker that is silent; one that only starts, if there is one that runs."""
+        """Kill a worker that is silent; if it is still starting, only if another is ready."""
         if process.heard_s < since_s and (process.is_up or self._pool.has_ready):
             process.kill("it does not answer")
 
@@ -265,7 +265,7 @@ class WorkerSlot:
             self._finish(report.number, lost=not report.decision.is_sound)
 
     def _finish(self, number: int, *, lost: bool) -> None:
-        """The worker is through with an order."""
+        """Record that the worker is done with an order."""
         self.warm = True
         if number == self._given:
             self._calm()
@@ -276,7 +276,7 @@ class WorkerSlot:
             self.idle, self.lost = True, lost
 
     def _warm_up(self) -> None:
-        """Let the new machine think a moment, unless there is something to think about."""
+        """Let the new machine search for a moment, unless there is a question to work on."""
         now_s = time.monotonic()
         if self._order is not None and self._order.deadline_s > now_s:
             self._watch(self._order.deadline_s)
@@ -313,7 +313,7 @@ class WorkerSlot:
 
 
 def _common(left: History, right: History) -> int:
-    """How many turns at the beginning are the same."""
+    """Number of turns at the beginning that are the same."""
     for number, (a, b) in enumerate(zip(left, right, strict=False)):
         if a != b:
             return number

@@ -1,20 +1,20 @@
-"""The process that workers are forked from: it has loaded what they need, and has played nothing.
+"""The template: the process that workers are forked from, which has loaded what they need.
 
-To start Python, numpy, Prolog and kernels takes a second of a processor; to fork a process that
-has them takes some milliseconds, and both share the memory. So this one loads them once, has one
-thread only, and never hears of a stranger's rules: what it forks is as good as new. Some of its
-children are kept ready, with their rights given up already. It outlives the server, so that a
-server that takes the place of one that died finds them.
+Starting Python, numpy, Prolog and kernels takes a second of CPU time; forking a process that has
+them takes some milliseconds, and both share the memory. So this one loads them once, has a single
+thread, and never sees a stranger's rules: its forks are as good as new. Some of its children are
+kept ready, with their rights given up already. It outlives the server, so that a server that
+replaces a dead one finds them.
 
     owner     --(control: a channel for each server)-->  template
     server    --(channel: take, bury)----------------->  template  --fork-->  workers
     server    <-(channel: loaded, taken + pipes, ended)  template
 
 Workers of a server that is gone are killed, and all die with this process. A worker that ended is
-waited for only when its server knows: until then its number is not another's. What is said on
-channels are lines of JSON; the two ends of pipes that belong to `taken` come with that line.
+waited for only when its server knows: until then its process id is not reused. The messages on
+channels are lines of JSON; the two pipe ends that belong to `taken` come with that line.
 
-It loads in steps. After the first there can be workers that look for a legal move with Prolog.
+It loads in steps. After the first, there can be workers that look for a legal move with Prolog.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from ggp import children
 from ggp.errors import BackendUnavailableError
 
 REFILL_S = 0.3
-"""Processes are kept ready again so long after one was taken: those of a match come first."""
+"""Delay before the ready processes are replenished: those of a match come first."""
 
 LIFE_S = 5.0
-"""Another takes the place of one that died while it was ready, but no sooner after its start: a
-cause may last."""
+"""A ready process that died is replaced, but no sooner than this after its start: the cause may
+last."""
 
 _SEND_S = 5.0
 _STOPPED = "Tt"
@@ -50,7 +50,7 @@ _STOPPED = "Tt"
 
 @dataclass(eq=False, slots=True)
 class _Born:
-    """A worker: its number, and our ends of its pipes until they are given away."""
+    """A worker: its process id, and our ends of its pipes until they are given away."""
 
     pid: int
     orders: int
@@ -61,7 +61,7 @@ class _Born:
 
 @dataclass(eq=False, slots=True)
 class _Client:
-    """A server: what it has sent of a line, the workers it took, and what it waits for."""
+    """A server: the line it is sending, the workers it took, and what it waits for."""
 
     channel: socket.socket
     rest: bytes = b""
@@ -73,10 +73,10 @@ def main(control: str, memory: str, spares: str, player: str, backend: str) -> N
     """Be the template until the control channel ends.
 
     Args:
-        control: file descriptor of it.
-        memory: bytes that each worker may use; 0 to have them give up no right.
-        spares: workers that are kept ready.
-        player: a spec; what such players import is loaded.
+        control: file descriptor of that channel.
+        memory: bytes that each worker may use; 0 to let them keep all rights.
+        spares: workers kept ready.
+        player: a spec; everything that such players import is loaded.
         backend: of their machines.
     """
     template = _Template(socket.socket(fileno=int(control)), int(memory), int(spares))
@@ -84,7 +84,7 @@ def main(control: str, memory: str, spares: str, player: str, backend: str) -> N
 
 
 def _steps(player: str, backend: str) -> list[Callable[[], bool]]:
-    """What is loaded, in this order; each says whether there may be light workers then."""
+    """The loading steps, in order; each returns whether light workers are possible after it."""
 
     def load_modules() -> bool:
         for name in import_module("ggp.server.workers.kernels").modules_of(player, backend):
@@ -101,7 +101,7 @@ def _load_prolog() -> bool:
 
 
 def _has_prolog() -> bool:
-    """Whether SWI-Prolog is there; it is started the first time."""
+    """Whether SWI-Prolog is available; it is started the first time."""
     found: bool = import_module("ggp.server.workers.worker_main").start_prolog()
     return found
 
@@ -121,7 +121,7 @@ def _load_kernels() -> bool:
 
 
 class _Template:
-    """What the process knows.
+    """The state of the template process.
 
     Args:
         control: brings channels of servers; its end ends the process.
@@ -152,7 +152,7 @@ class _Template:
             while self._turn(0.0):
                 pass
         gc.collect()
-        gc.freeze()  # what children share is not looked through, which would copy it
+        gc.freeze()  # garbage collection would copy memory shared with children
         self._is_loaded = True
         for client in self._clients.values():
             self._say_loaded(client)
@@ -163,7 +163,7 @@ class _Template:
     # ---------------------------------------------------------------- what comes
 
     def _turn(self, timeout_s: float | None) -> bool:
-        """Wait for news and deal with them; whether there were any."""
+        """Wait for events and handle them; returns whether there were any."""
         events = self._selector.select(timeout_s)
         for key, _ in events:
             if key.fileobj is self._control:
@@ -184,7 +184,7 @@ class _Template:
         return bool(events)
 
     def _keep_another(self) -> None:
-        """Fork a worker that is ready; where the system gives none now, later."""
+        """Fork a worker to keep ready; if the system refuses now, later."""
         try:
             self._spares.append(self._fork())
         except OSError:
@@ -199,7 +199,7 @@ class _Template:
         return max(0.0, self._refill_at_s - time.monotonic())
 
     def _welcome(self) -> None:
-        """Take a channel of another server."""
+        """Accept a channel of another server."""
         data, fds, _, _ = socket.recv_fds(self._control, 1, 1)
         if not data:
             self._end()
@@ -229,7 +229,7 @@ class _Template:
                 self._bury(client.taken.pop(int(said["bury"])))
 
     def _part(self, client: _Client) -> None:
-        """A server is gone: nobody else can use its workers."""
+        """Drop a server that is gone: nobody else can use its workers."""
         self._selector.unregister(client.channel.fileno())
         del self._clients[client.channel.fileno()]
         client.channel.close()
@@ -238,12 +238,13 @@ class _Template:
             self._dying.append(born)
 
     def _say_loaded(self, client: _Client) -> None:
-        """That all is loaded, and how many threads there are: one, or workers would lack others."""
+        """Report that all is loaded, and the number of threads: one, or workers would lack
+        others."""
         self._say(client, {"loaded": len(os.listdir(_TASKS)) if _TASKS else 1})
 
     def _say(self, client: _Client, said: dict[str, int], *fds: int) -> None:
         line = json.dumps(said).encode() + b"\n"
-        with contextlib.suppress(OSError):  # that it is gone is heard in a moment
+        with contextlib.suppress(OSError):  # its end is noticed in a moment
             if fds:
                 socket.send_fds(client.channel, [line], fds)
             else:
@@ -252,7 +253,7 @@ class _Template:
     # ---------------------------------------------------------------- workers
 
     def _give(self, client: _Client, number: int) -> None:
-        """A worker for a server: one that is ready if there is one, else a new one."""
+        """Give a server a worker: a ready one if there is one, else a new one."""
         born = None
         while born is None and self._spares:
             born = self._spares.popleft()
@@ -262,7 +263,7 @@ class _Template:
         if born is None:
             try:
                 born = self._fork()
-            except OSError:  # the workers there are must not die of it
+            except OSError:  # existing workers must not die of it
                 self._say(client, {"refused": number})
                 return
         client.taken[born.pid] = born
@@ -271,7 +272,7 @@ class _Template:
         self._refill_at_s = time.monotonic() + REFILL_S
 
     def _look_after(self) -> None:
-        """Tell servers which of their workers ended; bury others."""
+        """Tell servers which of their workers ended; reap others."""
         for client in self._clients.values():
             for born in client.taken.values():
                 if not born.ended and (status := _status(born.pid)) is not None:
@@ -284,13 +285,13 @@ class _Template:
             self._refill_at_s = max(self._refill_at_s, born.started_s + LIFE_S)
 
     def _kill(self, born: _Born) -> None:
-        """End one that nobody has taken."""
+        """End a worker that nobody has taken."""
         children.kill_group(born.pid)
         _close(born)
         self._dying.append(born)
 
     def _bury(self, born: _Born) -> None:
-        children.kill_group(born.pid)  # what it has started; its number is its own until now
+        children.kill_group(born.pid)  # with what it has started; its id belongs to it until now
         with contextlib.suppress(ChildProcessError):
             os.waitpid(born.pid, 0)
 
@@ -317,7 +318,7 @@ class _Template:
     def _become_worker(
         self, parent: int, orders: int, answers: int, others: tuple[int, int]
     ) -> NoReturn:
-        """What a new process does: it keeps nothing of this one but what is loaded."""
+        """Turn a new process into a worker: it keeps nothing of this one but what is loaded."""
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -359,7 +360,7 @@ def _close(born: _Born) -> None:
 
 
 def _status(pid: int) -> int | None:
-    """How a child ended, which stays a zombie: an exit status, or a signal as a negative number."""
+    """How a child that stays a zombie ended: an exit status, or a signal as a negative number."""
     found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     if found is None:
         return None

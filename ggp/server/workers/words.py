@@ -1,7 +1,7 @@
-"""The words of a rulesheet: what a worker answers consists of these and nothing else.
+"""The words of a rulesheet: the only words that a worker's answers may contain.
 
-A worker reads what strangers wrote. If they got the better of it, its answers are the way out of
-the machine that is left, and they are moves of the game.
+A worker reads input of strangers. If they took control of it, its answers would be the only way out
+of the machine, and they are moves of the game.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import re
 
 _WORD = re.compile(r"[^\s();\ufeff]+")
 _BORDERS = frozenset(" \t\r\n\v\f();,.:&|~\ufeff")
-"""What may stand beside a symbol, in either syntax of rules."""
+"""Characters that may stand beside a symbol, in either syntax of rules."""
 
 
 class Words:
-    """The symbols of a rulesheet. They are looked up in its text: taking all of it apart would
-    keep others waiting.
+    """The symbols of a rulesheet. They are looked up in its text: splitting all of it would keep
+    others waiting.
 
     Args:
         rules: as they were sent.
@@ -26,7 +26,7 @@ class Words:
         self._known: set[str] = set()
 
     def include(self, move: str) -> bool:
-        """Whether a move, which is canonical KIF, has no other symbols."""
+        """Whether a move, in canonical KIF, contains no other symbols."""
         return all(map(self._has, _WORD.findall(move)))
 
     def _has(self, word: str) -> bool:

@@ -1,12 +1,12 @@
-"""The process that a match thinks in: orders on standard input, answers on standard output.
+"""The worker process of a match: orders on standard input, answers on standard output.
 
-It is forked from `template`, which has loaded what takes long to load. It gives up its rights
-before it hears of any rules, it has one match in its life, and whatever happens to it, the server
-has another one. It ends with its parent, and when its input ends.
+It is forked from `template`, which has loaded everything that takes long to load. It gives up its
+rights before it sees any rules, it plays one match in its life, and whatever happens to it, the
+server has another one. It ends with its parent, and when its input ends.
 
-One thread reads orders as they come, and says at once that the process is there; the main thread
-obeys them. So a newer order can break an older one off, and a search that takes long is told from
-a process that hangs.
+One thread reads orders as they arrive, and replies at once that the process is alive; the main
+thread carries them out. So a newer order can interrupt an older one, and a long search is
+distinguished from a process that hangs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
-# What takes long to import is imported before there is a match.
+# Everything slow is imported before there is a match.
 import ggp.machine.prolog.prolog_machine  # noqa: F401
 from ggp.children import die_with, own_answers
 from ggp.errors import BackendUnavailableError
@@ -43,7 +43,7 @@ def serve(parent: int, memory_bytes: int) -> NoReturn:
 
     Args:
         parent: the process it was forked from.
-        memory_bytes: that may be used; 0 to give up no right.
+        memory_bytes: memory limit; 0 to keep all rights.
     """
     die_with(parent)
     rights: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ def serve(parent: int, memory_bytes: int) -> NoReturn:
 
 
 def start_prolog() -> bool:
-    """Start SWI-Prolog, which takes a while; whether it is installed."""
+    """Start SWI-Prolog, which takes a while; returns whether it is installed."""
     try:
         engine()
     except BackendUnavailableError as error:
@@ -72,7 +72,7 @@ def start_prolog() -> bool:
 
 
 def _writable() -> Iterator[Path]:
-    """Folders that a worker may write: for circuits that nobody else believes."""
+    """Folders that a worker may write: for circuits that nobody else trusts."""
     known = user_cache().folder
     if known is not None:
         folder = known / STRANGERS
@@ -96,7 +96,7 @@ class _Worker:
         self._match = WorkerMatch(self.send, lambda: not self._orders.empty())
 
     def run(self, rights: tuple[str, ...]) -> NoReturn:
-        """Obey; ends with the process."""
+        """Carry out orders; ends with the process."""
         _tell_logs(self)
         start_prolog()
         self.send(orders.Up(rights))
@@ -112,7 +112,7 @@ class _Worker:
                     self._match.ponder()
 
     def send(self, answer: Answer) -> None:
-        """Tell the server; from any thread."""
+        """Send an answer to the server; from any thread."""
         line = to_line(answer)
         with self._lock:
             try:
@@ -122,7 +122,7 @@ class _Worker:
                 os._exit(orders.EXIT_ENDED)  # nobody listens
 
     def _read(self) -> None:
-        """Collect orders as they come."""
+        """Collect orders as they arrive."""
         try:
             for line in self._input:
                 order = read_order(line)
@@ -137,7 +137,7 @@ class _Worker:
 
 
 class _Teller(logging.Handler):
-    """Sends what our loggers say to the server, up to a number of lines."""
+    """Sends the messages of our loggers to the server, up to a number of lines."""
 
     def __init__(self, worker: _Worker) -> None:
         super().__init__()

@@ -1,8 +1,9 @@
-"""One match in a worker process: rules become a machine and a player, turns a move.
+"""One match in a worker process: builds a machine and a player from rules, and finds moves.
 
-The only place of the server where rules are compiled and players think. A player may be anybody's
-code, and a mistake in it costs no match: what it raises is told, another decides in its place,
-and the next order finds a new player, which is told all turns from the beginning.
+This is the only place of the server where rules are compiled and players search. A player may be
+anybody's code, and a mistake in it costs no match: its exception is reported, another player
+decides in its place, and the next order finds a new player, which gets all turns from the
+beginning.
 """
 
 from __future__ import annotations
@@ -35,20 +36,20 @@ from ggp.server.workers import orders
 from ggp.server.workers.orders import Answer, Setup, Think
 
 BETWEEN_REPORTS_S = 0.05
-"""Reports of the same move come no faster than this."""
+"""Least time between two reports of the same move."""
 
 PONDER_S = 10.0
-"""For so long a player may compute after each answer, while nobody waits for it."""
+"""Time that a player may compute after each answer, while nobody waits for it."""
 
 OVERRUN_S = 0.3
-"""Processor time beyond that of an order after which finding out takes too long in this game: a
-guess could not be told in time while it goes on."""
+"""CPU time beyond that of an order after which listing moves takes too long in this game: a guess
+could not be sent in time while it goes on."""
 
 _FAR_AHEAD_S = 1e15
-"""What the clock shows to a search that is to be broken off; finite, so that sums stay numbers."""
+"""Time shown to a search that is to be interrupted; finite, so that sums stay numbers."""
 
 _STAND_IN = "random"
-"""The player that looks for a legal move where ours failed."""
+"""The player that looks for a legal move after ours failed."""
 
 _LONGEST_SAID = 500
 
@@ -59,7 +60,7 @@ class WorkerMatch:
     """The match of a worker.
 
     Args:
-        send: tells the server.
+        send: sends answers to the server.
         is_interrupted: whether there is a newer order, so that a search must end.
     """
 
@@ -69,9 +70,9 @@ class WorkerMatch:
         self._program: Program | None = None
         self._machine: Machine | None = None
         self._player: Player | None = None
-        self._before: Believing | None = None  # the player that was told another history
+        self._before: Believing | None = None  # the player that got another history
         self._is_told_moves = False
-        self._other_machine: Machine | None = None  # for the other reading of what is told
+        self._other_machine: Machine | None = None  # for the other reading of the messages
         self._turns: list[PathTurn] = []
         self._followed = 0  # turns that the player knows
         self._guesser: Guesser | None = None
@@ -79,7 +80,7 @@ class WorkerMatch:
         self._only_guesses = False
         self._number = -1
         self._last_report: tuple[str, float] = ("", 0.0)
-        self._best: Decision | None = None  # of what the player reported for this order
+        self._best: Decision | None = None  # of the player's reports for this order
 
     def build(self, setup: Setup) -> None:
         """Build the machine and the player; answers `MachineBuilt` or `Failed`."""
@@ -97,7 +98,7 @@ class WorkerMatch:
         )
 
     def _build(self, program: Program, setup: Setup) -> Machine:
-        """A machine on the backend that is wanted, on the other one if Prolog is not installed.
+        """A machine on the requested backend, or on the other one if Prolog is not installed.
 
         If any will do, one is ready when the first clock asks for a move.
         """
@@ -117,7 +118,7 @@ class WorkerMatch:
             return build_machine(program, "propnet", limits, ready=True)
 
     def take_note(self, order: Think) -> None:
-        """Remember the turns of an order; the player hears of them when it is to think."""
+        """Remember the turns of an order; the player gets them when it is to search."""
         self._turns[order.keep :] = order.turns
         if order.keep < self._followed:
             self._before = self._player if isinstance(self._player, Believing) else None
@@ -157,12 +158,12 @@ class WorkerMatch:
             self._decide_without(order, error, deadline)
             return
         if guess is not None and time.process_time() - used_s > until_s + OVERRUN_S:
-            _log.warning("only guesses from now on: finding out cannot be broken off in time")
+            _log.warning("only guesses from now on: finding moves cannot be interrupted in time")
             self._only_guesses = True
         self._send(orders.MoveReport(order.number, True, decision))
 
     def _decide_without(self, order: Think, error: Exception, deadline: Deadline) -> None:
-        """Answer an order at which the player failed."""
+        """Answer an order on which the player failed."""
         found = self._stand_in(error, deadline)
         if found is None:
             self._send(orders.GaveUp(order.number, _failure(error)))
@@ -170,8 +171,8 @@ class WorkerMatch:
             self._send(orders.MoveReport(order.number, True, found))
 
     def _heed_moves(self, setup: Setup) -> None:
-        """Change to a machine that tells joint moves if the server does, though the rules do not,
-        and back if that reading of its messages was wrong.
+        """Change to a machine that reveals joint moves if the server sends them although the rules
+        do not, and back if that reading of its messages was wrong.
 
         Servers of plain GDL may know `random`, so that they play games of chance, but not `sees`.
         """
@@ -182,11 +183,11 @@ class WorkerMatch:
         if is_told == self._is_told_moves:
             return
         if self._other_machine is None:
-            _log.info("the server tells joint moves, as in plain GDL")
+            _log.info("the server sends joint moves, as in plain GDL")
             try:
                 self._other_machine = tell_moves(machine, program, _limits(setup))
             except GGPError as error:
-                _log.warning("joint moves are told, and cannot be used: %s", one_line(str(error)))
+                _log.warning("joint moves are sent, but cannot be used: %s", one_line(str(error)))
                 return
         self._machine, self._other_machine = self._other_machine, machine
         self._is_told_moves, self._player, self._followed = is_told, None, 0
@@ -194,9 +195,9 @@ class WorkerMatch:
         self._guesser, self._guessed = None, 0
 
     def _guess(self, deadline: Deadline) -> Decision | None:
-        """What is probably legal, told at once: finding out for certain may take too long.
+        """A probably legal move, sent at once: finding out for certain may take too long.
 
-        Only of a player that looks for a legal move and no more, and is not told the joint moves.
+        Only for a player that just looks for a legal move, and does not get the joint moves.
         """
         machine, setup = self._machine, self._setup
         if machine is None or setup is None or self._is_told_moves:
@@ -231,7 +232,7 @@ class WorkerMatch:
             self._player, self._before, self._followed = None, None, 0
 
     def _first_player(self, setup: Setup, machine: Machine) -> Player | None:
-        """A player; None if making it raised, which is tried again when it is asked."""
+        """A player; None if its constructor raised, which is tried again when it is asked."""
         try:
             return self._new_player(setup, machine)
         except PlayerError as error:
@@ -247,7 +248,7 @@ class WorkerMatch:
         """A player for the match, at its beginning.
 
         Args:
-            follow: whether what the server tells may be taken for the whole joint move.
+            follow: whether the server's messages may be taken for the whole joint move.
         """
         spec, role = parse_spec(setup.player), role_index(machine, setup.role)
         rng = np.random.default_rng(setup.seed)
@@ -262,10 +263,10 @@ class WorkerMatch:
         )
 
     def _stand_in(self, error: Exception, deadline: Deadline) -> Decision | None:
-        """What is decided where the player failed: its best so far, else any legal move.
+        """The decision after the player failed: its best so far, else any legal move.
 
-        At the next order there is a new player from the beginning: what state this one is in
-        nobody knows.
+        At the next order there is a new player from the beginning, since the state of this one is
+        unknown.
 
         Returns:
             None if there is no such decision either.
@@ -284,14 +285,14 @@ class WorkerMatch:
             except MemoryError:
                 raise
             except Exception as another:
-                _log.error("the one that stands in for it raised %s", _named(another))
+                _log.error("its stand-in raised %s", _named(another))
         self._player, self._before, self._followed = None, None, 0
         if decision is None:
             return None
         return replace(decision, fault=_failure(error))
 
     def _follow(self, setup: Setup, deadline: Deadline) -> None:
-        """Tell the player, which was made by this setup, the turns it does not know."""
+        """Give the player, which was made by this setup, the turns it does not have."""
         while self._followed < len(self._turns):
             turn = self._turns[self._followed]
             try:
@@ -320,7 +321,7 @@ class WorkerMatch:
         return _FAR_AHEAD_S if self._is_interrupted() else time.monotonic()
 
     def _report(self, decision: Decision) -> None:
-        """Tell the best move so far, unless it was told a moment ago."""
+        """Send the best move so far, unless it was sent a moment ago."""
         self._best = decision
         move, at_s = self._last_report
         now_s = time.monotonic()
@@ -330,7 +331,7 @@ class WorkerMatch:
 
 
 def _program(rules: str) -> Program:
-    """What can be played of the rules: one that is no good must not cost the match."""
+    """The playable part of the rules: a faulty rule must not cost the match."""
     program = normalize(parse(rules, "the rules", lenient=True), lenient=True)
     if program.diagnostics:
         shown = "; ".join(f"{d.message} [{d.rule}]" for d in program.diagnostics)
@@ -339,7 +340,7 @@ def _program(rules: str) -> Program:
 
 
 def _limits(setup: Setup) -> Limits:
-    """What the reasoners may take of the memory and the time of a worker."""
+    """Limits of the reasoners, from the memory and time of a worker."""
     return Limits(
         stack_bytes=min(Limits().stack_bytes, setup.memory_bytes // 4),
         table_bytes=min(Limits().table_bytes, setup.memory_bytes // 8),
@@ -351,7 +352,7 @@ def _limits(setup: Setup) -> Limits:
 
 
 def _failure(error: Exception) -> str:
-    """What a player did wrong that raised, or that making raised."""
+    """The fault of a player that raised, or whose constructor did."""
     if isinstance(error, PlayerError):
         return one_line(str(error))
     return f"the player raised {_named(error)}"

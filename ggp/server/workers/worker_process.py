@@ -1,8 +1,8 @@
-"""A worker process, seen from the server: orders go in, answers come out, and it is looked after.
+"""A worker process, seen from the server: orders go in, answers come out, and it is watched.
 
-A process that says nothing may be starting, thinking, stopped or stuck. So it is asked whether
-it is there: a thread of the worker answers that at once, whatever the worker does. Of one that is
-not up yet the system is asked instead: as long as it gets time on a processor, it advances.
+A process that is silent may be starting, searching, stopped or stuck. So it is asked whether it is
+alive: a thread of the worker answers at once, whatever the worker is doing. If it is not up yet the
+system is asked instead: as long as it gets CPU time, it advances.
 """
 
 from __future__ import annotations
@@ -24,36 +24,36 @@ from ggp.server.workers.orders import Answer, Order
 START_S = 60.0
 STILL_S = 10.0
 STOPPED_S = 3.0
-"""A process that does not run after `START_S` never will; nor will one that the system gives no
-processor for `STILL_S`, or that was stopped for `STOPPED_S`. A slow start alone is no fault:
-whoever waits for its turn on a busy machine advances within `STILL_S`."""
+"""A process that does not run after `START_S` never will; nor will one that gets no CPU time for
+`STILL_S`, or that was stopped for `STOPPED_S`. A slow start alone is no fault: a process that waits
+for its turn on a busy machine advances within `STILL_S`."""
 
 SILENT_S = 5.0
-"""A worker that does not answer for so long that it is there is stopped, or worse."""
+"""A worker that has not shown for this long that it is alive is stopped, or worse."""
 
 TOLD_S = 1.0
-"""How it ended is told so soon, unless it is still there."""
+"""Time in which its exit status is known, unless it is still alive."""
 
 _STOPPED = "Tt"
-"""States of a process in /proc that is stopped, by a signal or by a debugger."""
+"""States in /proc of a process that is stopped, by a signal or by a debugger."""
 
 
 class WorkerProcess:
-    """A process that is told orders and answers.
+    """A process that receives orders and sends answers.
 
     Args:
-        pid: its process id, which is its own until `status` is known.
-        answers: what it says.
-        orders: what it is told.
+        pid: its process id, which belongs to it until `status` is known.
+        answers: pipe from it.
+        orders: pipe to it.
         status: how it ended, see `ggp.children.how_it_ended`.
 
     Attributes:
         pid: its process id.
         on_answer: called with each answer.
-        on_end: called once, with why, when it has ended; not after `close`.
+        on_end: called once, with the reason, when it has ended; not after `close`.
         is_up: whether it runs and has imported all it needs.
-        rights: what it gave up, once it runs.
-        heard_s: when it last said anything, on `time.monotonic`.
+        rights: those it gave up, once it runs.
+        heard_s: time of its last message, on `time.monotonic`.
         started_s: when it was started.
     """
 
@@ -81,29 +81,29 @@ class WorkerProcess:
 
     @property
     def ended(self) -> bool:
-        """Whether it is gone."""
+        """Whether the process is gone."""
         return self._reader.done()
 
     def send(self, order: Order) -> None:
-        """Give an order; one that is gone hears nothing."""
+        """Send an order; a process that is gone gets nothing."""
         with contextlib.suppress(OSError, RuntimeError):
             self._orders.write(to_line(order))
 
     def kill(self, why: str) -> None:
-        """End it at once, with what it has started; `on_end` is called."""
+        """End the process at once, with all that it has started; `on_end` is called."""
         self._why = self._why or why
         if self._status.done():
-            return  # its number may be another's by now
+            return  # its id may be another's by now
         children.kill_group(self.pid)  # its own child, which grounds rules, dies with it
 
     async def close(self) -> None:
-        """End it without a word."""
+        """End the process without calling `on_end`."""
         self._silent = True
         self.kill("closed")
         await asyncio.wait([self._reader])
 
     def ask(self, now_s: float) -> None:
-        """See whether it still answers, or starts at all; it is killed if it does not."""
+        """Check whether it still answers, or is starting at all; it is killed if not."""
         if not self.is_up:
             self._see_it_start(now_s)
         elif self._asked_s is None:
@@ -141,17 +141,17 @@ class WorkerProcess:
             self.on_end(self._why or _how(status))
 
     async def _how_it_ended(self) -> int:
-        """Its status, once it says no more; it is killed unless that is known soon."""
+        """Its exit status, once its output has ended; it is killed unless that is known soon."""
         with contextlib.suppress(TimeoutError):
             return await asyncio.wait_for(asyncio.shield(self._status), TOLD_S)
         self.kill("it closed its output")
         with contextlib.suppress(TimeoutError):
             return await asyncio.wait_for(asyncio.shield(self._status), TOLD_S)
-        return -signal.SIGKILL  # whoever should tell is stopped
+        return -signal.SIGKILL  # the process that should report it is stopped
 
 
 def _ignore(_: object) -> None:
-    """Nobody is interested."""
+    """Ignore an answer or an end: nobody needs it any more."""
 
 
 def _how(status: int) -> str:
@@ -159,7 +159,7 @@ def _how(status: int) -> str:
 
 
 async def connected(taken: Taken) -> WorkerProcess:
-    """A worker that was taken, with its pipes connected to the running loop."""
+    """A worker that was handed over, with its pipes connected to the running loop."""
     loop = asyncio.get_running_loop()
     answers = asyncio.StreamReader(orders.MAX_LINE_BYTES)
     protocol = asyncio.StreamReaderProtocol(answers)
