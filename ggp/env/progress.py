@@ -17,14 +17,16 @@ each other change only once together.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit
+from ggp.machine.propnet.optimise.draft import gates_of
 from ggp.machine.propnet.optimise.proofs.guesses import (
     Guess,
+    Words,
     exclusive_fluents,
-    never_together,
     strongest,
 )
 from ggp.machine.propnet.optimise.proofs.induction import assume_legal_moves, prove
@@ -42,6 +44,10 @@ CONFLICTS = 20_000
 """Solver conflicts for one question."""
 
 MOST_RANKS = 4
+
+_MOST_PAIRED, _MOST_PAIRS = 6, 2_000
+"""Greatest number of fluents in a gate whose pairs are guessed to exclude each other, and of such
+guesses."""
 
 _WORDS, _STEPS = 8, 60
 """Random matches from which invariants are guessed: 64 lanes per word, and their length."""
@@ -175,7 +181,31 @@ def _invariants(circuit: Circuit, work: Work) -> list[Guess]:
     """Sets of signs that provably never hold together in any reachable state."""
     nets = range(1, 1 + len(circuit.fluents))
     values = sample(circuit, nets, num_words=_WORDS, num_steps=_STEPS, seed=1).values
-    guesses = exclusive_fluents(circuit, values) + never_together(circuit, values)
+    guesses = exclusive_fluents(circuit, values) + _never_together(circuit, values)
     guesses = [guess for guess in strongest(guesses) if len(guess.literals) > 1]
     usable = [g for g in guesses if not {x >> 1 for x in g.literals} & {FALSE >> 1, TRUE >> 1}]
-    return prove(circuit, usable, [], work, work.until(0.5))
+    return prove(circuit, usable, work, work.until(0.5))
+
+
+def _never_together(circuit: Circuit, values: Words) -> list[Guess]:
+    """Pairs of literals of fluents in one gate that never held together in random matches."""
+    num_fluents = len(circuit.fluents)
+    pairs: dict[tuple[int, int], None] = {}
+    for gate in gates_of(circuit):
+        inputs = [literal for literal in gate if literal >> 1 <= num_fluents]
+        if 1 < len(inputs) <= _MOST_PAIRED:
+            pairs.update(dict.fromkeys(combinations(inputs, 2)))
+    guesses: dict[Guess, None] = {}
+    for one, other in pairs:
+        for literals in ((one, other), (one, other ^ 1), (one ^ 1, other)):
+            held, also = (_held(values, literal) for literal in literals)
+            # Literals that are constant by themselves are guessed elsewhere.
+            if not (held & also).any() and held.any() and also.any():
+                guesses[Guess(2, literals)] = None
+    return list(guesses)[:_MOST_PAIRS]
+
+
+def _held(values: Words, literal: int) -> Words:
+    """Words of the lanes in which a literal of a fluent held."""
+    row: Words = values[(literal >> 1) - 1]
+    return ~row if literal & 1 else row

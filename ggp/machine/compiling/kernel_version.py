@@ -43,6 +43,7 @@ FILES = (
     ),
     "belief/turns/open_moves",
     "belief/solving/unrolling_kernels",
+    "env/kernels",
     "search/boards/board_kernels",
     *(
         f"search/trees/{name}"
