@@ -6,8 +6,8 @@ playouts the policy is adapted: the moves of the best line gain weight, the othe
 loops are nested: the inner one begins with the policy of the outer one, which is adapted to what
 the inner one found. Playouts of a round are made side by side, which is the lowest level.
 
-The weight of a move is the sum of one for the move and one for the move in its turn, so that what is
-learnt in one turn counts a little in others.
+The weight of a move is the sum of one for the move and one for the move in its turn, so that what
+is learnt in one turn counts a little in others.
 """
 
 from __future__ import annotations
