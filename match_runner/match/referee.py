@@ -136,8 +136,8 @@ class _Match:
                 self._players[role] = player
                 if isinstance(player, PlayerApart):
                     player.begin(self._conditions.remote.start_clock_s, self._conditions.patience)
-                else:
-                    self._prepare(role, player)
+                elif error := prepared(player, self._arena.clock, self._conditions):
+                    self._fault(role, "raised", f"raised {shown_error(error)} first", error)
             if self._remote is not None:
                 for role, trouble in self._remote.start().items():
                     self._fault(role, trouble.kind, trouble.text)
@@ -259,14 +259,6 @@ class _Match:
                 self._fault(role, answer.trouble.kind, answer.trouble.text)
             answers[role] = Answer(answer.submitted, decision_of(answer), answer.move is not None)
         return answers
-
-    def _prepare(self, role: int, player: Player) -> None:
-        """Give a player of this process the start clock, where there are clocks."""
-        if self._conditions.play_clock_s is None:
-            return
-        seconds = self._conditions.remote.start_clock_s
-        if (error := prepared(player, self._arena.clock, seconds)) is not None:
-            self._fault(role, "raised", f"raised {shown_error(error)} before the first turn", error)
 
     def _clock_of(self, player: Player) -> TellsTime:
         """What tells a player's time: CPU time is that of the process it is in."""

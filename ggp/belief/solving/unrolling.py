@@ -155,7 +155,9 @@ class Unrolling:
     def copy(self) -> Unrolling:
         """One that can go on another way, before clauses of this one are taken."""
         other = copy.copy(self)
-        other._props = Propositions(*(column.copy() for column in self._props))
+        props = self._props
+        copies = {name: getattr(props, name).copy() for name in props._fields}
+        other._props = props._replace(**copies)
         other._stack, other._sizes = self._stack.copy(), self._sizes.copy()
         other.choices, other.forced = list(self.choices), list(self.forced)
         other._units = list(self._units)

@@ -30,7 +30,7 @@ def step_counter(circuit: Circuit) -> BoolArray:
         if (fewer == counts).all():
             break
         counts = fewer
-    decides = needs[~counts].any(axis=0) if (~counts).any() else np.zeros(needs.shape[1], bool)
+    decides: BoolArray = np.asarray(needs[~counts].any(axis=0))
     for literal in circuit.legal[0].literals.tolist():
         decides |= _inputs(circuit, literal)
     # What decides is no counter, nor is what moves it on.
