@@ -270,8 +270,7 @@ class _Match:
             return None
         return Deadline(clock() + self._conditions.thinking_s, clock)
 
-    def _start_clock(self, player: Player) -> None:
-        """The clock of a player begins to run, which only some can be stopped by."""
+    def _start_clock(self, player: Player) -> None:  # only some can be stopped by it
         if isinstance(player, PlayerApart):
             player.start_clock(self._conditions.play_clock_s)
 
