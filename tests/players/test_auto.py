@@ -132,7 +132,6 @@ def test_a_puzzle_is_solved() -> None:
     decision = player.choose()
     assert decision.fault is None
     assert decision.move == "left"
-    assert decision.move == "left"
 
 
 @pytest.mark.parametrize("game", ["kuhn_poker", "tic_tac_toe", "krieg_tic_tac_toe"])
