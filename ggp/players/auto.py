@@ -1,6 +1,7 @@
 """The player `auto`: recognises the kind of game, and delegates to the player that is best at it.
 
     several players, everybody knows everything    `mcts`
+    one player, and no chance                      `puzzle`: a line to the best goal
     one player, or two with constant sum, and      the optimum or an equilibrium, with moves drawn
     few enough states to solve the whole game      from the mixed strategy
     other games with as few states                 `hyperplay2`: it has time for many simulations
@@ -29,10 +30,12 @@ from ggp.players.ismcts import ISMCTS
 from ggp.players.known_sizes import is_too_large, note_too_large
 from ggp.players.mcts import MCTS
 from ggp.players.option_fields import whole
-from ggp.players.player import Context, Decision
+from ggp.players.player import Context, Decision, Preparing
+from ggp.players.puzzle import Puzzle, PuzzleOptions
 from ggp.players.risk import Risk, RiskOptions
 from ggp.players.tree_player import TreeOptions
 from ggp.search.anytime import Deadline
+from ggp.search.puzzles.lines import is_puzzle
 
 if TYPE_CHECKING:
     from ggp.solve.following import Part
@@ -64,7 +67,7 @@ class Auto:
     """Solves small games, plays `mcts` where everybody knows everything, and searches elsewhere."""
 
     Options = AutoOptions
-    PLAYS = ("mcts", "ismcts", "hyperplay2")
+    PLAYS = ("mcts", "ismcts", "hyperplay2", "puzzle")
 
     def __init__(self, options: AutoOptions, context: Context) -> None:
         self._player = _player_for(options, context)
@@ -105,10 +108,17 @@ class Auto:
     def ponder(self, deadline: Deadline) -> None:
         self._player.ponder(deadline)
 
+    def prepare(self, deadline: Deadline) -> None:
+        """See `Preparing`."""
+        if isinstance(self._player, Preparing):
+            self._player.prepare(deadline)
+
 
 def _player_for(options: AutoOptions, context: Context) -> BeliefPlayer:
     """The player that suits a game."""
     machine = context.machine
+    if is_puzzle(machine):
+        return Puzzle(PuzzleOptions(risk=options.risk), context)
     players = len(machine.roles) - (machine.random_role is not None)
     if players > 1 and is_open(machine):
         return MCTS(TreeOptions(risk=options.risk), context)

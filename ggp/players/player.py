@@ -150,6 +150,19 @@ class Pondering(Protocol):
 
 
 @runtime_checkable
+class Preparing(Protocol):
+    """A player that knows what to do before the first turn; not every player does."""
+
+    def prepare(self, deadline: Deadline) -> None:
+        """Use the start clock, or part of it, to play better afterwards.
+
+        Called at most once, before anything else, and only where there are clocks. The clock may
+        jump as that of `Pondering.ponder` does.
+        """
+        ...
+
+
+@runtime_checkable
 class Believing(Protocol):
     """A player whose belief another player of the same match can continue with; see `Context`."""
 

@@ -40,6 +40,7 @@ from match_runner.match.conditions import (
 from match_runner.match.guests import Guest, LeftError, NoAnswerError, Watcher
 from match_runner.match.records import Fault, MatchRecord, TurnRecord, as_number
 from match_runner.match.seats import Arena
+from match_runner.match.start_clock import prepared
 from match_runner.remote.remote_players import RemotePlayers, check_clocks, new_match_id
 from match_runner.remote.servers import Replacement
 from match_runner.remote.wire import LastTurn
@@ -133,6 +134,8 @@ class _Match:
                 self._players[role] = player
                 if isinstance(player, PlayerApart):
                     player.begin(self._conditions.remote.start_clock_s, self._conditions.patience)
+                elif error := prepared(player, self._arena.clock, self._conditions):
+                    self._fault(role, "raised", f"raised {shown_error(error)} first", error)
             if self._remote is not None:
                 for role, trouble in self._remote.start().items():
                     self._fault(role, trouble.kind, trouble.text)

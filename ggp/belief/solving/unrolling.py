@@ -12,6 +12,7 @@ kriegspiel. Gates, and choices of moves, become clauses only when something know
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -127,10 +128,46 @@ class Unrolling:
         Raises:
             Contradiction: no path continues in this way.
         """
+        self._turn(move, percepts, refused)
+        self._go_on()
+
+    def add_any(self) -> None:
+        """Add a turn of which nothing is known but that the game goes on after it.
+
+        Raises:
+            Contradiction: it cannot.
+        """
+        self.add(UNKNOWN, UNKNOWN, UNKNOWN)
+
+    def add_end(self, goal: int) -> None:
+        """Add a turn after which the game is over: the last one.
+
+        Args:
+            goal: a literal of the circuit that holds then.
+
+        Raises:
+            Contradiction: no path ends so.
+        """
+        self._turn(UNKNOWN, UNKNOWN, UNKNOWN)
+        ends = np.array([self.circuit.terminal, goal], dtype=np.int32)
+        self._know(self._in_state(ends, cone(self.circuit, ends)[self._base :]).tolist())
+
+    def copy(self) -> Unrolling:
+        """One that can go on another way, before clauses of this one are taken."""
+        other = copy.copy(self)
+        props = self._props
+        copies = {name: getattr(props, name).copy() for name in props._fields}
+        other._props = props._replace(**copies)
+        other._stack, other._sizes = self._stack.copy(), self._sizes.copy()
+        other.choices, other.forced = list(self.choices), list(self.forced)
+        other._units = list(self._units)
+        return other
+
+    def _turn(self, move: int, percepts: int, refused: int) -> None:
+        """Make moves, and see what comes of them."""
         circuit, machine = self.circuit, self.machine
-        base = 1 + circuit.num_inputs
         self._reserve(circuit.num_gates, len(circuit.literals))
-        nets = np.full(base + circuit.num_gates, -TRUE, dtype=np.int32)
+        nets = np.full(self._base + circuit.num_gates, -TRUE, dtype=np.int32)
         nets[1 : 1 + len(self._state)] = self._state
         # Legal moves do not depend on the moves of this turn, which are not made yet.
         self._fold(nets, self._wanted.before)
@@ -150,6 +187,8 @@ class Unrolling:
             nets[first : first + len(ids)] = self._made(role, ids, legal)
             first += len(ids)
         self._know(known)
+        # Choices have taken some of the room.
+        self._reserve(circuit.num_gates, len(circuit.literals))
         self._fold(nets, self._wanted.after)
         self._state = _signs_of(nets, circuit.next)
         if percepts != UNKNOWN:
@@ -160,17 +199,25 @@ class Unrolling:
                 raise Contradiction
             signs = _signs_of(nets, outputs.literals)
             self._know(np.where(held, signs, -signs).tolist())
-        self._go_on()
 
     def _go_on(self) -> None:
         """Require that the game is not over: information sets consist of decision states."""
+        terminal = np.array([self.circuit.terminal], dtype=np.int32)
+        self._know((-self._in_state(terminal, self._wanted.end)).tolist())
+
+    def _in_state(self, literals: I32, wanted: BoolArray) -> I32:
+        """`[K]` signs of literals that depend on no move, and on these gates."""
         circuit = self.circuit
         self._reserve(circuit.num_gates, len(circuit.literals))
-        nets = np.full(1 + circuit.num_inputs + circuit.num_gates, -TRUE, dtype=np.int32)
+        nets = np.full(self._base + circuit.num_gates, -TRUE, dtype=np.int32)
         nets[1 : 1 + len(self._state)] = self._state
-        self._fold(nets, self._wanted.end)
-        terminal = np.array([circuit.terminal], dtype=np.int32)
-        self._know((-_signs_of(nets, terminal)).tolist())
+        self._fold(nets, wanted)
+        return _signs_of(nets, literals)
+
+    @property
+    def _base(self) -> int:
+        """The net of the first gate."""
+        return 1 + self.circuit.num_inputs
 
     def _made(self, role: int, ids: IntArray, legal: I32) -> I32:
         """`[M]` signs that a role makes each of its moves, given the signs that they are legal."""

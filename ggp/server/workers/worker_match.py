@@ -28,7 +28,7 @@ from ggp.machine.propnet.build.ground_rules.forecast import Forecast
 from ggp.players import Decision, Player, make_player, parse_spec
 from ggp.players.follower import Follower
 from ggp.players.guesser import Guesser
-from ggp.players.player import Believing, Pondering
+from ggp.players.player import Believing, Pondering, Preparing
 from ggp.players.random_legal import RandomLegal
 from ggp.protocol.turns import PathTurn
 from ggp.search.anytime import Deadline
@@ -218,12 +218,21 @@ class WorkerMatch:
         self._report(guess)
         return guess
 
+    def prepare(self) -> None:
+        """Let the player use the start clock, until the first order; nothing is answered."""
+        if isinstance(self._player, Preparing):
+            self._use_time(self._player.prepare)
+
     def ponder(self) -> None:
         """Let the player use the time until the next order; nothing is answered."""
         if self._only_guesses or not isinstance(self._player, Pondering):
             return
+        self._use_time(self._player.ponder)
+
+    def _use_time(self, think: Callable[[Deadline], None]) -> None:
+        """Have the player think while nobody waits for it."""
         try:
-            self._player.ponder(Deadline(time.monotonic() + PONDER_S, self._clock))
+            think(Deadline(time.monotonic() + PONDER_S, self._clock))
         except MemoryError:
             raise
         except Exception as error:

@@ -1,0 +1,127 @@
+"""The player `puzzle`: looks for a line of moves to the best goal, and plays it.
+
+It is for games of one role without chance. Once a line to the best goal is known, or all lines are,
+it is played move by move, and nothing is searched any more. Until then the best line so far is
+played, and each turn is searched from the state that was reached.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ggp.belief import Bags
+from ggp.errors import ConfigError, GGPError
+from ggp.machine.base import States
+from ggp.players.belief_player import BeliefPlayer, Choice
+from ggp.players.option_fields import whole
+from ggp.players.player import Context, MoveValue
+from ggp.players.risk import RiskOptions
+from ggp.search.anytime import Deadline
+from ggp.search.puzzles.lines import Line, is_puzzle, replayed
+from ggp.search.puzzles.puzzle_search import PuzzleSearch
+
+SEARCH_SHARE = 0.85
+"""Share of the time in which lines are looked for: a piece of work may take some tenths of a
+second."""
+
+LATEST_S = 0.5
+"""So long before the deadline it is over at the latest, if that is later."""
+
+
+@dataclass(frozen=True)
+class PuzzleOptions(RiskOptions):
+    """Options of `puzzle`."""
+
+    rounds: int = whole(200, "pieces of work of each search for a decision, without a clock")
+
+
+class Puzzle(BeliefPlayer):
+    """The best line of moves in a game of one role: all states, adapted playouts, and a solver."""
+
+    Options = PuzzleOptions
+    options: PuzzleOptions
+
+    def __init__(self, options: PuzzleOptions, context: Context) -> None:
+        if not is_puzzle(context.machine):
+            raise ConfigError("puzzle plays games of one role without random only; try auto")
+        super().__init__(options, context)
+        self._search: PuzzleSearch | None = None
+        self._begun_in = 0  # the turn that the search began in
+        self._line: Line | None = None  # from this turn on
+        self._line_turn = 0
+        self._is_proved = False
+
+    def prepare(self, deadline: Deadline) -> None:
+        """Search in the time before the first turn; see `Preparing`."""
+        self.ponder(deadline)
+
+    def ponder(self, deadline: Deadline) -> None:
+        """Search on from the state that was reached last; see `Pondering`."""
+        bag = self.tracker.bag
+        if bag.depleted[0] or not len(bag.sets.states):
+            return
+        try:
+            self._look(bag.states_of(0), deadline)
+        except GGPError as error:
+            self._warn(error)
+
+    def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        state = bag.states_of(0).take(np.zeros(1, dtype=np.int64))
+        searched = None if deadline is None else _early(deadline)
+        self._look(state, searched)
+        values = self._values()
+        if self._line is None:
+            return self._candidates[int(self.rng.integers(len(self._candidates)))], values
+        return self._line.moves[0], values
+
+    def _look(self, state: States, deadline: Deadline | None) -> None:
+        """Look for a better line than that which is known, unless there is none."""
+        self._keep_up(state)
+        if self._is_proved or self.machine.terminal(state)[0]:
+            return
+        if self._search is None:
+            self._search = PuzzleSearch(self.machine, state, self.rng, self._line)
+            self._begun_in = self.turn
+        search = self._search
+
+        def found() -> None:
+            self._line = search.line
+            self._tell()
+
+        search.run(self.options.rounds, deadline, found)
+        self._line, self._is_proved = search.line, search.is_proved
+
+    def _keep_up(self, state: States) -> None:
+        """Forget what does not begin in a state."""
+        if self.turn != self._line_turn:
+            line, passed = self._line, self.turn - self._line_turn
+            self._line_turn = self.turn
+            if line is not None:
+                rest = np.array(line.moves[passed:], dtype=np.int64)
+                self._line = replayed(self.machine, state, rest)
+                if self._line is None or self._line.goal != line.goal:
+                    self._is_proved = False
+        if self.turn != self._begun_in:
+            self._search = None
+
+    def _tell(self) -> None:
+        if self._line is not None:
+            self.report(self._line.moves[0], self._values())
+
+    def _values(self) -> tuple[MoveValue, ...]:
+        """What is known of the candidates: the goal that the first move of the line leads to."""
+        first = None if self._line is None else self._line.moves[0]
+        return tuple(
+            MoveValue(self.machine.move_text(move), self._line.goal, 0.0, 1)
+            if self._line is not None and move == first
+            else MoveValue(self.machine.move_text(move), None, None, 0)
+            for move in self._candidates
+        )
+
+
+def _early(deadline: Deadline) -> Deadline:
+    """When the search is to end."""
+    left_s = deadline.left_s()
+    return deadline.part(max(SEARCH_SHARE, 1 - LATEST_S / max(left_s, LATEST_S)))
