@@ -183,7 +183,7 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
     from ggp.protocol.lobby import Lobby
     from ggp.server.host import Host
     from ggp.server.http.http_server import HttpServer
-    from ggp.server.http.keeper import heed_signals, stay_up
+    from ggp.server.http.supervisor import heed_signals, stay_up
     from ggp.server.records.match_log import check_folder
     from ggp.server.workers.kernels import are_cached, fill_cache
 

@@ -18,9 +18,9 @@ import numpy as np
 from ggp.errors import ConfigError
 from ggp.gdl import canonical_term
 from ggp.gdl.domains import Domains, position
+from ggp.gdl.joint_move_percepts import PLAIN
 from ggp.gdl.nearest import unknown
 from ggp.gdl.program import LEGAL, RANDOM, SEES, TRUE, Program
-from ggp.gdl.telling import PLAIN
 from ggp.gdl.what_grows import what_grows
 from ggp.machine.abilities import InParts, OnCircuit
 from ggp.machine.base import IntArray, Machine

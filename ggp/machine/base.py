@@ -265,7 +265,7 @@ class Machine(Protocol):
         ...
 
     def told_moves(self, percepts: IntArray) -> IntArray | None:
-        """The joint moves that percepts reveal for certain, see `ggp.gdl.telling.told_by`.
+        """The joint moves that percepts reveal for certain (`ggp.gdl.joint_move_percepts`).
 
         Args:
             percepts: `[L]` percept ids, `UNKNOWN` allowed.

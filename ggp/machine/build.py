@@ -15,8 +15,8 @@ from ggp.errors import (
     MachineError,
     ReasonerLimitError,
 )
+from ggp.gdl.joint_move_percepts import told_by
 from ggp.gdl.program import Program
-from ggp.gdl.telling import told_by
 from ggp.gdl.what_grows import told_growth
 from ggp.machine.base import PATIENCE, WAITING, Limits, Machine
 from ggp.machine.compiling.jit import demand_compiler

@@ -29,7 +29,7 @@ from ggp.belief.segments import Segments, depleted_segments
 from ggp.machine.base import UNKNOWN, IntArray, Machine, States
 from ggp.players.growth import Growth
 from ggp.players.slices import Watch
-from ggp.players.told import move_of, percepts_of, refused_of
+from ggp.players.turn_ids import move_of, percepts_of, refused_of
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal, random_moves
 

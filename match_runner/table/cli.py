@@ -112,8 +112,8 @@ def table(
     preload("ggp.players", "uvicorn", "starlette.applications", "match_runner.table.web.server")
     from ggp.machine.games import find_file
     from ggp.sockets import listen
-    from match_runner.table.hall import Hall
     from match_runner.table.match_folder import usual_folder
+    from match_runner.table.match_manager import MatchManager
     from match_runner.table.offers import Offers, read_offers
     from match_runner.table.options import TableOptions
     from match_runner.table.web.guard import Names
@@ -135,7 +135,7 @@ def table(
                 "--no-token is for this machine alone: leave it out, or --host and --url"
             )
         own = _own_name(host, address)
-        hall = Hall(
+        manager = MatchManager(
             TableOptions(
                 folder=folder or usual_folder(),
                 offers=offers,
@@ -147,13 +147,13 @@ def table(
             )
         )
         link = f"{origin or f'http://{own}:{port}'}/"
-        if hall.token is None:
+        if manager.token is None:
             _log.warning(
                 "there is no token: every user and every program of this machine can begin matches "
                 "here, watch them and end them, as if they were you"
             )
         else:
-            link += f"?token={hall.token}"
+            link += f"?token={manager.token}"
         if not is_local and not origin:
             _log.warning(
                 "plain HTTP: whoever can listen on the network between here and a browser reads "
@@ -161,8 +161,8 @@ def table(
             )
         announce(f"the table is at {link} (end: Ctrl-C)")
         if not no_browser and has_screen():
-            open_link(link, hall.private)
-        table_server(hall).run(sockets=[listening])
+            open_link(link, manager.private)
+        table_server(manager).run(sockets=[listening])
 
 
 def _own_name(host: str, address: str) -> str:

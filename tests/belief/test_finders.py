@@ -12,7 +12,7 @@ import pytest
 
 from ggp.belief import Bags, How, HyperPlaySampler, PathTree
 from ggp.belief.finder import Finder, Setting
-from ggp.belief.finding.earlier import Earlier, Trail
+from ggp.belief.finding.earlier import BagHistory, Earlier
 from ggp.belief.finding.exact import ExactSets
 from ggp.belief.finding.forward import Forward
 from ggp.belief.finding.histories import Histories
@@ -57,11 +57,11 @@ def showing_tails(machine: Machine, states: States) -> set[int]:
     return {n for n in range(THROWN) if f"(tails {n})" in held}
 
 
-def makers() -> dict[str, Callable[[Setting, Trail], Finder]]:
-    def forward(setting: Setting, trail: Trail) -> Forward:
+def makers() -> dict[str, Callable[[Setting, BagHistory], Finder]]:
+    def forward(setting: Setting, trail: BagHistory) -> Forward:
         return Forward(setting, ExactSets(setting, 0))
 
-    def earlier(setting: Setting, trail: Trail) -> Earlier:
+    def earlier(setting: Setting, trail: BagHistory) -> Earlier:
         return Earlier(setting, ExactSets(setting, 0), forward(setting, trail), trail)
 
     return {
@@ -74,10 +74,13 @@ def makers() -> dict[str, Callable[[Setting, Trail], Finder]]:
     }
 
 
-def after_coins(told: int) -> tuple[Setting, Trail, Bags]:
+def after_coins(told: int) -> tuple[Setting, BagHistory, Bags]:
     """A bag of 64 that was followed until so many coins were told."""
     machine = machine_of_rules(COINS, "propnet")
-    setting, trail = Setting(machine, PathTree(machine), capacity=64, max_attempts=100_000), Trail()
+    setting, trail = (
+        Setting(machine, PathTree(machine), capacity=64, max_attempts=100_000),
+        BagHistory(),
+    )
     rng = np.random.default_rng(0)
     path, sets = np.zeros(1, dtype=np.int64), setting.beginning(1)
     for depth, (move, percepts) in enumerate(ALL_HEADS[: THROWN + told], start=1):
@@ -130,7 +133,7 @@ def test_whole_histories_are_never_fewer_and_stop_when_asked() -> None:
     machine = fresh("skat")
     tree, rng = PathTree(machine), np.random.default_rng(0)
     setting = Setting(machine, tree, capacity=4, max_attempts=1000)
-    histories = Histories(setting, Trail())
+    histories = Histories(setting, BagHistory())
     bags = Bags(ROLE, path_of(machine, tree, turns), np.arange(1), setting.nothing(1))
     assert histories.helps(bags)[0]
     found = histories.fill(bags, rng)

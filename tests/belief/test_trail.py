@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ggp.belief import Bags, HyperPlaySampler, PathTree
-from ggp.belief.finding.earlier import NEAR, Trail
+from ggp.belief.finding.earlier import NEAR, BagHistory
 from ggp.belief.segments import initial_segments
 from ggp.machine import Machine
 from tests.belief.test_bags import distribution, move_array, percept_array
@@ -47,7 +47,7 @@ def followed(machine: Machine, path: Path, seed: int, **options: object) -> list
 def test_turns_are_remembered_the_more_sparsely_the_longer_ago() -> None:
     machine = machine_of_rules(RING)
     bag = initial_segments(machine, 1, keep_views=False)
-    tree, trail = PathTree(machine), Trail()
+    tree, trail = PathTree(machine), BagHistory()
     nodes = [1]
     for turn in range(1, 101):
         move, percepts = move_array(machine, "wait"), percept_array(machine, ())

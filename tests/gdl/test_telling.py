@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ggp.gdl import parse
+from ggp.gdl.joint_move_percepts import told_by
 from ggp.gdl.normalize import load, normalize
-from ggp.gdl.telling import told_by
 
 GAME = """
 (role a) (role b) (init start) (legal a go) (legal b go) (legal b stay)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from ggp.gdl import parse
+from ggp.gdl.joint_move_percepts import never_tells
 from ggp.gdl.normalize import normalize
-from ggp.gdl.telling import never_tells
 from ggp.players import Decision
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import WIRE_STYLES

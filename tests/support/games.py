@@ -10,8 +10,8 @@ import pytest
 
 from ggp.gdl import list_games, parse
 from ggp.gdl.games import LONG_GAMES
+from ggp.gdl.joint_move_percepts import told_by
 from ggp.gdl.normalize import normalize
-from ggp.gdl.telling import told_by
 from ggp.machine import Limits, Machine, build_machine
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import load_program

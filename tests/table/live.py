@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ggp.sockets import listen
-from match_runner.table.hall import Hall
+from match_runner.table.match_manager import MatchManager
 from match_runner.table.options import TableOptions
 from match_runner.table.web.guard import RequestLimits
 from match_runner.table.web.server import table_server
@@ -201,14 +201,16 @@ def live_table(
         options: of `TableOptions`.
     """
     with listen("127.0.0.1", port) as listening:
-        hall = Hall(TableOptions(folder=folder, limits=limits or RequestLimits(), **options))
-        server = table_server(hall)
+        manager = MatchManager(
+            TableOptions(folder=folder, limits=limits or RequestLimits(), **options)
+        )
+        server = table_server(manager)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:
             while not server.started:
                 time.sleep(0.01)
-            yield LiveTable(listening.getsockname()[1], f"/?token={hall.token}")
+            yield LiveTable(listening.getsockname()[1], f"/?token={manager.token}")
         finally:
             server.should_exit = True
             thread.join()

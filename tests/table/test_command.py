@@ -13,21 +13,21 @@ import pytest
 from click.testing import CliRunner, Result
 
 from match_runner.cli import main
-from match_runner.table.hall import Hall
 from match_runner.table.match_folder import MatchFolder, Setup
+from match_runner.table.match_manager import MatchManager
 from match_runner.table.offers import Offers
 from match_runner.table.options import TableOptions
 from match_runner.table.web import link_opener, server
 
 
 @pytest.fixture
-def halls(monkeypatch: pytest.MonkeyPatch) -> list[Hall]:
+def halls(monkeypatch: pytest.MonkeyPatch) -> list[MatchManager]:
     """The halls that were to be served; they are closed at once instead."""
-    found: list[Hall] = []
+    found: list[MatchManager] = []
 
     class Server:
-        def __init__(self, hall: Hall) -> None:
-            found.append(hall)
+        def __init__(self, manager: MatchManager) -> None:
+            found.append(manager)
 
         def run(self, **_: Any) -> None:
             asyncio.run(found[-1].close())
@@ -41,7 +41,7 @@ def table(folder: Path, *args: str) -> Result:
     return CliRunner(catch_exceptions=False).invoke(main, command)
 
 
-def test_the_link_that_is_printed_has_the_token(tmp_path: Path, halls: list[Hall]) -> None:
+def test_the_link_that_is_printed_has_the_token(tmp_path: Path, halls: list[MatchManager]) -> None:
     first, second = table(tmp_path), table(tmp_path)
     assert first.exit_code == second.exit_code == 0
     assert f"/?token={halls[0].token} (end" in first.stdout
@@ -52,7 +52,9 @@ def test_the_link_that_is_printed_has_the_token(tmp_path: Path, halls: list[Hall
     assert halls[2].token != halls[0].token
 
 
-def test_without_a_token_it_is_said_what_that_means(tmp_path: Path, halls: list[Hall]) -> None:
+def test_without_a_token_it_is_said_what_that_means(
+    tmp_path: Path, halls: list[MatchManager]
+) -> None:
     told = table(tmp_path, "--no-token")
     assert "token=" not in told.stdout
     assert "every user and every program of this machine" in told.stderr
@@ -63,7 +65,7 @@ def test_without_a_token_it_is_said_what_that_means(tmp_path: Path, halls: list[
     "elsewhere", [("--host", "0.0.0.0"), ("--host", "::"), ("--url", "https://table.example")]
 )
 def test_others_than_this_machine_need_a_token(
-    tmp_path: Path, halls: list[Hall], elsewhere: tuple[str, ...]
+    tmp_path: Path, halls: list[MatchManager], elsewhere: tuple[str, ...]
 ) -> None:
     told = table(tmp_path, "--no-token", *elsewhere)
     assert told.exit_code == 2
@@ -71,7 +73,7 @@ def test_others_than_this_machine_need_a_token(
     assert halls == []
 
 
-def test_plain_http_for_others_is_warned_of(tmp_path: Path, halls: list[Hall]) -> None:
+def test_plain_http_for_others_is_warned_of(tmp_path: Path, halls: list[MatchManager]) -> None:
     assert "reads the tokens" in table(tmp_path, "--host", "0.0.0.0").stderr
     told = table(tmp_path, "--host", "0.0.0.0", "--url", "https://Table.example/")
     assert told.stderr == ""
@@ -88,7 +90,7 @@ def test_plain_http_for_others_is_warned_of(tmp_path: Path, halls: list[Hall]) -
 
 
 def test_what_is_offered_is_checked_before_anything_begins(
-    tmp_path: Path, halls: list[Hall]
+    tmp_path: Path, halls: list[MatchManager]
 ) -> None:
     for args, said in [
         (("--offer", "mine"), "must be NAME=SPEC"),
@@ -106,8 +108,8 @@ def test_what_is_offered_is_checked_before_anything_begins(
     assert "mine.gdl" in halls[0].options.offers.game_names()
 
 
-def test_a_folder_is_for_one_table_at_a_time(tmp_path: Path, halls: list[Hall]) -> None:
-    held = Hall(TableOptions(tmp_path))
+def test_a_folder_is_for_one_table_at_a_time(tmp_path: Path, halls: list[MatchManager]) -> None:
+    held = MatchManager(TableOptions(tmp_path))
     try:
         told = table(tmp_path)
         assert told.exit_code == 2
@@ -128,7 +130,7 @@ def test_matches_in_a_folder_of_somebody_else_are_not_gone_on_with(tmp_path: Pat
 
 
 def test_the_browser_is_opened_without_telling_the_token_to_all_processes(
-    tmp_path: Path, halls: list[Hall], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, halls: list[MatchManager], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[tuple[str, str, int]] = []
 
@@ -160,10 +162,10 @@ def test_the_browser_is_opened_without_telling_the_token_to_all_processes(
 def test_a_match_does_not_go_on_with_a_player_that_is_not_offered_any_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def nothing(_: Hall) -> None:
+    async def nothing(_: MatchManager) -> None:
         """No worker is needed."""
 
-    monkeypatch.setattr(Hall, "_warm_up", nothing)
+    monkeypatch.setattr(MatchManager, "_warm_up", nothing)
     setup = Setup(
         id="0123456789",
         game="mine",
@@ -185,12 +187,12 @@ def test_a_match_does_not_go_on_with_a_player_that_is_not_offered_any_more(
     folder.close()
 
     async def check() -> str | None:
-        hall = Hall(TableOptions(tmp_path, Offers(players={"other": "random"})))
-        await hall.open()
-        while not hall.matches[setup.id].is_over:
+        manager = MatchManager(TableOptions(tmp_path, Offers(players={"other": "random"})))
+        await manager.open()
+        while not manager.matches[setup.id].is_over:
             await asyncio.sleep(0)
-        await hall.close()
-        return hall.matches[setup.id].setup.error
+        await manager.close()
+        return manager.matches[setup.id].setup.error
 
     error = asyncio.run(check())
     assert error is not None

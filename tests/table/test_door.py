@@ -12,7 +12,7 @@ import pytest
 from match_runner.table.match_folder import MatchFolder
 from match_runner.table.web import door
 from tests.table.live import LiveTable, seats_of
-from tests.table.test_shelf import GAME
+from tests.table.test_stored_files import GAME
 
 JSON = {"content-type": "application/json"}
 OPEN = "/seat", "/static", "/api/alive"

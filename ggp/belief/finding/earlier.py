@@ -2,8 +2,8 @@
 more entries, until it is half full.
 
 In a long game the last set that was enumerated is far back, and samples drawn from there on hardly
-ever agree with so many turns. So bags on the way are remembered (`Trail`), the more sparsely the
-longer ago:
+ever agree with so many turns. So bags on the way are remembered (`BagHistory`), the more sparsely
+the longer ago:
 
     turn     0 ... 32 .. 48 .. 56 .. 64 . 68 . 72 . 76 78 80 82 84 85 86 87 | 88
 
@@ -39,7 +39,7 @@ RETRACED = 100
 few turns."""
 
 
-class Trail:
+class BagHistory:
     """Sampled bags on the way to one path."""
 
     def __init__(self) -> None:
@@ -97,7 +97,7 @@ class Earlier(Finder):
         setting: Setting,
         exact: ExactSets,
         forward: Forward,
-        trail: Trail,
+        trail: BagHistory,
         *,
         leaves_time: bool = False,
     ) -> None:

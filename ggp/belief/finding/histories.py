@@ -18,7 +18,7 @@ import numpy as np
 
 from ggp.belief.bags import Bags
 from ggp.belief.finder import Finder, Setting
-from ggp.belief.finding.earlier import Trail
+from ggp.belief.finding.earlier import BagHistory
 from ggp.belief.paths import PathTree
 from ggp.belief.segments import Segments, one_set, with_more
 from ggp.machine.abilities import Redrawer, Redraws
@@ -41,7 +41,7 @@ class Histories(Finder):
         trail: bags of earlier turns.
     """
 
-    def __init__(self, setting: Setting, trail: Trail) -> None:
+    def __init__(self, setting: Setting, trail: BagHistory) -> None:
         self._setting, self._trail = setting, trail
         # What draws for the last path for which anything was drawn: it has learnt how.
         self._last: tuple[int, Redraws] | None = None

@@ -11,7 +11,7 @@ import numpy as np
 
 from ggp.belief.bags import Bags
 from ggp.belief.finder import Finder, Setting
-from ggp.belief.finding.earlier import Trail
+from ggp.belief.finding.earlier import BagHistory
 from ggp.belief.finding.exact import ExactSets
 from ggp.belief.segments import Segments, with_more
 from ggp.belief.solving.finder import Solved, Start
@@ -34,7 +34,7 @@ class Solving(Finder):
         found_at: number of turns of the path that particles were last found for; -1 for none.
     """
 
-    def __init__(self, setting: Setting, exact: ExactSets, trail: Trail) -> None:
+    def __init__(self, setting: Setting, exact: ExactSets, trail: BagHistory) -> None:
         self._setting, self._exact, self._trail = setting, exact, trail
         self._solved = Solved(setting.machine, setting.tree, setting.model)
         self.found_at = -1

@@ -16,7 +16,7 @@ import numpy as np
 
 from ggp.belief.bags import Bags
 from ggp.belief.finder import Finder, Setting, Shared
-from ggp.belief.finding.earlier import Earlier, Trail
+from ggp.belief.finding.earlier import BagHistory, Earlier
 from ggp.belief.finding.exact import ExactSets
 from ggp.belief.finding.forward import Forward
 from ggp.belief.finding.histories import Histories
@@ -74,7 +74,7 @@ class HyperPlaySampler(Setting):
         self._exact = ExactSets(self, exact, completions)
         self._exact_at = 0  # turns at which the bag that is followed was exact
         self._forward = Forward(self, self._exact)
-        self._rescues, trail = rescues, Trail()
+        self._rescues, trail = rescues, BagHistory()
         self._of_earlier: tuple[Finder, ...] = ()
         may_solve = solves and rescues and is_solvable(machine)
         if follows and rescues:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ggp.errors import ReasonerLimitError
+from ggp.gdl.joint_move_percepts import PLAIN
 from ggp.gdl.program import Program
 from ggp.gdl.shape import MAX_NESTING
-from ggp.gdl.telling import PLAIN
 from ggp.gdl.what_grows import told_growth
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import UNKNOWN, IntArray, Machine

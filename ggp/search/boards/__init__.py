@@ -2,6 +2,6 @@
 
 In come states with boards, out go values of states or moves. Begin with `board_values`, the
 evaluation by material and attacks, whose kernels are `board_kernels`. `quiescence` plays exchanges
-out before a board is valued, and `floors` leaves out those that cannot matter (alpha-beta
+out before a board is valued, and `lower_bounds` leaves out those that cannot matter (alpha-beta
 cut-offs); `board_search` is the search of Choose-move.
 """

@@ -18,7 +18,7 @@ from ggp.belief import Bags
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import FloatArray, IntArray, Machine, Ragged, States
 from ggp.search.anytime import Deadline, check
-from ggp.search.boards.floors import FloorEvaluation, value_open
+from ggp.search.boards.lower_bounds import FloorEvaluation, value_open
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.parts import Evaluation
 from ggp.search.worlds.clairvoyant import ClairvoyantValues, Worlds, answered_by_lot

@@ -26,8 +26,8 @@ from http import HTTPStatus
 from typing import Protocol
 
 from ggp.server.host import AT_ONCE_S, Host
-from ggp.server.http.custody import Custody, Kept
 from ggp.server.http.incoming import Incoming, RefusedError
+from ggp.server.http.kept_connections import KeptConnection, KeptConnections
 from ggp.server.settings import ServerLimits
 
 _METHODS = "POST, GET, OPTIONS"
@@ -54,14 +54,14 @@ _LOOK_S = 0.005
 _log = logging.getLogger(__name__)
 
 
-class Supervisor(Protocol):
+class ConnectionObserver(Protocol):
     """A server as seen by its connections.
 
     Attributes:
         custody: keeps the connections that wait for an answer.
     """
 
-    custody: Custody
+    custody: KeptConnections
 
     def received(self, connection: Connection) -> None:
         """Called when more of a request has arrived."""
@@ -88,10 +88,10 @@ class Connection:
     def __init__(
         self,
         host: Host,
-        server: Supervisor,
+        server: ConnectionObserver,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        kept: Kept | None = None,
+        kept: KeptConnection | None = None,
     ) -> None:
         self._host, self._server = host, server
         self._reader, self._writer = reader, writer

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from ggp.server.addresses import is_heard
 from ggp.server.host import Host
 from ggp.server.http.connection import Connection
-from ggp.server.http.custody import Custody, Kept
+from ggp.server.http.kept_connections import KeptConnection, KeptConnections
 from ggp.sockets import BACKLOG
 
 AT_ONCE = 16
@@ -40,8 +40,8 @@ class HttpServer:
         connections: all that are not closed yet, with their work.
     """
 
-    def __init__(self, host: Host, custody: Custody | None = None) -> None:
-        self.custody = custody or Custody()
+    def __init__(self, host: Host, custody: KeptConnections | None = None) -> None:
+        self.custody = custody or KeptConnections()
         self._host, self._limits = host, host.options.limits
         self.is_open = False
         self.connections: dict[Connection, asyncio.Task[None]] = {}
@@ -123,7 +123,7 @@ class HttpServer:
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        kept: Kept | None = None,
+        kept: KeptConnection | None = None,
     ) -> Connection:
         connection = Connection(self._host, self, reader, writer, kept)
         task = asyncio.ensure_future(connection.serve())

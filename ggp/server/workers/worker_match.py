@@ -18,18 +18,18 @@ import numpy as np
 
 from ggp.errors import BackendUnavailableError, GGPError, MachineError, PlayerError
 from ggp.gdl import parse
+from ggp.gdl.joint_move_percepts import never_tells, told_by
 from ggp.gdl.normalize import normalize
 from ggp.gdl.program import Program
-from ggp.gdl.telling import never_tells, told_by
 from ggp.machine import Limits, Machine, build_machine, role_index
 from ggp.machine.abilities import Prover
 from ggp.machine.build import build_by_the_first_clock, tell_moves
 from ggp.machine.propnet.build.ground_rules.forecast import Forecast
 from ggp.players import Decision, Player, make_player, parse_spec
-from ggp.players.follower import Follower
-from ggp.players.guesser import Guesser
 from ggp.players.player import Believing, Pondering, Preparing
 from ggp.players.random_legal import RandomLegal
+from ggp.players.sampled_states import SampledStates
+from ggp.players.state_follower import Follower
 from ggp.protocol.turns import PathTurn
 from ggp.search.anytime import Deadline
 from ggp.server.workers import orders
@@ -75,7 +75,7 @@ class WorkerMatch:
         self._other_machine: Machine | None = None  # for the other reading of the messages
         self._turns: list[PathTurn] = []
         self._followed = 0  # turns that the player knows
-        self._guesser: Guesser | None = None
+        self._guesser: SampledStates | None = None
         self._guessed = 0  # turns that it knows
         self._only_guesses = False
         self._number = -1
@@ -207,7 +207,7 @@ class WorkerMatch:
         try:
             if self._guesser is None:
                 rng = np.random.default_rng(setup.seed)
-                self._guesser = Guesser(machine, role_index(machine, setup.role), rng)
+                self._guesser = SampledStates(machine, role_index(machine, setup.role), rng)
             for turn in self._turns[self._guessed :]:
                 self._guessed += 1
                 self._guesser.observe(turn.move, turn.percepts, deadline=deadline)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from ggp.errors import ConfigError, MatchError
 from ggp.gdl import parse
+from ggp.gdl.joint_move_percepts import PLAIN, never_tells
 from ggp.gdl.normalize import normalize
-from ggp.gdl.telling import PLAIN, never_tells
 from ggp.players import Decision
 from ggp.players.decision_json import decision_from_json
 from ggp.protocol.lobby import Lobby

@@ -37,9 +37,8 @@ from ggp.gdl.descriptions import describe
 from ggp.gdl.games import list_games
 from ggp.players import describe_player
 from ggp.players.spec import PLAYERS
-from match_runner.table.clerk import Shown
-from match_runner.table.hall import LOBBY, NOBODY, Hall
 from match_runner.table.held_match import ALL, HeldMatch, seat_of
+from match_runner.table.match_manager import LOBBY, NOBODY, MatchManager
 from match_runner.table.requests import (
     MOST_TEXT,
     fields_of,
@@ -52,6 +51,7 @@ from match_runner.table.requests import (
 from match_runner.table.seats.mind import MindTask, known_turns
 from match_runner.table.web.door import Door
 from match_runner.table.web.guard import Guard
+from match_runner.table.worker_tasks import Shown
 
 STATIC = Path(__file__).parent / "static"
 
@@ -59,19 +59,19 @@ _STREAM = "text/event-stream"
 _Answer = Callable[[Request], Awaitable[Response]]
 
 
-def make_app(hall: Hall) -> Guard:
+def make_app(manager: MatchManager) -> Guard:
     """Make the application, with its guard."""
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        await hall.open()
+        await manager.open()
         try:
             yield
         finally:
-            await hall.close()
+            await manager.close()
 
     page = _answered(_page)
-    table = Table(hall)
+    table = Table(manager)
     routes = [
         Route("/", page),
         Route("/match/{id}", page),
@@ -107,40 +107,40 @@ def make_app(hall: Hall) -> Guard:
         Route(f"/api{path}", _answered(answer), methods=["POST"]) for path, answer in posts.items()
     ]
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _failed})
-    options = hall.options
+    options = manager.options
     is_secure = options.names.origin.startswith("https:")
-    door = Door(hall.token, hall.seat_token, is_secure=is_secure)
+    door = Door(manager.token, manager.seat_token, is_secure=is_secure)
     return Guard(app, door, options.names, options.limits)
 
 
 class Table:
     """Answers to requests below `/api`."""
 
-    def __init__(self, hall: Hall) -> None:
-        self._hall = hall
+    def __init__(self, manager: MatchManager) -> None:
+        self._hall = manager
 
     # ---------------------------------------------------------------- lobby
 
     async def lobby(self, request: Request) -> Response:
         """Games, players and everything that is or was played."""
-        hall = self._hall
-        offers = hall.options.offers
+        manager = self._hall
+        offers = manager.options.offers
         names = offers.game_names()
         players = [{"name": n, "about": describe_player(n).summary} for n in PLAYERS]
         players += [{"name": name, "about": spec} for name, spec in offers.players.items()]
-        matches = [match.summary() for match in reversed(hall.matches.values())]
+        matches = [match.summary() for match in reversed(manager.matches.values())]
         return JSONResponse(
             {
                 "version": installed_version(),
-                "folder": str(hall.options.folder),
-                "open_minds": hall.options.open_minds,
+                "folder": str(manager.options.folder),
+                "open_minds": manager.options.open_minds,
                 "game": offers.game or list_games()[0],
                 "games": [{"name": name, "title": self._title(name)} for name in names],
                 "players": players,
                 "matches": matches,
-                "records": hall.shelf.records(),
-                "logs": hall.shelf.logs(),
-                "last": hall.log.last,
+                "records": manager.stored.records(),
+                "logs": manager.stored.logs(),
+                "last": manager.log.last,
             }
         )
 

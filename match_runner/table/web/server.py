@@ -10,7 +10,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from match_runner.table.hall import Hall
+from match_runner.table.match_manager import MatchManager
 from match_runner.table.web.app import make_app
 from match_runner.table.web.guard import Guard
 
@@ -34,10 +34,10 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def table_server(hall: Hall) -> uvicorn.Server:
+def table_server(manager: MatchManager) -> uvicorn.Server:
     """Make the server of a table, to be run on a socket; it ends on SIGINT and SIGTERM, or when
     its `should_exit` is set."""
-    limits = hall.options.limits
+    limits = manager.options.limits
 
     class Bounded(H11Protocol):
         """Protocol that closes a connection which sends nothing for too long."""
@@ -57,7 +57,7 @@ def table_server(hall: Hall) -> uvicorn.Server:
             if self.cycle is None:  # it has not sent the head of a request yet
                 self.transport.abort()
 
-    guard = make_app(hall)
+    guard = make_app(manager)
     config = uvicorn.Config(
         guard,
         http=Bounded,

@@ -12,7 +12,7 @@ from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine import Limits, Machine
 from ggp.machine.abilities import Prover
-from ggp.players.guesser import Guesser
+from ggp.players.sampled_states import SampledStates
 from tests.support.games import build_here, machine_of_game
 from tests.support.programs import MANY_MOVES
 
@@ -27,7 +27,7 @@ def test_guesser_needs_not_all_of_hundreds_of_billions_of_moves() -> None:
     assert isinstance(machine, Prover)
     with pytest.raises(ReasonerLimitError):
         machine.legal(machine.initial(), 0)
-    player = Guesser(machine, 0, np.random.default_rng(0))
+    player = SampledStates(machine, 0, np.random.default_rng(0))
     first = player.choose()
     assert first.is_sound
     assert first.fault is not None
@@ -48,7 +48,9 @@ def test_guesser_keeps_states_that_agree_with_what_it_sees() -> None:
     machine = machine_of_game("monty_hall")
     for seed in range(10):
         rng = random.Random(seed)
-        player = Guesser(machine, machine.roles.index("candidate"), np.random.default_rng(seed))
+        player = SampledStates(
+            machine, machine.roles.index("candidate"), np.random.default_rng(seed)
+        )
         state = machine.initial()
         while not machine.terminal(state)[0]:
             decision = player.choose()
@@ -69,7 +71,7 @@ def test_guesser_keeps_states_that_agree_with_what_it_sees() -> None:
 
 def test_guesser_goes_on_where_nothing_agrees() -> None:
     machine = machine_of_game("monty_hall")
-    player = Guesser(machine, machine.roles.index("candidate"), np.random.default_rng(0))
+    player = SampledStates(machine, machine.roles.index("candidate"), np.random.default_rng(0))
     player.observe("noop", ["(never seen)"])
     assert not player.choose().is_sound
     assert player.choose().move.startswith("(choose")
@@ -77,4 +79,4 @@ def test_guesser_goes_on_where_nothing_agrees() -> None:
 
 def test_machine_that_finds_all_moves_or_none_is_refused() -> None:
     with pytest.raises(MachineError, match="all legal moves or none"):
-        Guesser(machine_of_game("monty_hall", "propnet"), 0, np.random.default_rng(0))
+        SampledStates(machine_of_game("monty_hall", "propnet"), 0, np.random.default_rng(0))

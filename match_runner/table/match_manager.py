@@ -26,7 +26,6 @@ from match_runner.match.records import MatchRecord
 from match_runner.pictures.frames import Json
 from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import RemoteConditions
-from match_runner.table.clerk import Shown, check_match, read_rules, replay, replay_file, standings
 from match_runner.table.events import EventLog
 from match_runner.table.held_match import ALL, HeldMatch
 from match_runner.table.match_folder import MatchFolder, Setup
@@ -35,7 +34,15 @@ from match_runner.table.requests import MatchRequest
 from match_runner.table.seats.link import Exchange, Message
 from match_runner.table.seats.mind import MindTask, look_into
 from match_runner.table.seats.seating import HUMAN, TableTask, play_at_table
-from match_runner.table.shelf import Shelf
+from match_runner.table.stored_files import StoredFiles
+from match_runner.table.worker_tasks import (
+    Shown,
+    check_match,
+    read_rules,
+    replay,
+    replay_file,
+    standings,
+)
 from match_runner.workers.executor import LocalPool, WorkerFailedError
 
 MOST_WITH_PEOPLE = 16
@@ -54,19 +61,19 @@ LINGER_S = 60.0
 """Seconds for which the events of a match are kept after its end, for readers that are behind."""
 
 LOBBY, NOBODY = "lobby", "nobody"
-"""Audiences of the hall's log; the second never gets an event."""
+"""Audiences of the manager's log; the second never gets an event."""
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
 
-class Hall:
+class MatchManager:
     """All state of the server. Everything but `__init__` needs a running event loop.
 
     Attributes:
         token: token of the table's link; None where everybody is let in.
         seats: the match, the role and the token of every seat, by the seat's name.
-        private: a folder that only this user may enter; it is removed when the hall is closed.
+        private: a folder that only this user may enter; it is removed when the manager is closed.
 
     Raises:
         ConfigError: the folder cannot be used, or another process holds it.
@@ -76,7 +83,7 @@ class Hall:
         self.options = options
         self.folder = MatchFolder(options.folder)
         self.token = self.folder.token() if options.has_token else None
-        self.shelf = Shelf(options.folder, options.logs)
+        self.stored = StoredFiles(options.folder, options.logs)
         self.matches: dict[str, HeldMatch] = {}
         self.seats: dict[str, tuple[HeldMatch, str, str]] = {}
         self.log = EventLog()
@@ -224,7 +231,7 @@ class Hall:
         Raises:
             GGPError: there is none of that name, or it cannot be replayed.
         """
-        path = self.shelf.path(name)
+        path = self.stored.path(name)
         key = f"{path}:{path.stat().st_mtime_ns}"
         if key not in self._replays:
             shown, frames = await self._ask(self._thinker, replay_file, path)
@@ -235,7 +242,7 @@ class Hall:
     async def series(self) -> list[Json]:
         """Standings of all series that are kept in the folder."""
         found = []
-        for name, path, stamp in self.shelf.series():
+        for name, path, stamp in self.stored.series():
             key = f"series {path}:{stamp}"
             if key not in self._replays:
                 try:

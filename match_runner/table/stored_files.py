@@ -21,7 +21,7 @@ _LONGEST_LINE = 1 << 16
 """Most bytes that are read of a log's first line to find its match: ids of matches are short."""
 
 
-class Shelf:
+class StoredFiles:
     """The table's folder, read only.
 
     Args:

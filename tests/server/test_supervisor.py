@@ -14,7 +14,7 @@ import pytest
 from ggp import children
 from ggp.protocol.messages import WIRE_STYLES
 from ggp.protocol.texts.printing import print_message
-from ggp.server.http.custody import MAX_CHARS, Custody, Shelf
+from ggp.server.http.kept_connections import MAX_CHARS, ConnectionStore, KeptConnections
 from tests.protocol.doubles import Referee
 from tests.server.live import GUESSING, events, eventually, read_reply, request, start
 from tests.server.test_server import is_alive, serve
@@ -97,7 +97,8 @@ def test_server_that_is_told_to_end_is_not_started_again() -> None:
 )
 def test_server_that_dies_again_and_again_is_given_up(how: str, told: str) -> None:
     program = (
-        "from ggp.console import guarded; import os; from ggp.server.http.keeper import stay_up; "
+        "from ggp.console import guarded; import os; "
+        "from ggp.server.http.supervisor import stay_up; "
         f"guarded(stay_up)(); os.{how}"
     )
     process = commands.start("-c", program)
@@ -127,13 +128,13 @@ def test_move_that_was_asked_for_when_the_server_was_killed_is_answered(tmp_path
 
 
 def test_connection_is_kept_until_it_has_its_answer() -> None:
-    shelf = Shelf()
+    shelf = ConnectionStore()
     channel = shelf.open()
     if channel is None:
         pytest.skip("the system has no such channels")
     theirs, ours = channel
     near, far = socket.socketpair()
-    custody = Custody(theirs)
+    custody = KeptConnections(theirs)
     with custody.keeping(near.fileno(), "(PLAY a NIL)", 1.5):
         pass
     waiting = custody.keeping(near.fileno(), "(PLAY b NIL)", 2.5)

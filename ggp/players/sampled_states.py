@@ -16,8 +16,8 @@ import numpy as np
 from ggp.errors import MachineError
 from ggp.machine.abilities import Prover
 from ggp.machine.base import UNKNOWN, IntArray, Machine, States
-from ggp.players.follower import Follower
 from ggp.players.player import Decision
+from ggp.players.state_follower import Follower
 from ggp.search.anytime import Deadline
 
 MOST_STATES = 8
@@ -26,7 +26,7 @@ ENOUGH_MOVES = 100
 """Number of legal moves among which one is drawn."""
 
 
-class Guesser(Follower):
+class SampledStates(Follower):
     """Plays moves that are legal in most of a few states that it may be in.
 
     Args:

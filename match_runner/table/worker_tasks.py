@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from ggp.errors import ConfigError
+from ggp.gdl.joint_move_percepts import told_by
 from ggp.gdl.program import RANDOM
 from ggp.gdl.source import Diagnostic, errors
-from ggp.gdl.telling import told_by
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import check_text, read_program
 from match_runner.log_views import is_log

@@ -9,7 +9,7 @@ from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine import Limits, Machine
-from ggp.players.follower import ENOUGH_MOVES, Follower
+from ggp.players.state_follower import ENOUGH_MOVES, Follower
 from tests.support.games import BACKENDS, build_here, machine_of_game
 
 NUMBERS = " ".join(f"(num {number})" for number in range(300))

@@ -4,8 +4,8 @@ Game servers take a refused connection for an illegal move. While a socket is op
 connections wait in its queue until a process accepts them. So the process that opened it does
 nothing else: the server is its child, a fork that already has all modules and the socket and is
 ready in a moment. With logs it continues its matches (`restore`). Connections that wait for an
-answer are kept too (`custody`), so that even those are answered, and so is the template of the
-workers (`template`), with the workers that are ready.
+answer are kept too (`kept_connections`), so that even those are answered, and so is the template of
+the workers (`template`), with the workers that are ready.
 
     keeper:  listen, fork, keep ... the child died: fork, keep ... it ended: end
     child:           serve                          serve
@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from ggp.children import die_with, how_it_ended
 from ggp.errors import GGPError
 from ggp.server.http import service
-from ggp.server.http.custody import Custody, Shelf
+from ggp.server.http.kept_connections import ConnectionStore, KeptConnections
 from ggp.server.workers.nursery import TemplateProcess
 
 MOST_DEATHS = 10
@@ -51,7 +51,7 @@ class Shift:
     """
 
     is_first: bool
-    custody: Custody
+    custody: KeptConnections
 
 
 def stay_up(template: TemplateProcess | None = None) -> Shift:
@@ -72,7 +72,7 @@ def stay_up(template: TemplateProcess | None = None) -> Shift:
         OSError: in this process, when the system cannot start a child.
     """
     deaths: deque[float] = deque(maxlen=MOST_DEATHS)
-    keeper = _Keeper(template)
+    keeper = _Supervisor(template)
     with keeper.passing_on():
         while isinstance(ended := keeper.run_child(), int):
             if ended == 0 or keeper.is_ending:
@@ -94,7 +94,7 @@ def heed_signals() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
 
 
-class _Keeper:
+class _Supervisor:
     """The state of the supervisor.
 
     Attributes:
@@ -105,9 +105,9 @@ class _Keeper:
         self.is_ending = False
         self._template = template
         self._child = 0
-        self._shelf = Shelf()
+        self._shelf = ConnectionStore()
 
-    def run_child(self) -> int | Custody:
+    def run_child(self) -> int | KeptConnections:
         """The exit status of a new child, once it has ended; in the child, its custody."""
         parent, channel = os.getpid(), self._shelf.open()
         signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
@@ -118,9 +118,9 @@ class _Keeper:
             if self._template is not None:
                 self._template.forget()
             if channel is None:
-                return Custody()
+                return KeptConnections()
             channel[1].close()
-            return Custody(channel[0], self._shelf.found())
+            return KeptConnections(channel[0], self._shelf.found())
         heed_signals()
         if channel is not None:
             channel[0].close()

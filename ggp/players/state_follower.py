@@ -25,7 +25,8 @@ class Follower:
     games.
 
     Args:
-        machine: of a game that reveals the joint move to every role (`ggp.gdl.telling`).
+        machine: of a game that reveals the joint move to every role
+            (`ggp.gdl.joint_move_percepts`).
         role: index of its role.
         rng: source of all its random choices.
         clock: measures `Decision.seconds`.

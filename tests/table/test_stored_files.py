@@ -16,8 +16,8 @@ from match_runner.match.seats import set_up
 from match_runner.series.plan import Series, SeriesGame
 from match_runner.series.runner import run_series
 from match_runner.series.store import open_store
-from match_runner.table.clerk import standings
-from match_runner.table.shelf import Shelf
+from match_runner.table.stored_files import StoredFiles
+from match_runner.table.worker_tasks import standings
 from match_runner.workers.inline import InlineExecutor
 from tests.table.live import SECRETS, WORDS, LiveTable, live_table
 from tests.table.server_logs import Turn, write_log
@@ -50,7 +50,7 @@ def play_series(folder: Path, rounds: int) -> None:
 @pytest.fixture(scope="module")
 def folder(own_cache: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a record, a series, and files that are neither."""
-    found = tmp_path_factory.mktemp("shelf")
+    found = tmp_path_factory.mktemp("stored")
     arena = set_up(GAME, load(GAME), {"candidate": "random"})
     (found / "records").mkdir()
     write_record(play_match(arena, 3), found / "records")
@@ -69,46 +69,46 @@ def folder(own_cache: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-def log_of(shelf: LiveTable, match: str) -> tuple[str, Any]:
+def log_of(stored: LiveTable, match: str) -> tuple[str, Any]:
     """The path of a log among the records, and what it answers."""
-    (log,) = (each for each in shelf.get("/api/lobby")["logs"] if each["match"] == match)
+    (log,) = (each for each in stored.get("/api/lobby")["logs"] if each["match"] == match)
     path = f"/api/records/{log['name']}"
-    return path, shelf.get(path)
+    return path, stored.get(path)
 
 
 @pytest.fixture(scope="module")
-def shelf(folder: Path) -> Iterator[LiveTable]:
+def stored(folder: Path) -> Iterator[LiveTable]:
     with live_table(folder) as running:
         yield running
 
 
-def test_records_of_the_folder_are_replayed(shelf: LiveTable, folder: Path) -> None:
-    names = shelf.get("/api/lobby")["records"]
+def test_records_of_the_folder_are_replayed(stored: LiveTable, folder: Path) -> None:
+    names = stored.get("/api/lobby")["records"]
     (name,) = [each for each in names if each != "notes.json"]
     record = json.loads((folder / name).read_text())
-    told = shelf.get(f"/api/records/{name}")
+    told = stored.get(f"/api/records/{name}")
     assert told["match"]["goals"] == record["goals"]
     assert [t["moves"] for t in told["turns"][1:]] == [t["joint_move"] for t in record["turns"]]
-    frame = shelf.get(f"/api/records/{name}/turns/1")
+    frame = stored.get(f"/api/records/{name}/turns/1")
     assert frame["percepts"] == record["turns"][0]["percepts"]
-    with shelf.stream(f"/api/records/{name}/mind?role=candidate&turn=1") as events:
+    with stored.stream(f"/api/records/{name}/mind?role=candidate&turn=1") as events:
         assert next(events)["event"] == "belief"
 
 
-def test_logs_of_the_server_are_listed(shelf: LiveTable, folder: Path) -> None:
-    logs = shelf.get("/api/lobby")["logs"]
+def test_logs_of_the_server_are_listed(stored: LiveTable, folder: Path) -> None:
+    logs = stored.get("/api/lobby")["logs"]
     assert {log["match"] for log in logs} == {"calls.1", "secrets.1", "broken.1"}
     assert {(log["role"], log["player"]) for log in logs} == {
         ("left", "hyperplay2"),
         ("bob", "hyperplay2"),
     }
-    elsewhere = Shelf(folder / "records", folder / "logs")
+    elsewhere = StoredFiles(folder / "records", folder / "logs")
     assert sorted(log["name"] for log in elsewhere.logs()) == sorted(log["name"] for log in logs)
     assert elsewhere.path(logs[0]["name"]).is_file()
 
 
-def test_a_log_that_tells_all_moves_shows_the_state(shelf: LiveTable) -> None:
-    path, told = log_of(shelf, "calls.1")
+def test_a_log_that_tells_all_moves_shows_the_state(stored: LiveTable) -> None:
+    path, told = log_of(stored, "calls.1")
     assert told["match"]["goals"] == {"left": 100, "right": 0}
     assert (told["match"]["roles"], told["match"]["error"]) == (["left", "right"], None)
     assert [turn["moves"] for turn in told["turns"]] == [
@@ -122,29 +122,29 @@ def test_a_log_that_tells_all_moves_shows_the_state(shelf: LiveTable) -> None:
         {"role": "left", "text": "answered (name tails), and (name heads) was played"}
     ]
     assert "known" not in last
-    decision = shelf.get(f"{path}/turns/1")["decisions"]["left"]
+    decision = stored.get(f"{path}/turns/1")["decisions"]["left"]
     assert (decision["move"], decision["values"][0]["value"]) == ("(name heads)", 70.0)
     assert "called" in json.dumps(last["state"])
 
 
-def test_a_log_of_hidden_moves_shows_what_the_role_knew(shelf: LiveTable) -> None:
-    path, told = log_of(shelf, "secrets.1")
+def test_a_log_of_hidden_moves_shows_what_the_role_knew(stored: LiveTable) -> None:
+    path, told = log_of(stored, "secrets.1")
     assert told["match"]["roles"] == ["bob"]
     assert told["match"]["goals"] == {"bob": 0}
     assert told["frame"]["known"] == {"states": 3, "exact": False}
-    first, second = (shelf.get(f"{path}/turns/{turn}") for turn in (1, 2))
+    first, second = (stored.get(f"{path}/turns/{turn}") for turn in (1, 2))
     assert (first["moves"], first["percepts"]) == ({"bob": "noop"}, {"bob": ["(your bandicoot)"]})
     assert (second["moves"], second["percepts"]) == ({"bob": "(name low)"}, {"bob": []})
     assert "bandicoot" in json.dumps(first["state"])
     assert not any(word in json.dumps(second["state"]) for word in WORDS["alice"])
-    with shelf.stream(f"{path}/mind?role=bob&turn=1") as events:
+    with stored.stream(f"{path}/mind?role=bob&turn=1") as events:
         belief = next(events)["data"]
     assert (belief["quality"]["how"], belief["quality"]["entries"]) == ("exact", 3)
-    assert shelf.request("GET", f"{path}/mind?role=alice&turn=1")[0] == 404
+    assert stored.request("GET", f"{path}/mind?role=alice&turn=1")[0] == 404
 
 
-def test_a_log_that_breaks_off_says_so(shelf: LiveTable) -> None:
-    _, told = log_of(shelf, "broken.1")
+def test_a_log_that_breaks_off_says_so(stored: LiveTable) -> None:
+    _, told = log_of(stored, "broken.1")
     assert len(told["turns"]) == 1
     assert told["match"]["error"].startswith("in the log: it breaks off")
 
@@ -152,18 +152,20 @@ def test_a_log_that_breaks_off_says_so(shelf: LiveTable) -> None:
 @pytest.mark.parametrize(
     "name", ["logs/other.jsonl", "notes.json", "nothing.json", "../x.json", "%2e%2e/x.json"]
 )
-def test_what_is_no_record_of_the_folder_is_refused(shelf: LiveTable, name: str) -> None:
-    status, _, body = shelf.request("GET", f"/api/records/{name}")
+def test_what_is_no_record_of_the_folder_is_refused(stored: LiveTable, name: str) -> None:
+    status, _, body = stored.request("GET", f"/api/records/{name}")
     assert status in (400, 404)
     assert b"error" in body
 
 
-def test_series_are_shown_with_their_standings_as_they_grow(shelf: LiveTable, folder: Path) -> None:
-    (before,) = shelf.get("/api/series")["series"]
+def test_series_are_shown_with_their_standings_as_they_grow(
+    stored: LiveTable, folder: Path
+) -> None:
+    (before,) = stored.get("/api/series")["series"]
     assert (before["name"], before["played"], before["games"]) == ("runs/spring", 4, [GAME])
     assert {each["player"] for each in before["standings"]} == {"lucky", "first"}
     play_series(folder / "runs" / "spring", 3)
-    (after,) = shelf.get("/api/series")["series"]
+    (after,) = stored.get("/api/series")["series"]
     assert after["played"] == 6
 
 

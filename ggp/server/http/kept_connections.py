@@ -1,9 +1,8 @@
 """Keeps connections that wait for an answer safe in another process.
 
 A server that is killed would take its connections with it, and game servers do not ask again. So it
-passes each waiting connection to its supervisor (`keeper`), together with its message, and takes it
-back when there is an answer. A server that replaces a dead one finds what that one had not
-answered.
+passes each waiting connection to its `supervisor`, together with its message, and takes it back
+when there is an answer. A server that replaces a dead one finds what that one had not answered.
 
 The server sends datagrams of JSON to the supervisor, with the socket if there is one. In the same
 way it announces that it is open, and asks for workers (`nursery`).
@@ -27,7 +26,7 @@ _MAX_KEPT = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptConnection:
     """A waiting connection.
 
     Attributes:
@@ -41,7 +40,7 @@ class Kept:
     came_s: float
 
 
-class Custody:
+class KeptConnections:
     """The server's side.
 
     Args:
@@ -50,14 +49,14 @@ class Custody:
     """
 
     def __init__(
-        self, channel: socket.socket | None = None, found: dict[int, Kept] | None = None
+        self, channel: socket.socket | None = None, found: dict[int, KeptConnection] | None = None
     ) -> None:
         self._channel, self._numbers = channel, count(max(found or (0,)) + 1)
         self._found = dict(found or {})
         if channel is not None:
             channel.setblocking(False)  # nothing is kept if the supervisor is stopped
 
-    def take_over(self) -> list[Kept]:
+    def take_over(self) -> list[KeptConnection]:
         """The connections that have been waiting since an earlier server."""
         return list(self._found.values())
 
@@ -103,7 +102,7 @@ class Custody:
                 socket.send_fds(self._channel, [json.dumps(said).encode()], connections)
 
 
-class Shelf:
+class ConnectionStore:
     """The supervisor's side: what servers passed to it and have not taken back."""
 
     def __init__(self) -> None:
@@ -117,10 +116,10 @@ class Shelf:
             return None
         return theirs, ours
 
-    def found(self) -> dict[int, Kept]:
+    def found(self) -> dict[int, KeptConnection]:
         """The kept connections, in a process that was forked from this one and takes over."""
         return {
-            number: Kept(socket.socket(fileno=fd), text, came_s)
+            number: KeptConnection(socket.socket(fileno=fd), text, came_s)
             for number, (fd, text, came_s) in self._kept.items()
         }
 
