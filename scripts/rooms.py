@@ -132,7 +132,7 @@ def columns(drawn: Sequence[tuple[str, str]], height_of: Mapping[str, int]) -> d
         top = max(makers, key=lambda name: height_of[name])
         found[top] = MIDDLE
     taken: dict[int, set[int]] = {}
-    for name in sorted(height_of.keys() - found.keys(), key=lambda name: height_of[name]):
+    for name in sorted(height_of.keys() - found.keys(), key=lambda name: (height_of[name], name)):
         highest = max((height_of[user] for user, maker in drawn if maker == name), default=0)
         rows = set(range(height_of[name], max(highest, height_of[name] + 1)))
         free = [column for column in SIDES if not rows & taken.get(column, set())]

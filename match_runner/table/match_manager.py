@@ -26,6 +26,7 @@ from match_runner.match.records import MatchRecord
 from match_runner.pictures.frames import Json
 from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import RemoteConditions
+from match_runner.table import worker_tasks
 from match_runner.table.events import EventLog
 from match_runner.table.held_match import ALL, HeldMatch
 from match_runner.table.match_folder import MatchFolder, Setup
@@ -35,14 +36,6 @@ from match_runner.table.seats.link import Exchange, Message
 from match_runner.table.seats.mind import MindTask, look_into
 from match_runner.table.seats.seating import HUMAN, TableTask, play_at_table
 from match_runner.table.stored_files import StoredFiles
-from match_runner.table.worker_tasks import (
-    Shown,
-    check_match,
-    read_rules,
-    replay,
-    replay_file,
-    standings,
-)
 from match_runner.workers.executor import LocalPool, WorkerFailedError
 
 MOST_WITH_PEOPLE = 16
@@ -141,7 +134,7 @@ class MatchManager:
         specs = self._specs_of(request.players)
         conditions = Conditions(request.play_clock_s, pause_s=request.pause_s)
         roles, is_told = await self._ask(
-            self._reader, check_match, request.game, rules, specs, conditions
+            self._reader, worker_tasks.check_match, request.game, rules, specs, conditions
         )
         made = []
         for number in range(request.matches):
@@ -207,7 +200,7 @@ class MatchManager:
         """Diagnostics of a rulesheet, see `read_rules`."""
         try:
             text, _ = self.options.offers.rules_of(name, text)
-            return await self._ask(self._reader, read_rules, name, text)
+            return await self._ask(self._reader, worker_tasks.read_rules, name, text)
         except GGPError as error:
             return {"ok": False, "diagnostics": [], "num_diagnostics": 1, "error": str(error)}
 
@@ -221,11 +214,13 @@ class MatchManager:
             return match.frames.get(audience, [])
         key = match.setup.id
         if key not in self._replays:
-            self._keep(key, _texts(await self._ask(self._thinker, replay, *self._record_of(match))))
+            record = self._record_of(match)
+            frames = await self._ask(self._thinker, worker_tasks.replay, *record)
+            self._keep(key, _texts(frames))
         found: list[str] = self._kept(key)
         return found
 
-    async def replay_file(self, name: str) -> tuple[Shown, list[str]]:
+    async def replay_file(self, name: str) -> tuple[worker_tasks.Shown, list[str]]:
         """A record or a log of the folder, and its frames as JSON texts.
 
         Raises:
@@ -234,9 +229,9 @@ class MatchManager:
         path = self.stored.path(name)
         key = f"{path}:{path.stat().st_mtime_ns}"
         if key not in self._replays:
-            shown, frames = await self._ask(self._thinker, replay_file, path)
+            shown, frames = await self._ask(self._thinker, worker_tasks.replay_file, path)
             self._keep(key, (shown, _texts(frames)))
-        found: tuple[Shown, list[str]] = self._kept(key)
+        found: tuple[worker_tasks.Shown, list[str]] = self._kept(key)
         return found
 
     async def series(self) -> list[Json]:
@@ -246,7 +241,7 @@ class MatchManager:
             key = f"series {path}:{stamp}"
             if key not in self._replays:
                 try:
-                    told = await self._ask(self._thinker, standings, path)
+                    told = await self._ask(self._thinker, worker_tasks.standings, path)
                 except GGPError as error:
                     told = {"error": str(error)}
                 self._keep(key, told)
