@@ -67,6 +67,8 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("extract", extract),
     ("factor", factor),
     ("resubstitute", resubstitute),
+    ("extract", extract),
+    ("flatten", flatten),
 )
 """In the order in which they run; `docs/performance.md` says what each of them saves."""
 
