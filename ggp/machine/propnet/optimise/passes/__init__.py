@@ -2,6 +2,6 @@
 
 In come a `Circuit` and what is known of it (`Knowledge`), out goes a `Circuit`. Begin with
 `flattening`, the shortest. `constants` and `invariants` hold in all states, `complements` and
-`implications` follow from other literals; `extraction`, `factoring` and `resubstitution` use gates
-that there are again.
+`implications` follow from other literals; `extraction` and `factoring` make gates for what others
+have in common.
 """

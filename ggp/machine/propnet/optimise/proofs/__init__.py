@@ -1,6 +1,5 @@
 """What passes know of a circuit beyond its gates: guessed from matches, then proved.
 
 In comes a `Circuit`, out goes what always holds. Begin with `induction`, which proves `guesses`
-about reachable states. `sampling` plays random matches, `solver` asks clingo, and `evidence` is
-both for single nets.
+about reachable states. `sampling` plays random matches, and `solver` asks clingo.
 """
