@@ -179,8 +179,7 @@ class _Proof:
 
 def _invariants(circuit: Circuit, work: Work) -> list[Guess]:
     """Sets of signs that provably never hold together in any reachable state."""
-    nets = range(1, 1 + len(circuit.fluents))
-    values = sample(circuit, nets, num_words=_WORDS, num_steps=_STEPS, seed=1).values
+    values = sample(circuit, num_words=_WORDS, num_steps=_STEPS, seed=1)
     guesses = exclusive_fluents(circuit, values) + _never_together(circuit, values)
     guesses = [guess for guess in strongest(guesses) if len(guess.literals) > 1]
     usable = [g for g in guesses if not {x >> 1 for x in g.literals} & {FALSE >> 1, TRUE >> 1}]

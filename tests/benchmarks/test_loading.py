@@ -53,4 +53,4 @@ def test_a_sheet_is_measured_in_a_process_of_its_own(
     said = capsys.readouterr().out
     assert "1 sheets, CPU seconds" in said
     assert "walk" in said
-    assert "resubstitute" in said
+    assert "invariants" in said

@@ -300,6 +300,18 @@ def test_common_factors_are_taken_out() -> None:
     assert (after.num_gates, after.num_literals) == (2, 5)
 
 
+def test_factors_are_taken_out_where_several_leave_the_same() -> None:
+    # f1 & f3 or f1 & f4 & f5 alone stays as it is, beside f2 & f3 or f2 & f4 & f5 it does not:
+    # f3 or f4 & f5 is made only once.
+    one = [[2, 6], [2, 8, 10], [13, 15]]
+    alone = gates_on_fluents(one, terminal=16)
+    assert factor(alone, knowledge()) is alone
+    both = gates_on_fluents([*one, [4, 6], [4, 8, 10], [19, 21]], terminal=16)
+    both = replace(both, next=np.array([22, 4, 6, 8, 10], dtype=np.int32))
+    after = factor(both, knowledge())
+    assert (after.num_gates, after.num_literals) == (4, 8)
+
+
 def test_common_parts_are_shared() -> None:
     inner = [2, 4, 6, 8]
     gates = [[*inner, 10], [*inner, 11], [3, *inner[1:], 10]]

@@ -25,7 +25,6 @@ from ggp.machine.propnet.optimise.passes.factoring import factor
 from ggp.machine.propnet.optimise.passes.flattening import flatten
 from ggp.machine.propnet.optimise.passes.implications import drop_implied
 from ggp.machine.propnet.optimise.passes.invariants import use_invariants
-from ggp.machine.propnet.optimise.passes.resubstitution import resubstitute
 from ggp.machine.propnet.optimise.patience import NEVER, TookTooLong, Until, patience
 from ggp.machine.propnet.optimise.work import Work
 from ggp.machine.propnet.reports import PassReport
@@ -67,7 +66,8 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("constants", fold_constants),
     ("extract", extract),
     ("factor", factor),
-    ("resubstitute", resubstitute),
+    ("extract", extract),
+    ("flatten", flatten),
 )
 """The passes in the order in which they run; `docs/performance.md` says what each of them saves."""
 

@@ -1,8 +1,17 @@
-"""Takes factors that many alternatives of an OR have in common out of it."""
+"""Factors that many alternatives of an OR have in common are taken out of it.
+
+What is left of the alternatives is often the same for several ORs, and then made only once. A cell
+holds what it held, be it x, o or nothing, where the game is over or nobody marks it:
+
+    next x = x & over or x & unmarked or ...      becomes      next x = x & kept or ...
+    next o = o & over or o & unmarked or ...                   next o = o & kept or ...
+                                                               kept = over or unmarked
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 import numpy as np
@@ -12,6 +21,9 @@ from ggp.machine.propnet.optimise.assembling import suits_kernels
 from ggp.machine.propnet.optimise.draft import GATE_COST, Draft
 from ggp.machine.propnet.optimise.kernels import find_splittable
 from ggp.machine.propnet.optimise.knowledge import Knowledge
+
+MAX_ALIKE = 8
+"""Where more alternatives have a factor in common, nobody looks whether others leave the same."""
 
 
 def factor(circuit: Circuit, _: Knowledge) -> Circuit:
@@ -23,15 +35,27 @@ def factor(circuit: Circuit, _: Knowledge) -> Circuit:
     """
     draft = Draft(circuit)
     fan_out = draft.fan_out()
-    for net in splittable(circuit) if suits_kernels(circuit) else draft.free_gates():
+    nets = splittable(circuit) if suits_kernels(circuit) else draft.free_gates()
+    alike = Counter(
+        rest for each in _all_alternatives(draft, fan_out, nets) for rest in each.rests()
+    )
+    for each in _all_alternatives(draft, fan_out, nets):
+        each.split(alike)
+    return draft.finish()
+
+
+def _all_alternatives(
+    draft: Draft, fan_out: Sequence[int], nets: Iterable[int]
+) -> Iterator[_Alternatives]:
+    """The ORs among some gates, as far as they have several ANDs."""
+    for net in nets:
         inner = []
         for literal in draft.gates[net - draft.first_net]:
             gate = draft.gate(literal >> 1) if literal & 1 else None
             if gate is not None:
                 inner.append((literal, gate))
         if len(inner) > 1:
-            _Alternatives(draft, fan_out, net, inner).split()
-    return draft.finish()
+            yield _Alternatives(draft, fan_out, net, inner)
 
 
 def splittable(circuit: Circuit) -> list[int]:
@@ -63,8 +87,19 @@ class _Alternatives:
             for shared in gate:
                 self._holders.setdefault(shared, []).append(literal)
 
-    def split(self) -> None:
-        """Take out common factors, those of the most alternatives first."""
+    def rests(self) -> Iterator[int]:
+        """What is left of alternatives (`_rest_of`), for each factor that some have in common."""
+        for held in self._holders.values():
+            if 1 < len(held) <= MAX_ALIKE:
+                gates = [self._left[literal] for literal in held]
+                yield _rest_of(gates, set(gates[0]).intersection(*gates[1:]))
+
+    def split(self, alike: Mapping[int, int]) -> None:
+        """Take out common factors, those of most alternatives first.
+
+        Args:
+            alike: of how many ORs the same may be left.
+        """
         queue = [(-len(held), shared) for shared, held in self._holders.items() if len(held) > 1]
         if not queue:
             return
@@ -81,7 +116,9 @@ class _Alternatives:
                 continue
             gates = [self._left[literal] for literal in holders]
             common = set(gates[0]).intersection(*gates[1:])
-            if self._gain(holders, gates, common) > 0:
+            few = len(holders) <= MAX_ALIKE
+            shared_by = alike.get(_rest_of(gates, common), 1) if few else 1
+            if self._gain(holders, gates, common, shared_by) > 0:
                 made.append(self._take_out(holders, gates, common))
         if made:
             inner = {literal for held in self._holders.values() for literal in held}
@@ -91,15 +128,24 @@ class _Alternatives:
             self._draft.change(self._net, [*others, *self._left, *made])
 
     def _gain(
-        self, holders: Sequence[int], gates: Sequence[tuple[int, ...]], common: set[int]
+        self,
+        holders: Sequence[int],
+        gates: Sequence[tuple[int, ...]],
+        common: set[int],
+        shared_by: int,
     ) -> float:
-        """The cost saved; gates that others use as well count only in part."""
-        size = len(common)
-        gain = -3.0 - size - 2 * GATE_COST
+        """What it saves: gates others use as well only in part.
+
+        Args:
+            shared_by: how many ORs make what is left, each of which pays for its share.
+        """
+        size, spared = len(common), 1 - 1 / shared_by
+        gain = spared * (len(holders) + GATE_COST) - 3.0 - size - 2 * GATE_COST
         if len(holders) == len(self._left):
             gain += 1.0 + GATE_COST
         for literal, gate in zip(holders, gates, strict=True):
-            saved = size if len(gate) > size + 1 else len(gate) + GATE_COST
+            rest = len(gate) - size
+            saved = size + spared * (rest + GATE_COST) if rest > 1 else len(gate) + GATE_COST
             gain += saved / self._fan_out[literal >> 1]
         return gain
 
@@ -114,3 +160,8 @@ class _Alternatives:
             rest = [x for x in gate if x not in common]
             rests.append(rest[0] ^ 1 if len(rest) == 1 else draft.add(rest) ^ 1)
         return draft.add([*sorted(common), draft.add(rests) ^ 1]) ^ 1
+
+
+def _rest_of(gates: Sequence[tuple[int, ...]], common: set[int]) -> int:
+    """A digest of what is left of alternatives, in any order. Only an estimate depends on it."""
+    return hash(frozenset(frozenset(gate).difference(common) for gate in gates))

@@ -45,9 +45,8 @@ def use_invariants(circuit: Circuit, knowledge: Knowledge) -> Circuit:
         return circuit
     affordable = SAMPLED_WORDS // (NUM_WORDS * (1 + circuit.num_literals))
     steps = max(MIN_STEPS, min(MAX_STEPS, affordable))
-    fluents = range(1, 1 + len(circuit.fluents))
     work.spend(NUM_WORDS * steps * circuit.num_literals // WORDS_A_STEP)
-    values = sample(circuit, fluents, num_words=NUM_WORDS, num_steps=steps, seed=0).values
+    values = sample(circuit, num_words=NUM_WORDS, num_steps=steps, seed=0)
     becomes = equal_fluents(circuit, values)
     meant = {net: equality(net, literal) for net, literal in becomes.items()}
     guesses = [guess for pair in meant.values() for guess in pair]

@@ -19,18 +19,6 @@ Words = NDArray[np.uint64]
 _ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-class Samples(NamedTuple):
-    """Values recorded in random matches.
-
-    Attributes:
-        values: `[N, S, W]` values of some nets at each of S steps.
-        running: `[S, W]` whether moves were made: the game was neither over nor stuck.
-    """
-
-    values: Words
-    running: Words
-
-
 class Evaluator:
     """Evaluates circuits in numpy, 64 lanes a word, gates of one level at a time."""
 
@@ -166,26 +154,23 @@ def _level(circuit: Circuit, places: Sequence[int]) -> _Level:
     return _Level(1 + circuit.num_inputs + gates, offsets[:-1], literals >> 1, inverted)
 
 
-def sample(
-    circuit: Circuit, nets_wanted: range, *, num_words: int, num_steps: int, seed: int
-) -> Samples:
-    """Play random matches in 64 lanes a word; where one is over, another begins.
+def sample(circuit: Circuit, *, num_words: int, num_steps: int, seed: int) -> Words:
+    """`[F, S, W]` the fluents in S steps of random matches; where one is over, another begins.
 
     Where moves do not fit (see `Parts`), others are drawn in the next step.
     """
     rng = np.random.default_rng(seed)
     evaluator = Evaluator(circuit)
     num_fluents = len(circuit.fluents)
-    values = np.zeros((len(nets_wanted), num_steps, num_words), dtype=np.uint64)
-    running = np.zeros((num_steps, num_words), dtype=np.uint64)
+    values = np.zeros((num_fluents, num_steps, num_words), dtype=np.uint64)
     initial = np.where(circuit.initial, _ONES, np.uint64(0))[:, None]
     terminal = np.array([circuit.terminal], dtype=np.int32)
     fits = np.array([parts_of(circuit).fits], dtype=np.int32)
     states = np.tile(initial, num_words)
     nets = np.zeros((evaluator.num_nets, num_words), dtype=np.uint64)
     for step in range(num_steps):
-        nets[1 : 1 + num_fluents] = states
-        # Legal moves have to be known to choose moves, and do not depend on them.
+        values[:, step] = nets[1 : 1 + num_fluents] = states
+        # What is legal has to be known to choose moves, and does not depend on them.
         evaluator.look(nets)
         going = ~read_words(nets, terminal)[0]
         first = 1 + num_fluents
@@ -196,13 +181,11 @@ def sample(
             first += len(chosen)
         nets[1 + num_fluents : first] &= going
         evaluator.act(nets)
-        values[:, step] = nets[nets_wanted.start : nets_wanted.stop]
         fit = read_words(nets, fits)[0]
-        running[step] = going & fit
-        # Lanes that are over or stuck begin anew, so that all lanes remain informative.
+        # Lanes that are over or stuck begin anew, so that all lanes go on telling something.
         states = read_words(nets, circuit.next) & going & fit | states & going & ~fit
         states |= initial & ~going
-    return Samples(values, running)
+    return values
 
 
 def _choose(legal: Words, rng: np.random.Generator) -> Words:
