@@ -21,7 +21,7 @@ from ggp.machine.propnet import optimise
 from ggp.machine.propnet.build.ground_rules import grounding
 from ggp.machine.propnet.build.rewriting import splits
 from ggp.machine.propnet.optimise import assembling
-from ggp.machine.propnet.optimise.passes import extraction, implications, invariants
+from ggp.machine.propnet.optimise.passes import extraction, invariants
 from ggp.machine.propnet.play.kernels import block_kernels, block_playouts, blocks
 from ggp.machine.propnet.play.kernels.tapes import U64, Tape
 from ggp.machine.propnet.play.layout import cones, fusing, order, phases, plans, queries
@@ -44,19 +44,6 @@ def _gives(position: int) -> Callable[..., Any]:
 
 def _nothing(*_: object) -> None:
     return None
-
-
-def _without_where(self: Any, draft: Any, knowledge: Any) -> None:
-    _IMPLIED(self, draft, knowledge)
-    self._where = _Forgetful()
-
-
-class _Forgetful(dict[int, Any]):
-    def __setitem__(self, key: int, value: Any) -> None:
-        pass
-
-
-_IMPLIED = implications._Implied.__init__
 
 
 def _by_needs(self: Any, first: int, end: int) -> None:
@@ -110,9 +97,7 @@ def _never_alike(packed: U64, state: int, first: int, end: int) -> bool:
 
 STEPS: dict[str, tuple[Change, ...]] = {
     "extract: reuse": (Change(extraction._Shared, "reuse_gates", _nothing),),
-    "extract: twins": (Change(extraction._Shared, "group_twins", _nothing),),
     "extract: common": (Change(extraction._Shared, "group_common", _nothing),),
-    "implied: where used": (Change(implications._Implied, "__init__", _without_where),),
     "invariants: equal": (Change(invariants, "equal_fluents", lambda *_: {}),),
     "invariants: groups": (Change(invariants, "exclusive_fluents", lambda *_: []),),
     "kernels of passes": (Change(assembling, "FOR_KERNELS", math.inf),),
@@ -147,11 +132,10 @@ KERNELS: dict[str, tuple[Change, ...]] = {
 
 RULES: dict[str, tuple[Change, ...]] = {
     "split rules": (Change(splits, "decompose", lambda rules, *_, **__: rules),),
-    "only what is asked": (Change(splits, "LARGE", math.inf),),
+    "only what is asked for": (Change(splits, "LARGE", math.inf),),
     "differences": (Change(splits, "with_differences", _gives(0)),),
     "alternatives": (Change(splits, "with_alternatives", _gives(0)),),
     "narrowing": (Change(splits, "narrowed", _gives(0)),),
-    "demand": (Change(splits, "restricted", _gives(1)),),
     "unchanging": (Change(splits, "unchanging", lambda _: []),),
     "facts once": (Change(grounding._Fixed, "with_rest", _nothing),),
 }

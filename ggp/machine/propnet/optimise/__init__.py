@@ -58,7 +58,6 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("flatten", flatten),
     ("factor", factor),
     ("extract early", _extract_early),
-    ("implied", drop_implied),
     ("flatten", flatten),
     ("invariants", use_invariants),
     ("complement", complement),

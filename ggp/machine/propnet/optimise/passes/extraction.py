@@ -39,7 +39,6 @@ def extract(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     """
     shared = _Shared(Draft(circuit), knowledge.work)
     shared.reuse_gates()
-    shared.group_twins()
     shared.group_common()
     shared.pair()
     return shared.finish()
@@ -68,17 +67,6 @@ class _Shared:
             for other in sorted(self._holders[rarest]):
                 if len(self._gates[other]) > len(gate) and gate <= self._gates[other]:
                     self._replace(other, gate, 2 * net)
-
-    def group_twins(self) -> None:
-        """Join literals that occur in exactly the same gates."""
-        twins: dict[frozenset[int], list[int]] = {}
-        for literal, holders in self._holders.items():
-            if len(holders) > 1:
-                twins.setdefault(frozenset(holders), []).append(literal)
-        for held, literals in twins.items():
-            size = len(literals)
-            if size > 1 and len(held) * (size - 1) > size + GATE_COST:
-                self._join(held, literals)
 
     def group_common(self) -> None:
         """Join the literals that two gates have in common, if they are many or are often shared."""

@@ -1,9 +1,9 @@
-"""Drops literals that follow from others of the same gate, or from where a gate is used.
+"""Literals that follow from others of the same gate.
 
 Two examples:
 
     does(x, left) & legal(x, left)      only legal moves are made, so the second goes
-    a & ~g, with g = a & b & c          if g is used here only, it may as well be b & c
+    ~does(x, left) & does(x, right)     a role makes one move, so the first goes
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ class _Implied:
     def __init__(self, draft: Draft, knowledge: Knowledge) -> None:
         circuit = draft.circuit
         self._draft = draft
-        self._fan_out = draft.fan_out()
         # The literals that follow from each literal, except itself.
         self._following: list[frozenset[int]] = [_NOTHING] * (2 * draft.first_net)
         for nets, _ in knowledge.groups_of_nets(circuit):
@@ -55,19 +54,11 @@ class _Implied:
                 self._following[2 * move] = self._of_all([legal])
                 if len(moves) <= MAX_FOLLOWING:
                     self._following[2 * move] |= others - {2 * move + 1}
-        # The literals that hold where a gate matters.
-        self._where: dict[int, set[int]] = {}
 
     def run(self) -> Circuit:
-        draft, circuit = self._draft, self._draft.circuit
-        while_running = {circuit.terminal ^ 1, *self._following[circuit.terminal ^ 1]}
-        for literals in (circuit.next, *(outputs.literals for outputs in circuit.sees)):
-            for root in literals.tolist():
-                if self._fan_out[root >> 1] == 1:
-                    self._where[root >> 1] = while_running
-        for net in reversed(list(draft.free_gates())):
+        for net in self._draft.free_gates():
             self._shorten(net)
-        return draft.finish()
+        return self._draft.finish()
 
     def _of_all(self, literals: Sequence[int]) -> frozenset[int]:
         """The literals that hold where all of some literals do."""
@@ -86,10 +77,9 @@ class _Implied:
 
     def _shorten(self, net: int) -> None:
         draft = self._draft
-        where = self._where.pop(net, _NOTHING)
-        known = set(where)
+        known: set[int] = set()
         literals: list[int] = []
-        # Known literals come from outside or from literals that are kept.
+        # Whatever follows from a literal that is kept goes.
         for literal in sorted(draft.gates[net - draft.first_net], key=self._order):
             if literal in known:
                 continue
@@ -101,19 +91,6 @@ class _Implied:
             known |= self._following[literal]
         if set(literals) != set(draft.gates[net - draft.first_net]):
             draft.change(net, literals)
-        # Gates that are shortened here themselves may only rely on those before them.
-        known = set(where)
-        inner = []
-        for literal in literals:
-            if literal & 1 and self._fan_out[literal >> 1] == 1 and draft.gate(literal >> 1):
-                inner.append(literal)
-            else:
-                known.add(literal)
-                known |= self._following[literal]
-        for literal in inner:
-            self._where[literal >> 1] = known
-            if not self._following[literal] <= known:
-                known = known | self._following[literal]
 
     def _order(self, literal: int) -> tuple[int, int]:
         """Sort key: moves, then gates from the top down, then fluents."""
