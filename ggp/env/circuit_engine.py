@@ -56,14 +56,14 @@ class CircuitEngine:
             self._movers.append(machine.random_role)
         lists = [names.moves] * len(self._players) + [names.chance]
         legal = [
-            _in_order(circuit.legal[role], texts)
+            in_order(circuit.legal[role], texts)
             for role, texts in zip(self._movers, lists, strict=False)
         ]
         terminal = np.array([circuit.terminal], dtype=np.int32)
         self._look = query_of(circuit, [terminal, *legal])
         # Plain GDL reveals the joint move, and nothing of that is in the circuit.
         self._told = names.told_of_moves() if names.is_plain else None
-        sees = [_in_order(circuit.sees[role], names.percepts) for role in self._players]
+        sees = [in_order(circuit.sees[role], names.percepts) for role in self._players]
         told = [] if self._told is not None else sees
         self._step = query_of(circuit, [circuit.next, *told], moves=True)
         self._rows_of = self._move_rows(lists)
@@ -139,7 +139,7 @@ def _packed(states: States) -> U64:
     return states.packed
 
 
-def _in_order(outputs: Outputs, names: Sequence[str]) -> Literals:
+def in_order(outputs: Outputs, names: Sequence[str]) -> Literals:
     """The literals of a role in the order of names, false where it has none."""
     place = dict(zip(outputs.names, outputs.literals, strict=True))
     return np.array([place.get(name, FALSE) for name in names], dtype=np.int32)

@@ -142,7 +142,8 @@ class Environment:
         self.seed = seed
         told = self._arrays()
         told.episodes[:] = -1
-        told.turns[:] = self._told.turns  # of paths that are left, which are wiped
+        # Of paths that are left, which are wiped; a turn that failed may have written a row more.
+        told.turns[:] = np.minimum(self._told.turns + 1, self.max_turns)
         self._told = told
         return self.restart(np.arange(self.num_lanes))
 

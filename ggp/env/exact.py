@@ -1,15 +1,12 @@
 """What policies that were learnt are worth, exactly, in games whose trees can be built.
 
 A policy is a table: for each information set of a role, probabilities of its actions. Sets come as
-    an
-environment shows them: the path, and the mask of what is legal. So whatever chooses by paths or
-    masks
-is asked about all sets at once, and what it says is evaluated against best responses.
+an environment shows them: the path, and the mask of what is legal. So whatever chooses by paths or
+masks is asked about all sets at once, and what it says is evaluated against best responses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -93,10 +90,6 @@ class ExactGame:
             strategies.append(np.concatenate([begun, table[owner, slots]]))
         found = evaluate(tree, strategies)
         return Worth(found.values, found.best, found.nash_conv)
-
-    def policy_worth(self, policy: Callable[[int, Sets], FloatArray]) -> Worth:
-        """What `policy(role, sets) -> [S, A]` is worth."""
-        return self.worth(*(policy(role, sets) for role, sets in enumerate(self.sets)))
 
     def _sets(self, player: int) -> Sets:
         env, tree = self._env, self._tree

@@ -94,7 +94,7 @@ class VectorGame(_Vector):  # type: ignore[misc]
             self._others.observe(turn)
         infos: dict[str, Any] = {}
         ended = np.flatnonzero(turn.ended)
-        seen = observed(turn, 0, slice(None))
+        self._turn = turn
         if len(ended):
             final = np.full(self.num_envs, None, dtype=object)
             for lane in ended.tolist():
@@ -103,9 +103,7 @@ class VectorGame(_Vector):  # type: ignore[misc]
             self._turn = self.env.restart(ended)
             if self._others is not None:
                 self._others.begin(self._turn, ended)
-            seen = observed(self._turn, 0, slice(None))
-        else:
-            self._turn = turn
+        seen = observed(self._turn, 0, slice(None))
         return seen, turn.rewards[:, 0].astype(np.float64), turn.terminated, turn.truncated, infos
 
     def close_extras(self, **kwargs: Any) -> None:

@@ -15,6 +15,7 @@ from ggp.env.engine import Engine
 from ggp.env.kernels import FINE, I32, I64, U64, Bools, choose, note, restart
 from ggp.errors import IllegalMoveError, MachineError, NoLegalMoveError
 from ggp.machine.base import IntArray, States
+from ggp.machine.propnet.play.kernels.packed import unpack
 
 
 class Arrays(NamedTuple):
@@ -164,7 +165,7 @@ class Lanes:
         if wrong != FINE:
             raise MachineError(
                 f"lane {self._first + wrong}: a role got more than {self._paths.shape[3] - 1} "
-                "percepts in one turn, which is what max_percepts says; give more, and reset"
+                "percepts in one turn, which is what max_percepts says; make it with more"
             )
         self.states, self._look = states, look
         self._reward(told, np.flatnonzero(told.terminated & live))
@@ -206,11 +207,11 @@ class Lanes:
         is_player = mover < len(names.roles)
         role, texts = (names.roles[mover], names.moves) if is_player else ("random", names.chance)
         start, end = engine.starts[1 + mover], engine.starts[2 + mover]
-        bits = np.unpackbits(self._look[lane, start:end].view(np.uint8), bitorder="little")
+        bits = unpack(self._look[lane : lane + 1, start:end], len(texts))[0]
         legal = [texts[k] for k in np.flatnonzero(bits).tolist()]
         if not legal:
             words = engine.fluent_words(self.states.take(np.array([lane])))
-            held = np.unpackbits(words[0].view(np.uint8), bitorder="little")
+            held = unpack(words, len(names.fluents))[0]
             raise NoLegalMoveError(role, [names.fluents[k] for k in np.flatnonzero(held).tolist()])
         shown = texts[action] if 0 <= action < len(texts) else f"action {action}"
         raise IllegalMoveError(role, f"in lane {self._first + lane}, {shown}", sorted(legal))

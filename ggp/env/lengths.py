@@ -38,7 +38,7 @@ class Longest(NamedTuple):
 
 def longest(machine: Machine) -> Longest:
     """The bounds of a game; without a circuit nothing is proved."""
-    if not isinstance(machine, OnCircuit) or parts_of(machine.circuit).apart:
+    if _circuit_of(machine) is None:
         return Longest(None, None)
     try:
         found = survey(machine, FEW_STATES)
@@ -46,8 +46,22 @@ def longest(machine: Machine) -> Longest:
         found = None
     if found is not None:
         return Longest(found.most_turns, found.most_percepts)
-    bounds = [_by_counting(machine.circuit), most_turns(machine.circuit)]
-    return Longest(min((each for each in bounds if each is not None), default=None), None)
+    return Longest(proved_turns(machine), None)
+
+
+def proved_turns(machine: Machine) -> int | None:
+    """A bound on the turns of a match without visiting all states; None if none is proved."""
+    if (circuit := _circuit_of(machine)) is None:
+        return None
+    bounds = [_by_counting(circuit), most_turns(circuit)]
+    return min((each for each in bounds if each is not None), default=None)
+
+
+def _circuit_of(machine: Machine) -> Circuit | None:
+    """The circuit that proofs are about; None if there is none, or chance is not listed."""
+    if not isinstance(machine, OnCircuit) or parts_of(machine.circuit).apart:
+        return None
+    return machine.circuit
 
 
 def _by_counting(circuit: Circuit) -> int | None:

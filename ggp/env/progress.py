@@ -29,7 +29,7 @@ from ggp.machine.propnet.optimise.proofs.guesses import (
     exclusive_fluents,
     strongest,
 )
-from ggp.machine.propnet.optimise.proofs.induction import assume_legal_moves, prove
+from ggp.machine.propnet.optimise.proofs.induction import assume_legal_moves, prove, wrong
 from ggp.machine.propnet.optimise.proofs.sampling import sample
 from ggp.machine.propnet.optimise.proofs.solver import Limit, Solver
 from ggp.machine.propnet.optimise.work import Work
@@ -76,13 +76,7 @@ class _Proof:
         with solver.add() as add:
             assume_legal_moves(circuit, solver, add)
             for guess in self._known:
-                signs = [solver.sign(literal) for literal in guess.literals]
-                if guess.least == 0:
-                    add.forbid([-sign for sign in signs])
-                elif guess.least == len(signs):
-                    add.forbid(signs)
-                else:
-                    add.forbid([add.two_of(signs)])
+                add.forbid([wrong(guess, [solver.sign(x) for x in guess.literals], add)])
             self._now = [solver.sign(2 * (1 + f)) for f in range(num)]
             self._next = [solver.sign(int(literal)) for literal in circuit.next]
             pairs = list(zip(self._now, self._next, strict=True))

@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from functools import cached_property
 
-from ggp.env.lengths import longest
+from ggp.env.lengths import proved_turns
 from ggp.env.names import names_of
 from ggp.env.survey import Survey, survey
 from ggp.errors import ConfigError
@@ -110,7 +110,7 @@ class Sheet:
             return self.max_turns
         if self.survey is not None:
             return self.survey.most_turns
-        return longest(self.machine).turns if self.verify_states else None
+        return proved_turns(self.machine) if self.verify_states else None
 
     @cached_property
     def share(self) -> float:

@@ -27,7 +27,7 @@ SEARCH_SHARE = 0.85
 second."""
 
 LATEST_S = 0.5
-"""So long before the deadline it is over at the latest, if that is later."""
+"""Seconds before the deadline at which the search ends, where that is later."""
 
 
 @dataclass(frozen=True)
@@ -63,21 +63,26 @@ class Puzzle(BeliefPlayer):
         if bag.depleted[0] or not len(bag.sets.states):
             return
         try:
-            self._look(bag.states_of(0), deadline)
+            self._look(bag.states_of(0), deadline, tells=False)
         except GGPError as error:
             self._warn(error)
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
-        state = bag.states_of(0).take(np.zeros(1, dtype=np.int64))
         searched = None if deadline is None else _early(deadline)
-        self._look(state, searched)
+        self._look(bag.states_of(0), searched, tells=True)
         values = self._values()
         if self._line is None:
             return self._candidates[int(self.rng.integers(len(self._candidates)))], values
         return self._line.moves[0], values
 
-    def _look(self, state: States, deadline: Deadline | None) -> None:
-        """Look for a better line than that which is known, unless there is none."""
+    def _look(self, states: States, deadline: Deadline | None, *, tells: bool) -> None:
+        """Look for a better line than that which is known, unless there is none.
+
+        Args:
+            states: those that the role may be in: one, unless it was not told its moves.
+            tells: whether a decision waits for the lines that are found.
+        """
+        state = states.take(np.zeros(1, dtype=np.int64))
         self._keep_up(state)
         if self._is_proved or self.machine.terminal(state)[0]:
             return
@@ -88,7 +93,8 @@ class Puzzle(BeliefPlayer):
 
         def found() -> None:
             self._line = search.line
-            self._tell()
+            if tells and self._line is not None:
+                self.report(self._line.moves[0], self._values())
 
         search.run(self.options.rounds, deadline, found)
         self._line, self._is_proved = search.line, search.is_proved
@@ -105,10 +111,6 @@ class Puzzle(BeliefPlayer):
                     self._is_proved = False
         if self.turn != self._begun_in:
             self._search = None
-
-    def _tell(self) -> None:
-        if self._line is not None:
-            self.report(self._line.moves[0], self._values())
 
     def _values(self) -> tuple[MoveValue, ...]:
         """What is known of the candidates: the goal that the first move of the line leads to."""

@@ -275,6 +275,8 @@ def test_more_percepts_than_there_is_room_for_are_told() -> None:
     env.reset(0)
     with pytest.raises(MachineError, match="max_percepts"):
         env.step(env.sample_legal())
+    # Nothing of the turn that failed is left.
+    assert not env.reset(1).paths.any()
 
 
 def test_environment_without_paths_needs_no_bound() -> None:

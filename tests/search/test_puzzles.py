@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ggp.belief.solving.unrolling import can_unroll
 from ggp.errors import ConfigError
 from ggp.machine.abilities import OnCircuit
 from ggp.machine.base import UNKNOWN, Machine
@@ -15,7 +16,7 @@ from ggp.search.puzzles.adaptation import Adaptation
 from ggp.search.puzzles.breadth import BreadthFirst
 from ggp.search.puzzles.counters import step_counter
 from ggp.search.puzzles.lines import LineSearch, is_puzzle, replayed
-from ggp.search.puzzles.planning import Planner, can_plan
+from ggp.search.puzzles.planning import Planner
 from tests.support.games import machine_of_game, machine_of_rules
 
 RULES = """
@@ -82,6 +83,13 @@ def test_each_search_finds_a_line_that_prolog_agrees_with(kind: str, rules: str)
     again = replayed(reference, reference.initial(1), moves)
     assert again is not None
     assert again == (tuple(moves.tolist()), 100.0)
+
+
+@pytest.mark.parametrize("kind", ["breadth", "adaptation", "planner"])
+def test_the_best_goal_need_not_be_a_whole_number(kind: str) -> None:
+    search = finished(search_of(kind, puzzle(LATE.replace("robot 100", "robot 99.5"))))
+    assert search.line is not None
+    assert search.line.goal == 99.5
 
 
 def test_all_states_prove_that_there_is_no_better_line() -> None:
@@ -173,5 +181,5 @@ def test_the_player_refuses_other_games() -> None:
 
 
 def test_only_circuits_are_unrolled() -> None:
-    assert can_plan(puzzle(RULES))
-    assert not can_plan(puzzle(RULES, "prolog"))
+    assert can_unroll(puzzle(RULES))
+    assert not can_unroll(puzzle(RULES, "prolog"))

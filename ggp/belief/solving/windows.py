@@ -20,8 +20,8 @@ import numpy as np
 from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.solving.replay import Paths, replayed
 from ggp.belief.solving.sat import ClauseSolver, clause_solver
-from ggp.belief.solving.unrolling import Contradiction, Unrolling
-from ggp.machine.abilities import FluentBits, InParts, OnCircuit
+from ggp.belief.solving.unrolling import Contradiction, Unrolling, can_unroll
+from ggp.machine.abilities import FluentBits, OnCircuit
 from ggp.machine.base import IntArray, Machine, States
 
 MOST_STARTS = 64
@@ -38,10 +38,8 @@ def is_solvable(machine: Machine) -> bool:
     """Whether windows can be unrolled: for a game of GDL-II on a circuit without loops, in which
     the moves of `random` are listed."""
     return (
-        isinstance(machine, OnCircuit)
-        and isinstance(machine, FluentBits)
-        and not isinstance(machine, InParts)
-        and not machine.circuit.loops
+        can_unroll(machine)
+        and isinstance(machine, OnCircuit)
         and any(outputs.names for outputs in machine.circuit.sees)
     )
 

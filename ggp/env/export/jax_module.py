@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.env.circuit_engine import in_order
 from ggp.env.export.layers import Layered, layered
 from ggp.env.names import Names, names_of
 from ggp.errors import MachineError
 from ggp.machine.base import Machine, player_roles
 from ggp.machine.definition import GameDefinition
 from ggp.machine.goal_values import number_or_nan
-from ggp.machine.propnet.circuit import FALSE, Literals, Outputs
 from ggp.machine.propnet.parts import parts_of
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 
@@ -54,14 +54,14 @@ def _tables(machine: PropnetMachine, names: Names) -> Iterable[str]:
     """The lines between the docstring and the functions."""
     circuit = machine.circuit
     players = player_roles(machine)
-    legal = [_in_order(circuit.legal[role], names.moves) for role in players]
+    legal = [in_order(circuit.legal[role], names.moves) for role in players]
     by_chance = np.zeros(0, dtype=np.int32)
     if machine.random_role is not None:
-        by_chance = _in_order(circuit.legal[machine.random_role], names.chance)
+        by_chance = in_order(circuit.legal[machine.random_role], names.chance)
     terminal = np.array([circuit.terminal], dtype=np.int32)
     goals = [circuit.goals[role].literals for role in players]
     look = layered(circuit, [terminal, by_chance, *legal, *goals])
-    sees = [_in_order(circuit.sees[role], names.percepts) for role in players]
+    sees = [in_order(circuit.sees[role], names.percepts) for role in players]
     step = layered(circuit, [circuit.next, *sees])
     for title, texts in (
         *(("ROLES", names.roles), ("MOVES", names.moves), ("CHANCE", names.chance)),
@@ -107,11 +107,6 @@ def _move_places(machine: PropnetMachine, role: int, texts: tuple[str, ...]) -> 
 def _groups(part: Layered) -> Iterable[str]:
     for group in part.groups:
         yield f"    ({group.start}, {_array(group.literals)}),"
-
-
-def _in_order(outputs: Outputs, texts: tuple[str, ...]) -> Literals:
-    place = dict(zip(outputs.names, outputs.literals.tolist(), strict=True))
-    return np.array([place.get(text, FALSE) for text in texts], dtype=np.int32)
 
 
 def _arrays(title: str, arrays: Iterable[NDArray[np.generic]]) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.propnet.circuit import TRUE, Circuit, Literals
+from ggp.machine.propnet.optimise.proofs.sampling import net_levels
 from ggp.machine.propnet.play.layout.cones import cone
 
 
@@ -52,14 +53,13 @@ def layered(circuit: Circuit, asked: Sequence[Literals]) -> Layered:
     together = np.concatenate([np.asarray(each, dtype=np.int32) for each in asked])
     needed = np.flatnonzero(cone(circuit, together)[base:]).tolist()
     offsets, literals = circuit.offsets.tolist(), circuit.literals.tolist()
-    depth = np.zeros(base + circuit.num_gates, dtype=np.int64)
+    depth = net_levels(circuit)
     members: dict[tuple[int, int], list[int]] = {}
     for gate in needed:
         inputs = literals[offsets[gate] : offsets[gate + 1]]
-        depth[base + gate] = 1 + max(depth[x >> 1] for x in inputs)
         # Twice as many inputs make another group: less than half of a table is padding.
         size = (len(inputs) - 1).bit_length()
-        members.setdefault((int(depth[base + gate]), size), []).append(gate)
+        members.setdefault((depth[base + gate], size), []).append(gate)
     place = np.full(base + circuit.num_gates, -1, dtype=np.int64)
     place[:base] = np.arange(base)
     at = base

@@ -21,7 +21,7 @@ from ggp.machine.base import BoolArray, IntArray, Machine, States, WordArray
 from ggp.machine.rows import RowTable
 from ggp.search.anytime import Deadline, check
 from ggp.search.puzzles.counters import step_counter
-from ggp.search.puzzles.lines import ROLE, Line, best_possible, better, stepped
+from ggp.search.puzzles.lines import ROLE, Line, best_possible, stepped
 
 SUCCESSORS_AT_ONCE = 1 << 13
 """Of a piece of work, as far as the branching so far tells."""
@@ -103,7 +103,7 @@ class BreadthFirst:
             if self.line is None or goals[best] > self.line.goal:
                 moves = self._way_to(int(origins[ended[best]]))
                 last = int(legal.values[ended[best]])
-                self.line = better(self.line, Line((*moves, last), float(goals[best])))
+                self.line = Line((*moves, last), float(goals[best]))
         going = np.flatnonzero(~over)
         if len(going):
             new = going[self._keys.are_new(after.take(going))]

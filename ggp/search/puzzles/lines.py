@@ -8,6 +8,7 @@ import numpy as np
 
 from ggp.machine.abilities import OnCircuit
 from ggp.machine.base import UNKNOWN, IntArray, Machine, States
+from ggp.machine.goal_values import number_or_nan
 from ggp.search.anytime import Deadline
 
 ROLE = 0
@@ -56,15 +57,10 @@ def is_puzzle(machine: Machine) -> bool:
 def best_possible(machine: Machine) -> float:
     """A bound of the role's goal: the highest value that the rules have."""
     if isinstance(machine, OnCircuit):
-        values = [int(name) for name in machine.circuit.goals[ROLE].names if is_number(name)]
-        if values:
-            return float(max(values))
+        values = [number_or_nan(name) for name in machine.circuit.goals[ROLE].names]
+        if not np.isnan(values).all():
+            return float(np.nanmax(values))
     return machine.goal_range[1]
-
-
-def is_number(name: str) -> bool:
-    """Whether the name of a goal value is that of a number."""
-    return name.removeprefix("-").isdecimal()
 
 
 def better(line: Line | None, other: Line | None) -> Line | None:

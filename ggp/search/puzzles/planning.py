@@ -13,10 +13,11 @@ import numpy as np
 
 from ggp.belief.solving.sat import ClauseSolver, clause_solver
 from ggp.belief.solving.unrolling import Contradiction, Unrolling
-from ggp.machine.abilities import FluentBits, InParts, OnCircuit
+from ggp.machine.abilities import FluentBits, OnCircuit
 from ggp.machine.base import Machine, States
+from ggp.machine.goal_values import number_or_nan
 from ggp.search.anytime import Deadline, check
-from ggp.search.puzzles.lines import ROLE, Line, best_possible, is_number, replayed
+from ggp.search.puzzles.lines import ROLE, Line, best_possible, replayed
 
 CONFLICTS = 500
 """Of the solver in a piece of work: some tenths of a second on a large circuit."""
@@ -32,7 +33,7 @@ MOST_SIGNS = 8_000_000
 
 
 class Planner:
-    """See `LineSearch`; made for a machine of which `can_plan` is true.
+    """See `LineSearch`; made for a machine that `can_unroll`.
 
     Args:
         machine: of a puzzle.
@@ -52,7 +53,7 @@ class Planner:
         self._goals = [
             int(literal)
             for name, literal in zip(goals.names, goals.literals, strict=True)
-            if is_number(name) and float(name) == best
+            if number_or_nan(name) == best
         ]
         self._to_open = list(self._goals)
         self._open: list[_Question] = []
@@ -62,7 +63,7 @@ class Planner:
         """Ask about one length; see `LineSearch.advance`."""
         check(deadline)
         if self._to_open and len(self._open) < MOST_OPEN:
-            question = self._new_question(deadline)
+            question = self._new_question()
         elif self._open:
             self._next = (self._next + 1) % len(self._open)
             question = self._open[self._next]
@@ -70,9 +71,9 @@ class Planner:
             self.is_done = True
             return
         if question is not None:
-            self._ask(question)
+            self._ask(question, deadline)
 
-    def _new_question(self, deadline: Deadline | None) -> _Question | None:
+    def _new_question(self) -> _Question | None:
         """The next length, or the next way to state the goal; None if that is refuted at once."""
         goal = self._to_open.pop(0)
         unrolled = self._going.copy()
@@ -85,7 +86,6 @@ class Planner:
         question = _Question(unrolled)
         self._open.append(question)
         self._next = len(self._open) - 1
-        question.load(deadline)
         return question
 
     def _add_turn(self) -> None:
@@ -99,8 +99,8 @@ class Planner:
             return
         self._to_open = list(self._goals)
 
-    def _ask(self, question: _Question) -> None:
-        found = question.solve()
+    def _ask(self, question: _Question, deadline: Deadline | None) -> None:
+        found = question.solve(deadline)
         if found is None:
             return
         if found:
@@ -126,23 +126,16 @@ class _Question:
         self._unrolled = unrolled
         self._clauses = unrolled.clauses()
         self._solver: ClauseSolver = clause_solver()
-        self._is_loaded = False
 
-    def load(self, deadline: Deadline | None) -> None:
-        """Tell the solver the clauses that it does not know yet.
+    def solve(self, deadline: Deadline | None) -> bool | None:
+        """Whether there is such a line; None if that is not known yet.
 
         Raises:
-            OutOfTime: the deadline passed; it can be gone on with.
+            OutOfTime: the deadline passed while clauses were loaded; the next call loads the rest.
         """
         for clauses in self._clauses:
             self._solver.add(clauses)
             check(deadline)
-        self._is_loaded = True
-
-    def solve(self) -> bool | None:
-        """Whether there is such a line; None if that is not known yet."""
-        if not self._is_loaded:
-            self.load(None)
         return self._solver.solve(CONFLICTS)
 
     def moves(self) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
@@ -151,13 +144,3 @@ class _Question:
 
     def close(self) -> None:
         self._solver.close()
-
-
-def can_plan(machine: Machine) -> bool:
-    """Whether a game is on a circuit that can be unrolled."""
-    return (
-        isinstance(machine, OnCircuit)
-        and isinstance(machine, FluentBits)
-        and not isinstance(machine, InParts)
-        and not machine.circuit.loops
-    )

@@ -12,12 +12,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ggp.belief.solving.unrolling import can_unroll
 from ggp.machine.base import Machine, States
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.puzzles.adaptation import Adaptation
 from ggp.search.puzzles.breadth import BreadthFirst
 from ggp.search.puzzles.lines import Line, LineSearch, better
-from ggp.search.puzzles.planning import Planner, can_plan
+from ggp.search.puzzles.planning import Planner
 
 
 class PuzzleSearch:
@@ -42,7 +43,7 @@ class PuzzleSearch:
             BreadthFirst(machine, state),
             Adaptation(machine, state, rng),
         ]
-        if can_plan(machine):
+        if can_unroll(machine):
             self._searches.append(Planner(machine, state))
         self._used_s = [0.0 for _ in self._searches]
 

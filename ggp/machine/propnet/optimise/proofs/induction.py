@@ -90,7 +90,7 @@ class _Step:
         self._fails: list[int] = []
         with self._solver.add() as add:
             assume_legal_moves(circuit, self._solver, add)
-            # Only here: passes that change gates must keep the literal for whether moves fit.
+            # Moves that are made part by part must fit together.
             if fits != TRUE:
                 add.forbid([-self._solver.sign(fits)])
             for guess in guesses:
@@ -102,9 +102,9 @@ class _Step:
                 # A switch: a guess whose switch is off is neither looked for after the step nor, if
                 # it is retractable, assumed before it.
                 asked = add.free()
-                add.forbid([_wrong(guess, sign, add), *([asked] if retractable else [])])
+                add.forbid([wrong(guess, sign, add), *([asked] if retractable else [])])
                 self._asked.append(asked)
-                self._fails.append(add.all_of([asked, _wrong(guess, after, add)]))
+                self._fails.append(add.all_of([asked, wrong(guess, after, add)]))
             self._chunks = [
                 range(start, min(start + CHUNK, len(guesses)))
                 for start in range(0, len(guesses), CHUNK)
@@ -172,7 +172,7 @@ class _Step:
         return None if found is None else failed
 
 
-def _wrong(guess: Guess, signs: Sequence[int], add: Additions) -> int:
+def wrong(guess: Guess, signs: Sequence[int], add: Additions) -> int:
     """The sign that holds if a guess is wrong."""
     if guess.least == 0:
         return add.all_of([-sign for sign in signs])
