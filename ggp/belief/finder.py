@@ -27,7 +27,7 @@ import numpy as np
 from ggp.belief.bags import Bags
 from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.paths import PathTree
-from ggp.belief.sampler import never_past
+from ggp.belief.sampler import Sampler, never_past
 from ggp.belief.segments import Segments, depleted_segments, initial_segments
 from ggp.belief.turns.completions import lanes_at_once
 from ggp.belief.turns.one_turn import Grown, advance
@@ -106,6 +106,10 @@ class Setting:
     def most_entries(self) -> int:
         """Entries that the bag of a path that is followed may have."""
         return max(self.room, self.capacity)
+
+    def stops_with(self, other: Sampler | Setting) -> None:
+        """Stop when another one does, and ask as often."""
+        self.stop, self.lanes_at_once = other.stop, other.lanes_at_once
 
     def one_turn_on(
         self,

@@ -83,10 +83,6 @@ class Sampler(Protocol):
         """
         ...
 
-    def draw(self, bags: Bags, count: int, rng: np.random.Generator) -> IntArray:
-        """`[B, count]` lanes of `bags.sets.states`, drawn by weight; no bag may be depleted."""
-        ...
-
     def renumber(self, numbers: IntArray) -> None:
         """Follow `PathTree.prune`."""
         ...

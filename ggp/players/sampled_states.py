@@ -1,7 +1,7 @@
 """A player that guesses a legal move, where listing all moves would take too long.
 
 A belief lists the moves of every role. Some games have hundreds of millions of them, and then
-there is no belief at all, while any legal move is better than none. A guesser follows a few
+there is no belief at all, while any legal move is better than none. This player follows a few
 states instead: for each turn it tries joint moves made of a few legal moves of each role, and
 keeps the states with the right percepts; if there is none, it keeps any.
 """

@@ -29,7 +29,7 @@ from ggp.belief import (
     Sampling,
     make_sampler,
 )
-from ggp.belief.finder import Finder
+from ggp.belief.finder import Finder, Setting
 from ggp.belief.finding.boards import DrawnBoards
 from ggp.belief.policy_models import LearnedMoves
 from ggp.belief.strategies import remember
@@ -97,6 +97,8 @@ class SearchPlayer(BeliefPlayer):
 
     def __init__(self, options: SearchOptions, context: Context) -> None:
         super().__init__(options, context)
+        if isinstance(context.belief, Setting):  # its model of the others comes with it
+            self.model = context.belief.model
         # The values of moves in the last decision.
         self._before: dict[int, float] = {}
 

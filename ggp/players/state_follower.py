@@ -108,7 +108,7 @@ class Follower:
         )
 
     def _some(self, state: States, role: int, number: int) -> IntArray:
-        """At least `number` legal moves of a role if possible without all, or all of them."""
+        """Legal moves of a role: at most `number` if some can be found alone, else all."""
         if isinstance(self._machine, Prover):
             return self._machine.some_legal(state, role, number)
         return self._machine.legal(state, role)[0]

@@ -25,7 +25,7 @@ from ggp.belief import (
 )
 from ggp.belief.finder import Finder
 from ggp.belief.finding.larger import Larger
-from ggp.belief.segments import Segments, depleted_segments
+from ggp.belief.segments import depleted_segments
 from ggp.machine.base import UNKNOWN, IntArray, Machine, States
 from ggp.players.growth import Growth
 from ggp.players.slices import Watch
@@ -69,9 +69,9 @@ class Tracker:
         rng: draws particles.
         most: entries that the bag is grown to if there is time; 0 for as many as `belief` says.
         last: the finder to ask when no particle is left. If it is not sound, its states are
-            followed in place of the bag from then on, and `belief` is asked only while others
-            think; it is asked at once, since time may be short later. By default a larger sampler,
-            asked when a move is needed.
+            followed in place of the bag from then on, and `belief` is asked only to solve, while
+            others think and when a move is needed; it is asked at once, since time may be short
+            later. By default a larger sampler, asked when a move is needed.
     """
 
     def __init__(
@@ -133,10 +133,11 @@ class Tracker:
         finally:
             # Whatever went wrong, the turn was played: a later turn finds particles for all of it.
             self.bag = after if after is not None else self._lost(before, turn)
-            if not self.bag.depleted[0]:
-                self._last.learn(int(self.bag.paths[0]), self._sets)
-            elif not self._last.is_sound:
-                self._found_last()
+            if not self._last.is_sound:
+                if self.bag.depleted[0]:
+                    self._found_last()
+                else:
+                    self._last.learn(int(self.bag.paths[0]), self.bag.sets.take(self.bag.segment))
             if deadline is not None:
                 self._learn_growth(before, deadline)
         if self.bag.depleted[0]:
@@ -295,11 +296,6 @@ class Tracker:
         sets = self._last.fill(self.bag, self._rng)
         guessed = 0 if self._last.is_sound else len(sets.states)
         return Bags(self.role, self.bag.paths, np.zeros(1, dtype=np.int64), sets, guessed)
-
-    @property
-    def _sets(self) -> Segments:
-        """The present bag as a set."""
-        return self.bag.sets.take(self.bag.segment)
 
     def _may_grow(self) -> bool:
         return not self.bag.exact[0] and len(self.bag.sets.states) < self._growth.room

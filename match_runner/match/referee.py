@@ -60,7 +60,7 @@ def play_match(
     """Play one match to its end.
 
     Args:
-        counts: whether players are told how it ended, so that they may learn from it.
+        counts: whether players prepare for it, and are told how it ended, to learn from it.
         watcher: shown every state as it is reached, those of earlier turns too.
         earlier: turns that were played before; players are told of them, and asked from there on.
             Chance goes on as if the match had not been broken off.
@@ -127,15 +127,15 @@ class _Match:
 
     def play(self, earlier: Sequence[TurnRecord]) -> MatchRecord:
         _log.info("match with seed %d begins", self._seed)
-        whole = False
+        whole, prepares = False, self._counts and not earlier
         try:
             for role, seat in self._arena.seats.items():
                 player = seat.make(stream(self._seed, FIRST_ROLE_STREAM + role))
                 self._players[role] = player
                 if isinstance(player, PlayerApart):
                     player.begin(self._conditions.remote.start_clock_s, self._conditions.patience)
-                elif error := prepared(player, self._arena.clock, self._conditions):
-                    self._fault(role, "raised", f"raised {shown_error(error)} first", error)
+                elif prepares and (error := prepared(player, self._arena.clock, self._conditions)):
+                    self._fault(role, "raised", f"raised {shown_error(error)} at the start", error)
             if self._remote is not None:
                 for role, trouble in self._remote.start().items():
                     self._fault(role, trouble.kind, trouble.text)

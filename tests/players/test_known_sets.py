@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ggp.belief.move_models import UNIFORM
 from ggp.players import BeliefPlayer, make_player, parse_spec
 from ggp.players.auto import Auto
+from ggp.players.search_player import SearchPlayer
 from ggp.search.moves import random_moves
 from tests.support.games import machine_of_game
 
@@ -56,3 +58,14 @@ def told(count: int) -> list[Turn]:
         texts = machine.percept_texts(int(percepts[0, 0]))
         found.append((machine.move_text(int(joint[0, 0])), texts))
     return found
+
+
+@pytest.mark.parametrize("spec", ["hyperplay2:n=2,model=greedy", "ismcts:states=200,model=greedy"])
+def test_who_goes_on_with_a_belief_believes_the_same_of_the_others(spec: str) -> None:
+    machine, rng = machine_of_game("leduc_poker"), np.random.default_rng(0)
+    first = make_player(parse_spec(spec), machine, 0, rng)
+    assert isinstance(first, SearchPlayer)
+    after = make_player(parse_spec(spec), machine, 0, rng, belief=first.belief)
+    assert isinstance(after, SearchPlayer)
+    assert after.model is first.model
+    assert after.model is not UNIFORM

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ggp.belief.solving.unrolling import can_unroll
+from ggp.belief.solving.windows import can_unroll
 from ggp.errors import ConfigError
 from ggp.machine.abilities import OnCircuit
 from ggp.machine.base import UNKNOWN, Machine

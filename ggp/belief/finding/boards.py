@@ -64,7 +64,7 @@ class DrawnBoards(Finder):
 
     def fill(self, bags: Bags, rng: np.random.Generator) -> Segments:
         for sampler in (self._last, self._follower):
-            sampler.stop, sampler.lanes_at_once = self._belief.stop, self._belief.lanes_at_once
+            sampler.stops_with(self._belief)
         bag = self._followed(bags.paths, rng)
         if bag is None:
             bag = self._last.at(bags.paths, bags.role, rng)

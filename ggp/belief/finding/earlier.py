@@ -44,6 +44,7 @@ class BagHistory:
 
     def __init__(self) -> None:
         self._sets: dict[int, tuple[int, Segments]] = {}
+        self._starts: tuple[int, list[tuple[int, Segments]]] | None = None  # of the last path
 
     def __len__(self) -> int:
         """Number of bags."""
@@ -57,6 +58,7 @@ class BagHistory:
 
     def renumber(self, numbers: IntArray) -> None:
         """Follow `PathTree.prune`."""
+        self._starts = None
         self._sets = {
             int(numbers[path]): (depth, bag.renumbered(numbers))
             for path, (depth, bag) in self._sets.items()
@@ -66,6 +68,7 @@ class BagHistory:
     def keep(self, path: int, depth: int, bag: Segments) -> None:
         """Remember the bag of a path of `depth` turns, and forget bags that are not needed any
         more."""
+        self._starts = None
         self._sets[path] = depth, bag
         self._sets = {
             path: (then, bag)
@@ -76,12 +79,15 @@ class BagHistory:
     def starts(self, tree: PathTree, path: int) -> list[tuple[int, Segments]]:
         """The remembered bags of a path, each with its number of turns before the end, last
         first."""
-        nodes = [int(node) for (node,) in tree.beginnings(np.array([path]))][-2::-1]
-        return [
-            (back, self._sets[node][1])
-            for back, node in enumerate(nodes, start=1)
-            if node in self._sets
-        ]
+        if self._starts is None or self._starts[0] != path:
+            nodes = [int(node) for (node,) in tree.beginnings(np.array([path]))][-2::-1]
+            found = [
+                (back, self._sets[node][1])
+                for back, node in enumerate(nodes, start=1)
+                if node in self._sets
+            ]
+            self._starts = path, found  # asked for again with every sample
+        return self._starts[1]
 
 
 class Earlier(Finder):

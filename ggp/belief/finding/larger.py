@@ -36,7 +36,7 @@ class Larger(Finder):
 
     def fill(self, bags: Bags, rng: np.random.Generator) -> Segments:
         sampler, belief = self._sampler, self._belief
-        sampler.stop, sampler.lanes_at_once = belief.stop, belief.lanes_at_once
+        sampler.stops_with(belief)
         sampler.timed = belief.timed
         found = sampler.at(bags.paths, bags.role, rng)
         return found.sets.take(found.segment)

@@ -31,13 +31,13 @@ class Solving(Finder):
         trail: bags of earlier turns.
 
     Attributes:
-        found_at: number of turns of the path that particles were last found for; -1 for none.
+        found_for: the path that particles were last found for; -1 for none.
     """
 
     def __init__(self, setting: Setting, exact: ExactSets, trail: BagHistory) -> None:
         self._setting, self._exact, self._trail = setting, exact, trail
         self._solved = Solved(setting.machine, setting.tree, setting.model)
-        self.found_at = -1
+        self.found_for = -1
 
     def helps(self, bags: Bags) -> BoolArray:
         return np.asarray((bags.sets.counts == 0) & (len(bags) == 1))
@@ -50,7 +50,7 @@ class Solving(Finder):
     def adds(self, paths: IntArray) -> bool:
         """Whether to solve: once for a path, if there is a clock and the bag is likely to die."""
         is_one = len(paths) == 1 and self._setting.timed and self._setting.at_risk
-        return is_one and self.found_at != self._setting.tree.depth(int(paths[0]))
+        return is_one and self.found_for != int(paths[0])
 
     def more(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
         # What the bag has lost since it was larger cannot be found from what is left of it.
@@ -72,6 +72,7 @@ class Solving(Finder):
 
     def renumber(self, numbers: IntArray) -> None:
         self._solved.renumber(numbers)
+        self.found_for = int(numbers[self.found_for]) if self.found_for >= 0 else -1
 
     def _find(
         self, bags: Bags, starts: list[Start], most: int, rng: np.random.Generator
@@ -81,7 +82,7 @@ class Solving(Finder):
             *(bags.role, path, starts, most, rng, setting.stop), timed=setting.timed
         )
         if found is not None:
-            self.found_at = setting.tree.depth(path)
+            self.found_for = path
         return found
 
     def _starts(self, path: int) -> list[Start]:

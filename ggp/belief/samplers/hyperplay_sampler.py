@@ -136,6 +136,8 @@ class HyperPlaySampler(Setting):
         self._exact.enumerate_after(bags, paths)
         sampled = np.flatnonzero(~self._exact.holds(paths))
         if not len(sampled):
+            if self._solved is not None and len(paths) == 1:
+                self._solved.learn(int(paths[0]), bags.sets)  # a window of long ago is closed
             return self._assemble(role, paths, sampled, None)
         room = self.most_entries
         before = bags.sets.take(bags.segment[sampled]).thinned(room, rng)
@@ -173,13 +175,9 @@ class HyperPlaySampler(Setting):
         return quality_of(
             self.machine,
             bags,
-            solved=self._solved is not None and self._solved.found_at == depth,
+            solved=self._solved is not None and self._solved.found_for == int(bags.paths[0]),
             inexact_turns=depth - self._exact_at,
         )
-
-    def draw(self, bags: Bags, count: int, rng: np.random.Generator) -> IntArray:
-        """`[B, count]` lanes of `bags.sets.states`, drawn by weight; no bag may be depleted."""
-        return np.stack([bags.draw(bag, count, rng) for bag in range(len(bags))])
 
     @property
     def sound(self) -> bool:

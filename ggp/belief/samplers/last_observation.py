@@ -127,7 +127,7 @@ class LastObservation(HistorySampler):
     def _knowledge(self, role: int, path: int, rng: np.random.Generator) -> Bags:
         """A few boards on which the role's own pieces are right; none if nothing is known."""
         if path not in self._known:
-            self._own.stop = self.stop
+            self._own.stops_with(self)
             node = np.array([path])
             before = self._known.get(int(self.tree.parents(node)[0]))
             alive = any(not bags.depleted[0] for bags in self._known.values())

@@ -52,10 +52,6 @@ class ObservationSampler(Setting, ABC):
         paths = self.tree.extend(bags.paths, moves, percepts, refused)
         return self.at(paths, bags.role, rng)
 
-    def draw(self, bags: Bags, count: int, rng: np.random.Generator) -> IntArray:
-        """`[B, count]` lanes of `bags.sets.states`, drawn by weight; no bag may be depleted."""
-        return np.stack([bags.draw(bag, count, rng) for bag in range(len(bags))])
-
     @abstractmethod
     def grown(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
         """One bag with what a new sample of `size` boards adds, if anything."""

@@ -168,7 +168,7 @@ class Hybrid(Pool):
             self._last.learn(Bags(role, np.array([path]), np.zeros(1, dtype=np.int64), few))
         if wanted <= 0:
             return pool
-        self._last.stop, self._last.lanes_at_once = self.stop, self.lanes_at_once
+        self._last.stops_with(self)
         last = self._last.at(np.array([path]), role, rng).sets
         both = self._with(pool, last.thinned(wanted, rng))
         self.num_last = len(both.states) - len(pool.states)

@@ -31,7 +31,7 @@ from ggp.belief.solving.unrolling_kernels import (
     simulate,
     write,
 )
-from ggp.machine.abilities import FluentBits, InParts, OnCircuit
+from ggp.machine.abilities import OnCircuit
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine
 from ggp.machine.propnet.circuit import Circuit
@@ -43,16 +43,6 @@ TRUE = 1
 CLAUSES_AT_ONCE = 1 << 14
 """Signs of clauses that are written before they are taken: with more of them, Python's garbage
 collector would scan them all."""
-
-
-def can_unroll(machine: Machine) -> bool:
-    """Whether a game is on a circuit without loops, in which the moves of `random` are listed."""
-    return (
-        isinstance(machine, OnCircuit)
-        and isinstance(machine, FluentBits)
-        and not isinstance(machine, InParts)
-        and not machine.circuit.loops
-    )
 
 
 class Contradiction(Exception):
@@ -77,7 +67,7 @@ class Unrolling:
     """The turns of one role's incomplete path, from some states on.
 
     Args:
-        machine: see `can_unroll`.
+        machine: see `can_unroll` in `windows`.
         role: the role whose path it is.
         starts: `[K, F]` fluents of the states it may begin in, in the circuit's order.
 

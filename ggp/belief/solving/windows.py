@@ -20,8 +20,8 @@ import numpy as np
 from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.solving.replay import Paths, replayed
 from ggp.belief.solving.sat import ClauseSolver, clause_solver
-from ggp.belief.solving.unrolling import Contradiction, Unrolling, can_unroll
-from ggp.machine.abilities import FluentBits, OnCircuit
+from ggp.belief.solving.unrolling import Contradiction, Unrolling
+from ggp.machine.abilities import FluentBits, InParts, OnCircuit
 from ggp.machine.base import IntArray, Machine, States
 
 MOST_STARTS = 64
@@ -32,6 +32,16 @@ CONFLICTS_AT_ONCE = 500
 
 MOST_SIGNS = 30_000_000
 """Signs of the gates of a window: bounds memory, to some 500 MB including the solver's."""
+
+
+def can_unroll(machine: Machine) -> bool:
+    """Whether a game is on a circuit without loops, in which the moves of `random` are listed."""
+    return (
+        isinstance(machine, OnCircuit)
+        and isinstance(machine, FluentBits)
+        and not isinstance(machine, InParts)
+        and not machine.circuit.loops
+    )
 
 
 def is_solvable(machine: Machine) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ggp.belief.solving.unrolling import can_unroll
+from ggp.belief.solving.windows import can_unroll
 from ggp.machine.base import Machine, States
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.puzzles.adaptation import Adaptation

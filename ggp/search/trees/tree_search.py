@@ -110,7 +110,7 @@ class TreeSearch(WaveSearch):
                 continue
             times = np.bincount(path_of)[sound]
             theirs = theirs.select(sound)
-            lanes = belief.draw(theirs, LANES_A_PATH, rng).ravel()
+            lanes = np.concatenate([theirs.draw(k, LANES_A_PATH, rng) for k in range(len(theirs))])
             first, place = first_seen(lanes)
             lanes = lanes[first]
             weights = np.bincount(place, np.repeat(times, LANES_A_PATH))

@@ -35,7 +35,7 @@ class HttpServer:
         custody: keeps connections that wait for an answer.
 
     Attributes:
-        custody: the same.
+        custody: keeps connections that wait for an answer; by default it keeps none.
         is_open: whether connections are answered.
         connections: all that are not closed yet, with their work.
     """

@@ -7,7 +7,7 @@ ready in a moment. With logs it continues its matches (`restore`). Connections t
 answer are kept too (`kept_connections`), so that even those are answered, and so is the template of
 the workers (`template`), with the workers that are ready.
 
-    keeper:  listen, fork, keep ... the child died: fork, keep ... it ended: end
+    parent:  listen, fork, keep ... the child died: fork, keep ... it ended: end
     child:           serve                          serve
 
 Ctrl-C in a terminal reaches only the supervisor, which passes it on. If the supervisor is killed,
@@ -47,7 +47,7 @@ class Shift:
 
     Attributes:
         is_first: whether it is the first one.
-        custody: of waiting connections.
+        custody: keeps the connections that wait for an answer.
     """
 
     is_first: bool
@@ -72,11 +72,11 @@ def stay_up(template: TemplateProcess | None = None) -> Shift:
         OSError: in this process, when the system cannot start a child.
     """
     deaths: deque[float] = deque(maxlen=MOST_DEATHS)
-    keeper = _Supervisor(template)
-    with keeper.passing_on():
-        while isinstance(ended := keeper.run_child(), int):
-            if ended == 0 or keeper.is_ending:
-                keeper.close()
+    supervisor = _Supervisor(template)
+    with supervisor.passing_on():
+        while isinstance(ended := supervisor.run_child(), int):
+            if ended == 0 or supervisor.is_ending:
+                supervisor.close()
                 raise SystemExit(0)
             how = how_it_ended(ended)
             deaths.append(time.monotonic())

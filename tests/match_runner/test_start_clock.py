@@ -1,0 +1,90 @@
+"""Players that prepare are given the start clock, once, in matches that count and have clocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ggp.players import make_player, parse_spec
+from ggp.players.player import Preparing
+from ggp.search.anytime import Deadline
+from match_runner.match.conditions import Conditions
+from match_runner.match.referee import play_match
+from match_runner.remote.remote_players import RemoteConditions
+from tests.match_runner.support import Clock, Script, script_arena
+from tests.support.games import machine_of_rules
+
+LAMP = """
+(role robot) (init (lamp 1)) (init (step 1))
+(succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5) (succ 5 6)
+(<= (legal robot (press ?x)) (succ ?x ?z))
+(<= (next (lamp ?y)) (does robot (press ?x)) (true (lamp ?x)) (succ ?x ?y))
+(<= (next (lamp ?y)) (does robot (press ?x)) (true (lamp ?y)) (distinct ?x ?y))
+(<= (next (step ?y)) (true (step ?x)) (succ ?x ?y))
+(<= terminal (true (step 6)))
+(<= (goal robot 100) (true (lamp 4)))
+(<= (goal robot 20) (not (true (lamp 4))))
+"""
+"""A lamp is moved on where it is pressed: three of the five presses have to be the right ones."""
+
+CLOCKS = Conditions(play_clock_s=4.0, remote=RemoteConditions(start_clock_s=7))
+
+
+@dataclass
+class Prepared(Script):
+    """Also notes what it may use of the start clock."""
+
+    prepared: list[float] = field(default_factory=list)
+    fails: bool = False
+
+    def prepare(self, deadline: Deadline) -> None:
+        assert not self.told
+        self.prepared.append(deadline.left_s())
+        if self.fails:
+            raise ValueError("no idea")
+
+
+def player(*, fails: bool = False) -> Prepared:
+    return Prepared(["noop", "ask", "(cut red)"], Clock(), fails=fails)
+
+
+def test_the_start_clock_is_given_once_where_there_are_clocks() -> None:
+    made = player()
+    play_match(script_arena("exploding_bomb", made.clock, agent=made), 0, CLOCKS)
+    assert made.prepared == [7.0]
+    counted = player()
+    play_match(script_arena("exploding_bomb", counted.clock, agent=counted), 0)
+    assert not counted.prepared
+
+
+def test_nobody_prepares_for_a_rehearsal_or_for_a_match_that_has_begun() -> None:
+    whole = play_match(script_arena("exploding_bomb", agent=player()), 0)
+    made = player()
+    arena = script_arena("exploding_bomb", made.clock, agent=made)
+    play_match(arena, 0, CLOCKS, counts=False)
+    assert not made.prepared
+    later = Prepared(["ask", "(cut red)"], Clock())
+    arena = script_arena("exploding_bomb", later.clock, agent=later)
+    play_match(arena, 0, CLOCKS, earlier=whole.turns[:1])
+    assert not later.prepared
+
+
+def test_who_fails_to_prepare_has_a_fault_and_plays_on() -> None:
+    made = player(fails=True)
+    record = play_match(script_arena("exploding_bomb", made.clock, agent=made), 0, CLOCKS)
+    faults = [fault for turn in record.turns for fault in turn.faults]
+    assert [fault.kind for fault in faults] == ["raised"]
+    assert "at the start" in str(faults[0])
+    assert [turn.joint_move["agent"] for turn in record.turns] == ["noop", "ask", "(cut red)"]
+
+
+def test_a_puzzle_that_was_solved_on_the_start_clock_is_not_searched_again() -> None:
+    machine = machine_of_rules(LAMP, "propnet")
+    made = make_player(parse_spec("puzzle"), machine, 0, np.random.default_rng(0))
+    assert isinstance(made, Preparing)
+    made.prepare(Deadline.after(60.0))
+    visited = made.states_visited
+    assert visited > 0
+    decision = made.choose(Deadline.after(60.0))
+    assert decision.states_visited - visited < 20
