@@ -2,8 +2,7 @@
 
 A step is one turn in one lane: a uniformly random legal action of every role, and then masks,
 observations and, of ours, the whole state. Others are driven as their documentation shows, one
-match
-at a time: a step is one action, by a player or by chance.
+match at a time: a step is one action, by a player or by chance.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,7 @@ def _repeat_move(
         move_lanes(plan, queue, block, 0, width)
 
 
+@cache
 def vector_limit() -> float:
     """Literals times lanes that one core can AND a second, from its nearest cache, in 1e9."""
     rows = aligned_words(64 * words_of(WIDTH))

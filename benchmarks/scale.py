@@ -128,7 +128,7 @@ def _simulations(machine: Machine, number: int) -> float:
 def _simulate(player: Player) -> int:
     """Simulations that are made in the time of a decision."""
     assert isinstance(player, HyperPlay2)
-    deadline = Deadline(time.monotonic() + CLOCK_S, time.monotonic)
+    deadline = Deadline.after(CLOCK_S)
     found = player.values_of(player.search(player.tracker.bag, deadline), deadline)
     return int(found.visits.sum())
 

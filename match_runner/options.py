@@ -185,7 +185,8 @@ _OPTIONS = (
         default=DEFAULT_START_CLOCK_S,
         show_default=True,
         metavar="SECONDS",
-        help="Time before the first turn, for remote players and those of other modules.",
+        help="Time before the first turn, for remote players, those of other modules, and with a "
+        "play clock for those that prepare.",
     ),
     click.option(
         "--dialect",

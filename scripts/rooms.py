@@ -84,18 +84,18 @@ def package_of(module: str) -> str | None:
     return f"ggp.{names[1]}" if is_inside else None
 
 
-def read_house(project: Path = PROJECT) -> House:
+def read_house() -> House:
     """Packages, rooms and imports of the project."""
     flows: dict[tuple[str, str], Counter[str]] = {}
     folders: dict[str, set[str]] = {}
     for top in PACKAGES:
-        for path in sorted((project / top).rglob("*.py")):
-            module = ".".join(path.relative_to(project).with_suffix("").parts)
+        for path in sorted((PROJECT / top).rglob("*.py")):
+            module = ".".join(path.relative_to(PROJECT).with_suffix("").parts)
             user = package_of(module)
             if user is None:
                 continue
             rooms = folders.setdefault(user, set())
-            inside = path.parent.relative_to(project / user.replace(".", "/")).parts
+            inside = path.parent.relative_to(PROJECT / user.replace(".", "/")).parts
             rooms.update(inside[:1])
             taken = {(maker, name) for maker, name in _taken(path) if maker != user}
             for maker, name in taken:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -61,9 +60,7 @@ def ask(
         thinker = make_player(spec, machine, role_index(machine, puzzle.role), rng)
         for turn in puzzle.history():
             thinker.observe(turn["move"], turn["percepts"])
-        deadline = None
-        if seconds is not None:
-            deadline = Deadline(time.monotonic() + seconds, time.monotonic)
+        deadline = None if seconds is None else Deadline.after(seconds)
         move = thinker.choose(deadline).move
         answers.append(Answer(puzzle, move, puzzle.lost_by(move)))
         advance()

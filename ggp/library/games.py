@@ -99,7 +99,7 @@ class Game:
 
     @property
     def backend(self) -> str:
-        """The backend that runs the rules: `propnet` or `prolog`."""
+        """The backend that runs the game, one of `ggp.machine.BACKENDS`."""
         return self._machine.backend
 
     def initial(self) -> State:

@@ -8,7 +8,7 @@ from ggp.gdl.games import list_games
 from ggp.given import checked_text
 from ggp.library.games import Game
 from ggp.machine import build_machine
-from ggp.machine.games import find_file, load_program, prefix_of, read_program
+from ggp.machine.games import load_program, prefix_of, read_program
 
 
 def load(name_or_path_or_text: str | os.PathLike[str], *, backend: str = "auto") -> Game:
@@ -17,7 +17,7 @@ def load(name_or_path_or_text: str | os.PathLike[str], *, backend: str = "auto")
     Args:
         name_or_path_or_text: name of a game that comes with ggp, path of a rulesheet, the rules
             themselves in KIF or infix syntax, or `openspiel:NAME` for a game of OpenSpiel.
-        backend: `propnet`, `prolog`, or `auto`: the first where it can be built.
+        backend: one of `ggp.machine.BACKENDS`; `auto` takes the first that can be built.
 
     Raises:
         ConfigError: there is no such game, or it cannot be played here.
@@ -27,7 +27,7 @@ def load(name_or_path_or_text: str | os.PathLike[str], *, backend: str = "auto")
     text = checked_text(name_or_path_or_text)
     is_name = prefix_of(text) or os.path.exists(text) or text in list_games()
     if is_name or not set(text) & set("(\n"):
-        program = load_program(str(find_file(text) or text))
+        program = load_program(text)
         return Game(text, program, build_machine(program, backend))
     program = read_program(text, files=True)
     return Game(program.source.name, program, build_machine(program, backend))

@@ -111,7 +111,6 @@ def _why_not(program: GameDefinition, backend: str) -> str:
     if owner is None:
         return f"unknown backend {backend!r}; backends: {', '.join(BACKENDS)}"
     if owner:
-        return (
-            f"{name} is a rulesheet; the backend {backend} plays games that are named {owner}NAME"
-        )
+        what = name if program.prefix else f"{name} is a rulesheet"
+        return f"{what}; the backend {backend} plays games that are named {owner}NAME"
     return f"{name} has no rules to read; leave out --backend"

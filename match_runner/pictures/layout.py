@@ -44,7 +44,7 @@ class Layout:
             grids, places = recognise(program, shapes, chains_of(values.facts), side)
         except ConfigError as error:
             raise ConfigError(f"{side_file}: {error}") from error
-        rules = Rules(program, roles, shapes, grids, places)
+        rules = Rules(roles, shapes, grids, places)
         return cls(rules, moves_of(program, roles, grids, places))
 
     def picture(self, facts: Iterable[Term]) -> Picture:

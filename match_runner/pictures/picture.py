@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from ggp.gdl.program import Program
 from ggp.gdl.terms import Term
 from match_runner.pictures.grids import Grid, Place
 from match_runner.pictures.shapes import Shape, Skeleton
@@ -50,7 +49,6 @@ class Rules(NamedTuple):
         grids, places: its boards, and which fluents go where on them.
     """
 
-    program: Program
     roles: tuple[str, ...]
     shapes: Sequence[Shape]
     grids: Sequence[Grid]

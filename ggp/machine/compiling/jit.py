@@ -239,7 +239,7 @@ def load_cached() -> None:
     Kernels must have been prepared. Code that cannot be read is left to the first call.
     """
     for each in _kernels:
-        disk = each.dispatcher._cache
+        disk: Any = getattr(each.dispatcher, "_cache", None)
         if not hasattr(disk, "_cache_file"):
             continue
         try:
@@ -306,6 +306,7 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
     disk: Any = getattr(made, "_cache", None)
     file: Any = getattr(disk, "_cache_file", None)
     if not all(hasattr(file, name) for name in ("_index_path", "_source_stamp", "_version")):
+        _say_that_it_compiles()
         return compiled(function, cache=False)  # the cache might hold other code
     is_ours = compiler.__name__.endswith("kernel_compiler")
     made_by = kernels_version() if is_ours else f"{kernels_version()} plain"

@@ -24,7 +24,7 @@ from match_runner.pictures.picture import (
     id_part,
     short,
 )
-from match_runner.pictures.shapes import flatten
+from match_runner.pictures.shapes import Skeleton, flatten
 
 UNKNOWN = {"text": "unknown", "symbol": "?", "owner": None, "share": 1.0, "title": "not known"}
 """Stands in a cell of which a role does not know all."""
@@ -45,7 +45,7 @@ def taker(rules: Rules) -> Taker:
             if place is None or where is None or not extents[place.grid].takes(where):
                 rest.append(each)
                 continue
-            item = _item(rules.grids[place.grid], place, names, each)
+            item = _item(rules.grids[place.grid], place, skeleton, names, each)
             on_grids[place.grid].setdefault(where, []).append(item)
         pairs = zip(extents, on_grids, strict=True)
         return [board for extent, items in pairs for board in _of_layers(extent, items)], rest
@@ -66,9 +66,9 @@ def is_view(part: Json) -> bool:
     return any(cell["items"] for cell in part["cells"])
 
 
-def _item(grid: Grid, place: Place, names: Sequence[str], told: Told) -> Json:
+def _item(grid: Grid, place: Place, skeleton: Skeleton, names: Sequence[str], told: Told) -> Json:
     words = [names[i] for i in place.content]
-    head = flatten(told.fact)[0][0]
+    head = skeleton[0]
     if place.named and head is not None:
         words = [*words_of(head[0], has_content=bool(words)), *words]
     look = grid.symbols.look(words)

@@ -117,13 +117,13 @@ class Table:
     """Answers to requests below `/api`."""
 
     def __init__(self, manager: MatchManager) -> None:
-        self._hall = manager
+        self._manager = manager
 
     # ---------------------------------------------------------------- lobby
 
     async def lobby(self, request: Request) -> Response:
         """Games, players and everything that is or was played."""
-        manager = self._hall
+        manager = self._manager
         offers = manager.options.offers
         names = offers.game_names()
         players = [{"name": n, "about": describe_player(n).summary} for n in PLAYERS]
@@ -146,11 +146,11 @@ class Table:
 
     async def lobby_events(self, request: Request) -> Response:
         """Stream of what changes in the lobby."""
-        return _stream(self._hall.log.follow(LOBBY, _after(request)))
+        return _stream(self._manager.log.follow(LOBBY, _after(request)))
 
     async def series(self, request: Request) -> Response:
         """Standings of all series."""
-        return JSONResponse({"series": await self._hall.series()})
+        return JSONResponse({"series": await self._manager.series()})
 
     async def rules(self, request: Request) -> Response:
         """Diagnostics of a rulesheet."""
@@ -158,28 +158,28 @@ class Table:
         rules = fields.get("rules")
         if rules is None:
             name = str(fields.get("game"))[:MOST_TEXT]
-            text = self._hall.options.offers.rules_of(name, None)[0]
+            text = self._manager.options.offers.rules_of(name, None)[0]
         else:
             name, text = str(fields.get("name", "rules"))[:MOST_TEXT], rules_text(rules)
-        found = await self._hall.look_at_rules(name, text)
+        found = await self._manager.look_at_rules(name, text)
         return JSONResponse({**found, "rules": text} if rules is None else found)
 
     async def player(self, request: Request) -> Response:
         """Whether a player that somebody typed can be used, with the error if not."""
         player = read_player(await _json(request))
         try:
-            self._hall.options.offers.spec_of(player)
+            self._manager.options.offers.spec_of(player)
         except GGPError as error:
             return JSONResponse({"ok": False, "error": str(error)})
         return JSONResponse({"ok": True})
 
     async def alive(self, request: Request) -> Response:
         """Stream of heartbeats, which show that the server is there."""
-        return _stream(self._hall.log.follow(NOBODY, ""))
+        return _stream(self._manager.log.follow(NOBODY, ""))
 
     async def create(self, request: Request) -> Response:
         """Make new matches."""
-        made = await self._hall.create(read_match(await _json(request)))
+        made = await self._manager.create(read_match(await _json(request)))
         return JSONResponse(
             {
                 "matches": [
@@ -199,7 +199,7 @@ class Table:
     async def match(self, request: Request) -> Response:
         """A match, as far as the visitor may see it."""
         match, audience = self._watched(request)
-        frames = await self._hall.frames(match, audience)
+        frames = await self._manager.frames(match, audience)
         return JSONResponse(match.snapshot(audience, frames))
 
     async def match_events(self, request: Request) -> Response:
@@ -210,7 +210,7 @@ class Table:
     async def match_turn(self, request: Request) -> Response:
         """Frame after a turn, as far as the visitor may see it."""
         match, audience = self._watched(request)
-        return _turn(request, await self._hall.frames(match, audience))
+        return _turn(request, await self._manager.frames(match, audience))
 
     async def match_mind(self, request: Request) -> Response:
         """Belief and values of a role before a turn."""
@@ -219,7 +219,7 @@ class Table:
             raise HTTPException(403, "minds are open when the match is over")
         setup = match.setup
         side_file = None if setup.side_file is None else Path(setup.side_file)
-        frames = await self._hall.frames(match, audience)
+        frames = await self._manager.frames(match, audience)
         return self._mind(request, frames, setup.game, setup.rules, side_file, setup.roles)
 
     async def end(self, request: Request) -> Response:
@@ -228,21 +228,21 @@ class Table:
         key = str(fields_of(await _json(request)).get("key", ""))
         if match.people and match.audience(key, open_minds=False) != ALL:
             raise HTTPException(403, "a match with people is ended by those who began it")
-        await self._hall.end(match)
+        await self._manager.end(match)
         return JSONResponse({})
 
     async def record(self, request: Request) -> Response:
         """A recorded match."""
         name = request.path_params["name"]
-        return JSONResponse(_snapshot_of(name, *await self._hall.replay_file(name)))
+        return JSONResponse(_snapshot_of(name, *await self._manager.replay_file(name)))
 
     async def record_turn(self, request: Request) -> Response:
         """Frame of a recorded match after a turn."""
-        return _turn(request, (await self._hall.replay_file(request.path_params["name"]))[1])
+        return _turn(request, (await self._manager.replay_file(request.path_params["name"]))[1])
 
     async def record_mind(self, request: Request) -> Response:
         """Belief and values of a role in a recorded match before a turn."""
-        shown, frames = await self._hall.replay_file(request.path_params["name"])
+        shown, frames = await self._manager.replay_file(request.path_params["name"])
         return self._mind(request, frames, shown.game, shown.rules, None, shown.minds)
 
     # ---------------------------------------------------------------- seats
@@ -254,7 +254,7 @@ class Table:
         told = match.snapshot(seat_of(role), own)
         # Whoever has only the seat's link gets no further.
         more = request.scope["visitor"].is_host
-        minds = more and self._hall.options.open_minds
+        minds = more and self._manager.options.open_minds
         return JSONResponse({**told, "open_minds": minds, "more": more})
 
     async def seat_events(self, request: Request) -> Response:
@@ -271,13 +271,13 @@ class Table:
         """Make a person's move."""
         self._seat(request)
         turn, move = read_move(await _json(request))
-        self._hall.move(request.path_params["seat"], turn, move)
+        self._manager.move(request.path_params["seat"], turn, move)
         return JSONResponse({})
 
     # ---------------------------------------------------------------- private
 
     def _match(self, request: Request) -> HeldMatch:
-        match = self._hall.matches.get(request.path_params["id"])
+        match = self._manager.matches.get(request.path_params["id"])
         if match is None:
             raise HTTPException(404, "there is no such match")
         return match
@@ -285,7 +285,7 @@ class Table:
     def _watched(self, request: Request) -> tuple[HeldMatch, str]:
         match = self._match(request)
         key = request.query_params.get("key", "")
-        audience = match.audience(key, open_minds=self._hall.options.open_minds)
+        audience = match.audience(key, open_minds=self._manager.options.open_minds)
         if audience is None:
             raise HTTPException(
                 403, "people play this match and must not see all of it; it is open when it is over"
@@ -293,7 +293,7 @@ class Table:
         return match, audience
 
     def _seat(self, request: Request) -> tuple[HeldMatch, str]:
-        found = self._hall.seats.get(request.path_params["seat"])
+        found = self._manager.seats.get(request.path_params["seat"])
         if found is None:
             raise HTTPException(404, "there is no such seat")
         match, role, _ = found
@@ -301,7 +301,7 @@ class Table:
 
     def _title(self, name: str) -> str:
         try:
-            return describe(self._hall.options.offers.rules_of(name, None)[0]).title
+            return describe(self._manager.options.offers.rules_of(name, None)[0]).title
         except GGPError:
             return ""
 
@@ -332,7 +332,7 @@ class Table:
         )
 
         async def told() -> AsyncIterator[str]:
-            async for message in self._hall.look_into(task):
+            async for message in self._manager.look_into(task):
                 yield f"event: {message['kind']}\ndata: {json.dumps(message)}\n\n"
 
         return _stream(told())

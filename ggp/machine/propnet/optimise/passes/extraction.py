@@ -20,7 +20,6 @@ from ggp.machine.propnet.optimise.work import Work
 MAX_WIDTH_ALL_PAIRS = 24
 """Width of gates above which only pairs of neighbours are considered."""
 
-
 MAX_HOLDERS = 40
 """Literals that are in more gates do not help to find similar gates."""
 
@@ -32,7 +31,7 @@ Pair = tuple[int, int]
 
 
 def extract(circuit: Circuit, knowledge: Knowledge) -> Circuit:
-    """Share common parts of gates: large ones that occur together everywhere, then pairs.
+    """Share common parts of gates: whole gates inside others, large parts of some, then pairs.
 
     A pair costs a gate and saves one literal wherever it occurs, so the most frequent pair
     goes first, and the gate that it becomes pairs with others again.

@@ -23,9 +23,7 @@ _NOTHING: frozenset[int] = frozenset()
 def drop_implied(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     """Drop literals that follow from others.
 
-    A gate that is used once, and inverted, need only be right where the other literals of the gate
-    that uses it hold. A move that is made is legal, and the role makes no other; moves are made
-    only where the game is not over; some fluents exclude each other.
+    A move that is made is legal, and the role makes no other; some fluents exclude each other.
     """
     return _Implied(Draft(circuit), knowledge).run()
 

@@ -63,7 +63,7 @@ def use_invariants(circuit: Circuit, knowledge: Knowledge) -> Circuit:
 
 
 def _groups(circuit: Circuit, proved: Iterable[Guess]) -> tuple[Group, ...]:
-    """Groups of fluents that exclude each other; none is part of another, unless it is exact."""
+    """Groups of fluents that exclude each other, and whether one of them always holds."""
     at_least_one: dict[int, list[frozenset[int]]] = {}
     groups_of: list[tuple[int, ...]] = []
     for guess in proved:
@@ -72,15 +72,10 @@ def _groups(circuit: Circuit, proved: Iterable[Guess]) -> tuple[Group, ...]:
         else:
             groups_of.append(guess.literals)
     groups_of.sort(key=lambda literals: (-len(literals), literals))
-    larger: dict[int, list[frozenset[int]]] = {}
     groups = []
     for literals in groups_of:
         members = frozenset(literals)
         exact = any(each <= members for x in literals for each in at_least_one.get(x, ()))
-        if not exact and any(members < other for other in larger.get(literals[0], ())):
-            continue
-        for literal in literals:
-            larger.setdefault(literal, []).append(members)
         names = tuple(circuit.fluents[(literal >> 1) - 1] for literal in literals)
         groups.append(Group(names, exact))
     return tuple(groups)
