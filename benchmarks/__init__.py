@@ -1,1 +1,1 @@
-"""What the tables of docs/performance.md are made by."""
+"""What the tables of docs/measured/performance.md are made by."""

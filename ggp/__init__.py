@@ -5,7 +5,7 @@
     >>> game.initial().legal("candidate")
     ('noop',)
 
-`docs/library.md` shows the rest. Names are imported on first use: `import ggp` is quick.
+`docs/use/library.md` shows the rest. Names are imported on first use: `import ggp` is quick.
 """
 
 from __future__ import annotations

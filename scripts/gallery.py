@@ -1,4 +1,4 @@
-"""Pictures of all games as the page of the table draws them: the contact sheets of docs/gallery.md.
+"""Pictures of all games as the page of the table draws them: contact sheets for the gallery.
 
 A random match of each game is played up to its middle; Chromium draws the state there.
 

@@ -1,4 +1,4 @@
-"""Pictures of the table for the README and docs/table.md: three minds, as the page shows them.
+"""Pictures of the table for the README and docs/use/table.md: three minds, as the page shows them.
 
     python scripts/table_pictures.py [--out docs/figures]
 

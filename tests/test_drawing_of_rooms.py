@@ -1,4 +1,4 @@
-"""The drawing in docs/architecture.md is of the packages as they are."""
+"""The drawing in docs/understand/architecture.md is of the packages as they are."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ OF_A_KIND = {"ggp/cli", "ggp/gdl", "ggp/players"}
 """These hold a file a command, a stage, a player, however many there are."""
 
 WITHOUT_A_MAP = {"ggp"}
-"""What it is made of is said in docs/architecture.md: its docstring is `help(ggp)`."""
+"""What it is made of is said in docs/understand/architecture.md: its docstring is `help(ggp)`."""
 
 TOO_LONG = {
     "ggp/machine/propnet/play/propnet_machine.py",

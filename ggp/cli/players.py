@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("specs", metavar="[PLAYER]...", nargs=-1)
-@click.option("--markdown", is_flag=True, help="Print the tables of docs/players.md.")
+@click.option("--markdown", is_flag=True, help="Print the tables of docs/reference/players.md.")
 @json_option
 @verbose_option
 def players(specs: tuple[str, ...], markdown: bool, as_json: bool) -> None:

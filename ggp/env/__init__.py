@@ -16,7 +16,7 @@ every turn makes progress (`progress`). `exact` says what policies are worth in 
 
 `export` writes a game as a module of JAX. `pettingzoo_env` and `gymnasium_env` are what these
 libraries call an environment, with `spaces`; both are extras, and imported by nobody else.
-`docs/environment.md` shows how all of it is used.
+`docs/use/environment.md` shows how all of it is used.
 """
 
 from ggp.env.environment import Environment, make

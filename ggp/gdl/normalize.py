@@ -1,6 +1,6 @@
 """Turns a rulesheet as written into a `Program` that means exactly what it says.
 
-`docs/gdl-ii.md` says how gaps and mistakes of rulesheets are treated. Every repair is
+`docs/reference/gdl-ii.md` says how gaps and mistakes of rulesheets are treated. Every repair is
 reported.
 """
 

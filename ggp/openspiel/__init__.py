@@ -7,7 +7,8 @@
     [0, 1, 2, 3, 4, 5]
 
 Importing this package registers the game `gdl` with OpenSpiel. `rules` is the name of a game that
-comes with ggp, or the path of a rulesheet. `docs/openspiel.md` says how a rulesheet is represented.
+comes with ggp, or the path of a rulesheet. `docs/use/openspiel.md` says how a rulesheet is
+represented.
 
 `sheet` numbers the moves of a game, `worlds` draws histories, `turns` and `positions` make single
 choices of joint moves, `observers` show what players know as tensors, and `game` has OpenSpiel's

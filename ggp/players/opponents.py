@@ -38,7 +38,7 @@ Maker = Callable[[Machine, PathTree, int, np.random.Generator], MoveModel]
 
 def model_field() -> Any:
     """The field of a player's options."""
-    meaning = "how the others are believed to move (docs/opponent-models.md)"
+    meaning = "how the others are believed to move (docs/understand/opponent-models.md)"
 
     def check(text: str) -> str:
         _maker(text)

@@ -25,7 +25,7 @@ ENTRY_POINTS = "ggp.players"
 """Entry point group in which other packages offer players."""
 
 _PACKAGE = str(Path(__file__).parents[1])
-_SAID = "see docs/adding-a-player.md"
+_SAID = "see docs/use/adding-a-player.md"
 
 
 def offered_names() -> list[str]:

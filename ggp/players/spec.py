@@ -257,5 +257,7 @@ def _split(text: str) -> tuple[str, str]:
 def _options_of(player: PlayerClass, name: str) -> type[Any]:
     options: type[Any] = getattr(player, "Options", NoOptions)
     if not isinstance(options, type) or not is_dataclass(options):
-        raise ConfigError(f"the options of {name} must be a dataclass, see docs/adding-a-player.md")
+        raise ConfigError(
+            f"the options of {name} must be a dataclass, see docs/use/adding-a-player.md"
+        )
     return options

@@ -5,5 +5,5 @@ holds all matches (`sessions`, `places`); a `session` follows one of them, by th
 `transitions`, along its `path` of `turns`, with `hypotheses` about lost ones. `receipts` say what
 to do, `questions` what a worker must answer, `oddities` what goes into the log, and `retelling`
 reads logs. The room `texts` reads and prints. Nothing here knows sockets, processes or clocks;
-`ggp.server` does. docs/protocol.md says what was decided.
+`ggp.server` does. docs/reference/protocol.md says what was decided.
 """

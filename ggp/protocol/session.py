@@ -2,7 +2,7 @@
 
 A `Session` receives messages and answers, with their times, and returns what to do: `transitions`
 is its table, `path` finds out which turn a message belongs to. The decisions about duplicates, gaps
-and the like are in `docs/protocol.md`.
+and the like are in `docs/reference/protocol.md`.
 """
 
 from __future__ import annotations

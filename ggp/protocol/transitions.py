@@ -1,6 +1,6 @@
 """The life of a match as a table: the effect of each event in each state.
 
-`docs/protocol.md` shows it as a diagram, drawn from this table.
+`docs/reference/protocol.md` shows it as a diagram, drawn from this table.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The game server of `ggp serve`, which plays matches. docs/serving.md says how it works.
+"""The game server of `ggp serve`, which plays matches. docs/reference/serving.md says how it works.
 
 In come texts of game servers, out go moves. Begin with `host`, which answers for all matches, and
 `hosted_match`, one of them, within `settings`; the protocol itself is in `ggp.protocol`.

@@ -1,6 +1,6 @@
 """Settings of a server, and bounds on what strangers may ask of it.
 
-Anything beyond a bound is refused, and logged; docs/security.md lists all of them.
+Anything beyond a bound is refused, and logged; docs/reference/security.md lists all of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Records of matches, as values and as JSON (`docs/records.md` describes the fields).
+"""Records of matches, as values and as JSON (`docs/reference/records.md` describes the fields).
 
 A record holds terms as canonical KIF only, never ids, and the rules of its game, so that it can
 be read by any process anywhere and checked against the rules again.

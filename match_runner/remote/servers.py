@@ -1,6 +1,6 @@
 """How servers treat their players: clocks, grace periods, and the replacement of bad moves.
 
-The numbers are those of servers in the field; `docs/tournaments.md` has the table.
+The numbers are those of servers in the field; `docs/use/tournaments.md` has the table.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ def table(
         if not is_local and not origin:
             _log.warning(
                 "plain HTTP: whoever can listen on the network between here and a browser reads "
-                "the tokens, and can do what they allow; docs/table.md says how to add TLS"
+                "the tokens, and can do what they allow; docs/use/table.md says how to add TLS"
             )
         announce(f"the table is at {link} (end: Ctrl-C)")
         if not no_browser and has_screen():

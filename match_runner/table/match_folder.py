@@ -3,7 +3,7 @@
     FOLDER/matches/token            the secret of the table's own link
     FOLDER/matches/ID/match.json    what was asked for, with the secrets of its links
     FOLDER/matches/ID/turns.jsonl   the turns so far, a line each, while it is played
-    FOLDER/matches/ID/record.json   the whole match, when it is over; see docs/records.md
+    FOLDER/matches/ID/record.json   the whole match, when it is over; see docs/reference/records.md
 
 Only this user may enter the folder of matches, and one server at a time works in it.
 """

@@ -1,4 +1,4 @@
-"""Matches on a Dask cluster, see docs/cluster.md. Only this module knows Dask.
+"""Matches on a Dask cluster, see docs/use/cluster.md. Only this module knows Dask.
 
 A thread of a Dask worker plays no match itself: machines, Prolog and what Python keeps of
 signals belong to a whole process. It has the match played by a child of its own, a `LocalPool`
@@ -148,7 +148,7 @@ def _connect(address: str) -> Any:
         said = f"no answer for {_CONNECT_S:g} seconds" if type(error) is TimeoutError else ""
         raise ConfigError(
             f"cannot reach the Dask scheduler at {address}: {said or _said(error)}; start one with "
-            "`dask scheduler`, see docs/cluster.md"
+            "`dask scheduler`, see docs/use/cluster.md"
         ) from error
 
 

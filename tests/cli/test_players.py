@@ -51,7 +51,7 @@ def test_one_player_can_be_asked_for() -> None:
 
 
 def test_the_page_of_players_is_printed_by_the_command() -> None:
-    page = (REPOSITORY / "docs" / "players.md").read_text()
+    page = (REPOSITORY / "docs" / "reference" / "players.md").read_text()
     tables = "\n".join(markdown_of([describe_player(name) for name in PLAYERS]))
     assert tables.strip() in page
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.games import REPOSITORY
 
-PAGE = (REPOSITORY / "docs" / "environment.md").read_text(encoding="utf-8")
+PAGE = (REPOSITORY / "docs" / "use" / "environment.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 RUN = [block for block in BLOCKS if "import jax" not in block]
 

@@ -16,7 +16,7 @@ from ggp.cli import main as ggp
 from match_runner.cli import main as match_runner
 from tests.support.games import REPOSITORY
 
-PAGES = [REPOSITORY / "docs" / "strategy-fusion.md"]
+PAGES = [REPOSITORY / "docs" / "understand" / "strategy-fusion.md"]
 TOOLS = {"ggp": ggp, "match-runner": match_runner}
 
 _BLOCK = re.compile(r"```\n\$ (.*?)\n(.*?)```", re.DOTALL)

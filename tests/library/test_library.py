@@ -34,7 +34,7 @@ TOSS = """
 
 def test_the_page_about_the_library_says_what_happens() -> None:
     found = doctest.testfile(
-        str(REPOSITORY / "docs" / "library.md"),
+        str(REPOSITORY / "docs" / "use" / "library.md"),
         module_relative=False,
         optionflags=doctest.IGNORE_EXCEPTION_DETAIL,
     )

@@ -11,7 +11,7 @@ from ggp.gdl.descriptions import describe
 from tests.support.commands import json_of, run
 from tests.support.games import REPOSITORY
 
-PAGE = (REPOSITORY / "docs" / "adding-a-game.md").read_text(encoding="utf-8")
+PAGE = (REPOSITORY / "docs" / "use" / "adding-a-game.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 BOXES = "\n".join(text for kind, text in BLOCKS if kind == "lisp")
 SHOWN = [text for kind, text in BLOCKS if not kind]

@@ -305,7 +305,7 @@ def test_the_recipes_write_job_scripts(
     kind: str, lines: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobqueue = pytest.importorskip("dask_jobqueue", reason="dask-jobqueue is not installed")
-    text = (REPOSITORY / "docs" / "cluster.md").read_text()
+    text = (REPOSITORY / "docs" / "use" / "cluster.md").read_text()
     (recipe,) = (
         block.partition("```")[0]
         for block in text.split("```python\n")[1:]

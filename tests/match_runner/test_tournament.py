@@ -112,7 +112,7 @@ def test_bad_moves_of_remote_players_are_replaced_as_the_server_does(tmp_path: P
 
 
 def test_the_example_of_the_documentation_is_a_tournament(tmp_path: Path) -> None:
-    page = (REPOSITORY / "docs" / "tournaments.md").read_text()
+    page = (REPOSITORY / "docs" / "use" / "tournaments.md").read_text()
     plan = read(page.partition("```toml\n")[2].partition("```")[0], tmp_path)
     assert plan.names == ("ours", "rival", "dice")
     assert len(plan_all(plan)) == 15

@@ -118,7 +118,7 @@ def test_the_uniform_policy_is_worth_what_random_play_is_worth() -> None:
 
 
 def test_the_examples_of_the_page_run() -> None:
-    page = (REPOSITORY / "docs" / "openspiel.md").read_text(encoding="utf-8")
+    page = (REPOSITORY / "docs" / "use" / "openspiel.md").read_text(encoding="utf-8")
     section = page.split("## Rulesheets in OpenSpiel")[1].split("\n## ")[0]
     blocks = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
     assert len(blocks) >= 3

@@ -93,7 +93,7 @@ def test_a_player_that_takes_other_arguments_is_refused(module: str) -> None:
         parse_spec(f"{module}:Other")
     assert str(caught.value) == (
         f"{module}:Other is no player: it must take options and a context, and takes (depth) "
-        f"({module}.py, line 25), see docs/adding-a-player.md"
+        f"({module}.py, line 25), see docs/use/adding-a-player.md"
     )
 
 

@@ -1,11 +1,11 @@
-"""Draw the state diagram of docs/protocol.md anew: python -m tests.protocol.diagram"""
+"""Draw the state diagram of docs/reference/protocol.md anew: python -m tests.protocol.diagram"""
 
 from __future__ import annotations
 
 from ggp.protocol.transitions import TRANSITIONS, Action, MatchState
 from tests.support.games import REPOSITORY
 
-DOCUMENT = REPOSITORY / "docs" / "protocol.md"
+DOCUMENT = REPOSITORY / "docs" / "reference" / "protocol.md"
 BEGIN = "<!-- drawn by python -m tests.protocol.diagram -->\n"
 END = "<!-- end of drawing -->\n"
 

@@ -1,7 +1,7 @@
 """Every claim of the sandbox is tried: a process gives its rights up, and then wants to use them.
 
-`probes` has what is tried, by claim; docs/security.md says what the claims mean. What the system of
-the tests does not offer is not claimed, and its tests are skipped.
+`probes` has what is tried, by claim; docs/reference/security.md says what the claims mean. What the
+system of the tests does not offer is not claimed, and its tests are skipped.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tests.support.games import REPOSITORY
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has what is used")
 
-SECURITY = REPOSITORY / "docs" / "security.md"
+SECURITY = REPOSITORY / "docs" / "reference" / "security.md"
 PROBES = {probe.name: probe for probe in probes(Places.below(Path("/nowhere")))}
 LANDLOCKED = {landlock.NO_READING, "no writing", "no TCP", "no abstract sockets", "no signals"}
 CLAIMS = {probe.claim for probe in PROBES.values()} - {""}
@@ -138,7 +138,7 @@ def test_every_claim_is_tried_and_explained() -> None:
 
 
 def section(heading: str) -> str:
-    """Tables of docs/security.md below a heading."""
+    """Tables of docs/reference/security.md below a heading."""
     text = SECURITY.read_text(encoding="utf-8").partition(heading)[2]
     return "\n".join(line for line in text.partition("\n#")[0].splitlines() if line[:1] == "|")
 

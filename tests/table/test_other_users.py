@@ -1,4 +1,4 @@
-"""What other users of the machine can do: the claims of docs/table.md, tried as one of them.
+"""What other users of the machine can do: the claims of docs/use/table.md, tried as one of them.
 
 They have processes of their own, whatever a program can do with a socket and a file, and in the
 end the table's link too. Skipped where the tests cannot become another user.

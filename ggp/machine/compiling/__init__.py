@@ -3,5 +3,6 @@
 In come functions, out come fast functions. Begin with `jit`, which has the decorators and
 imports nothing slow; `kernel_compiler` tells numba how (`plain_compiler` where the inside of numba
 is not known), and `records` has the tuples that kernels take as one pointer. By `kernel_version`
-the cache knows the code. docs/numba.md says which parts of numba's inside are used, and why.
+the cache knows the code. docs/understand/numba.md says which parts of numba's inside are used, and
+why.
 """

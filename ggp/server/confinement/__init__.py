@@ -4,5 +4,5 @@ In come the paths that it must be able to read, out comes a process that can do 
 with `sandbox`, which applies everything; `readable` lists what may be read, `landlock` enforces
 that, `seccomp` refuses the system calls in `calls`, and `privileges` change the user of the
 process.
-docs/security.md has the whole list.
+docs/reference/security.md has the whole list.
 """

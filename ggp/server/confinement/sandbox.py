@@ -15,7 +15,7 @@ Whatever the system does not offer is left out; `restrict` returns what is in fo
 - what it starts stays in its process group, and its descendant: it ends with it;
 - of the environment only what interpreters and libraries need (`needed`).
 
-docs/security.md says what remains possible.
+docs/reference/security.md says what remains possible.
 """
 
 from __future__ import annotations

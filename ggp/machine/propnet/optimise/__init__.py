@@ -68,7 +68,10 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("extract", extract),
     ("flatten", flatten),
 )
-"""The passes in the order in which they run; `docs/performance.md` says what each of them saves."""
+"""The passes in the order in which they run.
+
+`docs/measured/performance.md` says what each of them saves.
+"""
 
 
 class Optimised(NamedTuple):

@@ -3,7 +3,7 @@
 The work that a busy machine has time for differs from run to run, and a circuit is kept for good.
 So passes spend *steps* of a fixed sum: one for each literal to look at, for each atom that a solver
 goes through, and so on. A step is about a microsecond on the machine of
-`docs/performance.md`; it does no harm that this is only approximate.
+`docs/measured/performance.md`; it does no harm that this is only approximate.
 """
 
 from __future__ import annotations
