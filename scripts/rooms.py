@@ -27,10 +27,8 @@ LINE, TOP = 17, 46
 """Pixels: from row to row, between boxes, of a box, and from where an arrow turns to the row below;
 of a line of text, and of what stands above the first one in a box."""
 
-MIDDLE, SIDES = 2, (3, 1, 0)
-"""Columns."""
-
-WIDTH = 4 * (BOX_WIDTH + GAP) + GAP
+MIDDLE, SIDES = 2, (3, 1, 0, *range(4, 10))
+"""Columns, those at the sides in the order in which they are filled."""
 
 STYLE = """
   text { font: 13px system-ui, sans-serif; fill: #1f2933 }
@@ -180,8 +178,9 @@ def draw(house: House) -> str:
             flows.append(_flow(house.flows[user, maker], boxes[user], place))
     parts += [*flows, *(_box(name, boxes[name]) for name in sorted(boxes))]
     height = GAP + num_rows * ROW
+    width = (max(column_of.values()) + 1) * (BOX_WIDTH + GAP) + GAP
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">\n'
         f"<title>Packages, and what flows between them</title>\n<style>{STYLE}</style>\n"
         '<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" '
         'orient="auto"><path d="M0 0 L8 4 L0 8"/></marker>\n' + "\n".join(parts) + "\n</svg>\n"

@@ -18,6 +18,7 @@ MAY_IMPORT = {
     "ggp.sockets": {"ggp.errors"},
     "ggp.children": set(),
     "ggp.clocks": set(),
+    "ggp.statistics": set(),
     "ggp.gdl": {"ggp.errors"},
     "ggp.machine": {
         "ggp.errors",

@@ -14,7 +14,7 @@ from benchmarks.positions.position_set import Puzzle, read_puzzles
 from ggp.cli.arguments import FiniteRange
 from ggp.cli.progress import bar_of
 from ggp.console import guarded, print_json, print_rich, table_of
-from match_runner.series.statistics.intervals import interval_text
+from ggp.statistics.intervals import interval_text
 
 
 @click.command()

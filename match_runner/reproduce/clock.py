@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ggp.players import PLAYERS
+from ggp.statistics.intervals import interval_text, mean_of_means
 from match_runner.reproduce.duels import Duel
 from match_runner.reproduce.figures import score_text
 from match_runner.reproduce.grid import (
@@ -18,7 +19,6 @@ from match_runner.reproduce.grid import (
     tally_of_cell,
 )
 from match_runner.reproduce.results import FEWEST_ROUNDS, Claim, Table
-from match_runner.series.statistics.intervals import interval_text, mean_of_means
 
 GAMES = (
     "connect_four",

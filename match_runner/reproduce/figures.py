@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ggp.statistics.intervals import Interval, interval_text
 from match_runner.reproduce.duels import Duel, PlayedDuel, backends_of, play_duel, size_of
 from match_runner.reproduce.results import (
     BY_LOT,
@@ -16,7 +17,6 @@ from match_runner.reproduce.results import (
     StatesRow,
     Tell,
 )
-from match_runner.series.statistics.intervals import Interval, interval_text
 from match_runner.workers.executor import Executor
 
 EXACT, SAMPLED = "exact small sets (default)", "sampled (exact=0)"

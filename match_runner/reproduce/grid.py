@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 from ggp.clocks import Clock
 from ggp.errors import ConfigError
+from ggp.statistics.intervals import Interval, mean_interval
 from match_runner.reproduce.duels import (
     Duel,
     PlayedDuel,
@@ -34,7 +35,6 @@ from match_runner.series.outcomes import (
     tally_of,
     whole_rounds,
 )
-from match_runner.series.statistics.intervals import Interval, mean_interval
 from match_runner.series.stopping import Until
 from match_runner.series.verdicts import DECIDED, SMALL, UNDECIDED, differences_of
 from match_runner.workers.executor import Executor

@@ -7,9 +7,9 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+from ggp.statistics.intervals import Interval
 from match_runner.reproduce.heat_maps import draw_heat_maps, save_figure
 from match_runner.reproduce.results import Chart, Point, Result
-from match_runner.series.statistics.intervals import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ggp.clocks import Clock
 from ggp.errors import ConfigError
+from ggp.statistics.intervals import interval_text, methods_text
 from ggp.whole_files import write_whole
 from match_runner.reproduce.plots import draw, draw_chart
 from match_runner.reproduce.results import (
@@ -20,7 +21,6 @@ from match_runner.reproduce.results import (
     Settings,
     StatesRow,
 )
-from match_runner.series.statistics.intervals import interval_text, methods_text
 
 _SETTINGS = "settings.json"
 _OF_OLD = {"clock": str(Clock.WALL)}

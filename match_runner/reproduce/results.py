@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from ggp.clocks import Clock
 from ggp.machine import Limits
-from match_runner.series.statistics.intervals import GOALS, Interval
+from ggp.statistics.intervals import GOALS, Interval
 from match_runner.series.stopping import Until
 from match_runner.workers.executor import Executor
 

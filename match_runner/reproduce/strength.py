@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from ggp.machine.spiel.twins import twins
+from ggp.statistics.intervals import LEVEL, mean_of_means
 from match_runner.reproduce.duels import Duel
 from match_runner.reproduce.figures import score_text
 from match_runner.reproduce.grid import (
@@ -19,7 +20,6 @@ from match_runner.reproduce.grid import (
 )
 from match_runner.reproduce.results import FEWEST_ROUNDS, Claim, Panel, Table
 from match_runner.series.outcomes import contests_of, fault_counts, rounds_of
-from match_runner.series.statistics.intervals import LEVEL, mean_of_means
 from match_runner.tournament.ratings import Rating, rate
 from match_runner.tournament.standing_tables import faults_text, rating_text
 

@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from ggp.players import Decision
+from ggp.statistics.intervals import Interval, mean_interval, methods_text
 from match_runner.series.equal_states import Budgets
 from match_runner.series.holding import Held
 from match_runner.series.outcomes import (
@@ -26,7 +27,6 @@ from match_runner.series.outcomes import (
     whole_rounds,
 )
 from match_runner.series.plan import Series, SeriesGame, resampling_seed
-from match_runner.series.statistics.intervals import Interval, mean_interval, methods_text
 from match_runner.series.stopping import Ending
 from match_runner.series.verdicts import DIFFERENCES, Verdict, differences_of, judge
 

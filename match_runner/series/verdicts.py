@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from ggp.console import listed
+from ggp.statistics.betting import Sample, is_above, sample_of, times_until_above
+from ggp.statistics.intervals import GOALS, LEVEL, mean_interval
 from match_runner.series.outcomes import Scores
-from match_runner.series.statistics.betting import Sample, is_above, sample_of, times_until_above
-from match_runner.series.statistics.intervals import GOALS, LEVEL, mean_interval
 
 SPAN = GOALS[1] - GOALS[0]
 

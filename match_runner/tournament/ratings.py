@@ -8,7 +8,7 @@ from statistics import NormalDist
 
 from openskill.models import PlackettLuce, PlackettLuceRating
 
-from match_runner.series.statistics.intervals import LEVEL
+from ggp.statistics.intervals import LEVEL
 
 _DEVIATIONS = NormalDist().inv_cdf((1 + LEVEL) / 2)
 """Half-width of a 99 % interval of a normal distribution."""

@@ -8,8 +8,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from ggp.console import table_of
+from ggp.statistics.intervals import interval_text, methods_text
 from match_runner.match.views import clock_text, plain
-from match_runner.series.statistics.intervals import interval_text, methods_text
 from match_runner.tournament.ratings import Rating
 from match_runner.tournament.summary import TournamentSummary
 

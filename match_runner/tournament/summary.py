@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ggp.clocks import Clock
+from ggp.statistics.intervals import Interval, mean_interval
 from match_runner.series.holding import Held
 from match_runner.series.outcomes import (
     ContestCounts,
@@ -20,7 +21,6 @@ from match_runner.series.outcomes import (
     tally_of,
 )
 from match_runner.series.plan import Series, resampling_seed
-from match_runner.series.statistics.intervals import Interval, mean_interval
 from match_runner.tournament.ratings import Rating, rate
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks.intervals import CASES, misses_of
-from match_runner.series.statistics.betting import bounds_of, sample_of
-from match_runner.series.statistics.intervals import (
+from ggp.statistics.betting import bounds_of, sample_of
+from ggp.statistics.intervals import (
     BETTING,
     FIXED,
     FIXED_ROUNDS,

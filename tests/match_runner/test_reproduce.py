@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 from matplotlib.image import imread
 
 from ggp.errors import MatchError
+from ggp.statistics.intervals import STUDENT, Interval
 from match_runner.cli import main
 from match_runner.reproduce import cli, figures
 from match_runner.reproduce.figures import EXACT, PROMPT, SAMPLED, Figure
@@ -28,7 +29,6 @@ from match_runner.reproduce.paper_004.tables import TABLE_1, TABLE_2
 from match_runner.reproduce.report import write_results
 from match_runner.reproduce.results import Experiment, Point, Settings
 from match_runner.reproduce.results import Result as Made
-from match_runner.series.statistics.intervals import STUDENT, Interval
 from match_runner.workers.executor import WorkerCrashError
 from match_runner.workers.inline import InlineExecutor
 

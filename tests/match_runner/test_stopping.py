@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from ggp.statistics.intervals import BETTING, FIXED, FIXED_ROUNDS
 from match_runner.cli import main
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match
@@ -27,7 +28,6 @@ from match_runner.series import holding
 from match_runner.series.comparison import ComparisonSummary, summarize
 from match_runner.series.holding import held_so_far
 from match_runner.series.plan import Series, plan_all
-from match_runner.series.statistics.intervals import BETTING, FIXED, FIXED_ROUNDS
 from match_runner.series.stopping import FORECAST_ROUNDS, Forecast, Until
 from match_runner.series.store import FILE, open_store
 from match_runner.series.verdicts import (

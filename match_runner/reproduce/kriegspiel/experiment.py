@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ggp.statistics.intervals import interval_text
 from match_runner.reproduce.duels import Duel, PlayedDuel
 from match_runner.reproduce.figures import score_text
 from match_runner.reproduce.grid import (
@@ -35,7 +36,6 @@ from match_runner.reproduce.kriegspiel.cells import (
 from match_runner.reproduce.kriegspiel.charts import charts
 from match_runner.reproduce.results import FEWEST_ROUNDS, Claim, Panel, Table
 from match_runner.series.outcomes import ContestCounts
-from match_runner.series.statistics.intervals import interval_text
 
 
 def duels() -> list[Duel]:

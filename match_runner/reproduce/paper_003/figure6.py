@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ggp.errors import MatchError
+from ggp.statistics.intervals import interval_text, student_interval
 from match_runner.reproduce.paper_003.card_deals import HEARTS, KINDS, NULL
 from match_runner.reproduce.paper_003.card_walks import (
     MATCHES,
@@ -34,7 +35,6 @@ from match_runner.reproduce.results import (
     Table,
     Tell,
 )
-from match_runner.series.statistics.intervals import interval_text, student_interval
 from match_runner.workers.executor import Executor
 from match_runner.workers.tries import run_all
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ggp.statistics.intervals import Interval
 from ggp.study import kuhn
 from match_runner.reproduce.published import KUHN
 from match_runner.reproduce.results import PAPER_003, Claim, Line, Point, Result, Settings, Tell
-from match_runner.series.statistics.intervals import Interval
 from match_runner.workers.executor import Executor
 
 NASH, BEST_RESPONSE = "against an equilibrium", "against a best response"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
+from ggp.statistics.intervals import Interval, interval_text, student_interval
 from match_runner.reproduce.paper_003.tree_cells import Cell, TreeScores
 from match_runner.reproduce.results import FEWEST_ROUNDS, Claim
-from match_runner.series.statistics.intervals import Interval, interval_text, student_interval
 
 _Measured = Mapping[Cell, Sequence[TreeScores]]
 _Value = Callable[[TreeScores], float]

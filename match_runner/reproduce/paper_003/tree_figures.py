@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ggp.statistics.intervals import student_interval
 from match_runner.reproduce.paper_003 import tree_claims
 from match_runner.reproduce.paper_003.tree_cells import Cell, TreeScores, measure_cells
 from match_runner.reproduce.results import (
@@ -19,7 +20,6 @@ from match_runner.reproduce.results import (
     Settings,
     Tell,
 )
-from match_runner.series.statistics.intervals import student_interval
 from match_runner.workers.executor import Executor
 
 STEPS = tuple(step / 10 for step in range(11))

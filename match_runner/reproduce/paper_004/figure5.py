@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ggp.statistics.intervals import Interval
 from match_runner.reproduce import published
 from match_runner.reproduce.duels import PlayedDuel
 from match_runner.reproduce.figures import (
@@ -20,7 +21,6 @@ from match_runner.reproduce.figures import (
     share_text,
 )
 from match_runner.reproduce.results import Claim, Line, Point, happens, reaches
-from match_runner.series.statistics.intervals import Interval
 
 SUFFICIENT_INDEX = 4
 """Resource index that is sufficient to dominate, according to the paper."""

@@ -9,10 +9,10 @@ import numpy as np
 
 from ggp.errors import MatchError
 from ggp.players.player import KnownTurn
+from ggp.statistics.intervals import student_interval
 from match_runner.reproduce.paper_004.thoughts import Thought, think
 from match_runner.reproduce.published import HYPERPLAY, HYPERPLAY2, TABLE1, TABLE2, Number
 from match_runner.reproduce.results import BY_LOT, Claim, Point, Result, Settings, Tell
-from match_runner.series.statistics.intervals import student_interval
 from match_runner.workers.executor import Executor
 from match_runner.workers.tries import run_all
 

@@ -9,10 +9,10 @@ from rich.text import Text
 
 from ggp.clocks import Clock
 from ggp.console import table_of
+from ggp.statistics.intervals import interval_text
 from match_runner.match.views import clock_notes, clock_text, plain, show_errors
 from match_runner.series.comparison import ComparisonSummary, EqualStates
 from match_runner.series.outcomes import Effort
-from match_runner.series.statistics.intervals import interval_text
 from match_runner.series.stopping import ending_text
 from match_runner.series.verdicts import SMALL, verdict_text
 

@@ -24,6 +24,12 @@ from ggp.console import show_diagnostics, table_of
 from ggp.machine import Limits
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import load_program
+from ggp.statistics.intervals import (
+    Interval,
+    interval_text,
+    mean_interval,
+    methods_text,
+)
 from match_runner.match.conditions import Conditions
 from match_runner.match.records import MatchRecord
 from match_runner.match.seats import HUMAN, read_players
@@ -38,12 +44,6 @@ from match_runner.options import (
 from match_runner.remote.post import is_address
 from match_runner.series.holding import Held, hold_series, printer
 from match_runner.series.plan import Series, SeriesGame, check_series, resampling_seed
-from match_runner.series.statistics.intervals import (
-    Interval,
-    interval_text,
-    mean_interval,
-    methods_text,
-)
 
 MOST_WARNINGS = 5
 """Most warnings of a rulesheet that are shown before a match."""

@@ -15,7 +15,7 @@ from functools import cache
 
 import numpy as np
 
-from match_runner.series.statistics.betting import bounds_of, sample_of
+from ggp.statistics.betting import bounds_of, sample_of
 
 LEVEL = 0.99
 RESAMPLES = 9999
@@ -97,7 +97,7 @@ def mean_interval(
 ) -> Interval:
     """Mean of independent values with its interval.
 
-    The interval is by betting (`match_runner.series.statistics.betting`), unless there are
+    The interval is by betting (`ggp.statistics.betting`), unless there are
     `FIXED_ROUNDS` values or more and their number was fixed beforehand, see `fixed_interval`.
 
     Args:
