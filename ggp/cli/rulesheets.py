@@ -212,19 +212,21 @@ def _shown(value: object) -> str:
 )
 @verbose_option
 def convert(game: str, form: str) -> None:
-    """Print a rulesheet in another form; comments are lost."""
+    """Print a rulesheet in another form.
+
+    The other syntax keeps comments, and with them the description that a rulesheet begins with.
+    """
     if form == "efg":
         _print_tree(game)
         return
     if form == "jax":
         _print_module(game)
         return
-    from ggp.gdl import print_infix, print_kif, read_rulesheet
+    from ggp.gdl import print_sheet, read_rulesheet
 
     sheet = read_rulesheet(game)
     hint_at_warnings(game, sheet.diagnostics)
-    text = (print_kif if form == "kif" else print_infix)(sheet.rules)
-    click.echo(text.encode(), nl=False)
+    click.echo(print_sheet(sheet, "kif" if form == "kif" else "infix").encode(), nl=False)
 
 
 def _print_module(game: str) -> None:

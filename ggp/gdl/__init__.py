@@ -1,5 +1,6 @@
 """The game description language: reading, checking, normalising and printing rulesheets."""
 
+from ggp.gdl.comments import print_sheet
 from ggp.gdl.games import find_game, list_games, read_rulesheet
 from ggp.gdl.parser import canonical_term, parse, parse_term, parse_terms
 from ggp.gdl.printer import print_infix, print_kif, to_kif
@@ -23,6 +24,7 @@ __all__ = [
     "parse_terms",
     "print_infix",
     "print_kif",
+    "print_sheet",
     "read_rulesheet",
     "to_kif",
 ]

@@ -7,6 +7,8 @@
 ; Moves     what each role may do,
 ;           over several lines
 ; Percepts  ...
+
+In infix syntax it begins with `%`.
 """
 
 from __future__ import annotations
@@ -38,9 +40,9 @@ def describe(rulesheet: str) -> Description:
     """The comment block at the beginning of a rulesheet."""
     lines = []
     for line in rulesheet.lstrip("\ufeff").splitlines():
-        if not line.lstrip().startswith(";"):
+        if not line.lstrip().startswith((";", "%")):
             break
-        lines.append(line.lstrip().lstrip(";").removeprefix(" ").rstrip())
+        lines.append(line.lstrip().lstrip(";%").removeprefix(" ").rstrip())
     if not lines:
         return Description()
     paragraphs: list[str] = []

@@ -15,7 +15,7 @@ ANONYMOUS = " "
 """Name of the variable `_`; no text can spell it."""
 
 # Every character is matched by some group, and none is scanned twice by two of them.
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r"""
     (?P<SPACE> [\s\ufeff]+ )
   | (?P<COMMENT> %[^\r\n]* | /\*[\s\S]*?(?:\*/|\Z) )
@@ -73,7 +73,7 @@ def start_of(token: Token) -> int:
 
 def _classified(text: str, names: Names, findings: Findings) -> Iterator[Token]:
     bad_end = -1
-    for match in _TOKEN.finditer(text):
+    for match in TOKEN.finditer(text):
         kind, spelled, start = str(match.lastgroup), match.group(), match.start()
         value = spelled
         if kind == "SPACE":

@@ -23,30 +23,39 @@ def to_kif(term: Term) -> str:
 
 def print_kif(rules: Iterable[Rule]) -> str:
     """Rules as a KIF rulesheet, with each fact and each condition on a line of its own."""
-    texts = [_kif_rule(rule) for rule in rules]
-    if texts and not texts[0].startswith("("):
-        # A bare name at the top would be taken for the beginning of an infix text.
-        texts.insert(0, "; KIF")
-    return "".join(text + "\n" for text in texts)
+    lines = [line for rule in rules for line in kif_lines(rule)]
+    return "".join(line + "\n" for line in marked_as_kif(lines))
 
 
 def print_infix(rules: Iterable[Rule]) -> str:
     """Rules as a Prolog-style rulesheet, with each fact and each condition on a line of its own."""
-    return "".join(_infix_rule(rule) + "\n" for rule in rules)
+    return "".join(line + "\n" for rule in rules for line in infix_lines(rule))
 
 
-def _kif_rule(rule: Rule) -> str:
+def kif_lines(rule: Rule) -> list[str]:
+    """A rule in KIF: a line for its head, and one for each condition."""
     if not rule.body:
-        return str(rule.head)
-    return f"(<= {rule.head}" + "".join(f"\n{_INDENT}{term}" for term in rule.body) + ")"
+        return [str(rule.head)]
+    lines = [f"(<= {rule.head}", *(f"{_INDENT}{term}" for term in rule.body)]
+    lines[-1] += ")"
+    return lines
 
 
-def _infix_rule(rule: Rule) -> str:
-    head = _infix(rule.head)
+def infix_lines(rule: Rule) -> list[str]:
+    """A rule in infix syntax: a line for its head, and one for each condition."""
     if not rule.body:
-        return f"{head}."
-    conditions = f",\n{_INDENT}".join(map(_infix, rule.body))
-    return f"{head} :-\n{_INDENT}{conditions}."
+        return [f"{_infix(rule.head)}."]
+    lines = [f"{_infix(rule.head)} :-", *(f"{_INDENT}{_infix(term)}," for term in rule.body)]
+    lines[-1] = lines[-1][:-1] + "."
+    return lines
+
+
+def marked_as_kif(lines: list[str]) -> list[str]:
+    """The lines of a KIF rulesheet, such that they are read as one.
+
+    A bare name at the top would be taken for the beginning of an infix text.
+    """
+    return ["; KIF", *lines] if lines and lines[0][:1] not in ("(", ";") else lines
 
 
 def _infix(condition: Term) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ggp.cli.arguments import DEFAULT_GROUNDING_S
-from ggp.gdl import list_games, parse, print_infix, read_rulesheet
+from ggp.gdl import list_games, parse, read_rulesheet
 from ggp.machine import Limits
 from tests.support.commands import json_of, run, text_file
 from tests.support.games import SHARED
@@ -202,8 +202,7 @@ def test_convert_keeps_the_rules(game: str) -> None:
 
 
 def test_convert_goes_back_and_forth(tmp_path: Path) -> None:
-    sheet = read_rulesheet("kuhn_poker")
-    game = text_file(tmp_path, print_infix(sheet.rules))
+    game = text_file(tmp_path, run("convert", "kuhn_poker", "--to", "infix").stdout)
     assert run("convert", game, "--to", "kif").stdout == (
         run("convert", "kuhn_poker", "--to", "kif").stdout
     )

@@ -1,0 +1,158 @@
+"""Rulesheets printed with their comments, in the syntax they are in or in the other one.
+
+A comment stays with what it is about. One behind a head or a condition stays behind it. One that
+has lines of its own stays in front of what follows it: a condition, a rule, or the end. A blank
+line before a rule or a comment stays too, since the description of a game ends at the first one.
+
+    ; the game ends                          % the game ends
+    (<= terminal                             terminal :-
+        (true (round 4)))  ; or later            true(round(4)).  % or later
+
+Printing with comments is as exact as printing rules: what was printed in the other syntax and then
+back is what is printed in the first one at once.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from textwrap import dedent
+from typing import Literal
+
+from ggp.gdl.infix_tokens import TOKEN as INFIX_TOKEN
+from ggp.gdl.kif import TOKEN as KIF_TOKEN
+from ggp.gdl.printer import infix_lines, kif_lines, marked_as_kif
+from ggp.gdl.source import Rulesheet
+
+Syntax = Literal["kif", "infix"]
+
+_MARKS = {"kif": ";", "infix": "%"}
+_OTHER_MARKS = (";", "%")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_BLANK_LINE = re.compile(r"(?:\r\n|\r|\n)[^\S\r\n]*(?:\r\n|\r|\n)[^\S\r\n]*\Z")
+_INDENT = "    "
+_MOST_BLANK = 1000
+"""Most characters in front of something that are searched for a blank line."""
+
+_Line = tuple[int, str]
+"""A line of comment: how many marks it begins with, and what follows them."""
+
+_Place = tuple[int, int]
+"""A rule, and in it the head (0) or a condition (from 1)."""
+
+
+@dataclass
+class _Comments:
+    """The comments of a rulesheet by place; the place behind all rules is `(number of rules, 0)`.
+
+    Attributes:
+        before: lines in front of each place, None for a blank one.
+        behind: lines behind each place.
+        spaced: rules with a blank line in front of them.
+    """
+
+    before: dict[_Place, list[_Line | None]] = field(default_factory=lambda: defaultdict(list))
+    behind: dict[_Place, list[_Line]] = field(default_factory=lambda: defaultdict(list))
+    spaced: set[int] = field(default_factory=set)
+
+
+def print_sheet(sheet: Rulesheet, syntax: Syntax) -> str:
+    """A rulesheet with its comments, in a syntax; each condition is on a line of its own."""
+    comments = _comments_of(sheet)
+    mark = _MARKS[syntax]
+    lines: list[str] = []
+    for number, rule in enumerate(sheet.rules):
+        printed = kif_lines(rule) if syntax == "kif" else infix_lines(rule)
+        for part, text in enumerate(printed):
+            indent = _INDENT if part else ""
+            lines += [_own(line, mark, indent) for line in comments.before[number, part]]
+            if number in comments.spaced and not part:
+                lines.append("")
+            lines.append(text + _behind(comments.behind[number, part], mark))
+    lines += [_own(line, mark) for line in comments.before[len(sheet.rules), 0]]
+    while lines and not lines[0]:
+        del lines[0]
+    return "".join(f"{line}\n" for line in (marked_as_kif(lines) if syntax == "kif" else lines))
+
+
+def _own(line: _Line | None, mark: str, indent: str = "") -> str:
+    return "" if line is None else indent + mark * line[0] + line[1]
+
+
+def _behind(lines: list[_Line], mark: str) -> str:
+    if not lines:
+        return ""
+    text = "; ".join(line[1].strip() for line in lines)
+    return f"  {mark * lines[0][0]} {text}".rstrip()
+
+
+def _comments_of(sheet: Rulesheet) -> _Comments:
+    text = sheet.source.text
+    places: list[_Place] = []
+    starts: list[int] = []
+    for number, rule in enumerate(sheet.rules):
+        for part, start in enumerate((rule.start, *(term.start for term in rule.body))):
+            places.append((number, part))
+            starts.append(max(start, starts[-1] if starts else 0))  # conditions may be repaired
+    places.append((len(sheet.rules), 0))
+    found = _Comments()
+    for start, written in _written(sheet):
+        at = bisect_left(starts, start)
+        begins_line = not _line_before(text, start).strip(" \t\ufeff")
+        if at and not begins_line:
+            found.behind[places[at - 1]].append(_joined(written))
+            continue
+        place = places[at]
+        if not place[1] and _is_spaced(text, start):
+            found.before[place].append(None)
+        found.before[place] += _lines(written)
+    for number, rule in enumerate(sheet.rules):
+        if not _line_before(text, rule.start).strip() and _is_spaced(text, rule.start):
+            found.spaced.add(number)
+    return found
+
+
+def _written(sheet: Rulesheet) -> Iterator[tuple[int, str]]:
+    """Yield where each comment begins, and its text with its marks."""
+    if sheet.syntax == "kif":
+        for match in KIF_TOKEN.finditer(sheet.source.text):
+            if match.group()[0] == ";":
+                yield match.start(), match.group()
+        return
+    for match in INFIX_TOKEN.finditer(sheet.source.text):
+        if match.lastgroup == "COMMENT":
+            yield match.start(), match.group()
+
+
+def _lines(written: str) -> list[_Line]:
+    if not written.startswith("/*"):
+        rest = written.lstrip(written[0])
+        # A mark of the other syntax would become one of this syntax on the way back.
+        gap = " " if rest[:1] in _OTHER_MARKS else ""
+        return [(len(written) - len(rest), (gap + rest).rstrip())]
+    first, *rest_of = _LINE_END.split(written.removeprefix("/*").removesuffix("*/"))
+    lines = [first.strip(), *dedent("\n".join(rest_of)).split("\n")]
+    while lines and not lines[0].strip():
+        del lines[0]
+    while lines and not lines[-1].strip():
+        del lines[-1]
+    return [(1, f" {line.rstrip()}" if line.strip() else "") for line in lines]
+
+
+def _joined(written: str) -> _Line:
+    lines = _lines(written) or [(1, "")]
+    return lines[0][0], " ".join(line[1].strip() for line in lines)
+
+
+def _line_before(text: str, start: int) -> str:
+    """What stands on the same line in front of an offset."""
+    begin = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    return text[begin:start]
+
+
+def _is_spaced(text: str, start: int) -> bool:
+    """Whether there is a blank line in front of the line of an offset."""
+    return _BLANK_LINE.search(text, max(0, start - _MOST_BLANK), start) is not None
