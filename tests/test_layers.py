@@ -41,6 +41,7 @@ MAY_IMPORT = {
         "ggp.seeds",
         "ggp.solve",  # what is learnt is evaluated exactly
     },
+    "ggp.learn": {"ggp.env", "ggp.errors", "ggp.gdl", "ggp.machine", "ggp.seeds"},
     "ggp.openspiel": {"ggp.env", "ggp.errors", "ggp.gdl", "ggp.belief", "ggp.machine"},
     "ggp.players": {
         "ggp.errors",

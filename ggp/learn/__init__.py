@@ -1,0 +1,20 @@
+"""Learning: policies of nets, by self-play in the lanes of an environment.
+
+    >>> from ggp.env import make
+    >>> from ggp.learn import Learner
+    >>> learner = Learner(make("kuhn_poker", 512), seed=1)
+    >>> learner.learn(updates=2).updates
+    2
+    >>> sorted(learner.policies())
+    ['player1', 'player2']
+
+In comes an environment, out come policies. Begin with `learner`, which plays and learns; `actors`
+are its parts, a policy for each role and a critic. `features` say what nets read, `nets` compute,
+and `policies` are what is learnt. `feature_kernels`, `net_kernels` and `policy_kernels` work row by
+row.
+"""
+
+from ggp.learn.learner import Learner, Settings, Told
+from ggp.learn.policies import LearntPolicy
+
+__all__ = ["Learner", "LearntPolicy", "Settings", "Told"]

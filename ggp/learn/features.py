@@ -1,0 +1,180 @@
+"""The inputs of nets: which bits there are, and what each of them means.
+
+A role's policy reads what the role knows. In plain GDL everybody knows the state, so that is what
+is read there. Else it is the incomplete path: the moves and percepts of the last two turns, which
+ones there were so far, the number of turns, and what happened in each of the first turns, which is
+the whole path of most small games. Legal moves are read in both cases. A critic reads the state.
+
+Rows of bits are kept up to date turn by turn (`Reader`), or made of whole paths (`of_paths`); both
+give the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.env.environment import Environment
+from ggp.env.kernels import I32, I64, U64
+from ggp.env.names import Names
+from ggp.env.turn import Turn
+from ggp.errors import ConfigError
+from ggp.learn.feature_kernels import observe, read_paths
+from ggp.machine.propnet.play.kernels.packed import words_for
+
+MOST_TIMED = 1 << 12
+"""Most inputs for what happened in each single turn; later turns go without."""
+
+MOST_COUNTED = 64
+"""Most inputs for the number of turns, and most turns remembered by themselves."""
+
+MOST_INPUTS = 1 << 20
+"""Most inputs of a net in all."""
+
+
+@dataclass(frozen=True)
+class Features:
+    """The bits that a net reads.
+
+    Attributes:
+        num_moves, num_percepts, num_fluents: A, P, F of the game.
+        num_counted: turns that are counted; longer matches count as that long.
+        num_timed: turns each of which is remembered by itself, from the first; 0 for none.
+        reads_state: whether fluents are read instead of a path.
+        reads_legal: whether legal moves are read; critics do not.
+    """
+
+    num_moves: int
+    num_percepts: int
+    num_fluents: int
+    num_counted: int
+    num_timed: int
+    reads_state: bool
+    reads_legal: bool = True
+
+    def __post_init__(self) -> None:
+        numbers = (*self._numbers, self.num_fluents)
+        if min(numbers) < 0 or self.num_inputs > MOST_INPUTS:
+            raise ConfigError(
+                f"a net that reads {self.num_inputs:,} bits is too large; the most is "
+                f"{MOST_INPUTS:,}"
+            )
+
+    @cached_property
+    def layout(self) -> I64:
+        """Where the fields of a path's row begin: see `ggp.learn.feature_kernels`."""
+        words = [words_for(size) for size in self._sizes]
+        fields = [words[0], *(sum(words[k : k + 2]) for k in (1, 3, 5)), *words[7:]]
+        return np.array([0, *np.cumsum(fields), *self._numbers], dtype=np.int64)
+
+    @cached_property
+    def num_words(self) -> int:
+        """W, the words of a row."""
+        return sum(map(words_for, self._sizes))
+
+    @cached_property
+    def mask_words(self) -> int:
+        """The number of words at the beginning that say what is legal."""
+        return words_for(self.num_moves) if self.reads_legal else 0
+
+    @cached_property
+    def input_of(self) -> I32:
+        """`[64 * W]` the number of the input that each bit is, -1 for bits that are never set."""
+        found = np.full(64 * self.num_words, -1, dtype=np.int32)
+        start = number = 0
+        for size in self._sizes:
+            found[start : start + size] = np.arange(number, number + size)
+            start += 64 * words_for(size)
+            number += size
+        return found
+
+    @property
+    def num_inputs(self) -> int:
+        """The number of bits that may be set."""
+        return sum(self._sizes)
+
+    @property
+    def _numbers(self) -> tuple[int, int, int, int]:
+        return self.num_moves, self.num_percepts, self.num_counted, self.num_timed
+
+    @property
+    def _sizes(self) -> list[int]:
+        """Bits of each part of a row that begins at a word of its own."""
+        legal = [self.num_moves] if self.reads_legal else []
+        if self.reads_state:
+            return [*legal, self.num_fluents]
+        told = [self.num_moves, self.num_percepts]
+        return [*legal, *told * 3, self.num_counted, self.num_timed * sum(told)]
+
+
+def features_of(names: Names, max_turns: int | None) -> Features:
+    """What the policy of a role reads.
+
+    Args:
+        max_turns: a bound on the turns of a match; None if there is none.
+    """
+    tokens = len(names.moves) + len(names.percepts)
+    counted = 0 if names.is_plain else min((max_turns or MOST_COUNTED) + 1, MOST_COUNTED)
+    return Features(
+        len(names.moves),
+        len(names.percepts),
+        len(names.fluents),
+        counted,
+        min(counted, MOST_TIMED // tokens),
+        reads_state=names.is_plain,
+    )
+
+
+def features_of_states(names: Names) -> Features:
+    """What a critic reads."""
+    return Features(0, 0, len(names.fluents), 0, 0, reads_state=True, reads_legal=False)
+
+
+class Reader:
+    """The rows of one role, or of a critic, in all lanes of an environment.
+
+    Args:
+        role: the role's index in `Environment.roles`; any for a critic.
+
+    Attributes:
+        rows: `[L, W]` as of the last turn.
+    """
+
+    def __init__(self, features: Features, lanes: int, role: int = 0) -> None:
+        self._features, self._role = features, role
+        self.rows: U64 = np.zeros((lanes, features.num_words), dtype=np.uint64)
+
+    def read(self, turn: Turn) -> U64:
+        """`[L, W]` the rows after a turn; they change with the next one."""
+        features = self._features
+        if not features.reads_state:
+            observe(
+                *(turn.mask_bits, turn.moves, turn.percept_bits, turn.turns),
+                *(self._role, features.layout, self.rows),
+            )
+            return self.rows
+        start = features.mask_words
+        if start:
+            self.rows[:, :start] = turn.mask_bits[:, self._role]
+        self.rows[:, start:] = turn.state_bits
+        return self.rows
+
+
+def of_paths(features: Features, mask_bits: U64, paths: I32, turns: NDArray[np.int32]) -> U64:
+    """`[N, W]` the rows of whole paths.
+
+    Args:
+        mask_bits: `[N, words]` what is legal after each; `paths`, `turns`: as in `Turn`.
+    """
+    assert not features.reads_state, "a state is no path"
+    rows = np.zeros((len(paths), features.num_words), dtype=np.uint64)
+    read_paths(mask_bits, paths, turns, features.layout, rows)
+    return rows
+
+
+def bound_of(env: Environment) -> int | None:
+    """A bound on the turns of a match, None if none is known."""
+    return env.max_turns if env.is_proved else None

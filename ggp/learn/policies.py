@@ -1,0 +1,50 @@
+"""Policies that were learnt: probabilities of moves by what a role knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.env.kernels import I32, U64
+from ggp.learn.features import Features, of_paths
+from ggp.learn.net_kernels import F32
+from ggp.learn.nets import Net
+from ggp.learn.policy_kernels import probabilities
+
+
+class LearntPolicy:
+    """The policy of one role.
+
+    Args:
+        features: what it reads.
+        hidden: units of its hidden layers.
+        flat: `[N]` float32, the weights.
+    """
+
+    def __init__(self, features: Features, hidden: Sequence[int], flat: F32) -> None:
+        self.net = Net(features, hidden, features.num_moves, flat)
+
+    @property
+    def features(self) -> Features:
+        """What it reads."""
+        return self.net.features
+
+    def at(self, rows: U64, temperature: float = 1.0) -> F32:
+        """`[N, A]` probabilities of moves, 0 for what is not legal.
+
+        Args:
+            rows: `[N, W]` of bits, see `Reader.read`.
+            temperature: below 1 makes likely moves likelier; above 0.
+        """
+        logits = self.net(rows)
+        logits /= np.float32(temperature)
+        probabilities(rows, self.features.mask_words, logits)
+        return logits
+
+    def at_paths(
+        self, mask_bits: U64, paths: I32, turns: NDArray[np.int32], temperature: float = 1.0
+    ) -> F32:
+        """`[N, A]` probabilities of moves after whole paths, see `ggp.learn.features.of_paths`."""
+        return self.at(of_paths(self.features, mask_bits, paths, turns), temperature)

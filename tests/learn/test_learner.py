@@ -1,0 +1,82 @@
+"""Learners learn, and the same seed learns the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ggp.env import Turn, make
+from ggp.env.exact import ExactGame
+from ggp.errors import ConfigError
+from ggp.learn import Learner, LearntPolicy, Settings
+from ggp.machine.propnet.play.kernels.packed import rows_of_bits, words_for
+
+QUICK = Settings(turns=8, blocks=2, hidden=(32,), critic=(16,))
+
+
+def table(policy: LearntPolicy, exact: ExactGame, role: int) -> np.ndarray:
+    sets = exact.sets[role]
+    rows, bits = np.nonzero(sets.masks)
+    masks = rows_of_bits(rows, bits, len(sets.masks), words_for(sets.masks.shape[1]))
+    return policy.at_paths(masks, sets.paths, sets.turns)
+
+
+def test_self_play_comes_near_the_equilibrium_of_kuhn_poker() -> None:
+    exact = ExactGame(make("kuhn_poker", 1))
+    learner = Learner(make("kuhn_poker", 512, paths=False), settings=QUICK, seed=1)
+
+    def nash_conv() -> float:
+        policies = learner.policies().values()
+        return exact.worth(*(table(p, exact, k) for k, p in enumerate(policies))).nash_conv
+
+    assert nash_conv() > 15
+    told = learner.learn(updates=150)
+    assert told.updates == 150
+    assert told.states == 150 * 8 * 512
+    assert nash_conv() < 4
+
+
+def test_a_best_response_is_learnt_against_a_fixed_opponent() -> None:
+    env = make("kuhn_poker", 512)
+    exact = ExactGame(make("kuhn_poker", 1))
+
+    def others(turn: Turn) -> np.ndarray:
+        """Player 2 makes its first legal move, whatever it knows."""
+        assert turn.paths.shape[2]
+        return turn.masks.argmax(axis=2)
+
+    learner = Learner(env, roles=["player1"], others=others, settings=QUICK, seed=1)
+    learner.learn(updates=100)
+    (policy,) = learner.policies().values()
+    first = np.zeros(exact.sets[1].masks.shape)
+    first[np.arange(len(first)), exact.sets[1].masks.argmax(axis=1)] = 1
+    worth = exact.worth(table(policy, exact, 0), first)
+    assert worth.values[0] > worth.best[0] - 2
+
+
+def test_the_same_seed_learns_the_same() -> None:
+    def learnt(seed: int) -> np.ndarray:
+        learner = Learner(make("krieg_tic_tac_toe", 64, paths=False), settings=QUICK, seed=seed)
+        learner.learn(updates=3)
+        return learner.policies()["xplayer"].net.weights.flat
+
+    np.testing.assert_array_equal(learnt(1), learnt(1))
+    assert (learnt(1) != learnt(2)).any()
+
+
+def test_budgets_are_kept_and_progress_is_told() -> None:
+    learner = Learner(make("connect_four", 64, paths=False), settings=QUICK)
+    told = []
+    learner.learn(states=8 * 64 * 3 - 1, progress=told.append)
+    assert [each.updates for each in told] == [1, 2, 3]
+    assert set(told[0].entropy) == set(told[0].rewards) == {"first", "second"}
+    ticks = iter(range(1000))
+    learner.learn(seconds=10, clock=lambda: float(next(ticks)))
+    assert learner.updates > 4
+    with pytest.raises(ConfigError, match="budget"):
+        learner.learn()
+
+
+def test_unknown_roles_are_refused() -> None:
+    with pytest.raises(ConfigError, match="xplayer"):
+        Learner(make("krieg_tic_tac_toe", 4, paths=False), roles=["xplayr"])
