@@ -8,7 +8,7 @@ import pytest
 from ggp.env import Turn, make
 from ggp.env.exact import ExactGame
 from ggp.errors import ConfigError
-from ggp.learn import Learner, LearntPolicy, Settings
+from ggp.learn import Learner, LearntPolicy, Settings, Told
 from ggp.machine.propnet.play.kernels.packed import rows_of_bits, words_for
 
 QUICK = Settings(turns=8, blocks=2, hidden=(32,), critic=(16,))
@@ -43,7 +43,7 @@ def test_a_best_response_is_learnt_against_a_fixed_opponent() -> None:
     def others(turn: Turn) -> np.ndarray:
         """Player 2 makes its first legal move, whatever it knows."""
         assert turn.paths.shape[2]
-        return turn.masks.argmax(axis=2)
+        return np.asarray(turn.masks.argmax(axis=2))
 
     learner = Learner(env, roles=["player1"], others=others, settings=QUICK, seed=1)
     learner.learn(updates=100)
@@ -66,7 +66,7 @@ def test_the_same_seed_learns_the_same() -> None:
 
 def test_budgets_are_kept_and_progress_is_told() -> None:
     learner = Learner(make("connect_four", 64, paths=False), settings=QUICK)
-    told = []
+    told: list[Told] = []
     learner.learn(states=8 * 64 * 3 - 1, progress=told.append)
     assert [each.updates for each in told] == [1, 2, 3]
     assert set(told[0].entropy) == set(told[0].rewards) == {"first", "second"}
