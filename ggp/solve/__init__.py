@@ -6,7 +6,8 @@
 
 In comes a machine, out go strategies and their values. Begin with `solver`, which chooses the
 method; the room `trees` makes the tree, and `forest` evaluates strategies on it, with the sequences
-of each `side`. `linear`, `regret` and `profiles` find strategies, `following` plays them;
+of each `side`. `linear`, `regret` and `profiles` find strategies, `following` plays them. The room `positions`
+solves games in which everybody knows the state, without a tree.
 `sampling` and `exploitation` evaluate players, `efg` writes files.
 """
 

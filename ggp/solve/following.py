@@ -6,14 +6,45 @@ the one that its information sets are continued from (`ggp.solve.trees.tree.Stan
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from ggp.machine.base import FloatArray, IntArray
 from ggp.solve.solver import Solution
 
 
+class RolePart(Protocol):
+    """The strategy of one role in a solved game, shared by all its matches.
+
+    Attributes:
+        start: where a match begins, as `after` returns it.
+    """
+
+    @property
+    def start(self) -> int: ...
+
+    def after(self, path: int, move: int, percepts: int) -> int | None:
+        """Where a match goes from there; None if that is not known.
+
+        Args:
+            path: a value that this function returned, or `start`.
+            move: the move that was executed for the role.
+            percepts: id of its percepts then.
+        """
+        ...
+
+    def choices(self, path: int) -> tuple[IntArray, FloatArray] | None:
+        """The moves of the role there and their probabilities.
+
+        Returns:
+            None if the role has no choice, or nothing is known.
+        """
+        ...
+
+
 class Part:
-    """The strategy of one role, shared by all its matches.
+    """The part of one role in a game whose tree was solved; a `RolePart`.
 
     Args:
         solution: a solved game; a tree with subgames must have kept its stands (`build_tree`).
@@ -30,25 +61,20 @@ class Part:
         stands = tree.stands[player]
         self._models = dict(zip(stands.paths.tolist(), stands.models.tolist(), strict=True))
 
-    def after(self, path: int, move: int, percepts: int) -> int:
-        """The path one turn longer; the empty path is the number of the role.
+    @property
+    def start(self) -> int:
+        """The empty path."""
+        return self.role
 
-        Args:
-            path: a value that this function returned.
-            move: the move that was executed for the role.
-            percepts: id of its percepts then.
-        """
+    def after(self, path: int, move: int, percepts: int) -> int:
+        """The path one turn longer."""
         turn = (np.array([each], dtype=np.int64) for each in (path, move, percepts))
         longer = int(self._tree.paths.extend(*turn)[0])
         found: int = self._models.get(longer, longer)
         return found
 
     def choices(self, path: int) -> tuple[IntArray, FloatArray] | None:
-        """The moves of an information set and their probabilities.
-
-        Returns:
-            None if the role has no choice, or nothing is known about the path.
-        """
+        """The moves of an information set and their probabilities."""
         number = self._numbers.get(path)
         if number is None:
             return None

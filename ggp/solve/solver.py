@@ -121,7 +121,7 @@ def solve(
         split=split,
         most_states=most_states,
         most_turns=most_turns,
-        until_s=began_s + build_seconds,
+        is_over=lambda: time.monotonic() > began_s + build_seconds,
         progress=progress,
     )
     return solve_tree(tree, seed=seed, most_seconds=most_seconds, began_s=began_s)

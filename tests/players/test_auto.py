@@ -12,15 +12,17 @@ from ggp.gdl.normalize import load
 from ggp.machine import Machine
 from ggp.machine.propnet.build.cache import FOLDER_VARIABLE
 from ggp.players import make_player, parse_spec
-from ggp.players.auto import Auto, Solved, look_into
+from ggp.players.auto import Auto
 from ggp.players.hyperplay2 import HyperPlay2
 from ggp.players.ismcts import ISMCTS
 from ggp.players.mcts import MCTS
 from ggp.players.puzzle import Puzzle
+from ggp.players.solved import Solved, look_into
 from ggp.search.anytime import Deadline
 from ggp.solve import build_tree, exploit, sample_policy, solve_tree
 from match_runner.match.referee import play_match
 from tests.match_runner.support import arena_of
+from tests.solve.games import ROCK_PAPER_SCISSORS
 from tests.support.games import backend_for_search, machine_of_game, machine_of_rules
 
 
@@ -79,6 +81,34 @@ def test_nobody_can_exploit_it_in_a_solved_game() -> None:
     ]
     found = exploit(tree, solve_tree(tree).profile.strategies, samples, seed=0)
     assert found.nash_conv == pytest.approx(0, abs=1e-6)
+
+
+def test_moves_at_once_are_mixed_where_everybody_knows_everything() -> None:
+    machine = machine_of_rules(ROCK_PAPER_SCISSORS, "propnet")
+    moves = []
+    for seed in range(60):
+        decision = made(machine, role=seed % 2, seed=seed).choose()
+        assert decision.probabilities == pytest.approx(
+            {"rock": 1 / 3, "paper": 1 / 3, "scissors": 1 / 3}
+        )
+        moves.append(decision.move)
+    assert min(map(moves.count, ("rock", "paper", "scissors"))) > 8
+
+
+def test_games_of_openspiel_are_solved_as_well() -> None:
+    pytest.importorskip("pyspiel")
+    machine = machine_of_game("openspiel:leduc_poker", "openspiel")
+    assert isinstance(made(machine)._player, Solved)
+
+
+def test_larger_games_are_solved_on_a_start_clock() -> None:
+    player = made(machine_of_game("kuhn_poker", "propnet"), spec="auto:solve=10")
+    kinds = [type(player._player).__name__]
+    for seconds in (0, 60):
+        player.prepare(Deadline.after(seconds))
+        kinds.append(type(player._player).__name__)
+    assert kinds == ["ISMCTS", "ISMCTS", "Solved"]
+    assert player.states_visited == 0
 
 
 def test_mixed_moves_are_drawn_by_lot_as_often_as_is_said() -> None:

@@ -12,8 +12,6 @@ known; until then -1 - g is the empty sequence of subgame g, and the others are 
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -67,7 +65,7 @@ def build_tree(
     keep_stands: bool = False,
     most_states: int = MOST_STATES,
     most_turns: int = DEFAULT_MAX_STEPS,
-    until_s: float = math.inf,
+    is_over: Callable[[], bool] = lambda: False,
     progress: Progress | None = None,
 ) -> GameTree:
     """The whole tree of a game.
@@ -80,7 +78,7 @@ def build_tree(
         keep_stands: keep all paths to the beginnings of subgames, so that a match can be followed.
         most_states: greatest number of nodes of the tree.
         most_turns: greatest number of turns of the game.
-        until_s: when to give up, by the monotonic clock.
+        is_over: says when to give up, asked once a turn and between parts of large ones.
         progress: called with the progress.
 
     Raises:
@@ -88,7 +86,7 @@ def build_tree(
             different legal moves after one and the same incomplete path.
         NoLegalMoveError, ReasonerLimitError, GoalError: raised by the machine.
     """
-    bounds = _Bounds(most_states, most_turns, until_s)
+    bounds = _Bounds(most_states, most_turns, is_over)
     builder = _Builder(machine, split, keep_layers, keep_stands, bounds)
     return builder.build(progress)
 
@@ -98,7 +96,7 @@ class _Bounds(NamedTuple):
 
     states: int
     turns: int
-    until_s: float
+    is_over: Callable[[], bool]
 
 
 class _Builder:
@@ -157,7 +155,7 @@ class _Builder:
         )
 
     def _refuse_if_large(self, num_states: int, turn: int) -> None:
-        if time.monotonic() > self._bounds.until_s:
+        if self._bounds.is_over():
             raise SolvingError(
                 f"time is up before the tree of the game is complete: it has {num_states:,} states "
                 f"after {turn} turns"

@@ -120,7 +120,9 @@ class Stepper:
             some = sizes[start:end]
             lanes = np.repeat(np.arange(start, end), some)
             numbers = np.arange(len(lanes)) - np.repeat(offsets_of(some)[:-1], some)
-            part, child = self._merged(self._stepped(turn, lanes, _digits(numbers, counts[lanes])))
+            part, child = self._merged(
+                self._stepped(turn, lanes, digits_of(numbers, counts[lanes]))
+            )
             if len(self._tree) > MOST_PATHS:
                 raise SolvingError(
                     "the tree of the game is too large: its players have more than "
@@ -199,7 +201,7 @@ class Stepper:
         return merged, group
 
 
-def _digits(numbers: IntArray, counts: IntArray) -> IntArray:
+def digits_of(numbers: IntArray, counts: IntArray) -> IntArray:
     """`[K, R]` numbers in the mixed radix of the counts, the last digit changing fastest."""
     digits = np.zeros_like(counts)
     for role in range(counts.shape[1] - 1, -1, -1):
