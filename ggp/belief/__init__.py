@@ -9,7 +9,7 @@ says how good a bag is.
 """
 
 from ggp.belief.bags import Bags, require_particles
-from ggp.belief.finder import MAX_ATTEMPTS, never
+from ggp.belief.finder import MAX_ATTEMPTS
 from ggp.belief.move_models import (
     UNIFORM,
     Known,
@@ -29,6 +29,7 @@ from ggp.belief.samplers.hyperplay_sampler import (
     HyperPlaySampler,
 )
 from ggp.belief.samplers.pool_samplers import POOL_LIMIT
+from ggp.belief.turns.completions import never
 
 __all__ = [
     "DEFAULT_EXACT",

@@ -27,9 +27,9 @@ import numpy as np
 from ggp.belief.bags import Bags
 from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.paths import PathTree
-from ggp.belief.sampler import Sampler, never_past
+from ggp.belief.sampler import Sampler
 from ggp.belief.segments import Segments, depleted_segments, initial_segments
-from ggp.belief.turns.completions import lanes_at_once
+from ggp.belief.turns.completions import lanes_at_once, never
 from ggp.belief.turns.one_turn import Grown, advance
 from ggp.machine.base import BoolArray, IntArray, Machine
 
@@ -38,11 +38,6 @@ MAX_ATTEMPTS = 400_000
 
 LARGER = 1.1
 """A bag lacks entries if its set is estimated at more than this times as many."""
-
-
-def never() -> bool:
-    """Always false: nothing but its own bounds stops the search."""
-    return False
 
 
 class Shared(TypedDict, total=False):
@@ -93,7 +88,7 @@ class Setting:
         self.capacity = self.room = shared["capacity"]
         self.stop = shared.get("stop", never)
         self.lanes_at_once: Callable[[], int] = lanes_at_once
-        self.is_past: Callable[[float], bool] = never_past
+        self.is_past: Callable[[float], bool] = never
         self.timed = self.at_risk = False
         self._max_attempts = shared.get("max_attempts", self.usual_attempts)
 

@@ -9,12 +9,8 @@ import numpy as np
 
 from ggp.belief.bags import Bags
 from ggp.belief.paths import PathTree
+from ggp.belief.turns.completions import never
 from ggp.machine.base import IntArray
-
-
-def never_past(share: float) -> bool:
-    """Always false: there is no end of the available time."""
-    return False
 
 
 class Sampler(Protocol):
@@ -92,9 +88,7 @@ class Sampler(Protocol):
 class Enumerates(Protocol):
     """A `Sampler` that enumerates information sets where that is not too costly."""
 
-    def afford(
-        self, completions: int | None, is_past: Callable[[float], bool] = never_past
-    ) -> None:
+    def afford(self, completions: int | None, is_past: Callable[[float], bool] = never) -> None:
         """Set what may be spent on an exact set in a turn, from now on.
 
         Args:

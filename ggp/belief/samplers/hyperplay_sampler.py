@@ -23,9 +23,9 @@ from ggp.belief.finding.histories import Histories
 from ggp.belief.finding.solved import Solving
 from ggp.belief.paths import PathTree
 from ggp.belief.quality import Quality, quality_of
-from ggp.belief.sampler import never_past
 from ggp.belief.segments import Segments, join, replaced
 from ggp.belief.solving.windows import is_solvable
+from ggp.belief.turns.completions import never
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import IntArray, Machine
 
@@ -95,9 +95,7 @@ class HyperPlaySampler(Setting):
         """Whether small information sets are enumerated."""
         return self._exact.enumerates
 
-    def afford(
-        self, completions: int | None, is_past: Callable[[float], bool] = never_past
-    ) -> None:
+    def afford(self, completions: int | None, is_past: Callable[[float], bool] = never) -> None:
         """See `Enumerates`."""
         self._exact.afford(completions)
         self.is_past = is_past

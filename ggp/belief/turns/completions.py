@@ -46,6 +46,11 @@ LANES_AT_ONCE = 1 << 15
 _FIRST_DRAWS = 16
 
 
+def never(share: float = 1.0) -> bool:
+    """Always false: there is no end of the available time, nor of a share of it."""
+    return False
+
+
 def lanes_at_once() -> int:
     """`LANES_AT_ONCE`: the default where there is no clock."""
     return LANES_AT_ONCE

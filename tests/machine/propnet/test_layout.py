@@ -9,6 +9,7 @@ from benchmarks.generated import turning_stones
 from ggp.machine.abilities import TrialBatch
 from ggp.machine.base import IntArray
 from ggp.machine.propnet.circuit import Circuit, Literals
+from ggp.machine.propnet.play.answers import run_plainly
 from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan
 from ggp.machine.propnet.play.kernels.narrow import FEW, NARROW
 from ggp.machine.propnet.play.kernels.packed import PropnetStates, unpack
@@ -20,7 +21,6 @@ from ggp.machine.propnet.play.layout.phases import phases_of
 from ggp.machine.propnet.play.layout.plans import playout_plan
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.layout.tape_layout import Stage, lay_out
-from ggp.machine.propnet.play.plain import run_plainly
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from tests.machine.propnet.circuits import circuit_of, dealing, random_circuit
 from tests.machine.propnet.evaluate import Bits, evaluate, read

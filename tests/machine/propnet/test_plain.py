@@ -7,7 +7,9 @@ import pytest
 
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
-from ggp.machine.propnet.play import plain
+from ggp.machine.propnet.play.answers import Answers, evaluate_plainly
+from ggp.machine.propnet.play.layout.queries import Queries
+from ggp.machine.propnet.play.moves import MoveTable
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from tests.machine.propnet.circuits import random_circuit
 
@@ -23,13 +25,14 @@ def machine_of(name: str) -> PropnetMachine:
 @pytest.mark.parametrize("name", ["loops", "kuhn_poker", "krieg_tic_tac_toe"])
 def test_kernels_say_the_same(name: str) -> None:
     machine = machine_of(name)
-    queries, rng = machine._queries, np.random.default_rng(1)
+    queries, rng = Queries(machine.circuit), np.random.default_rng(1)
+    answers = Answers(queries, MoveTable(queries))
     # Any states: what circuits say of those that cannot be reached must agree, too.
     size = machine.initial().packed.shape[1]
     lanes = rng.integers(0, 1 << 64, size=(20, size), dtype=np.uint64)
     lanes[0] = machine.initial().packed[0]
     roles = range(len(machine.roles))
     for query in (queries.terminal, queries.goals, *map(queries.legal, roles)):
-        found = machine._evaluate(query, lanes, np.zeros((len(lanes), 0), dtype=np.int32))
-        assert (plain.evaluate(query, lanes) == found).all()
+        found = answers.evaluate(query, lanes, np.zeros((len(lanes), 0), dtype=np.int32))
+        assert (evaluate_plainly(query, lanes) == found).all()
         assert len(np.unique(found)) > 1 or query is queries.terminal

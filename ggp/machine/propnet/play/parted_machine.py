@@ -168,7 +168,7 @@ class PartedMachine(PropnetMachine):
         moves = players[lanes]
         moves[:, self._movers] = rows
         move_rows = self._moves.rows[np.arange(moves.shape[1]), moves]
-        out = self._evaluate(self._queries.fits, packed[lanes], move_rows)
+        out = self._answers.evaluate(self._queries.fits, packed[lanes], move_rows)
         return np.asarray(out[:, 0] != 0)
 
     def _some_moves(self, states: States, role: int) -> IntArray:

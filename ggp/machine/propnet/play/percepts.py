@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import chain, pairwise
+from threading import RLock
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import BoolArray, IntArray
+from ggp.machine.percepts.joint_percepts import joint_percepts
 from ggp.machine.percepts.percept_table import PerceptTable
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.play.kernels.packed import (
@@ -18,7 +20,10 @@ from ggp.machine.propnet.play.kernels.packed import (
     rows_of_bits,
     words_for,
 )
+from ggp.machine.propnet.play.kernels.tapes import Query
+from ggp.machine.propnet.play.moves import MoveTable
 from ggp.machine.rows import RowTable
+from ggp.machine.threads import made_once
 
 Rows = NDArray[np.uint64]
 
@@ -99,6 +104,78 @@ class RowPercepts:
             return self._read_rows[ids], self._readable[ids]
 
 
+class CircuitPercepts:
+    """The percept ids of a machine: of sets of bits, or of joint moves in plain GDL.
+
+    Args:
+        roles: of the game.
+        is_gdl2: false for plain GDL, where every role sees the joint move.
+        growing: held while tables grow.
+        known: whether the game can have a percept.
+    """
+
+    def __init__(
+        self,
+        circuit: Circuit,
+        roles: tuple[str, ...],
+        moves: MoveTable,
+        growing: RLock,
+        known: Callable[[str], bool],
+        *,
+        is_gdl2: bool,
+    ) -> None:
+        self._circuit = circuit
+        self._roles = roles
+        self._moves = moves
+        self._growing = growing
+        self._is_gdl2 = is_gdl2
+        self.table = PerceptTable(known, growing)
+
+    def after(self, asked: Query, words: Rows, joint_moves: IntArray) -> IntArray:
+        """`[L, R]` ids after joint moves of the game, with the answer to `Queries.step`."""
+        percepts = np.zeros((len(words), len(self._roles)), dtype=np.int64)
+        if not self._is_gdl2:
+            percepts[:] = self._joint.ids(joint_moves.astype(np.uint64))[:, None]
+        elif len(words) == 1:
+            for role, rows in enumerate(self._by_role):
+                if rows is not None:
+                    percepts[:, role] = rows.ids(asked.part(words, 1 + role))
+        else:
+            with self._growing:  # once for all roles
+                for role, rows in enumerate(self._by_role):
+                    if rows is not None:
+                        percepts[:, role] = rows.numbered(asked.part(words, 1 + role))
+        return percepts
+
+    def of_role(self, role: int) -> RowPercepts | None:
+        """The percepts of a role by rows of bits; None where it has none of its own."""
+        return self._by_role[role] if self._is_gdl2 else None
+
+    @made_once
+    def _by_role(self) -> list[RowPercepts | None]:
+        return [
+            RowPercepts(
+                self.table,
+                words_for(len(outputs.names)),
+                _speller(outputs.names),
+                _reader(outputs.names),
+            )
+            if outputs.names
+            else None
+            for outputs in self._circuit.sees[: len(self._roles)]
+        ]
+
+    @made_once
+    def _joint(self) -> RowPercepts:
+        def spell(rows: Packed) -> list[tuple[str, ...]]:
+            return [
+                joint_percepts(self._roles, list(map(self._moves.text, row)))
+                for row in rows.tolist()
+            ]
+
+        return RowPercepts(self.table, len(self._roles), spell)
+
+
 def percept_names(circuit: Circuit, *, is_gdl2: bool) -> frozenset[str]:
     """All percepts that there may be; in plain GDL everybody sees the joint move."""
     if is_gdl2:
@@ -108,18 +185,6 @@ def percept_names(circuit: Circuit, *, is_gdl2: bool) -> frozenset[str]:
         for role, outputs in zip(circuit.roles, circuit.legal, strict=True)
         for name in outputs.names
     )
-
-
-def percepts_of_roles(circuit: Circuit, table: PerceptTable) -> list[RowPercepts | None]:
-    """The percepts of each role of a GDL-II game by rows of bits; None where it has none."""
-    return [
-        RowPercepts(
-            table, words_for(len(outputs.names)), _speller(outputs.names), _reader(outputs.names)
-        )
-        if outputs.names
-        else None
-        for outputs in circuit.sees
-    ]
 
 
 def _speller(names: tuple[str, ...]) -> Spell:

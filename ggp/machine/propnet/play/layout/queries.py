@@ -22,10 +22,16 @@ from ggp.machine.threads import made_once
 
 
 class Queries:
-    """The questions about one circuit."""
+    """The questions about one circuit.
+
+    Attributes:
+        num_roles: number of roles of the game; the circuit may have more (see `Parts`).
+        role_moves: place of the first move of each of its roles, and the end.
+    """
 
     def __init__(self, circuit: Circuit) -> None:
         self.circuit = circuit
+        self.num_roles = parts_of(circuit).num_roles
         self._legal: dict[int, Query] = {}
         self._num_fluents = len(circuit.fluents)
         ends = np.cumsum([0, *(len(outputs.names) for outputs in circuit.legal)])
@@ -81,6 +87,29 @@ class Queries:
     def playout(self) -> PlayoutPlan:
         """The plan of random playouts."""
         return playout_plan(self.circuit)
+
+    def lay_out(self) -> None:
+        """Lay out every question, so that no later call waits for that.
+
+        Raises:
+            IndexError, KeyError, ValueError: the circuit is not one of a game with these roles.
+        """
+        for role in range(self.num_roles):
+            self.legal(role)
+        _ = self.terminal, self.goals, self.step, self.playout
+
+    def cones(self) -> list[dict[str, str | int]]:
+        """Numbers of gates and literals of each cone that is evaluated as a whole, by name."""
+        tapes = {
+            "playout, every step: legal and terminal": self.playout.look,
+            "playout, every step: next": self.playout.act,
+            "playout, at the end: goals": self.playout.judge,
+            "step: next and sees": self.step.tape,
+        }
+        return [
+            {"name": name, "gates": len(tape.outputs), "literals": len(tape.inputs)}
+            for name, tape in tapes.items()
+        ]
 
 
 def query_of(circuit: Circuit, groups: Sequence[Literals], *, moves: bool = False) -> Query:

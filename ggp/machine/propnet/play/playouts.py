@@ -1,4 +1,5 @@
-"""Makes queues of playouts, and warns about unusual goal values that they meet."""
+"""Whole random playouts: queues of them are made, played and summed up; unusual goal values that
+they meet are warned about."""
 
 from __future__ import annotations
 
@@ -6,14 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ggp.machine.abilities import TrialBatch
-from ggp.machine.base import BoolArray, FloatArray, IntArray
+from ggp.clocks import TellsTime
+from ggp.machine.abilities import PlayoutSums, TrialBatch
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Playouts
 from ggp.machine.goal_values import GoalValues, number_or_nan
-from ggp.machine.propnet.parts import parts_of
 from ggp.machine.propnet.play.kernels.blocks import Queue
 from ggp.machine.propnet.play.kernels.packed import Packed
 from ggp.machine.propnet.play.kernels.tapes import I32
 from ggp.machine.propnet.play.layout.queries import Queries
+from ggp.machine.propnet.play.runs import Done, QueuePlayer
 
 
 class _Even(NamedTuple):
@@ -46,7 +48,7 @@ class Queues:
         self, queries: Queries, goal_values: GoalValues, goal_range: tuple[float, float]
     ) -> None:
         self._plan = queries.playout
-        self._num_roles = parts_of(queries.circuit).num_roles
+        self._num_roles = queries.num_roles
         self._goal_values = goal_values
         low, high = goal_range
         values = [
@@ -135,3 +137,87 @@ class Queues:
                     warn.no_number(role)
                 else:
                     warn.outside(role, value)
+
+
+class CircuitPlayouts:
+    """Random playouts of one circuit.
+
+    Args:
+        goal_values, goal_range: see `Queues`.
+        threads: number of processors to use.
+    """
+
+    def __init__(
+        self,
+        queries: Queries,
+        goal_values: GoalValues,
+        goal_range: tuple[float, float],
+        threads: int,
+    ) -> None:
+        self.queues = Queues(queries, goal_values, goal_range)
+        self._player = QueuePlayer(queries.playout, threads)
+
+    def once(
+        self,
+        packed: Packed,
+        rng: np.random.Generator,
+        max_steps: int,
+        max_seconds: float | None,
+        clock: TellsTime,
+    ) -> tuple[Playouts, int]:
+        """See `Machine.playout`; with the number of states stepped."""
+        queue = self.queues.once(packed)
+        steps = np.empty(len(packed), dtype=np.int64)
+        finished = np.empty(len(packed), dtype=np.bool_)
+
+        def done(first: int, end: int) -> None:
+            steps[first:end] = queue.spread[first:end, 0]
+            np.equal(queue.unfinished[first:end], 0, out=finished[first:end])
+
+        visited = self._play(queue, rng, max_steps, max_seconds, clock, done)
+        return Playouts(queue.goals, steps, finished), visited
+
+    def after(
+        self,
+        packed: Packed,
+        role: int,
+        trials: TrialBatch,
+        places: I32,
+        rng: np.random.Generator,
+        *,
+        cut_value: float,
+        spread: bool,
+        max_steps: int,
+        max_seconds: float | None,
+        clock: TellsTime,
+    ) -> tuple[PlayoutSums, int]:
+        """See `TrialPlayer.playouts_after`; with the number of states stepped.
+
+        Args:
+            places: place of each move tried among those of the role.
+        """
+        queue = self.queues.of_trials(packed, role, trials, places, cut_value, spread=spread)
+        visited = self._play(queue, rng, max_steps, max_seconds, clock)
+        found = queue.spread.T if spread else np.zeros((3, 0))
+        return PlayoutSums(queue.goals[:, 0], not queue.unfinished.any(), *found), visited
+
+    def _play(
+        self,
+        queue: Queue,
+        rng: np.random.Generator,
+        max_steps: int,
+        max_seconds: float | None,
+        clock: TellsTime,
+        done: Done | None = None,
+    ) -> int:
+        visited = self._player.play(queue, rng, max_steps, max_seconds, done, clock)
+        self.queues.warn_of_goals(queue)
+        return visited
+
+    def warm_up(self, packed: Packed) -> None:
+        """Load every kernel; goal values that are met are not warned about."""
+        self._player.play(self.queues.once(packed), np.random.default_rng(0), 2, None)
+
+    def use_one_thread(self) -> None:
+        """See `QueuePlayer.use_one_thread`."""
+        self._player.use_one_thread()
