@@ -176,8 +176,8 @@ def test_a_first_round_that_is_broken_off_counts_as_far_as_it_came(
     machine = machine_of_game("blind_breakthrough", "propnet")
     bag = start_of(machine, machine.roles.index("white")).start(0)
     assert isinstance(machine, PropnetMachine)
-    monkeypatch.setattr(machine._player, "_budget", 1)  # as at first
-    monkeypatch.setattr(machine._player, "_step_s", 0.0)
+    monkeypatch.setattr(machine._playouts.player, "_budget", 1)  # as at first
+    monkeypatch.setattr(machine._playouts.player, "_step_s", 0.0)
     looks = count(step=0.001)
     monkeypatch.setattr(clocks, "time", SimpleNamespace(monotonic=lambda: next(looks)))
 

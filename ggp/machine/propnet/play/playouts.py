@@ -155,7 +155,7 @@ class CircuitPlayouts:
         threads: int,
     ) -> None:
         self.queues = Queues(queries, goal_values, goal_range)
-        self._player = QueuePlayer(queries.playout, threads)
+        self.player = QueuePlayer(queries.playout, threads)
 
     def once(
         self,
@@ -210,14 +210,14 @@ class CircuitPlayouts:
         clock: TellsTime,
         done: Done | None = None,
     ) -> int:
-        visited = self._player.play(queue, rng, max_steps, max_seconds, done, clock)
+        visited = self.player.play(queue, rng, max_steps, max_seconds, done, clock)
         self.queues.warn_of_goals(queue)
         return visited
 
     def warm_up(self, packed: Packed) -> None:
         """Load every kernel; goal values that are met are not warned about."""
-        self._player.play(self.queues.once(packed), np.random.default_rng(0), 2, None)
+        self.player.play(self.queues.once(packed), np.random.default_rng(0), 2, None)
 
     def use_one_thread(self) -> None:
         """See `QueuePlayer.use_one_thread`."""
-        self._player.use_one_thread()
+        self.player.use_one_thread()
