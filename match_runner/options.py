@@ -134,6 +134,7 @@ def conditions_of(
     pause_s: float,
     in_process: bool = False,
     clock: Clock = Clock.WALL,
+    ponder: bool = False,
 ) -> Conditions:
     """The conditions that the options of a command ask for.
 
@@ -159,6 +160,7 @@ def conditions_of(
         ),
         in_process=in_process,
         clock=clock,
+        ponder=ponder,
     )
 
 
@@ -186,7 +188,12 @@ _OPTIONS = (
         show_default=True,
         metavar="SECONDS",
         help="Time before the first turn, for remote players, those of other modules, and with a "
-        "play clock for those that prepare.",
+        "play clock for those that prepare or ponder.",
+    ),
+    click.option(
+        "--ponder",
+        is_flag=True,
+        help="With a play clock, let players of this process also think in the time of others.",
     ),
     click.option(
         "--dialect",

@@ -17,7 +17,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -34,10 +34,12 @@ from ggp.belief import (
 from ggp.belief.finder import Finder
 from ggp.errors import GGPError, MachineError
 from ggp.machine.base import FloatArray, IntArray
+from ggp.players import pondering
 from ggp.players.player import Context, Decision, MoveValue
+from ggp.players.pondering import ThinksOn, ponder_share
 from ggp.players.risk import Candidates, Doubts, Risk, candidates_of, prudent, sure_share
 from ggp.players.tracker import Submission, Tracker
-from ggp.search.anytime import Deadline, OutOfTime
+from ggp.search.anytime import Deadline, OutOfTime, part_of
 from ggp.search.estimates import TIE_TOLERANCE, candidates
 
 OBSERVE_SHARE = 0.5
@@ -75,6 +77,7 @@ class BeliefPlayer(ABC):
         self._decided_at = self.machine.states_visited
         self._observed_s = 0.0
         self._fault: str | None = None
+        self._submitted: int | None = None  # the decision of this turn
         self._warned: set[type[GGPError]] = set()
         # Those of the bag on which the decision is based.
         self._candidates: list[int] = []
@@ -165,13 +168,14 @@ class BeliefPlayer(ABC):
     ) -> None:
         started = self.context.clock()
         self.turn += 1
+        self._submitted = None
         answer = Submission(submitted, in_time)
         try:
             try:
-                self.tracker.observe(move, percepts, answer, _part(deadline, OBSERVE_SHARE))
+                self.tracker.observe(move, percepts, answer, part_of(deadline, OBSERVE_SHARE))
                 if deadline is not None:
                     share = SCARCE_SHARE if self.tracker.is_scarce else GROW_SHARE
-                    self.tracker.grow(_part(deadline, share), *self.simulated())
+                    self.tracker.grow(part_of(deadline, share), *self.simulated())
             finally:
                 self.tracker.prune(*self.simulated())
             self._fault = None
@@ -181,16 +185,25 @@ class BeliefPlayer(ABC):
         self._observed_s += self.context.clock() - started
 
     def ponder(self, deadline: Deadline) -> None:
-        """Find more particles for the path so far, while nobody waits for a move.
+        """Find more particles for the path so far, and think on, while nobody waits for a move.
 
         Ends within milliseconds of the deadline, and earlier if there is little more to find.
         """
+        deadline = deadline.part(ponder_share(self.options))
+        before = self.machine.states_visited
         try:
-            self.tracker.grow(deadline, *self.simulated())
-            if not self.tracker.bag.depleted[0]:
+            thinker = self if isinstance(self, ThinksOn) else None
+            growing = deadline.part(1.0 if thinker is None else pondering.GROW_SHARE)
+            self.tracker.grow(growing, *self.simulated())
+            if not (bag := self.tracker.bag).depleted[0]:
                 self._fault = None  # finds what was not found in time before
+                if thinker is not None and not deadline.passed():
+                    thinker.think_on(self._considered(bag), deadline, self._submitted)
         except GGPError as error:
             self._warn(error)
+        except OutOfTime:
+            pass
+        self._decided_at += self.machine.states_visited - before
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
         self._started_s = self.context.clock()
@@ -217,6 +230,7 @@ class BeliefPlayer(ABC):
                 self._warn(error)
         if move is None:
             move = self._fallback()
+        self._submitted = move
         told = self.tracker.quality() if bag is self.tracker.bag else quality_of(self.machine, bag)
         decision = replace(self.decision(move, values, bag, fault), quality=told.as_json())
         self._decided_at = self.machine.states_visited
@@ -346,7 +360,7 @@ class BeliefPlayer(ABC):
         if not (self.rescues and self.tracker.bag.depleted[0]):
             return None
         try:
-            bag = self.tracker.spare_bag(_part(deadline, OBSERVE_SHARE))
+            bag = self.tracker.spare_bag(part_of(deadline, OBSERVE_SHARE))
             known = [] if bag is None else candidates(self.machine, bag).values.tolist()
         except GGPError as error:
             self._warn(error)
@@ -382,16 +396,3 @@ class BeliefPlayer(ABC):
         level = logging.INFO if type(error) in self._warned else logging.WARNING
         self._warned.add(type(error))
         _log.log(level, "%s as %s: %s", self.context.name, self.machine.roles[self.role], error)
-
-
-@overload
-def _part(deadline: None, share: float) -> None: ...
-
-
-@overload
-def _part(deadline: Deadline, share: float) -> Deadline: ...
-
-
-def _part(deadline: Deadline | None, share: float) -> Deadline | None:
-    """An earlier deadline: this share of the remaining time."""
-    return None if deadline is None else deadline.part(share)

@@ -49,10 +49,14 @@ class OOS(TreePlayer):
         super().__init__(options, context)
         load_kernels(regrets=True)
 
-    def search(self, bag: Bags, deadline: Deadline | None) -> OutcomeSampling:
+    def search(
+        self, bag: Bags, deadline: Deadline | None, submitted: int | None = None
+    ) -> OutcomeSampling:
+        elsewhere = self.elsewhere(deadline)
         matching = Matching(self.options.exploration / 100, self.options.start / 100)
         return OutcomeSampling(
-            self.machine, self._tree, bag, self.rng, deadline, self.elsewhere(deadline), matching
+            *(self.machine, self._tree, bag, self.rng, deadline, elsewhere, submitted),
+            matching=matching,
         )
 
     def decided(self, bag: Bags, search: TreeSearch) -> Choice:

@@ -24,7 +24,7 @@ from ggp.players.belief_player import Choice
 from ggp.players.option_fields import choice, whole
 from ggp.players.player import Context
 from ggp.players.search_player import SearchOptions, SearchPlayer
-from ggp.search.anytime import Deadline
+from ggp.search.anytime import Deadline, part_of
 from ggp.search.estimates import Estimates, Ties, equally_best
 from ggp.search.kinds import CLAIRVOYANT, TREES
 from ggp.search.playouts import PlayoutSearch
@@ -166,7 +166,7 @@ class Pimc(SearchPlayer):
             budget = budgets[min(self.turn, len(budgets) - 1)] - self.visited_since_decision
         elif deadline is not None:
             spent, budget = deadline.clock, deadline.left_s()
-        early = None if deadline is None else deadline.part(QUICK_SHARE)
+        early = part_of(deadline, QUICK_SHARE)
         began, visited = spent(), self._visited()
         self._hyperplay = self.values_of(self.search(bag, early), early, QUICK_SHARE)
         took = spent() - began

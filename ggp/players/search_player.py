@@ -83,6 +83,12 @@ class SearchOptions(RiskOptions):
         "percent of the clock where some moves of the turn before are left: a try was refused",
         high=100,
     )
+    ponder: int = whole(
+        100,
+        "percent of the time of others in which it thinks on, where there is any",
+        low=0,
+        high=100,
+    )
     rescue: Rescue = choice(
         Rescue.ALL,
         "where few or no particles are left: all (draw again, solve, draw boards), or none: "

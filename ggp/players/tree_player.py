@@ -14,7 +14,7 @@ from ggp.players.option_fields import whole
 from ggp.players.player import Context
 from ggp.players.search_player import SearchOptions, SearchPlayer
 from ggp.players.slices import Watch
-from ggp.search.anytime import Deadline
+from ggp.search.anytime import Deadline, part_of
 from ggp.search.estimates import Estimates, Ties, best_moves
 from ggp.search.trees.paths_tree import PathsTree
 from ggp.search.trees.settings import KEEP, MOST_WORLDS, Settings
@@ -84,14 +84,21 @@ class TreePlayer(SearchPlayer):
     def simulated(self) -> tuple[FollowsPaths, ...]:
         return (*super().simulated(), self._tree, self._others)
 
-    def search(self, bag: Bags, deadline: Deadline | None) -> TreeSearch:
-        return TreeSearch(
-            self.machine, self._tree, bag, self.rng, deadline, self.elsewhere(deadline)
-        )
+    def search(
+        self, bag: Bags, deadline: Deadline | None, submitted: int | None = None
+    ) -> TreeSearch:
+        """A search of the candidates of one bag, or of what may come of a submitted move."""
+        elsewhere = self.elsewhere(deadline)
+        return TreeSearch(self.machine, self._tree, bag, self.rng, deadline, elsewhere, submitted)
+
+    def think_on(self, bag: Bags, deadline: Deadline, submitted: int | None) -> None:
+        """See `ThinksOn`; not where states are counted."""
+        if not self.options.states:
+            self.search(bag, deadline, submitted).wait(deadline)
 
     def elsewhere(self, deadline: Deadline | None) -> Elsewhere | None:
         """Where lanes that do not begin in our particles begin, if there are any."""
-        self._watch.begin(None if deadline is None else deadline.part(OTHERS_SHARE))
+        self._watch.begin(part_of(deadline, OTHERS_SHARE))
         if not self.outside:
             return None
         return Elsewhere(self._others, self.outside)

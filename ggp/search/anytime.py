@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import TypedDict, overload
 
 import numpy as np
 
@@ -47,6 +47,19 @@ class Deadline:
         """An earlier deadline: when this share of the remaining time is over."""
         now_s = self.clock()
         return Deadline(now_s + share * (self.at_s - now_s), self.clock)
+
+
+@overload
+def part_of(deadline: None, share: float) -> None: ...
+
+
+@overload
+def part_of(deadline: Deadline, share: float) -> Deadline: ...
+
+
+def part_of(deadline: Deadline | None, share: float) -> Deadline | None:
+    """`Deadline.part`, if there is a deadline."""
+    return None if deadline is None else deadline.part(share)
 
 
 def check(deadline: Deadline | None) -> None:

@@ -45,6 +45,7 @@ class Conditions:
         in_process: whether players that are not ours play in this process even with a clock; the
             match then waits for one that never answers.
         patience: when players in processes of their own are given up.
+        ponder: whether players in the process of the match may think on in the time of others.
     """
 
     play_clock_s: float | None = None
@@ -55,6 +56,7 @@ class Conditions:
     in_process: bool = False
     patience: Patience = field(default_factory=Patience)
     clock: Clock = Clock.WALL
+    ponder: bool = False
 
     @property
     def keeps_apart(self) -> bool:

@@ -40,7 +40,7 @@ from match_runner.match.conditions import (
 from match_runner.match.guests import Guest, LeftError, NoAnswerError, Watcher
 from match_runner.match.records import Fault, MatchRecord, TurnRecord, as_number
 from match_runner.match.seats import Arena
-from match_runner.match.start_clock import prepared
+from match_runner.match.spare_time import SpareTime
 from match_runner.remote.remote_players import RemotePlayers, check_clocks, new_match_id
 from match_runner.remote.servers import Replacement
 from match_runner.remote.wire import LastTurn
@@ -115,6 +115,7 @@ class _Match:
         self._faults: list[Fault] = []
         self._error: str | None = None
         self._is_left = False
+        self._spare = SpareTime(arena.clock, self._conditions)
         self._remote: RemotePlayers | None = None
         if arena.remotes is not None:
             self._remote = RemotePlayers(
@@ -134,7 +135,7 @@ class _Match:
                 self._players[role] = player
                 if isinstance(player, PlayerApart):
                     player.begin(self._conditions.remote.start_clock_s, self._conditions.patience)
-                elif prepares and (error := prepared(player, self._arena.clock, self._conditions)):
+                elif prepares and (error := self._spare.prepared(player)):
                     self._fault(role, "raised", f"raised {shown_error(error)} at the start", error)
             if self._remote is not None:
                 for role, trouble in self._remote.start().items():
@@ -186,11 +187,12 @@ class _Match:
         others = {r: p for r, p in self._players.items() if r not in guests}
         answers |= {role: self._ask(role, player) for role, player in others.items()}
         answers |= {role: self._ask_guest(role, guest) for role, guest in guests.items()}
+        for role, error in self._spare.pondered(others) if self._counts else ():
+            self._fault(role, "raised", f"raised {shown_error(error)} while it pondered", error)
         moves = [self._executed(role, answers.get(role)) for role in roles]
         told = self._step(moves)
         texts = tuple(move for move, _ in told)
-        for role in answers:
-            self._told[role] = LastTurn(*told[role], texts)
+        self._told |= {role: LastTurn(*told[role], texts) for role in answers}
         for role in self._players:
             answer = answers[role]
             self._news[role] = _News(*told[role], answer.submitted, answer.may_count)
@@ -312,19 +314,18 @@ class _Match:
         try:
             decision = player.choose(deadline)
             submitted = canonical_term(decision.move)
-        except NoAnswerError as error:
-            self._fault(role, "late", str(error))
-            return Answer(None, None, may_count=False)
-        except (PlayerError, GoneError) as error:
-            self._fault(role, "raised", str(error))
+        except (NoAnswerError, PlayerError, GoneError) as error:
+            kind = "late" if isinstance(error, NoAnswerError) else "raised"
+            self._fault(role, kind, str(error))
             return Answer(None, None, may_count=False)
         except (Exception, SystemExit) as error:
             self._fault(role, "raised", f"raised {shown_error(error)} when asked to move", error)
             return Answer(None, None, may_count=False)
         if decision.fault is not None:
             self._fault(role, "fallback", f"played a fallback: {one_line(decision.fault)}")
+        took_s = self._spare.took_s[role] = clock() - began_s
         late = self._conditions.how_late(
-            clock_of(self._arena.clock), clock() - began_s, time.monotonic() - began_on_the_wall_s
+            clock_of(self._arena.clock), took_s, time.monotonic() - began_on_the_wall_s
         )
         if late is not None:
             self._fault(role, "late", f"answered {submitted} after {late}")
@@ -340,8 +341,8 @@ class _Match:
             try:
                 player.ended(news.move, news.percepts, goals[self._machine.roles[role]])
             except (Exception, SystemExit) as error:
-                name = self._machine.roles[role]
-                _log.warning("%s raised %s when told of the end", name, shown_error(error))
+                says = f"{self._machine.roles[role]} raised {shown_error(error)}"
+                _log.warning("%s when told of the end", says)
 
     def _executed(self, role: int, answer: Answer | None) -> int:
         """Move that is played: the one submitted, if it is in time and legal, else a legal one."""
@@ -350,9 +351,8 @@ class _Match:
             move = machine.move_id(answer.submitted)
             if move is not None and is_legal(machine, self._state, role, np.array([move]))[0]:
                 return move
-            self._fault(
-                role, "illegal", f"submitted {clipped(answer.submitted)}, which is not legal"
-            )
+            said = clipped(answer.submitted)
+            self._fault(role, "illegal", f"submitted {said}, which is not legal")
         if answer is not None and self._conditions.replacement is Replacement.FIRST:
             return int(machine.legal(self._state, role)[0][0])
         return int(random_moves(machine, self._state, role, self._rng)[0])

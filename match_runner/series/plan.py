@@ -313,6 +313,7 @@ def _game_settings(game: SeriesGame) -> dict[str, Any]:
         "play_clock": conditions.play_clock_s,
         "clock": str(conditions.clock),
         "start_clock": remote.start_clock_s,
+        "ponder": conditions.ponder,
         "dialect": None if remote.dialect is None else str(remote.dialect),
         "server": remote.server.name,
         "scramble": remote.scramble,

@@ -64,6 +64,7 @@ _SETTINGS: Mapping[str, _Setting] = {
         "a number of seconds above 0", lambda v: _is_number(v) and 0 < v <= MAX_CLOCK_S
     ),
     "clock": _one_of(Clock),
+    "ponder": _Setting("true or false", lambda v: isinstance(v, bool)),
     "dialect": _one_of(Dialect),
     "server": _one_of(SERVERS),
     "scramble": _Setting("true or false", lambda v: isinstance(v, bool)),
@@ -144,6 +145,7 @@ def _game(
             patient=True,
             play_clock_s=settings.get("play_clock"),
             clock=Clock(settings.get("clock", Clock.WALL)),
+            ponder=settings.get("ponder", False),
             start_clock_s=settings.get("start_clock", DEFAULT_START_CLOCK_S),
             dialect=settings.get("dialect"),
             server=settings.get("server", DRESDEN.name),

@@ -14,10 +14,11 @@ from ggp.machine import Machine
 from ggp.players import BeliefPlayer, make_player, parse_spec
 from ggp.players.player import Pondering
 from ggp.players.slices import FIRST_LANES, LEAST_LANES, Slices, Watch
+from ggp.players.tree_player import TreePlayer
 from ggp.search.anytime import Deadline
 from tests.players.test_depletion import HAYSTACK
 from tests.support.effort import rarely
-from tests.support.games import machine_of_rules
+from tests.support.games import machine_of_game, machine_of_rules
 
 RARE = (
     "(role seer) (role random) (role other) (init (at 0)) (fifth 0) "
@@ -229,3 +230,54 @@ def test_a_watch_says_when_it_is_over_and_looks_more_often_where_lanes_are_slow(
     assert now_s[0] == 1.0
     assert lanes[0] == FIRST_LANES
     assert lanes[-1] == LEAST_LANES
+
+
+@pytest.mark.parametrize(
+    ("spec", "game", "thinks"),
+    [
+        ("mcts", "tic_tac_toe", True),
+        ("mcts:ponder=0", "tic_tac_toe", False),
+        ("mcts:states=500", "tic_tac_toe", False),
+        ("ismcts", "krieg_tic_tac_toe", True),
+        ("oos", "krieg_tic_tac_toe", True),
+    ],
+)
+def test_trees_grow_while_others_think(spec: str, game: str, thinks: bool) -> None:
+    machine = machine_of_game(game, "propnet")
+    player = make_player(parse_spec(spec), machine, 1, np.random.default_rng(0))
+    assert isinstance(player, TreePlayer)
+    assert player.choose(Deadline.after(5.0)).move == "noop"
+    tree, before = player._tree, player.visited_since_decision
+    player.ponder(Deadline.after(0.3))
+    assert (tree.num_worlds > 20) == thinks
+    # What others' time was used for is no part of the next decision.
+    assert player.visited_since_decision == before
+    xplayer = {0: int(machine.legal(machine.initial(1), 0)[0][4])}
+    percepts = machine.step(
+        machine.initial(1),
+        np.array([[xplayer[0], int(machine.legal(machine.initial(1), 1)[0][0])]]),
+    ).percepts
+    told = machine.percept_texts(int(percepts[0, 1]))
+    worlds = tree.num_worlds
+    player.observe("noop", told, deadline=Deadline.after(5.0))
+    sums = tree.nodes.sums(int(player.tracker.bag.paths[0]))
+    assert bool(sums.visits.sum()) == thinks
+    assert player.choose(Deadline.after(0.2)).fault is None
+    assert tree.num_worlds > worlds or thinks
+
+
+def test_it_waits_for_what_comes_of_the_move_it_made() -> None:
+    machine = machine_of_game("krieg_tic_tac_toe", "propnet")
+    player = make_player(parse_spec("ismcts:trials=500"), machine, 0, np.random.default_rng(0))
+    assert isinstance(player, TreePlayer)
+    decision = player.choose()
+    nodes, path = player._tree.nodes, int(player.tracker.bag.paths[0])
+    before = nodes.sums(path)
+    player.ponder(Deadline.after(0.3))
+    after = nodes.sums(path)
+    more = {
+        machine.move_text(int(move))
+        for move, visits in zip(after.moves, after.visits - before.visits, strict=True)
+        if visits
+    }
+    assert more == {decision.move}

@@ -88,5 +88,5 @@ def test_trees_are_as_large_as_is_allowed() -> None:
 def test_paths_are_worlds() -> None:
     machine = machine_of_game("tic_tac_toe")
     trees = WorldTrees(machine)
-    worlds = trees.begin(machine.initial(3), 0)
+    worlds = trees.begin_in(machine.initial(3), 0)
     assert trees.views_of(worlds).tolist() == [[0, 1], [2, 3], [4, 5]]

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 
 from ggp.belief import PathTree
 from ggp.machine.arrays import enlarged, first_seen
-from ggp.machine.base import FloatArray, IntArray
+from ggp.machine.base import BoolArray, FloatArray, IntArray
 from ggp.search.trees.regret_kernels import relative_shares
-from ggp.search.trees.tree_tables import ACTIONS, NODES, keep_nodes, new_nodes, wider_nodes
+from ggp.search.trees.tree_tables import (
+    ACTIONS,
+    I32,
+    NODES,
+    keep_nodes,
+    new_nodes,
+    wider_nodes,
+)
 
 MOST_ACTIONS = 5_000_000
 """Most actions of a tree, about 70 bytes each: no world is added that may need more."""
@@ -65,17 +74,24 @@ class NodeTable:
     def num_actions(self) -> int:
         return int(self.table.sizes[ACTIONS])
 
-    def forget(self) -> None:
-        """Forget all nodes; their places are reused."""
-        self.table.sizes[:] = 0
-        self.of_path[:] = -1
+    def renumber(self, numbers: IntArray) -> tuple[I32, I32]:
+        """Follow `PathTree.prune`: nodes of forgotten paths go; see `keep`."""
+        self.table.path[: len(self)] = paths = numbers[self.table.path[: len(self)]]
+        return self.keep(paths >= 0)
 
-    def renumber(self, numbers: IntArray) -> None:
-        """Follow `PathTree.prune`: nodes of forgotten paths go."""
-        paths = numbers[self.table.path[: len(self)]]
-        keep_nodes(self.table, paths >= 0, paths)
+    def keep(self, keep: BoolArray) -> tuple[I32, I32]:
+        """Forget all nodes except some, which keep their order and their actions.
+
+        Args:
+            keep: `[I]` the nodes to keep.
+
+        Returns:
+            the new number of each node and of each action there was, -1 where it is forgotten.
+        """
+        numbers = keep_nodes(self.table, keep)
         self.of_path = np.full(len(self._paths), -1, dtype=np.int32)
         self.of_path[self.table.path[: len(self)]] = np.arange(len(self), dtype=np.int32)
+        return numbers
 
     def reserve(self, nodes: int, actions: int, paths: int) -> None:
         """Make room for this many more nodes and actions, and for `paths` paths in all."""
@@ -86,13 +102,8 @@ class NodeTable:
 
     def sums(self, path: int) -> ActionSums:
         """Statistics of the actions at a path; empty if it has no node."""
-        nodes, found = self.table, []
-        node = self.of_path[path] if path < len(self.of_path) else -1
-        action = -1 if node < 0 else nodes.first_action[node]
-        while action >= 0:
-            found.append(action)
-            action = nodes.next[action]
-        at = np.array(found, dtype=np.int64)
+        nodes = self.table
+        at = self._actions_of(self._node_of(path))
         return ActionSums(
             nodes.move[at].astype(np.int64),
             nodes.visits[at],
@@ -102,6 +113,23 @@ class NodeTable:
             nodes.proof[at],
             nodes.average[at],
         )
+
+    @contextmanager
+    def committed(self, path: int, move: int | None) -> Iterator[None]:
+        """A block in which a role that has a choice at a path makes this move there, if any."""
+        nodes = self.table
+        node = self._node_of(path)
+        at = self._actions_of(node)
+        if move is None or move not in nodes.move[at]:
+            yield
+            return
+        trust, shares = nodes.trust[node], nodes.share[at]
+        nodes.trust[node], nodes.share[at] = 1.0, nodes.move[at] == move
+        try:
+            yield
+        finally:
+            # Tables may have grown, and actions may have been added.
+            self.table.trust[node], self.table.share[at] = trust, shares
 
     def reach(self, paths: IntArray) -> FloatArray:
         """`[N]` probability of the moves of paths under the current strategies, relative to uniform
@@ -124,3 +152,16 @@ class NodeTable:
             found[deep] *= (1 - TREMBLE) * shares + TREMBLE
             at[deep] = before
         return found[place]
+
+    def _node_of(self, path: int) -> int:
+        """The node of a path, -1 for none."""
+        return int(self.of_path[path]) if path < len(self.of_path) else -1
+
+    def _actions_of(self, node: int) -> IntArray:
+        """`[A]` actions of a node, in the order in which they were found; none for -1."""
+        found = []
+        action = -1 if node < 0 else self.table.first_action[node]
+        while action >= 0:
+            found.append(action)
+            action = self.table.next[action]
+        return np.array(found, dtype=np.int64)

@@ -75,10 +75,11 @@ class OutcomeSampling(TreeSearch):
         rng: np.random.Generator,
         deadline: Deadline | None = None,
         elsewhere: Elsewhere | None = None,
+        submitted: int | None = None,
         matching: Matching | None = None,
     ) -> None:
         self._matching = matching or Matching()
-        super().__init__(machine, tree, bags, rng, deadline, elsewhere)
+        super().__init__(machine, tree, bags, rng, deadline, elsewhere, submitted)
         self._prior = self._roots
         self._learner = np.asarray(self._roots.learns.argmax(axis=1), dtype=np.int64)
         self._views = tree.views_of(self._roots.worlds)
@@ -101,12 +102,12 @@ class OutcomeSampling(TreeSearch):
         """Begin lanes from which only the role of their bag learns; from the start, each role."""
         roles = np.arange(len(self._machine.roles))
         found: list[Roots] = []
-        for part, share in zip(parts, shares, strict=True):
-            worlds = self._tree.add_particles(part.states, part.views, part.role)
+        # The number of a path of no turns is that of its role.
+        first = self._machine.initial(1), roles[None].copy(), -1
+        *begun, start = self._tree.begin([*self._particles(parts), first])
+        for part, share, worlds in zip(parts, shares, begun, strict=True):
             weights = share * part.weights / part.weights.sum()
             found.append(Roots(worlds, weights, np.tile(roles == part.role, (len(worlds), 1))))
-        # The number of a path of no turns is that of its role.
-        start = self._tree.add_particles(self._machine.initial(1), roles[None].copy(), -1)
         learners = roles[roles != self._machine.random_role]
         size = len(learners)
         each = Roots(np.repeat(start, size), np.full(size, 1 / size), learners[:, None] == roles)

@@ -12,6 +12,8 @@ because choices under way count as visits with no goal (virtual visits).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ggp.belief import PathModel, PathTree
@@ -24,25 +26,20 @@ from ggp.search.trees.node_table import MOST_ACTIONS, NodeTable
 from ggp.search.trees.proof_kernels import prove
 from ggp.search.trees.regret_kernels import learn_regrets
 from ggp.search.trees.settings import KEEP, Chances, Settings
-from ggp.search.trees.state_store import StateStore
-from ggp.search.trees.tree_kernels import back_up, place_worlds, walk
+from ggp.search.trees.tree_kernels import back_up, walk
 from ggp.search.trees.tree_tables import (
-    CHANCES,
     LEAF,
-    LISTED,
     LOOSE,
     OVER,
     ROWS,
-    SIZE,
     WALKING,
     Wave,
+    Worlds,
     matching,
     new_wave,
-    new_worlds,
-    wider,
     wider_wave,
-    wider_worlds,
 )
+from ggp.search.trees.world_table import ROOMY, WorldTable, below
 
 MOST_DEPTH = 1000
 """Most joint moves of a lane in the tree; other people's games may not terminate."""
@@ -69,7 +66,7 @@ class _Lanes:
 class PathsTree:
     """The trees of all roles of one machine, by nodes of a `PathTree`.
 
-    Worlds belong to one decision (`clear`). Nodes stay, until their paths are forgotten.
+    Nodes and worlds stay until the paths that they belong to are forgotten.
 
     Args:
         model: how roles move by what they know, as far as it is sure; the rest, and everything
@@ -94,11 +91,8 @@ class PathsTree:
         """Number of lanes that matched regrets so far."""
         self._num_roles = len(machine.roles)
         self.nodes = NodeTable(paths)
-        self._actions_before = 0
         self._middle = sum(machine.goal_range) / 2
-        self._worlds = new_worlds(self._num_roles)
-        self._views = np.zeros((64, self._num_roles), dtype=np.int64)
-        self._states = StateStore(machine)
+        self._known = WorldTable(machine, self.settings.most_worlds)
 
     def __len__(self) -> int:
         """Number of nodes."""
@@ -106,20 +100,11 @@ class PathsTree:
 
     @property
     def num_worlds(self) -> int:
-        return int(self._worlds.sizes[SIZE])
+        return len(self._known)
 
-    def clear(self) -> None:
-        """Forget all worlds, and what ends in them proved; their places are reused.
-
-        All nodes are forgotten if they left little room for others.
-        """
-        if self.nodes.num_actions > MOST_ACTIONS // 2:
-            self.nodes.forget()
-        self._actions_before = self.nodes.num_actions
-        self.nodes.table.proof[: self._actions_before] = -1.0
-        self._worlds.sizes[:] = 0
-        self._worlds.slots[:] = -1
-        self._states = StateStore(self.machine)
+    @property
+    def _worlds(self) -> Worlds:
+        return self._known.table
 
     # ---------------------------------------------------------------- following a match
 
@@ -129,28 +114,68 @@ class PathsTree:
         return np.zeros(0, dtype=np.int64)
 
     def renumber(self, numbers: IntArray) -> None:
-        """Follow `PathTree.prune`: nodes of forgotten paths go, and so do all worlds."""
-        self.nodes.renumber(numbers)
-        self.clear()
+        """Follow `PathTree.prune`: nodes of forgotten paths go, and so do worlds known by them."""
+        known = self._known
+        known.views[: len(known)] = views = numbers[known.views[: len(known)]]
+        keep = np.asarray((views >= 0).all(axis=1))
+        known.keep(self.nodes.table, keep, *self.nodes.renumber(numbers))
 
     def views_of(self, worlds: IntArray) -> IntArray:
         """`[N, R]` path of every role in worlds."""
-        return self._views[worlds]
+        return self._known.views[worlds]
 
     # ---------------------------------------------------------------- worlds
 
-    def add_particles(self, states: States, views: IntArray, own: int) -> IntArray:
-        """`[N]` worlds of particles.
+    def begin(self, parts: Sequence[tuple[States, IntArray, int]]) -> list[IntArray]:
+        """`[N]` worlds of the particles of each part: those that are known, or new ones.
+
+        If there is little room, all other worlds are forgotten that cannot be reached from them.
 
         Args:
-            views: `[N, R]` incomplete path of each role.
-            own: the role that decides: it has a node in each, even where only one move is legal.
+            parts: states, `[N, R]` incomplete path of each role, and the role that decides: it has
+                a node in each, even where only one move is legal; -1 for none.
         """
+        found = [self._known.find(states, views) for states, views, _ in parts]
+        if self._known.is_crowded or self._is_crowded:
+            roots = np.concatenate(found)
+            numbers = self._forget_others(roots[roots >= 0])
+            found = [np.where(worlds >= 0, numbers[worlds], -1) for worlds in found]
+        for k, (states, views, own) in enumerate(parts):
+            worlds = found[k] = found[k] if own < 0 else self._known.with_node(found[k], own)
+            new = np.flatnonzero(worlds < 0)
+            worlds[new] = self.add_particles(states.take(new), views[new], own)
+        return found
+
+    def add_particles(self, states: States, views: IntArray, own: int) -> IntArray:
+        """`[N]` new worlds of particles; see `begin`."""
         first = self.num_worlds
-        self._make_room(len(states), self.num_worlds + len(states))
+        self._known.make_room(len(states), self.num_worlds + len(states))
         self._worlds.parent[first : first + len(states)] = -1
         self._add(states, views, own)
         return first + np.arange(len(states))
+
+    @property
+    def _is_crowded(self) -> bool:
+        """Whether there is room for fewer actions than there are."""
+        return self.nodes.num_actions > MOST_ACTIONS // 2
+
+    def _forget_others(self, roots: IntArray) -> IntArray:
+        """Forget worlds that cannot be reached from the roots, and nodes that are not in the rest
+        if they left little room for others.
+
+        Returns:
+            the new number of each world, -1 where it is forgotten.
+        """
+        keep = below(self._worlds, roots)
+        if ROOMY * keep.sum() > len(keep):
+            return np.arange(len(keep))
+        nodes, actions = len(self.nodes), self.nodes.num_actions
+        numbers = np.arange(nodes, dtype=np.int32), np.arange(actions, dtype=np.int32)
+        if self._is_crowded:
+            used = np.zeros(nodes + 2, dtype=np.bool_)  # with places for NO_NODE and CHANCE
+            used[self._worlds.node[: len(keep)][keep]] = True
+            numbers = self.nodes.keep(used[:nodes])
+        return self._known.keep(self.nodes.table, keep, *numbers)
 
     def wave(
         self,
@@ -189,7 +214,7 @@ class PathsTree:
             goals[ended] = self._worlds.value[wave.world[ended]]
             turns[ended] = wave.depth[ended]
             leaves = np.flatnonzero(wave.status == LEAF)
-            states = self._states.take(wave.world[leaves].astype(np.int64))
+            states = self._known.states.take(wave.world[leaves].astype(np.int64))
             if lanes.loose:
                 states = self.machine.concatenate([states, *lanes.loose_states])
                 leaves = np.concatenate([leaves, *lanes.loose])
@@ -209,7 +234,7 @@ class PathsTree:
         """Walk while worlds are known; returns how many joint moves lead to unknown ones."""
         check(deadline)
         lanes.most_worlds = self._most_worlds()
-        self._make_room(len(lanes.wave.world), lanes.most_worlds)
+        self._known.make_room(len(lanes.wave.world), lanes.most_worlds)
         while not walk(
             self._worlds,
             self.nodes.table,
@@ -229,7 +254,7 @@ class PathsTree:
         first = self.num_worlds
         num_new = min(rows, lanes.most_worlds - first)
         parents, moves = wave.parent[:rows], wave.moves[:rows]
-        states, percepts = self.machine.step(self._states.take(parents), moves)
+        states, percepts = self.machine.step(self._known.states.take(parents), moves)
         if num_new < rows:
             which = np.flatnonzero((wave.status == LOOSE) & (wave.row >= num_new))
             lanes.loose.append(which)
@@ -240,7 +265,7 @@ class PathsTree:
             return
         new = slice(0, num_new)
         views = self._views_after(
-            self._views[parents[new]], moves[new], percepts[new], wave.refused[new]
+            self._known.views[parents[new]], moves[new], percepts[new], wave.refused[new]
         )
         fresh = self._add(states, views, -1)
         waiting = np.flatnonzero((wave.status == WALKING) & (wave.world >= first))
@@ -308,8 +333,8 @@ class PathsTree:
         )
         if self._model is not None:
             self._believe(self._model, *known)
-        self._states.add(states)
-        self._views[first : first + count] = views
+        self._known.states.add(states)
+        self._known.views[first : first + count] = views
         return fresh
 
     def _believe(self, model: PathModel, first: int, first_action: int) -> None:
@@ -358,31 +383,13 @@ class PathsTree:
     # ---------------------------------------------------------------- room
 
     def _most_worlds(self) -> int:
-        """Most worlds there may be, if the others have as many new actions as the existing ones."""
+        """Most worlds there may be, if the others have as many actions as the existing ones."""
         actions = self.nodes.num_actions
-        each = max(1, (actions - self._actions_before) // max(self.num_worlds, 1))
+        each = max(1, actions // max(self.num_worlds, 1))
         left = max(MOST_ACTIONS - actions, 0) // each
         return max(min(self.settings.most_worlds, self.num_worlds + left), self.num_worlds)
 
-    def _make_room(self, lanes: int, most: int) -> None:
-        """Make room for one more world, and one more for each lane, up to `most`."""
-        wanted = min(self.num_worlds + lanes, most) + 1
-        self._worlds = wider_worlds(self._worlds, wanted, 0, 0, self.settings.most_worlds + 1)
-        self._views = wider(self._views, wanted, self.settings.most_worlds + 1)
-        if 2 * wanted > len(self._worlds.slots):
-            # A power of two: slots are found by masking the hash.
-            slots = np.full(1 << (3 * wanted).bit_length(), -1, dtype=np.int32)
-            self._worlds = self._worlds._replace(slots=slots)
-            place_worlds(self._worlds)
-
     def _reserve(self, count: int, listed: int, chances: int) -> None:
         """Make room in all tables for this many more worlds, listed actions and chance moves."""
-        worlds = self._worlds
-        self._worlds = wider_worlds(
-            worlds,
-            0,
-            int(worlds.sizes[LISTED]) + listed,
-            int(worlds.sizes[CHANCES]) + chances,
-            0,
-        )
+        self._known.reserve(listed, chances)
         self.nodes.reserve(count * self._num_roles, listed, self._num_paths())

@@ -58,5 +58,11 @@ class StateStore:
         back[order] = np.arange(len(order))
         return self._machine.concatenate(found).take(back)
 
+    def only(self, numbers: IntArray) -> StateStore:
+        """A list of the states with these numbers, in this order."""
+        kept = StateStore(self._machine)
+        kept.add(self.take(numbers))
+        return kept
+
     def _start(self, part: int) -> int:
         return self._ends[part - 1] if part else 0

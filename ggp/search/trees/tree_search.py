@@ -26,6 +26,9 @@ from ggp.search.trees.waves import Roots, WaveSearch, joined
 MOST_PATHS, LANES_A_PATH = 64, 8
 """Number of paths drawn for each other role, and of states drawn for each path."""
 
+WAITING_S = 0.02
+"""Longest time of a wave while nobody waits for us: somebody may, at any time."""
+
 
 class Elsewhere(NamedTuple):
     """Where lanes that do not begin in our particles begin.
@@ -65,6 +68,8 @@ class TreeSearch(WaveSearch):
         bags: one bag.
         deadline: looked at within waves.
         elsewhere: default: all lanes begin in the bag, and all roles learn from them.
+        submitted: the move that the role has submitted, if it only waits for what comes of it: its
+            lanes begin with this move.
     """
 
     def __init__(
@@ -75,6 +80,7 @@ class TreeSearch(WaveSearch):
         rng: np.random.Generator,
         deadline: Deadline | None = None,
         elsewhere: Elsewhere | None = None,
+        submitted: int | None = None,
     ) -> None:
         views = bags.sets.views
         if views is None:
@@ -87,7 +93,7 @@ class TreeSearch(WaveSearch):
         others = [] if elsewhere is None else self._others(bags, elsewhere.belief)
         share = 0.0 if elsewhere is None or not others else elsewhere.share
         shares = [1 - share, *[share / max(len(others), 1)] * len(others)]
-        tree.clear()
+        self._decides, self._submitted = -1 if submitted is not None else bags.role, submitted
         # A result that holds in one of several particles is no proof.
         tree.proves = tree.settings.proves and len(own.weights) == 1
         roots = self._begin([own, *others], shares)
@@ -134,14 +140,21 @@ class TreeSearch(WaveSearch):
         has no bag for its path there: it thinks the states they begin in less likely, or more.
         """
         found: list[Roots] = []
-        for part, share in zip(parts, shares, strict=True):
-            worlds = self._tree.add_particles(part.states, part.views, part.role)
+        begun = self._tree.begin(self._particles(parts))
+        for part, share, worlds in zip(parts, shares, begun, strict=True):
             learns = np.ones(part.views.shape, dtype=np.bool_)
             for other in parts:
                 if other.role != part.role:
                     learns[:, other.role] = ~np.isin(part.views[:, other.role], other.paths)
             found.append(Roots(worlds, share * part.weights / part.weights.sum(), learns))
         return joined(found)
+
+    def _particles(self, parts: Sequence[Particles]) -> list[tuple[States, IntArray, int]]:
+        """For `PathsTree.begin`."""
+        return [
+            (part.states, part.views, self._decides if part.role == self._decides else -1)
+            for part in parts
+        ]
 
     def sure(self) -> BoolArray:
         """`[C]` whether the value of a move is proved."""
@@ -176,9 +189,15 @@ class TreeSearch(WaveSearch):
         at = np.array([place[move] for move in self.moves.values.tolist()], dtype=np.int64)
         return sums.take(at)
 
+    def wait(self, deadline: Deadline) -> None:
+        """Send lanes until the deadline, which may pass at any time."""
+        self.longest_wave_s = WAITING_S
+        with self._tree.nodes.committed(self._path, self._submitted):
+            self.run(deadline)
+
     def _is_settled(self) -> bool:
         """Whether nothing more can be learned: a win is proved, or the value of every candidate."""
-        if not self._tree.proves:
+        if self._submitted is not None or not self._tree.proves:
             return False
         proofs = self._sums().proofs
         return bool((proofs >= 1).any() or (proofs >= 0).all())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -69,9 +70,11 @@ class WaveSearch(ABC):
 
     Attributes:
         most_lanes: most lanes of a wave.
+        longest_wave_s: time that a wave may take, as far as can be predicted.
     """
 
     most_lanes = MOST_LANES
+    longest_wave_s = math.inf
     side_by_side = 1
 
     def __init__(
@@ -144,6 +147,8 @@ class WaveSearch(ABC):
         if self._deadline is not None:
             left_s = self._deadline.left_s()
             fits = self._costs.next_size(left_s, 1)
+            if left_s > self.longest_wave_s:
+                fits = min(fits, max(self._costs.next_size(self.longest_wave_s, 1), FIRST_LANES))
             waves = left_s / self._wave_s if self._wave_s else MANY_WAVES
             haste = min(max(MANY_WAVES / max(waves, 1.0), 1.0), MOST_HASTE)
         wanted = haste * max(FIRST_LANES, LANE_SHARE * self._lanes_done)

@@ -12,7 +12,7 @@ import numpy as np
 from ggp.belief import Bags
 from ggp.machine.arrays import segment_ids
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged
-from ggp.search.anytime import Deadline, check
+from ggp.search.anytime import Deadline, check, part_of
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.parts import Evaluation
 from ggp.search.playouts import PlayoutSearch
@@ -62,7 +62,7 @@ class WorldSearch:
         self.moves = candidates(machine, bags)
         self.worlds = Worlds(machine, bags.sets.states.take(lanes), bags.role, evaluation)
         began_s = 0.0 if deadline is None else deadline.clock()
-        self.worlds.grow(limit, None if deadline is None else deadline.part(GROW_SHARE))
+        self.worlds.grow(limit, part_of(deadline, GROW_SHARE))
         self._backup_s = 0.0 if deadline is None else BACKUP_SHARE * (deadline.clock() - began_s)
         self._visits = np.zeros(len(self.moves.values), dtype=np.int64)
         self._table = np.zeros((len(lanes), len(self.moves.values)))

@@ -32,7 +32,7 @@ class WorldTrees(PathsTree):
     def __init__(self, machine: Machine, settings: Settings | None = None) -> None:
         super().__init__(machine, PathTree(machine), settings or Settings(proves=True))
 
-    def begin(self, states: States, own: int) -> IntArray:
+    def begin_in(self, states: States, own: int) -> IntArray:
         """`[N]` worlds of states; `own` is the role that decides."""
         return self.add_particles(states, self._new_paths(len(states)), own)
 
@@ -47,7 +47,7 @@ class WorldTrees(PathsTree):
         return self._new_paths(len(views))
 
     def _num_paths(self) -> int:
-        return self._num_roles * len(self._views)
+        return self._num_roles * len(self._known.views)
 
 
 class WorldTreeSearch(WaveSearch):
@@ -72,7 +72,7 @@ class WorldTreeSearch(WaveSearch):
         self._machine, self._exact = machine, bool(bags.exact[0])
         trees = WorldTrees(machine, settings)
         states = bags.sets.states.take(lanes)
-        worlds = trees.begin(states, bags.role)
+        worlds = trees.begin_in(states, bags.role)
         self._paths = trees.views_of(worlds)[:, bags.role]
         learns = np.ones((len(worlds), len(machine.roles)), dtype=np.bool_)
         roots = Roots(worlds, self._weights, learns)

@@ -222,6 +222,7 @@ class WorkerMatch:
         """Let the player use the start clock, until the first order; nothing is answered."""
         if isinstance(self._player, Preparing):
             self._use_time(self._player.prepare)
+        self.ponder()
 
     def ponder(self) -> None:
         """Let the player use the time until the next order; nothing is answered."""

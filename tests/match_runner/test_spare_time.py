@@ -1,8 +1,10 @@
-"""Players that prepare are given the start clock, once, in matches that count and have clocks."""
+"""Players are given the start clock, once, and the time of others, in matches that count and have
+clocks."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -88,3 +90,58 @@ def test_a_puzzle_that_was_solved_on_the_start_clock_is_not_searched_again() -> 
     assert visited > 0
     decision = made.choose(Deadline.after(60.0))
     assert decision.states_visited - visited < 20
+
+
+@dataclass
+class Ponderer(Script):
+    """Also notes what it may use of the time of others, and how many turns it knew then."""
+
+    pondered: list[tuple[int, float]] = field(default_factory=list)
+    fails: bool = False
+
+    def ponder(self, deadline: Deadline) -> None:
+        self.pondered.append((len(self.told), deadline.left_s()))
+        assert self.clock is not None
+        self.clock.now_s = deadline.at_s
+        if self.fails:
+            raise ValueError("no idea")
+
+
+MARKS = ("(mark 1 1)", "(mark 2 1)", "(mark 1 2)", "(mark 2 2)", "(mark 1 3)")
+
+
+def duel(*, ponder: bool = True, start_s: int = 0, fails: bool = False) -> tuple[Any, ...]:
+    """A match in which xplayer takes 3, 0, 1, 0 and 0.5 s, oplayer 0, 1.5, 0, 2 and 0 s."""
+    clock = Clock()
+    xs = [mark if turn % 2 == 0 else "noop" for turn, mark in enumerate(MARKS)]
+    os = ["noop" if turn % 2 == 0 else mark for turn, mark in enumerate(MARKS)]
+    x = Ponderer(xs, clock, (3.0, 0.0, 1.0, 0.0, 0.5), fails=fails)
+    o = Ponderer(os, clock, (0.0, 1.5, 0.0, 2.0, 0.0))
+    remote = RemoteConditions(start_clock_s=start_s)
+    conditions = replace(CLOCKS, ponder=ponder, remote=remote)
+    record = play_match(script_arena("tic_tac_toe", clock, xplayer=x, oplayer=o), 0, conditions)
+    assert record.goals == {"xplayer": 100, "oplayer": 0}
+    return x, o, record
+
+
+def test_players_ponder_as_long_as_the_slowest_of_the_others_took_longer() -> None:
+    x, o, record = duel()
+    assert x.pondered == [(1, 1.5), (3, 2.0)]
+    assert o.pondered == [(0, 3.0), (2, 1.0), (4, 0.5)]
+    assert not any(turn.faults for turn in record.turns)
+    x, o, _ = duel(start_s=7)
+    assert [x.pondered[0], o.pondered[0]] == [(0, 7.0), (0, 7.0)]
+    assert len(x.pondered) == 3
+
+
+def test_nobody_ponders_unless_the_match_is_played_so() -> None:
+    x, o, _ = duel(ponder=False, start_s=7)
+    assert not x.pondered
+    assert not o.pondered
+
+
+def test_who_fails_to_ponder_has_a_fault_and_plays_on() -> None:
+    _, _, record = duel(fails=True)
+    faults = [fault for turn in record.turns for fault in turn.faults]
+    assert [(fault.role, fault.kind) for fault in faults] == [("xplayer", "raised")] * 2
+    assert "while it pondered" in str(faults[0])
