@@ -10,28 +10,77 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ggp.library import Belief, Game, Playout, Seated, State, Step, compare, load, play_match
+    from ggp.library import (
+        Belief,
+        Exploited,
+        Game,
+        Playout,
+        Seated,
+        Solved,
+        State,
+        Step,
+        compare,
+        exploit,
+        load,
+        play_match,
+        read_record,
+        solve,
+        tournament,
+    )
 
     __version__: str
 
 __all__ = [
     "Belief",
+    "Exploited",
     "Game",
     "Playout",
     "Seated",
+    "Solved",
     "State",
     "Step",
     "__version__",
     "compare",
+    "exploit",
     "load",
     "play_match",
+    "read_record",
+    "solve",
+    "tournament",
 ]
 
 
+class _Solver(ModuleType):
+    """The package `ggp.solve`, which solves a game when it is called: `ggp.solve("kuhn_poker")`."""
+
+    def __call__(self, *args: Any, **options: Any) -> Solved:
+        from ggp import library
+
+        return library.solve(*args, **options)
+
+
+class _Package(ModuleType):
+    """This package. Python puts packages in it where they are imported, whatever else has the same
+    name: so the one that does can be called instead."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "solve" and isinstance(value, ModuleType):
+            value.__class__ = _Solver
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
 def __getattr__(name: str) -> Any:
+    if name == "solve":
+        return import_module("ggp.solve")
     if name == "__version__":
         from importlib.metadata import version
 

@@ -31,6 +31,10 @@ COMMANDS = {
         "match_runner.reproduce.cli",
         "Reproduce the tables and figures of papers.",
     ),
+    "show": LaterCommand(
+        "match_runner.show",
+        "Show the results of a stored series again, and draw or export them.",
+    ),
     "table": LaterCommand(
         "match_runner.table.cli",
         "Watch matches, look into players' minds and play against them, in a browser.",

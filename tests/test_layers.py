@@ -69,6 +69,7 @@ MAY_IMPORT = {
 }
 """What each part of ggp may import of ggp. ggp.errors needs ggp.gdl for types only."""
 
+MAY_IMPORT["ggp.frames"] = {"ggp.libraries"}
 MAY_IMPORT["ggp.given"] = {"ggp.clocks", "ggp.errors", "ggp.gdl", "ggp.seeds"}
 MAY_IMPORT["ggp.pickled"] = {"ggp.errors", "ggp.gdl", "ggp.machine"}
 EVERYTHING_OF_GGP = {*MAY_IMPORT, "ggp.cli"}

@@ -1,22 +1,30 @@
 """The library that `import ggp` offers: strings at the edge, arrays inside.
 
 Begin with `games`, which says what a game, its states and beliefs are. `loading` makes games of
-texts, `following` follows matches for beliefs, `seated` holds players, and `matches` plays.
+texts, `following` follows matches for beliefs, `seated` holds players, `matches` plays, and
+`solved` has small games solved.
 """
 
 from ggp.library.games import Belief, Game, Playout, State, Step
 from ggp.library.loading import load
-from ggp.library.matches import compare, play_match
+from ggp.library.matches import compare, play_match, read_record, tournament
 from ggp.library.seated import Seated
+from ggp.library.solved import Exploited, Solved, exploit, solve
 
 __all__ = [
     "Belief",
+    "Exploited",
     "Game",
     "Playout",
     "Seated",
+    "Solved",
     "State",
     "Step",
     "compare",
+    "exploit",
     "load",
     "play_match",
+    "read_record",
+    "solve",
+    "tournament",
 ]

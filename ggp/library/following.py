@@ -16,7 +16,7 @@ from ggp.belief import (
     Quality,
     require_particles,
 )
-from ggp.errors import BeliefDepletedError
+from ggp.errors import BeliefDepletedError, ConfigError
 from ggp.machine.base import Machine
 from ggp.players.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline
@@ -65,3 +65,18 @@ def followed(
                 raise
     require_particles(tracker.bag, tree, machine.states_visited - before)
     return tracker.bag, tracker.quality()
+
+
+def checked_history(
+    machine: Machine, history: Sequence[tuple[str | None, Sequence[str] | None]]
+) -> None:
+    """Check what a role did and saw.
+
+    Raises:
+        ConfigError: a term that the rules cannot make.
+    """
+    for move, percepts in history:
+        if move is not None and machine.move_id(move) is None:
+            raise ConfigError(f"{move} is no move of this game: its rules do not know the term")
+        if percepts is not None and machine.percept_id(percepts) is None:
+            raise ConfigError(f"{' '.join(percepts)} are no percepts of this game")

@@ -7,7 +7,7 @@ of a machine gets out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,11 +16,11 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from ggp.belief import How, Quality
-from ggp.errors import ConfigError, IllegalMoveError
+from ggp.errors import ConfigError, IllegalMoveError, MachineError
 from ggp.gdl.domains import Domains
 from ggp.gdl.program import RANDOM
 from ggp.given import checked_fluent, checked_seed, rng_of
-from ggp.library.following import Following, followed
+from ggp.library.following import Following, checked_history, followed
 from ggp.library.seated import Seated
 from ggp.machine import build_machine, role_index
 from ggp.machine.abilities import InParts
@@ -106,6 +106,20 @@ class Game:
         """The initial state."""
         return State(self, self._machine, self._machine.initial(1))
 
+    def state(self, fluents: Iterable[str]) -> State:
+        """The state in which these fluents hold, and no others.
+
+        It need not be one that can be reached.
+
+        Raises:
+            ConfigError: one is no fluent, or no rule can make it hold.
+            MachineError: it can never hold, or the game has no rules, as one of OpenSpiel.
+        """
+        if self._domains is None:
+            raise MachineError(f"{self.name} has no rules to say what holds in a state")
+        texts = tuple(sorted({checked_fluent(fluent, self._domains) for fluent in fluents}))
+        return State(self, self._machine, read(self._machine, [texts]))
+
     def player(self, role: str, spec: str, *, seed: int = 0) -> Seated:
         """A player for one match, on a machine of its own, so that its states are counted.
 
@@ -157,8 +171,7 @@ class Game:
         """
         machine = copy(self._machine)  # counts the states that only this call visits
         number = self._player_role(role)
-        for move, percepts in history:
-            _check_turn(machine, move, percepts)
+        checked_history(machine, history)
         limits = Following(particles, exact, attempts, seconds)
         bag, quality = followed(machine, number, history, limits, rng_of(seed))
         return Belief(self, self._machine, bag.states_of(0), bag.weights_of(0), quality)
@@ -380,10 +393,3 @@ def _game_again(name: str, rules: Rules) -> Game:
 
 def _state_again(game: Game, texts: list[tuple[str, ...]]) -> State:
     return State(game, game._machine, read(game._machine, texts))
-
-
-def _check_turn(machine: Machine, move: str | None, percepts: Sequence[str] | None) -> None:
-    if move is not None and machine.move_id(move) is None:
-        raise ConfigError(f"{move} is no move of this game: its rules do not know the term")
-    if percepts is not None and machine.percept_id(percepts) is None:
-        raise ConfigError(f"{' '.join(percepts)} are no percepts of this game")

@@ -5,9 +5,11 @@ The match runner stands above this package; it is there when these functions are
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from ggp.errors import ConfigError
 from ggp.given import checked_clock, checked_seed
@@ -18,7 +20,11 @@ from ggp.machine import Limits
 if TYPE_CHECKING:
     from match_runner.match.records import MatchRecord
     from match_runner.series.comparison import ComparisonSummary
-    from match_runner.series.plan import PlannedMatch
+    from match_runner.series.holding import Held
+    from match_runner.series.plan import PlannedMatch, Series
+    from match_runner.tournament.summary import TournamentSummary
+
+_Summary = TypeVar("_Summary")
 
 
 def play_match(
@@ -96,11 +102,7 @@ def compare(
     """
     from match_runner.match.conditions import Conditions
     from match_runner.series.comparison import summarize
-    from match_runner.series.holding import held_so_far
-    from match_runner.series.plan import Series, SeriesGame, check_series
-    from match_runner.series.runner import run_series
-    from match_runner.series.store import open_store
-    from match_runner.workers.places import open_executor
+    from match_runner.series.plan import Series, SeriesGame
 
     checked_seed(seed)
     if len(set(players)) < max(2, len(players)):
@@ -110,6 +112,79 @@ def compare(
     own = SeriesGame(opened.name, opened.program, rounds, conditions)
     names = {player: player for player in players}
     series = Series(names, (own,), seed=seed, backend=opened.backend)
+    return _played(series, minutes, advance, summarize)
+
+
+def tournament(
+    games: Sequence[Game | str] | str | os.PathLike[str],
+    players: Mapping[str, str] | None = None,
+    *,
+    rounds: int = 1,
+    seed: int = 0,
+    play_clock: float | None = None,
+    clock: str = "wall",
+    minutes: float | None = None,
+    advance: Callable[[], None] = lambda: None,
+) -> TournamentSummary:
+    """Play a tournament between players, who take turns at the roles of several games.
+
+    Matches are played in this process.
+
+    Args:
+        games: games, or what `load` takes; without `players` the path of a file that describes the
+            whole tournament in TOML, as `match-runner tournament` reads it.
+        players: spec or address of each player by its name.
+        rounds: of each game; in each of them every player plays every role once.
+        seed, play_clock, clock: as for `compare`; not with a file, which says them itself.
+        minutes: begin no other round after so many; the first is always played.
+        advance: called after each match.
+
+    Raises:
+        ConfigError: a wrong file, an unknown player, option or clock, or a wrong seed.
+        MachineError: no machine can be built.
+    """
+    from match_runner.match.conditions import Conditions
+    from match_runner.series.plan import Series, SeriesGame
+    from match_runner.tournament.summary import summarize
+    from match_runner.tournament.toml_file import read_tournament
+
+    if players is None:
+        if not isinstance(games, str | os.PathLike):
+            raise ConfigError("say who plays: players={name: spec}; a file of its own says so too")
+        return _played(read_tournament(Path(games)), minutes, advance, summarize)
+    checked_seed(seed)
+    if isinstance(games, str | os.PathLike):
+        raise ConfigError("games is a list such as ['meier'] where players are given")
+    conditions = Conditions(play_clock_s=play_clock, clock=checked_clock(clock))
+    opened = [game if isinstance(game, Game) else load(game) for game in games]
+    own = tuple(SeriesGame(game.name, game.program, rounds, conditions) for game in opened)
+    return _played(Series(players, own, seed=seed), minutes, advance, summarize)
+
+
+def read_record(path: str | os.PathLike[str]) -> MatchRecord:
+    """The record in a file, as `match-runner play --record` and `match-runner import` write it.
+
+    Raises:
+        ConfigError: there is no such file, or it holds no record.
+    """
+    from match_runner.match.record_files import read_record as read
+
+    return read(Path(path))
+
+
+def _played(
+    series: Series,
+    minutes: float | None,
+    advance: Callable[[], None],
+    summarize: Callable[[Held], _Summary],
+) -> _Summary:
+    """What a series comes to that is played in this process and not stored."""
+    from match_runner.series.holding import held_so_far
+    from match_runner.series.plan import check_series
+    from match_runner.series.runner import run_series
+    from match_runner.series.store import open_store
+    from match_runner.workers.places import open_executor
+
     check_series(series)
     with open_executor(0, None) as executor, open_store(None, series) as store:
         run_series(series, store, executor, lambda match: advance(), _until(minutes))

@@ -5,26 +5,22 @@ Densities are dark where they are high.
 
 from __future__ import annotations
 
-from io import BytesIO
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ggp.whole_files import write_whole
+from match_runner.charts import Plot, new_figure
 from match_runner.reproduce.results import Panel, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
 _PANEL_INCHES = (3.2, 3.0)
 _NAMED_INCHES = (8.6, 3.6)
 """Size of a panel whose values along the axes have names."""
-
-_DPI = 150
 
 _DARK = 0.6
 """Distance from the middle of the scale, as a share of its half, from which numbers are white."""
@@ -36,16 +32,10 @@ def draw_heat_maps(result: Result, path: Path) -> None:
     Raises:
         GGPError: it cannot be written; see `write_whole`.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     rows = [list(panels) for _, panels in groupby(result.panels, lambda panel: panel.row)]
     columns = max(map(len, rows))
     width, height = _NAMED_INCHES if result.panels[0].x_names else _PANEL_INCHES
-    figure = Figure(
-        figsize=(width * columns + 1.0, height * len(rows) + 0.4), dpi=_DPI, layout="constrained"
-    )
-    FigureCanvasAgg(figure)
+    figure = new_figure(width * columns + 1.0, height * len(rows) + 0.4)
     grid = figure.subplots(len(rows), columns, squeeze=False)
     for places, panels in zip(grid, rows, strict=True):
         values = [
@@ -62,18 +52,7 @@ def draw_heat_maps(result: Result, path: Path) -> None:
         bar = figure.colorbar(image, ax=list(places))
         bar.set_label(panels[0].row)
     figure.suptitle(result.title)
-    save_figure(figure, path)
-
-
-def save_figure(figure: Figure, path: Path) -> None:
-    """Write a figure as a PNG file.
-
-    Raises:
-        GGPError: it cannot be written; see `write_whole`.
-    """
-    picture = BytesIO()
-    figure.savefig(picture, metadata={"Software": None})
-    write_whole(path, picture.getvalue())
+    Plot(figure).save(path)
 
 
 def _draw_panel(axes: Axes, panel: Panel, low: float, high: float) -> AxesImage:

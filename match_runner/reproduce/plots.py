@@ -8,7 +8,8 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from ggp.statistics.intervals import Interval
-from match_runner.reproduce.heat_maps import draw_heat_maps, save_figure
+from match_runner.charts import Plot, new_figure
+from match_runner.reproduce.heat_maps import draw_heat_maps
 from match_runner.reproduce.results import Chart, Point, Result
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ _TITLE_LETTERS = 42
 """Most letters in a line of a title above a part of `_PART_INCHES`."""
 
 _MOST_ABREAST = 3
-_DPI = 150
 _MARKERS = "osD^v"
 _LINES = ("--", ":", "-.")
 
@@ -31,14 +31,10 @@ def draw(result: Result, path: Path) -> None:
     Raises:
         GGPError: it cannot be written; see `write_whole`.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     if result.panels:
         draw_heat_maps(result, path)
         return
-    figure = Figure(figsize=_SIZE_INCHES, dpi=_DPI, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(*_SIZE_INCHES)
     axes = figure.add_subplot()
     points = [point for point in result.points if point.value.value is not None]
     if sum(point.at.isdigit() for point in points) > 1:
@@ -55,7 +51,7 @@ def draw(result: Result, path: Path) -> None:
     axes.set_title(result.title)
     if axes.get_legend_handles_labels()[0]:  # else nothing was played, and a legend would warn
         axes.legend(fontsize="small", framealpha=0.8)
-    save_figure(figure, path)
+    Plot(figure).save(path)
 
 
 def draw_chart(chart: Chart, path: Path) -> None:
@@ -64,17 +60,11 @@ def draw_chart(chart: Chart, path: Path) -> None:
     Raises:
         GGPError: it cannot be written; see `write_whole`.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     parts = max(1, len(chart.curves))
     columns = min(parts, _MOST_ABREAST)
     rows = -(-parts // columns)
     width, height = _PART_INCHES
-    figure = Figure(
-        figsize=(width * columns + 0.6, height * rows + 0.6), dpi=_DPI, layout="constrained"
-    )
-    FigureCanvasAgg(figure)
+    figure = new_figure(width * columns + 0.6, height * rows + 0.6)
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
     for axes, (title, curves) in zip(grid, chart.curves.items(), strict=False):
         for number, curve in enumerate(curves):
@@ -88,7 +78,7 @@ def draw_chart(chart: Chart, path: Path) -> None:
     for axes in grid[len(chart.curves) :]:
         axes.set_visible(False)
     figure.suptitle(fill(chart.title, _TITLE_LETTERS * columns))
-    save_figure(figure, path)
+    Plot(figure).save(path)
 
 
 def _draw_curves(axes: Axes, points: Sequence[Point]) -> None:

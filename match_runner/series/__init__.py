@@ -5,6 +5,7 @@ matches there are, a pure function of settings; `runner` has those played that a
 by `match_task`, wherever `match_runner.workers` finds room; `store` keeps whole records in one
 SQLite file. `outcomes` and `comparison` sum results up, `verdicts` and `stopping` say when it is
 clear who is better, `equal_states` makes resources equal, and `holding` is the course of every
-command that plays a series; the room `commands` has two such commands. `ggp.statistics` says how
+command that plays a series; the room `commands` has two such commands. `stored` reads a series
+again; its `course` is a table, and a chart (`course_plot`). `ggp.statistics` says how
 certain a mean is.
 """

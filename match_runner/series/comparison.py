@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from typing import Any
 
 from ggp.players import Decision
 from ggp.statistics.intervals import Interval, mean_interval, methods_text
+from match_runner.series.course_plot import WithCourse
 from match_runner.series.equal_states import Budgets
 from match_runner.series.holding import Held
 from match_runner.series.outcomes import (
@@ -78,8 +79,8 @@ class EqualStates:
     decisions: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonSummary:
+@dataclass(frozen=True, slots=True, repr=False)
+class ComparisonSummary(WithCourse):
     """Everything that is reported of a comparison, the series of one game.
 
     Attributes:
@@ -90,6 +91,7 @@ class ComparisonSummary:
         ending: how a series ended that ends by itself.
         equal_states: by role, then turn; empty without `--equal-states`.
         faulty: number and errors of each match in which something went wrong.
+        held: the matches.
     """
 
     series: Series
@@ -102,6 +104,7 @@ class ComparisonSummary:
     ending: Ending | None
     equal_states: tuple[EqualStates, ...]
     faulty: tuple[tuple[int, tuple[str, ...]], ...]
+    held: Held = field(compare=False)
 
     @property
     def game(self) -> SeriesGame:
@@ -174,6 +177,7 @@ def summarize(held: Held) -> ComparisonSummary:
         ending=held.ending,
         equal_states=tuple(_equal_states(series, matches, budgets)) if budgets else (),
         faulty=tuple((m.planned.number, m.record.errors) for m in matches if m.record.errors),
+        held=held,
     )
 
 

@@ -11,6 +11,7 @@ import click
 from ggp.cli.arguments import FilePath, clock_option, json_option, verbose_option
 from ggp.clocks import Clock
 from match_runner.options import in_process_option, place_options, read_place
+from match_runner.series.commands.course_options import course_options, read_course_files
 from match_runner.series.holding import hold_series, printer
 from match_runner.tournament.standing_tables import show_tournament
 from match_runner.tournament.summary import summarize
@@ -20,6 +21,7 @@ from match_runner.tournament.toml_file import read_tournament
 @click.command()
 @click.argument("file", type=FilePath())
 @place_options(out="FILE without .toml")
+@course_options
 @in_process_option
 @clock_option("local players in all games", "what FILE says, else wall")
 @json_option
@@ -34,6 +36,7 @@ def tournament(
     Rounds can be added.
     """
     place = read_place(asked)
+    files = read_course_files(asked)
     if place.folder is None:
         place = replace(place, folder=_beside(file))
 
@@ -50,7 +53,8 @@ def tournament(
         for game in series.games
     )
     series = replace(series, games=tuple(games))
-    return hold_series(series, place, printer(summarize, show_tournament, as_json=as_json))
+    show = printer(summarize, show_tournament, as_json=as_json)
+    return hold_series(series, place, files.after(show))
 
 
 def _beside(file: Path) -> Path:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ggp.clocks import Clock
 from ggp.statistics.intervals import Interval, mean_interval
+from match_runner.series.course_plot import WithCourse
 from match_runner.series.holding import Held
 from match_runner.series.outcomes import (
     ContestCounts,
@@ -87,8 +88,8 @@ class GameSummary:
     clock: Clock
 
 
-@dataclass(frozen=True, slots=True)
-class TournamentSummary:
+@dataclass(frozen=True, slots=True, repr=False)
+class TournamentSummary(WithCourse):
     """Everything that is reported of a tournament.
 
     Attributes:
@@ -98,6 +99,7 @@ class TournamentSummary:
         moves: number of joint moves in all of them.
         standings: best first.
         problems: in the order of the matches.
+        held: the matches.
     """
 
     seed: int
@@ -107,10 +109,19 @@ class TournamentSummary:
     moves: int
     standings: tuple[Standing, ...]
     problems: tuple[Problem, ...]
+    held: Held = field(compare=False)
 
     def to_json(self) -> dict[str, Any]:
         """The JSON that `match-runner tournament --json` prints."""
-        return asdict(self) | {"standings": [each.to_json() for each in self.standings]}
+        return {
+            "seed": self.seed,
+            "games": [asdict(game) for game in self.games],
+            "planned": self.planned,
+            "played": self.played,
+            "moves": self.moves,
+            "standings": [each.to_json() for each in self.standings],
+            "problems": [asdict(problem) for problem in self.problems],
+        }
 
 
 def summarize(held: Held) -> TournamentSummary:
@@ -137,6 +148,7 @@ def summarize(held: Held) -> TournamentSummary:
         moves=sum(len(match.record.turns) for match in matches),
         standings=tuple(sorted(standings, key=_rank)),
         problems=tuple(problem for match in matches for problem in _problems(series, match)),
+        held=held,
     )
 
 

@@ -30,6 +30,7 @@ from match_runner.options import (
 )
 from match_runner.remote.post import is_address
 from match_runner.series.commands.comparison_tables import show_comparison
+from match_runner.series.commands.course_options import course_options, read_course_files
 from match_runner.series.commands.until_options import read_until, until_options
 from match_runner.series.comparison import summarize
 from match_runner.series.holding import hold_series, printer
@@ -91,6 +92,7 @@ class _SeveralPlayers(click.Command):
     help="Let the others visit as many states for a decision as the first player does.",
 )
 @place_options()
+@course_options
 @conditions_options
 @seed_option("the whole comparison")
 @backend_option
@@ -119,6 +121,7 @@ def compare(
     plays as many as it takes to tell who is better.
     """
     place = read_place(asked)
+    files = read_course_files(asked)
     until = read_until(asked, matches)
     program = load_program(game)
     kept = read_roles(fixed, program.roles)
@@ -141,7 +144,8 @@ def compare(
     if not as_json:
         hint_at_warnings(game, program.diagnostics)
 
-    return hold_series(series, place, printer(summarize, show_comparison, as_json=as_json), until)
+    show = printer(summarize, show_comparison, as_json=as_json)
+    return hold_series(series, place, files.after(show), until)
 
 
 def _named(players: tuple[str, ...]) -> dict[str, str]:

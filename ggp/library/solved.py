@@ -1,0 +1,209 @@
+"""Small games solved exactly, and players measured against that: what `ggp.solve` finds, for those
+who `import ggp`."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ggp.frames import frame_of
+from ggp.given import checked_seed
+from ggp.library.games import Game
+from ggp.library.loading import load
+
+if TYPE_CHECKING:
+    from ggp.solve import Exploitation, Solution
+
+MOST_STATES, MOST_SECONDS = 1_000_000, 60.0
+"""The limits of `ggp.solve`, which is slow to import."""
+
+ERROR, SAMPLES = 12.0, 400
+"""How precisely players are measured, unless something else is said."""
+
+
+class Choice(NamedTuple):
+    """A move that a strategy may make.
+
+    Attributes:
+        role: whose strategy it is.
+        history: moves and percepts of the role before it, turn by turn.
+        move: canonical KIF.
+        probability: from 0 to 1.
+    """
+
+    role: str
+    history: tuple[tuple[str, tuple[str, ...]], ...]
+    move: str
+    probability: float
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """A solved game.
+
+    Attributes:
+        game: its name.
+        solution: all that was found, see `ggp.solve.Solution`.
+    """
+
+    game: str
+    solution: Solution = field(repr=False)
+
+    @property
+    def values(self) -> Mapping[str, float]:
+        """What optimal play is worth to each role."""
+        return self.solution.profile.values
+
+    @property
+    def nash_conv(self) -> float:
+        """The sum of what every role could gain by deviating alone; 0 in an equilibrium."""
+        return self.solution.profile.nash_conv
+
+    @property
+    def method(self) -> str:
+        """How it was found."""
+        return self.solution.profile.method
+
+    def strategy(self) -> Iterator[Choice]:
+        """Yield the probabilities of all moves, by role and information set."""
+        from ggp.solve import history_of
+
+        tree, profile = self.solution.tree, self.solution.profile
+        text = tree.machine.move_text
+        for player, (role, sets) in enumerate(zip(tree.names, tree.sets, strict=True)):
+            shares = profile.strategies[player].tolist()
+            for number in range(len(sets)):
+                told = history_of(tree, player, number)
+                history = tuple((move, tuple(percepts)) for move, percepts in told)
+                first = int(sets.offsets[number])
+                for place, move in enumerate(sets.moves_of(number).tolist(), start=first):
+                    yield Choice(role, history, text(move), float(shares[place]))
+
+    def frame(self) -> Any:
+        """The strategy as a `pandas.DataFrame` where pandas is installed, else as arrays by column.
+
+        The column `history` is text: `noop (dealt queen) | bet`.
+        """
+        rows = [
+            (role, " | ".join(" ".join((made, *seen)) for made, seen in history), move, share)
+            for role, history, move, share in self.strategy()
+        ]
+        return frame_of(Choice._fields, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Exploited:
+    """How far a player is from optimal play.
+
+    Attributes:
+        game: its name.
+        player: its spec.
+        found: all that was found, see `ggp.solve.Exploitation`.
+        asked: how many new players were asked, by role.
+    """
+
+    game: str
+    player: str
+    found: Exploitation = field(repr=False)
+    asked: Mapping[str, int]
+
+    @property
+    def nash_conv(self) -> float:
+        """The sum of what all roles gain by deviating, each alone, if all play like the player."""
+        return self.found.nash_conv
+
+    def frame(self) -> Any:
+        """A row for each role, as a `pandas.DataFrame` where pandas is installed, else as arrays.
+
+        `low` and `high` are the 99 % interval of the value against a best response.
+        """
+        rows = [
+            (role, each.value, each.best_response, *each.ci99, self.asked[role])
+            for role, each in self.found.roles.items()
+        ]
+        return frame_of(("role", "value", "best_response", "low", "high", "asked"), rows)
+
+
+def solve(
+    game: Game | str,
+    *,
+    seed: int = 0,
+    states: int = MOST_STATES,
+    seconds: float = MOST_SECONDS,
+    build_seconds: float = math.inf,
+) -> Solved:
+    """What optimal play is worth to each role of a small game, and how one plays so.
+
+    Args:
+        game: a game, or what `load` takes.
+        seed: of the search for more than one equilibrium.
+        states: refuse trees with more states.
+        seconds: about how long to solve linear programs, and as long again for CFR+.
+        build_seconds: most seconds to build the tree.
+
+    Raises:
+        SolvingError: the game is too large, may not end, or players do not know their legal moves.
+        ConfigError: a wrong seed.
+    """
+    from ggp.solve import solve as solve_game
+
+    opened = game if isinstance(game, Game) else load(game)
+    found = solve_game(
+        opened._machine,
+        seed=checked_seed(seed),
+        most_states=states,
+        most_seconds=seconds,
+        build_seconds=build_seconds,
+    )
+    return Solved(opened.name, found)
+
+
+def exploit(
+    game: Game | str,
+    player: str,
+    *,
+    error: float = ERROR,
+    samples: int = SAMPLES,
+    seed: int = 0,
+    states: int = MOST_STATES,
+    seconds: float = MOST_SECONDS,
+    build_seconds: float = math.inf,
+) -> Exploited:
+    """How far a player is from optimal play in a small game.
+
+    Args:
+        game: a game, or what `load` takes.
+        player: its spec.
+        error: ask until half of the width of each interval is no more than this.
+        samples: most new players asked at each information set.
+        seed: of the players and the bootstrap.
+        states, seconds, build_seconds: as for `solve`.
+
+    Raises:
+        SolvingError: as for `solve`.
+        ConfigError: an unknown player or option, or a wrong seed.
+    """
+    from ggp.players import make_player, parse_spec
+    from ggp.solve import build_tree, sample_until, solve_tree
+    from ggp.solve import exploit as evaluate
+
+    checked_seed(seed)
+    spec = parse_spec(player)
+    opened = game if isinstance(game, Game) else load(game)
+    machine, program = opened._machine, opened.program
+    until_s = time.monotonic() + build_seconds
+    tree = build_tree(machine, most_states=states, is_over=lambda: time.monotonic() > until_s)
+    solution = solve_tree(tree, seed=seed, most_seconds=seconds)
+    policies = sample_until(
+        tree,
+        lambda role, rng: make_player(spec, machine, role, rng, program=program),
+        *(error, samples, seed),
+    )
+    found = evaluate(tree, solution.profile.strategies, policies, seed)
+    asked = {
+        role: int(drawn.sizes.sum()) for role, drawn in zip(found.roles, policies, strict=True)
+    }
+    return Exploited(opened.name, player, found, asked)

@@ -1,0 +1,166 @@
+"""The course of a series, as one table: scores by round, and goals, states and time by turn.
+
+A row says one thing of one player in one game, at a round or a turn. Other rows sum up all roles,
+and all games where there are several. `MEASURES` says what there is:
+
+    game      player          role       measure   at   value   low    high   num
+    meier     hyperplay2:n=4  all roles  score      3   52.5    10.1   91.7       3
+    meier     hyperplay2:n=4  player1    states     2  118.0                      3
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum
+from typing import Any, NamedTuple
+
+from ggp.frames import csv_of, frame_of
+from ggp.players import Decision
+from ggp.statistics.intervals import mean_interval
+from match_runner.series.holding import Held
+from match_runner.series.outcomes import Played, decisions_of, effort_of, rounds_of, scores_of
+from match_runner.series.plan import resampling_seed
+
+ALL_GAMES, ALL_ROLES = "all games", "all roles"
+
+SCORE, GOAL, EXPECTED, STATES, SECONDS = "score", "goal", "expected", "states", "seconds"
+
+MEASURES: Mapping[str, str] = {
+    SCORE: "mean goal value of the rounds so far, with its 99 % interval; `at` counts rounds",
+    GOAL: "mean goal value of the matches that ended after so many turns",
+    EXPECTED: "mean value that players gave to the moves they chose, at this turn, from 1",
+    STATES: "mean number of states visited for a decision at this turn",
+    SECONDS: "mean time of a decision at this turn, by the clock of its match",
+}
+"""What is measured, and what it means. Forced moves are no decisions."""
+
+MOST_POINTS = 100
+"""Most rounds for which a score is given, evenly spread, with the last one."""
+
+
+class Row(NamedTuple):
+    """One number of a series.
+
+    Attributes:
+        game, player, role: names; `ALL_GAMES` and `ALL_ROLES` for several together.
+        measure: one of `MEASURES`.
+        at: the number of rounds, or the turn, from 1.
+        value: the mean.
+        low, high: ends of its 99 % interval; None where there is none.
+        num: number of rounds, matches or decisions.
+    """
+
+    game: str
+    player: str
+    role: str
+    measure: str
+    at: int
+    value: float
+    low: float | None
+    high: float | None
+    num: int
+
+
+@dataclass(frozen=True)
+class Course:
+    """The course of a series.
+
+    Attributes:
+        rows: by game, player, role and measure, then by round or turn.
+        players: their names, in order.
+        scopes: the games, then `ALL_GAMES` if there are several.
+    """
+
+    rows: tuple[Row, ...]
+    players: tuple[str, ...]
+    scopes: tuple[str, ...]
+
+    def csv(self) -> str:
+        """The rows as CSV, unrounded."""
+        return csv_of(Row._fields, self.rows)
+
+    def frame(self) -> Any:
+        """The rows as a pandas frame, or as arrays by column; see `ggp.frames`."""
+        return frame_of(Row._fields, self.rows)
+
+    def of(self, scope: str, player: str, role: str, measure: str) -> list[Row]:
+        """The rows of one measure, by round or turn."""
+        key = (scope, player, role, measure)
+        return [row for row in self.rows if row[:4] == key]
+
+
+def course_of(held: Held) -> Course:
+    """The course of a series as far as it has been played."""
+    series = held.series
+    games = [game.name for game in series.games]
+    scopes = (*games, *((ALL_GAMES,) if len(games) > 1 else ()))
+    rows: list[Row] = []
+    for scope in scopes:
+        matches = [m for m in held.matches if scope in (m.planned.game, ALL_GAMES)]
+        roles = dict.fromkeys(role for match in matches for role in match.planned.seating)
+        for number, player in enumerate(series.names):
+            rows += _scores(held, matches, number, (scope, player))
+            if scope != ALL_GAMES:  # other games have other roles
+                for role in roles:
+                    rows += _by_turn(matches, number, role, (scope, player))
+            rows += _by_turn(matches, number, None, (scope, player))
+    return Course(tuple(rows), series.names, scopes)
+
+
+def _scores(
+    held: Held, matches: Sequence[Played], player: int, names: tuple[str, str]
+) -> Iterator[Row]:
+    values = [s[player] for s in map(scores_of, rounds_of(matches)) if player in s]
+    seed = resampling_seed(held.series)
+    for num in _points(len(values)):
+        # What is looked at before the end was not planned to end there.
+        fixed = held.fixed and num == len(values)
+        found = mean_interval(values[:num], seed, fixed=fixed)
+        if found.value is not None:
+            yield Row(*names, ALL_ROLES, SCORE, num, found.value, found.low, found.high, num)
+
+
+def _points(num: int) -> list[int]:
+    """Numbers of rounds after which the score is given."""
+    shown = min(num, MOST_POINTS)
+    return [round(num * (point + 1) / shown) for point in range(shown)]
+
+
+def _by_turn(
+    matches: Sequence[Played], player: int, role: str | None, names: tuple[str, str]
+) -> Iterator[Row]:
+    """Yield what a player did in one role, or in all, turn by turn."""
+    goals: dict[int, list[float]] = defaultdict(list)
+    for match in matches:
+        for seat, goal in match.scored.items():
+            if match.planned.seating.get(seat) == player and role in (None, seat):
+                goals[len(match.record.turns)].append(goal)
+    made: dict[int, list[tuple[int, str, Decision]]] = defaultdict(list)
+    for decision in decisions_of(matches, player, role):
+        made[decision[0] + 1].append(decision)
+    place = (*names, ALL_ROLES if role is None else role)
+    for turn, found in sorted(goals.items()):
+        yield _mean(place, GOAL, turn, found)
+    turns = sorted(made.items())
+    for turn, decisions in turns:
+        values = [each for each in map(_expected, decisions) if each is not None]
+        if values:
+            yield _mean(place, EXPECTED, turn, values)
+    efforts = [(turn, effort_of(decisions)) for turn, decisions in turns]
+    for measure in (STATES, SECONDS):
+        for turn, effort in efforts:
+            value = effort.states if measure == STATES else effort.seconds
+            if value is not None:
+                yield Row(*place, measure, turn, value, None, None, effort.decisions)
+
+
+def _expected(made: tuple[int, str, Decision]) -> float | None:
+    """The value that a player gave to the move it chose."""
+    decision = made[2]
+    return next((each.value for each in decision.values if each.move == decision.move), None)
+
+
+def _mean(place: tuple[str, str, str], measure: str, turn: int, values: Sequence[float]) -> Row:
+    return Row(*place, measure, turn, fsum(values) / len(values), None, None, len(values))

@@ -1,0 +1,124 @@
+"""A researcher's day: from rules to a chart in a few lines, as the page about the library says."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ggp
+from ggp.errors import ConfigError, MachineError
+from ggp.frames import csv_of, frame_of
+from tests.support.commands import run
+from tests.support.games import REPOSITORY
+
+PAGE = (REPOSITORY / "docs" / "use" / "library.md").read_text(encoding="utf-8")
+(SCRIPT,) = re.findall(r"```python\n(import ggp\n.*?)```", PAGE, re.DOTALL)
+BACKENDS = ("propnet", "relational", "prolog")
+
+
+def test_a_script_from_rules_to_chart_has_eight_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert len(SCRIPT.splitlines()) <= 8
+    monkeypatch.chdir(tmp_path)
+    assert run("new", "my_game.gdl").exit_code == 0
+    exec(compile(SCRIPT, "script.py", "exec"), {})
+    assert (tmp_path / "my_game.png").read_bytes().startswith(b"\x89PNG")
+    assert "hyperplay2:n=2" in capsys.readouterr().out
+
+
+class FakeFrame:
+    """Stands for a frame of pandas, which need not be installed."""
+
+    def __init__(self, columns: dict[str, Any]) -> None:
+        self.columns = columns
+
+
+def test_frames_are_of_pandas_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [("a", 1, 0.5), ("b", 2, None)]
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    found = frame_of(("name", "num", "value"), rows)
+    assert [column.dtype.kind for column in found.values()] == ["O", "i", "f"]
+    assert found["num"].tolist() == [1, 2]
+    assert np.isnan(found["value"][1])
+    fake = ModuleType("pandas")
+    vars(fake)["DataFrame"] = FakeFrame
+    monkeypatch.setitem(sys.modules, "pandas", fake)
+    framed = frame_of(("name", "num", "value"), rows)
+    assert isinstance(framed, FakeFrame)
+    assert list(framed.columns) == ["name", "num", "value"]
+    assert list(frame_of(("name",), []).columns) == ["name"]
+
+
+def test_csv_quotes_what_it_must() -> None:
+    assert csv_of(("a", "b"), [("x, y", None), ('"', 0.1)]) == 'a,b\n"x, y",\n"""",0.1\n'
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_states_are_made_of_fluents(backend: str) -> None:
+    game = ggp.load("monty_hall", backend=backend)
+    state = game.initial().play({"candidate": "(choose 1)"}, seed=1).state
+    assert game.state(reversed(state.fluents)) == state
+    over = game.state(["(round 4)", "(car 1)", "( chosen 1 )"])
+    assert over.terminal
+    assert over.goals["candidate"] == 100
+
+
+def test_what_is_no_state_is_refused() -> None:
+    game = ggp.load("monty_hall")
+    with pytest.raises(ConfigError, match=r"no rule makes \(round 9\) hold"):
+        game.state(["(round 9)"])
+    with pytest.raises(ConfigError, match="is not a fluent"):
+        game.state(["round 1"])
+    if sys.modules.get("pyspiel", True) is not None:
+        pytest.importorskip("pyspiel")
+        with pytest.raises(MachineError, match="has no rules"):
+            ggp.load("openspiel:kuhn_poker").state([])
+
+
+def test_a_tournament_is_given_by_values_or_a_file(tmp_path: Path) -> None:
+    players = {"first": "legal", "dice": "random"}
+    result = ggp.tournament(["kuhn_poker", "monty_hall"], players, rounds=2, seed=3)
+    file = tmp_path / "t.toml"
+    file.write_text(
+        'games = ["kuhn_poker", "monty_hall"]\nrounds = 2\nseed = 3\n'
+        '[players]\nfirst = "legal"\ndice = "random"\n'
+    )
+    assert ggp.tournament(file).to_json() == result.to_json()
+    assert repr(result) == "<TournamentSummary of kuhn_poker, monty_hall: 8 of 8 matches>"
+    assert set(result.frame()["game"]) == {"kuhn_poker", "monty_hall", "all games"}
+    with pytest.raises(ConfigError, match="give a file that ends in"):
+        result.plot("x.bmp")
+    with pytest.raises(ConfigError, match="say who plays"):
+        ggp.tournament(["kuhn_poker"])
+    with pytest.raises(ConfigError, match="games is a list"):
+        ggp.tournament("kuhn_poker", players)
+
+
+def test_a_solved_game_has_its_strategy_as_a_frame() -> None:
+    solved = ggp.solve("kuhn_poker")
+    assert (solved.method, round(solved.values["player2"], 3)) == ("sequence form LP", 51.389)
+    frame = solved.frame()
+    rows = list(zip(*(frame[name] for name in ("role", "history", "move")), strict=True))
+    assert len(rows) == 24
+    assert ("player2", "noop (dealt king) | noop bet", "call") in rows
+    from ggp.solve import solve_tree  # the package of the same name
+
+    assert solve_tree is ggp.solve.solve_tree  # type: ignore[attr-defined]
+    with pytest.raises(ConfigError, match="a seed must be"):
+        ggp.solve("kuhn_poker", seed="x")  # type: ignore[arg-type]
+
+
+def test_records_are_read_from_files(tmp_path: Path) -> None:
+    from match_runner.match.record_files import write_record
+
+    record = ggp.play_match("monty_hall", {"candidate": "legal"}, seed=2)
+    assert ggp.read_record(write_record(record, tmp_path)) == record
+    with pytest.raises(ConfigError, match="cannot read"):
+        ggp.read_record("nothing.json")
