@@ -31,7 +31,7 @@ from ggp.search.playouts import PlayoutSearch
 from ggp.search.trees.tree_loading import load_kernels
 from ggp.search.worlds.layer_limits import PLAYOUTS, CostLimit, CountLimit, Limit
 from ggp.search.worlds.world_search import WorldSearch
-from ggp.search.worlds.world_trees import WorldTreeSearch
+from ggp.search.worlds.world_trees import WorldTrees, WorldTreeSearch
 
 DEFAULT_STEPS = 100_000
 
@@ -97,6 +97,7 @@ class Pimc(SearchPlayer):
     def __init__(self, options: PimcOptions, context: Context) -> None:
         super().__init__(options, context)
         self._hyperplay: Estimates | None = None
+        self._trees: tuple[WorldTrees, int] | None = None  # and the turn in which they grew
         if options.search is Looks.TREES:
             load_kernels(proves=True)
 
@@ -209,9 +210,23 @@ class Pimc(SearchPlayer):
         # A best answer looks better the fewer its playouts: all moves get the same number.
         return self.values_of(search, deadline, race=not search.looks_ahead)
 
-    def _by_trees(self, bag: Bags, deadline: Deadline | None) -> Estimates:
-        search = WorldTreeSearch(
-            self.machine, bag, self.rng, deadline, most_worlds=self.options.worlds
+    def think_on(self, bag: Bags, deadline: Deadline, submitted: int | None) -> None:
+        """See `ThinksOn`: trees grow, if it has some."""
+        if self._grows and not self.options.states:
+            self._tree_search(bag, deadline, submitted).wait(deadline)
+
+    def _tree_search(
+        self, bag: Bags, deadline: Deadline | None, submitted: int | None = None
+    ) -> WorldTreeSearch:
+        """A search that goes on with the trees of the turns before, if there is a clock."""
+        trees, before = self._trees or (WorldTrees(self.machine), self.turn)
+        self._trees = None if deadline is None else (trees, self.turn)
+        return WorldTreeSearch(
+            *(self.machine, bag, self.rng, deadline, self.options.worlds),
+            *((trees, self.turn - before), submitted),
         )
+
+    def _by_trees(self, bag: Bags, deadline: Deadline | None) -> Estimates:
+        search = self._tree_search(bag, deadline)
         self.send(search, self.options.trials, deadline, partial(self._report, 1))
         return search.estimates()

@@ -12,6 +12,7 @@ from ggp.belief import HyperPlaySampler
 from ggp.belief.turns.completions import LANES_AT_ONCE
 from ggp.machine import Machine
 from ggp.players import BeliefPlayer, make_player, parse_spec
+from ggp.players.pimc import Pimc
 from ggp.players.player import Pondering
 from ggp.players.slices import FIRST_LANES, LEAST_LANES, Slices, Watch
 from ggp.players.tree_player import TreePlayer
@@ -232,6 +233,13 @@ def test_a_watch_says_when_it_is_over_and_looks_more_often_where_lanes_are_slow(
     assert lanes[-1] == LEAST_LANES
 
 
+def first_percepts(machine: Machine) -> tuple[str, ...]:
+    """What the second role sees when the first one has marked some cell."""
+    state = machine.initial(1)
+    joint = [int(machine.legal(state, 0)[0][4]), int(machine.legal(state, 1)[0][0])]
+    return machine.percept_texts(int(machine.step(state, np.array([joint])).percepts[0, 1]))
+
+
 @pytest.mark.parametrize(
     ("spec", "game", "thinks"),
     [
@@ -252,12 +260,7 @@ def test_trees_grow_while_others_think(spec: str, game: str, thinks: bool) -> No
     assert (tree.num_worlds > 20) == thinks
     # What others' time was used for is no part of the next decision.
     assert player.visited_since_decision == before
-    xplayer = {0: int(machine.legal(machine.initial(1), 0)[0][4])}
-    percepts = machine.step(
-        machine.initial(1),
-        np.array([[xplayer[0], int(machine.legal(machine.initial(1), 1)[0][0])]]),
-    ).percepts
-    told = machine.percept_texts(int(percepts[0, 1]))
+    told = first_percepts(machine)
     worlds = tree.num_worlds
     player.observe("noop", told, deadline=Deadline.after(5.0))
     sums = tree.nodes.sums(int(player.tracker.bag.paths[0]))
@@ -281,3 +284,20 @@ def test_it_waits_for_what_comes_of_the_move_it_made() -> None:
         if visits
     }
     assert more == {decision.move}
+
+
+def test_trees_of_worlds_grow_while_others_think_and_are_gone_on_with() -> None:
+    machine = machine_of_game("krieg_tic_tac_toe", "propnet")
+    spec = parse_spec("pimc:search=trees,steps=50")
+    player = make_player(spec, machine, 1, np.random.default_rng(0))
+    assert isinstance(player, Pimc)
+    assert player.choose(Deadline.after(5.0)).move == "noop"
+    player.ponder(Deadline.after(0.3))
+    assert player._trees is not None
+    trees, _ = player._trees
+    worlds = trees.num_worlds
+    assert worlds > 20
+    player.observe("noop", first_percepts(machine), deadline=Deadline.after(5.0))
+    player.choose(Deadline.after(0.2))
+    assert player._trees == (trees, 1)
+    assert trees._roots.max() < worlds  # all were known

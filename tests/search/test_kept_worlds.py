@@ -78,8 +78,12 @@ def joint_move(tree: PathsTree, world: int) -> tuple[list[int], list[int]]:
     return moves, refused
 
 
-def check(tree: PathsTree) -> None:
-    """Compare all worlds of a tree with what the machine says."""
+def check(tree: PathsTree, *, paths: bool = True) -> None:
+    """Compare all worlds of a tree with what the machine says.
+
+    Args:
+        paths: whether their paths are those that roles follow.
+    """
     machine, worlds, nodes = tree.machine, tree._worlds, tree.nodes
     size = tree.num_worlds
     states = tree._known.states.take(np.arange(size))
@@ -94,14 +98,15 @@ def check(tree: PathsTree) -> None:
     for role in range(len(machine.roles)):
         if role == machine.random_role:
             continue
-        paths = tree.views_of(np.arange(size))[:, role]
-        told = tree.paths.extend(
-            paths[parents], moves[:, role], percepts[:, role], refused[:, role]
-        )
-        assert (told == paths[linked]).all()
+        seen = tree.views_of(np.arange(size))[:, role]
+        if paths:
+            told = tree.paths.extend(
+                seen[parents], moves[:, role], percepts[:, role], refused[:, role]
+            )
+            assert (told == seen[linked]).all()
         has_node = worlds.node[:size, role] >= 0
-        assert (nodes.table.path[worlds.node[:size, role][has_node]] == paths[has_node]).all()
-        assert (nodes.of_path[paths[has_node]] == worlds.node[:size, role][has_node]).all()
+        assert (nodes.table.path[worlds.node[:size, role][has_node]] == seen[has_node]).all()
+        assert (nodes.of_path[seen[has_node]] == worlds.node[:size, role][has_node]).all()
     assert (worlds.over[:size] == machine.terminal(states)).all()
     # Each world is where it is looked for.
     placed = worlds.slots[worlds.slots >= 0]

@@ -8,10 +8,12 @@ import pytest
 from ggp.belief import Bags, HyperPlaySampler, PathTree
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN
+from ggp.search.anytime import Deadline
 from ggp.search.trees.settings import Settings
 from ggp.search.worlds.clairvoyant import clairvoyant_values
 from ggp.search.worlds.world_trees import WorldTrees, WorldTreeSearch
 from tests.players.test_players import HIDDEN_BIT
+from tests.search.test_kept_worlds import check
 from tests.support.games import machine_of_game, machine_of_rules
 
 
@@ -78,8 +80,8 @@ def test_a_world_learns_nothing_of_another() -> None:
 def test_trees_are_as_large_as_is_allowed() -> None:
     machine = machine_of_game("phantom_connect_four", "propnet")
     bag = bag_after(machine, 0, 6)
-    settings = Settings(most_worlds=500, proves=True)
-    search = WorldTreeSearch(machine, bag, np.random.default_rng(0), settings=settings)
+    trees = WorldTrees(machine, Settings(most_worlds=500, proves=True))
+    search = WorldTreeSearch(machine, bag, np.random.default_rng(0), trees=(trees, 0))
     search.send(5_000)
     assert search._tree.num_worlds == max(500, len(bag.lanes_of(0)))
     assert search.estimates().visits.sum() == 5_000
@@ -90,3 +92,45 @@ def test_paths_are_worlds() -> None:
     trees = WorldTrees(machine)
     worlds = trees.begin_in(machine.initial(3), 0)
     assert trees.views_of(worlds).tolist() == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_a_search_goes_on_in_the_trees_of_the_turn_before() -> None:
+    machine = machine_of_game("krieg_tic_tac_toe", "propnet")
+    rng, trees = np.random.default_rng(1), WorldTrees(machine)
+    sampler = HyperPlaySampler(machine, PathTree(machine), capacity=64, exact=2000)
+    state, bag = machine.initial(1), sampler.start(0)
+    for turn in range(3):
+        search = WorldTreeSearch(machine, bag, rng, trees=(trees, min(turn, 1)))
+        roots = search._roots.worlds
+        group = machine.groups(
+            machine.concatenate([bag.sets.states, trees._known.states.take(roots)])
+        )
+        assert (group[: len(roots)] == group[len(roots) :]).all()
+        # What was learnt in the states that are now possible is not lost.
+        carried = search.estimates().visits.sum() if turn == 2 else 0
+        assert carried > 0 or turn < 2
+        search.send(2000)
+        joint = [int(rng.choice(machine.legal(state, j)[0])) for j in (0, 1)]
+        state, percepts = machine.step(state, np.array([joint]))
+        bag = sampler.advance(bag, np.array(joint[:1]), percepts[:, 0], rng)
+
+
+def test_trees_with_little_room_keep_what_is_below_the_worlds() -> None:
+    machine = machine_of_game("tic_tac_toe", "propnet")
+    trees = WorldTrees(machine, Settings(most_worlds=1000, proves=True))
+    rng = np.random.default_rng(0)
+    sampler = HyperPlaySampler(machine, PathTree(machine), capacity=4, exact=10)
+    bag = sampler.start(0)
+    WorldTreeSearch(machine, bag, rng, trees=(trees, 0)).send(5000)
+    assert trees.num_worlds == 1000
+    joint = np.array([[int(machine.legal(machine.initial(1), j)[0][0]) for j in (0, 1)]])
+    _, percepts = machine.step(machine.initial(1), joint)
+    bag = sampler.advance(bag, joint[:, 0], percepts[:, 0], rng)
+    search = WorldTreeSearch(machine, bag, rng, trees=(trees, 1), submitted=int(joint[0, 1]))
+    assert 1 < trees.num_worlds < 600
+    worlds = np.arange(trees.num_worlds)
+    assert trees.views_of(worlds).tolist() == [[2 * k, 2 * k + 1] for k in worlds.tolist()]
+    assert search._roots.worlds.tolist() == [0]
+    check(trees, paths=False)
+    search.wait(Deadline.after(0.1))
+    check(trees, paths=False)

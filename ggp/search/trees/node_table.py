@@ -89,7 +89,7 @@ class NodeTable:
             the new number of each node and of each action there was, -1 where it is forgotten.
         """
         numbers = keep_nodes(self.table, keep)
-        self.of_path = np.full(len(self._paths), -1, dtype=np.int32)
+        self.of_path[:] = -1
         self.of_path[self.table.path[: len(self)]] = np.arange(len(self), dtype=np.int32)
         return numbers
 

@@ -39,7 +39,7 @@ from ggp.search.trees.tree_tables import (
     new_wave,
     wider_wave,
 )
-from ggp.search.trees.world_table import ROOMY, WorldTable, below
+from ggp.search.trees.world_table import ROOMY, WorldTable, depths_below
 
 MOST_DEPTH = 1000
 """Most joint moves of a lane in the tree; other people's games may not terminate."""
@@ -136,7 +136,7 @@ class PathsTree:
                 a node in each, even where only one move is legal; -1 for none.
         """
         found = [self._known.find(states, views) for states, views, _ in parts]
-        if self._known.is_crowded or self._is_crowded:
+        if self._is_crowded:
             roots = np.concatenate(found)
             numbers = self._forget_others(roots[roots >= 0])
             found = [np.where(worlds >= 0, numbers[worlds], -1) for worlds in found]
@@ -156,8 +156,16 @@ class PathsTree:
 
     @property
     def _is_crowded(self) -> bool:
-        """Whether there is room for fewer actions than there are."""
-        return self.nodes.num_actions > MOST_ACTIONS // 2
+        """Whether there is room for fewer worlds or actions than there are."""
+        return (
+            self.num_worlds > self.settings.most_worlds // 2
+            or self.nodes.num_actions > MOST_ACTIONS // 2
+        )
+
+    def _below(self, roots: IntArray) -> BoolArray | None:
+        """`[W]` worlds that can be reached from the roots; None if nearly all of them can."""
+        keep = depths_below(self._worlds, roots) >= 0
+        return None if ROOMY * keep.sum() > len(keep) else keep
 
     def _forget_others(self, roots: IntArray) -> IntArray:
         """Forget worlds that cannot be reached from the roots, and nodes that are not in the rest
@@ -166,12 +174,12 @@ class PathsTree:
         Returns:
             the new number of each world, -1 where it is forgotten.
         """
-        keep = below(self._worlds, roots)
-        if ROOMY * keep.sum() > len(keep):
-            return np.arange(len(keep))
+        keep = self._below(roots)
+        if keep is None:
+            return np.arange(self.num_worlds)
         nodes, actions = len(self.nodes), self.nodes.num_actions
         numbers = np.arange(nodes, dtype=np.int32), np.arange(actions, dtype=np.int32)
-        if self._is_crowded:
+        if actions > MOST_ACTIONS // 2:
             used = np.zeros(nodes + 2, dtype=np.bool_)  # with places for NO_NODE and CHANCE
             used[self._worlds.node[: len(keep)][keep]] = True
             numbers = self.nodes.keep(used[:nodes])
@@ -314,7 +322,8 @@ class PathsTree:
             # that is stuck is not finished.
             goals, _ = self._played_out(states.take(ended), np.random.default_rng(0), None, 1)
             self._worlds.value[first + ended] = goals
-        self._reserve(count, at, len(probabilities))
+        self._known.reserve(at, len(probabilities))
+        self.nodes.reserve(count * self._num_roles, at, self._num_paths())
         fresh = np.zeros(count, dtype=np.bool_)
         random_role = machine.random_role
         known = len(self.nodes), self.nodes.num_actions
@@ -388,8 +397,3 @@ class PathsTree:
         each = max(1, actions // max(self.num_worlds, 1))
         left = max(MOST_ACTIONS - actions, 0) // each
         return max(min(self.settings.most_worlds, self.num_worlds + left), self.num_worlds)
-
-    def _reserve(self, count: int, listed: int, chances: int) -> None:
-        """Make room in all tables for this many more worlds, listed actions and chance moves."""
-        self._known.reserve(listed, chances)
-        self.nodes.reserve(count * self._num_roles, listed, self._num_paths())

@@ -9,7 +9,7 @@ from ggp.search.trees.proof_kernels import prove
 from ggp.search.trees.regret_kernels import learn_regrets, relative_shares
 from ggp.search.trees.tree_kernels import back_up, place_worlds, walk
 from ggp.search.trees.tree_tables import new_nodes, new_wave, new_worlds
-from ggp.search.trees.world_table import keep_worlds, mark_below
+from ggp.search.trees.world_table import count_depths, keep_worlds
 
 
 def load_kernels(*, proves: bool = False, regrets: bool = False) -> None:
@@ -30,7 +30,7 @@ def load_kernels(*, proves: bool = False, regrets: bool = False) -> None:
     add_worlds(worlds, nodes, node_of, nothing, paths, offsets, none, -1, reals, -1, nothing.copy())
     back_up(nodes, wave, np.zeros((0, 1)), reals, nothing, 1.0)
     numbers = np.zeros(0, dtype=np.int32)
-    mark_below(worlds, nothing.copy())
+    count_depths(worlds, numbers)
     keep_worlds(worlds, nodes, nothing.copy(), numbers, numbers, numbers.copy())
     if proves:
         prove(worlds, nodes, wave)

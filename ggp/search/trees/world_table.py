@@ -56,11 +56,6 @@ class WorldTable:
     def __len__(self) -> int:
         return int(self.table.sizes[SIZE])
 
-    @property
-    def is_crowded(self) -> bool:
-        """Whether there is room for fewer than there are."""
-        return len(self) > self._most // 2
-
     def make_room(self, lanes: int, most: int) -> None:
         """Make room for one more world, and one more for each lane, up to `most`."""
         wanted = min(len(self) + lanes, most) + 1
@@ -91,12 +86,24 @@ class WorldTable:
         similar = np.flatnonzero(np.isin(known_views[:, role], np.unique(views[:, role])))
         _, seen = first_seen(np.concatenate([known_views[similar], views]))
         is_known = np.isin(seen[: len(similar)], seen[len(similar) :])
-        similar, seen = similar[is_known], seen[np.append(is_known, np.ones(len(views), np.bool_))]
+        seen = seen[np.append(is_known, np.ones(len(views), np.bool_))]
+        return self.find_among(similar[is_known], states, seen)
+
+    def find_among(
+        self, similar: IntArray, states: States, seen: IntArray | None = None
+    ) -> IntArray:
+        """`[N]` the first of S worlds in each state, -1 for none.
+
+        Args:
+            similar: `[S]` the worlds.
+            seen: `[S + N]` a number for each of these and of the states, which must be equal, too.
+        """
         if not len(similar):
             return np.full(len(states), -1, dtype=np.int64)
         machine = self._machine
-        state = machine.groups(machine.concatenate([self.states.take(similar), states]))
-        _, same = first_seen(np.column_stack([seen, state]).astype(np.int64))
+        same = machine.groups(machine.concatenate([self.states.take(similar), states]))
+        if seen is not None:
+            _, same = first_seen(np.column_stack([seen, same]).astype(np.int64))
         first = np.full(len(same), -1, dtype=np.int64)
         first[same[: len(similar)][::-1]] = similar[::-1]
         return first[same[len(similar) :]]
@@ -121,22 +128,22 @@ class WorldTable:
         return numbers.astype(np.int64)
 
 
-def below(worlds: Worlds, roots: IntArray) -> BoolArray:
-    """`[W]` whether a world is one of the roots, or can be reached from one."""
-    keep = np.zeros(int(worlds.sizes[SIZE]), dtype=np.bool_)
-    keep[roots] = True
-    mark_below(worlds, keep)
-    return keep
+def depths_below(worlds: Worlds, roots: IntArray) -> I32:
+    """`[W]` number of joint moves that lead from one of the roots to each world, -1 if none do."""
+    depths = np.full(int(worlds.sizes[SIZE]), -1, dtype=np.int32)
+    depths[roots] = 0
+    count_depths(worlds, depths)
+    return depths
 
 
 @kernel
-def mark_below(worlds: Worlds, keep: BoolArray) -> None:
-    """Mark all worlds that can be reached from marked ones."""
-    for world in range(len(keep)):
+def count_depths(worlds: Worlds, depths: I32) -> None:
+    """Set the depths of all worlds that can be reached from those with one."""
+    for world in range(len(depths)):
         # Worlds come after those that lead to them.
         parent = worlds.parent[world]
-        if parent >= 0 and keep[parent]:
-            keep[world] = True
+        if parent >= 0 and depths[world] < 0 and depths[parent] >= 0:
+            depths[world] = depths[parent] + 1
 
 
 @kernel

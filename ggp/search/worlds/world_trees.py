@@ -9,6 +9,8 @@ losses are proved where roles take turns; roles that move simultaneously choose 
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import numpy as np
 
 from ggp.belief import Bags, PathTree
@@ -18,23 +20,51 @@ from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.trees.paths_tree import PathsTree
 from ggp.search.trees.settings import Settings
+from ggp.search.trees.tree_search import WAITING_S
 from ggp.search.trees.waves import Roots, WaveSearch
+from ggp.search.trees.world_table import depths_below
 from ggp.search.worlds.clairvoyant import ClairvoyantValues, table_of
 from ggp.search.worlds.world_search import drawn_worlds, over_worlds
 
 
 class WorldTrees(PathsTree):
-    """Trees in which everybody sees everything: each world is its own path, for each role.
-
-    It serves one decision.
-    """
+    """Trees in which everybody sees everything: each world is its own path, for each role."""
 
     def __init__(self, machine: Machine, settings: Settings | None = None) -> None:
         super().__init__(machine, PathTree(machine), settings or Settings(proves=True))
+        self._roots = np.zeros(0, dtype=np.int64)
 
-    def begin_in(self, states: States, own: int) -> IntArray:
-        """`[N]` worlds of states; `own` is the role that decides."""
-        return self.add_particles(states, self._new_paths(len(states)), own)
+    def begin_in(self, states: States, own: int, later: int = 0) -> IntArray:
+        """`[N]` worlds of states: those that are known, or new ones.
+
+        If there is little room, all other worlds are forgotten that cannot be reached from them.
+
+        Args:
+            own: the role that decides: see `PathsTree.begin`.
+            later: number of turns since lanes last began: only worlds so far below those are looked
+                through.
+        """
+        known = np.flatnonzero(depths_below(self._worlds, self._roots) == later)
+        worlds = self._known.find_among(known, states)
+        if self._is_crowded:
+            numbers = self._forget_others(worlds[worlds >= 0])
+            worlds = np.where(worlds >= 0, numbers[worlds], -1)
+        if own >= 0:
+            worlds = self._known.with_node(worlds, own)
+        new = np.flatnonzero(worlds < 0)
+        worlds[new] = self.add_particles(states.take(new), self._new_paths(len(new)), own)
+        self._roots = worlds
+        return worlds
+
+    def _forget_others(self, roots: IntArray) -> IntArray:
+        keep = self._below(roots)
+        if keep is None:
+            return np.arange(self.num_worlds)
+        numbers = np.where(keep, np.cumsum(keep) - 1, -1)
+        roles = np.arange(self._num_roles)
+        paths = np.where(keep[:, None], numbers[:, None] * self._num_roles + roles, -1)
+        self.renumber(paths.ravel())
+        return numbers
 
     def _new_paths(self, count: int) -> IntArray:
         """`[K, R]` paths of the next worlds."""
@@ -56,7 +86,9 @@ class WorldTreeSearch(WaveSearch):
     Args:
         bags: one bag, not depleted.
         most_worlds: number of worlds drawn from the bag if it is a sample of more.
-        settings: of the trees.
+        trees: those of an earlier search, to go on with, by default new ones; and the number of
+            turns since then.
+        submitted: see `TreeSearch`.
     """
 
     def __init__(
@@ -66,17 +98,19 @@ class WorldTreeSearch(WaveSearch):
         rng: np.random.Generator,
         deadline: Deadline | None = None,
         most_worlds: int = 1 << 30,
-        settings: Settings | None = None,
+        trees: tuple[WorldTrees, int] | None = None,
+        submitted: int | None = None,
     ) -> None:
         lanes, self._weights = drawn_worlds(bags, most_worlds, rng)
         self._machine, self._exact = machine, bool(bags.exact[0])
-        trees = WorldTrees(machine, settings)
+        tree, later = trees or (WorldTrees(machine), 0)
         states = bags.sets.states.take(lanes)
-        worlds = trees.begin_in(states, bags.role)
-        self._paths = trees.views_of(worlds)[:, bags.role]
+        self._submitted = submitted
+        worlds = tree.begin_in(states, -1 if submitted is not None else bags.role, later)
+        self._paths = tree.views_of(worlds)[:, bags.role]
         learns = np.ones((len(worlds), len(machine.roles)), dtype=np.bool_)
         roots = Roots(worlds, self._weights, learns)
-        super().__init__(trees, candidates(machine, bags), roots, rng, deadline)
+        super().__init__(tree, candidates(machine, bags), roots, rng, deadline)
 
     def estimates(self) -> Estimates:
         """The values so far: means over worlds of the means of lanes, or of what is proved.
@@ -106,6 +140,14 @@ class WorldTreeSearch(WaveSearch):
         return over_worlds(
             self.moves, table, variances, self._weights, tried.astype(np.int64), exact=self._exact
         )
+
+    def wait(self, deadline: Deadline) -> None:
+        """See `TreeSearch.wait`."""
+        self.longest_wave_s = WAITING_S
+        with ExitStack() as stack:
+            for path in self._paths.tolist():
+                stack.enter_context(self._tree.nodes.committed(path, self._submitted))
+            self.run(deadline)
 
     def _is_settled(self) -> bool:
         return False
