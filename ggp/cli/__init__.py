@@ -15,8 +15,10 @@ from ggp.cli.bench import bench
 from ggp.cli.evaluate import evaluate
 from ggp.cli.exploit import exploit
 from ggp.cli.game_list import games
+from ggp.cli.learn import learn
 from ggp.cli.new import new
 from ggp.cli.players import players
+from ggp.cli.policies import policies
 from ggp.cli.properties import properties
 from ggp.cli.rulesheets import convert, info, validate
 from ggp.cli.serve import serve
@@ -42,7 +44,7 @@ def main(ctx: click.Context) -> None:
 
 _COMMANDS = (
     games, players, new, validate, info, properties, advise, convert, trace, evaluate, belief,
-    solve, exploit, bench, serve,
+    solve, exploit, learn, policies, bench, serve,
 )  # fmt: skip
 
 for _command in _COMMANDS:

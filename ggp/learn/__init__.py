@@ -10,8 +10,8 @@
 
 In comes an environment, out come policies. Begin with `learner`, which plays and learns; `actors`
 are its parts, a policy for each role and a critic. `features` say what nets read, `nets` compute,
-and `policies` are what is learnt. `feature_kernels`, `net_kernels` and `policy_kernels` work row by
-row.
+on one thread of `blas`, and `policies` are what is learnt, `files` where it is kept.
+`feature_kernels`, `net_kernels` and `policy_kernels` work row by row.
 """
 
 from ggp.learn.learner import Learner, Settings, Told

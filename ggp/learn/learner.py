@@ -23,8 +23,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
+from math import sqrt
+from typing import Any
 
 import numpy as np
 
@@ -34,13 +36,25 @@ from ggp.env.turn import Turn
 from ggp.errors import ConfigError
 from ggp.gdl.nearest import unknown
 from ggp.learn.actors import Actor, Critic, Steps
+from ggp.learn.blas import one_thread
 from ggp.learn.features import bound_of, features_of, features_of_states
+from ggp.learn.files import About, PolicyFile
+from ggp.learn.nets import Optimiser
 from ggp.learn.policies import LearntPolicy
 from ggp.learn.policy_kernels import advantages
-from ggp.seeds import check_seed
+from ggp.seeds import MOST_SEED, check_seed
 
 Others = Callable[[Turn], I64]
 """Says how roles that do not learn move: `[L, Q]` actions, -1 for one that is drawn."""
+
+MOST_POINTS = 200
+"""Most points of a learning curve that are kept."""
+
+_NEWEST = 0.1
+"""Share of the last segment in the variance of rewards."""
+
+_LEAST_SPREAD = 0.05
+"""The least standard deviation of rewards that the temperature goes by."""
 
 _MIDDLE, _HALF = 50.0, 50.0
 """Goal values, from 0 to 100, are learnt as rewards from -1 to 1."""
@@ -55,7 +69,8 @@ class Settings:
         blocks: of lanes, from each of which there is one step.
         hidden, critic: units of the hidden layers of policies, and of the critic.
         rate: of learning, at the beginning; it falls to a tenth.
-        warm, cold: temperature at the beginning and at the end, for rewards from -1 to 1.
+        warm, cold: temperature at the beginning and at the end, in standard deviations of the
+            rewards of matches.
         clip: how far a step may change probabilities, as a ratio.
         decay: lambda of advantages.
     """
@@ -65,8 +80,8 @@ class Settings:
     hidden: tuple[int, ...] = (64, 64)
     critic: tuple[int, ...] = (64,)
     rate: float = 3e-3
-    warm: float = 0.2
-    cold: float = 0.05
+    warm: float = 0.4
+    cold: float = 0.08
     clip: float = 0.2
     decay: float = 0.95
 
@@ -79,8 +94,8 @@ class Told:
         updates, states, decisions: segments learnt from, turns in all lanes, choices in them.
         seconds: of learning, by the clock.
         share: of the budget that is used up.
-        rewards: by role, mean goal value of the matches that ended in the last segment; NaN if none
-            did.
+        rewards: by role, mean goal of the matches that ended in the last segment; None without
+            any.
         entropy: by role, mean entropy of its decisions there, in nats.
         error: mean square error of the critic, for rewards from -1 to 1.
     """
@@ -90,7 +105,7 @@ class Told:
     decisions: int
     seconds: float
     share: float
-    rewards: Mapping[str, float]
+    rewards: Mapping[str, float | None]
     entropy: Mapping[str, float]
     error: float
 
@@ -103,6 +118,10 @@ class Learner:
         roles: those that learn; default: all.
         others: how all other roles move; default: at random.
         seed: of everything random.
+
+    Attributes:
+        updates, states, decisions: see `Told`.
+        curve: points of the learning curve, the fields of `Told`.
 
     Raises:
         ConfigError: there is no such role, or nets would be too large.
@@ -141,8 +160,11 @@ class Learner:
         lanes, num = env.num_lanes, len(env.roles)
         self._rewards = np.zeros((settings.turns, lanes, num), dtype=np.float32)
         self._ended = np.zeros((settings.turns, lanes), dtype=np.bool_)
+        self.curve: list[dict[str, Any]] = []
         self._seconds = 0.0
         self._key = 0
+        self._goes_on = False
+        self._variance: float | None = None
 
     def learn(
         self,
@@ -171,21 +193,23 @@ class Learner:
         began, spent = clock(), self._seconds
         first_update, first_state = self.updates, self.states
         told, share = None, 0.0
-        while told is None or share < 1:
-            gone = clock() - began
-            share = max(
-                (self.updates - first_update) / updates if updates else 0.0,
-                (self.states - first_state) / states if states else 0.0,
-                gone / seconds if seconds else 0.0,
-            )
-            if share >= 1 and told is not None:
-                break
-            self._segment()
-            error = self._improve(min(share, 1.0))
-            self._seconds = spent + clock() - began
-            told = self._told(min(share, 1.0), error)
-            if progress is not None:
-                progress(told)
+        with one_thread():
+            while told is None or share < 1:
+                gone = clock() - began
+                share = max(
+                    (self.updates - first_update) / updates if updates else 0.0,
+                    (self.states - first_state) / states if states else 0.0,
+                    gone / seconds if seconds else 0.0,
+                )
+                if share >= 1 and told is not None:
+                    break
+                self._segment()
+                error = self._improve(min(share, 1.0))
+                self._seconds = spent + clock() - began
+                told = self._told(min(share, 1.0), error)
+                self._take_down(told)
+                if progress is not None:
+                    progress(told)
         return told
 
     def policies(self, *, averaged: bool = True) -> dict[str, LearntPolicy]:
@@ -202,6 +226,68 @@ class Learner:
             )
             for actor in self._actors
         }
+
+    def kept(self, game: str, version: str) -> PolicyFile:
+        """What was learnt, and all that is needed to go on learning.
+
+        Args:
+            game: its name; `version`: of the package.
+        """
+        settings, names = self.settings, self.env.names
+        optimisers = self._optimisers
+        record = {
+            "seed": self.seed,
+            "lanes": self.env.num_lanes,
+            "settings": asdict(settings),
+            "updates": self.updates,
+            "states": self.states,
+            "decisions": self.decisions,
+            "seconds": round(self._seconds, 3),
+            "curve": self.curve,
+        }
+        about = About(
+            *(game, names.digest, version, tuple(self.learns)),
+            features_of(names, bound_of(self.env)),
+            features_of_states(names),
+            *(settings.hidden, settings.critic, len(self.env.roles)),
+            tuple(each.steps for each in optimisers),
+            record,
+        )
+        return PolicyFile(about, tuple(each.kept() for each in optimisers))
+
+    def go_on(self, kept: PolicyFile, file: str) -> None:
+        """Go on from what was kept: at the last temperature, and the last rate of learning.
+
+        Args:
+            file: what messages call it.
+
+        Raises:
+            ConfigError: it is of another game, other roles or other layers.
+        """
+        kept.check_game(self.env.names, file)
+        about, settings = kept.about, self.settings
+        if about.roles != tuple(self.learns) or about.critic_shape != self._critic.net.shape:
+            raise ConfigError(f"in {file} other roles have learnt: {', '.join(about.roles)}")
+        if about.hidden != settings.hidden:
+            raise ConfigError(f"the layers in {file} are {about.hidden}, not {settings.hidden}")
+        for each, array, steps in zip(self._optimisers, kept.arrays, about.steps, strict=True):
+            each.go_on(array, steps)
+        record = about.record
+        self.updates, self.states = int(record["updates"]), int(record["states"])
+        self.decisions, self._seconds = int(record["decisions"]), float(record["seconds"])
+        self.curve = list(record["curve"])
+        self._goes_on = True
+        self._turn = self.env.reset((self.seed + self.updates) & MOST_SEED)
+        self._key = self.updates << 16
+
+    @property
+    def _optimisers(self) -> list[Optimiser]:
+        return [*(actor.optimiser for actor in self._actors), self._critic.optimiser]
+
+    @property
+    def learns(self) -> list[str]:
+        """The roles that learn."""
+        return [self.env.roles[actor.role] for actor in self._actors]
 
     def _segment(self) -> None:
         """Play some turns in all lanes."""
@@ -231,8 +317,9 @@ class Learner:
     def _improve(self, share: float) -> float:
         """Learn from the segment; returns the error of the critic."""
         settings = self.settings
+        share = 1.0 if self._goes_on else share
         rate = settings.rate * (1 - 0.9 * share)
-        temperature = settings.warm * (settings.cold / settings.warm) ** share
+        temperature = settings.warm * (settings.cold / settings.warm) ** share * self._spread()
         steps = Steps(rate, temperature, settings.clip)
         bounds = np.linspace(0, self.env.num_lanes, settings.blocks + 1).astype(int).tolist()
         for actor in self._actors:
@@ -249,21 +336,43 @@ class Learner:
                 actor.learn(low, high, gains[:, :, actor.role], steps)
         return error
 
+    def _spread(self) -> float:
+        """The standard deviation of rewards, over the last segments."""
+        rewards = self._rewards[self._ended]
+        if len(rewards):
+            share = 1.0 if self._variance is None else _NEWEST
+            before = self._variance or 0.0
+            self._variance = before + share * (float(rewards.var(axis=0).mean()) - before)
+        return max(sqrt(self._variance or 0.0), _LEAST_SPREAD)
+
+    def _take_down(self, told: Told) -> None:
+        """Add a point to the curve, which has at most `MOST_POINTS`, at even distances."""
+        if (self.updates - 1) % self._stride:
+            return
+        self.curve.append(asdict(told))
+        if len(self.curve) > MOST_POINTS:
+            self.curve = self.curve[::2]
+
+    @property
+    def _stride(self) -> int:
+        """Updates from one point of the curve to the next: a power of 2."""
+        if len(self.curve) < 2:
+            return 1
+        return int(self.curve[1]["updates"]) - int(self.curve[0]["updates"])
+
     def _told(self, share: float, error: float) -> Told:
-        names = [self.env.roles[actor.role] for actor in self._actors]
-        ends = self._ended.sum()
-        goals = np.where(self._ended[..., None], self._rewards, 0).sum(axis=(0, 1))
-        means = _MIDDLE + _HALF * goals / ends if ends else np.full(len(self.env.roles), np.nan)
+        goals = _MIDDLE + _HALF * self._rewards[self._ended]
+        means = goals.mean(axis=0).tolist() if len(goals) else [None] * len(self.env.roles)
         return Told(
             self.updates,
             self.states,
             self.decisions,
             self._seconds,
             share,
-            dict(zip(self.env.roles, map(float, means), strict=True)),
+            dict(zip(self.env.roles, means, strict=True)),
             {
                 name: float(actor.told[0]) / max(actor.num_rows, 1)
-                for name, actor in zip(names, self._actors, strict=True)
+                for name, actor in zip(self.learns, self._actors, strict=True)
             },
             error,
         )

@@ -225,6 +225,15 @@ class Optimiser:
         self.average = net.weights.flat.copy()
         self.steps = 0
 
+    def kept(self) -> F32:
+        """`[4, N]` the weights, their average, and both moments: all that is needed to go on."""
+        return np.stack([self._net.weights.flat, self.average, self.mean, self.square])
+
+    def go_on(self, kept: F32, steps: int) -> None:
+        """Go on from what was kept after so many steps."""
+        self._net.weights.flat[:], self.average[:], self.mean[:], self.square[:] = kept
+        self.steps = steps
+
     def step(self, rate: float) -> None:
         """Go down the gradient."""
         self.steps += 1

@@ -1,0 +1,169 @@
+"""`ggp learn`: policies of a game, learnt by self-play."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ggp.cli.arguments import (
+    FilePath,
+    FiniteRange,
+    backend_option,
+    json_option,
+    seed_option,
+    verbose_option,
+)
+from ggp.cli.solving import telling
+from ggp.console import installed_version, print_json, print_rich, table_of
+from ggp.errors import ConfigError
+from ggp.launch import preload
+
+if TYPE_CHECKING:
+    from ggp.learn import Learner, Told
+
+DEFAULT_MINUTES = 1.0
+DEFAULT_LANES = 1024
+
+_SHOWN = 10
+"""About as many points of the curve are in the table."""
+
+
+@click.command()
+@click.argument("game")
+@click.option(
+    "--minutes",
+    type=FiniteRange(min=0, min_open=True),
+    metavar="M",
+    help=f"How long to learn.  [default: {DEFAULT_MINUTES:g}, unless --updates is given]",
+)
+@click.option(
+    "--updates",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How often to learn from what was played; the same seed then gives the same policies.",
+)
+@click.option(
+    "--continue",
+    "goes_on",
+    is_flag=True,
+    help="Go on from the file, at the temperature and the rate at which it ended.",
+)
+@click.option(
+    "--out",
+    type=FilePath(),
+    metavar="FILE",
+    help="Where to write the policies.  [default: GAME.policy.npz in the current folder]",
+)
+@click.option(
+    "--lanes",
+    type=click.IntRange(min=1, max=1 << 16),
+    default=DEFAULT_LANES,
+    show_default=True,
+    help="Matches side by side.",
+)
+@seed_option("the first weights, and of all matches")
+@backend_option
+@json_option
+@verbose_option
+def learn(
+    game: str,
+    minutes: float | None,
+    updates: int | None,
+    goes_on: bool,
+    out: Path | None,
+    lanes: int,
+    seed: int,
+    backend: str,
+    as_json: bool,
+) -> None:
+    """Learn policies of a game by self-play, and write them to a file.
+
+    All roles learn at once. The player learned:policy=FILE plays what they learnt.
+    """
+    preload("ggp.learn", "numba")
+    from ggp.env import make
+    from ggp.learn import Learner
+    from ggp.learn.files import SUFFIX, read_policy, write_policy
+    from ggp.machine.games import load_program
+
+    program = load_program(game)
+    name = Path(program.source.name).stem
+    path = out or Path(f"{name}{SUFFIX}")
+    if path.exists() and not goes_on and out is None:
+        raise ConfigError(
+            f"{path} is there already; go on from it with --continue, or name a file with --out"
+        )
+    kept = read_policy(path) if goes_on else None
+    with telling(f"preparing {game}"):
+        env = make(program, lanes, paths=False, backend=backend)
+        learner = Learner(env, seed=seed)
+        if kept is not None:
+            learner.go_on(kept, str(path))
+    budget = DEFAULT_MINUTES if minutes is None and updates is None else minutes
+    with telling(f"learning {game}") as tell:
+        told = learner.learn(
+            updates=updates,
+            seconds=None if budget is None else 60 * budget,
+            progress=_progress(tell),
+        )
+    write_policy(path, learner.kept(name, installed_version()))
+    if as_json:
+        print_json(_json(learner, told, path) | {"seed": seed, "backend": env.machine.backend})
+        return
+    _show(learner)
+    speed = told.decisions / max(told.seconds, 1e-9)
+    click.echo(
+        f"{told.updates:,} updates, {told.decisions:,} decisions in {told.seconds:.1f} s "
+        f"({speed:,.0f} a second)"
+    )
+    click.echo(f"written to {path}; play it with learned:policy={path}")
+
+
+def _progress(tell: Callable[[str], None]) -> Callable[[Told], None]:
+    def progress(told: Told) -> None:
+        rewards = ", ".join(f"{role} {_goal(value)}" for role, value in told.rewards.items())
+        tell(f"{told.share:.0%}, {told.decisions:,} decisions; {rewards}")
+
+    return progress
+
+
+def _goal(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
+
+
+def _json(learner: Learner, told: Told, path: Path) -> dict[str, Any]:
+    return {
+        "file": str(path),
+        "updates": told.updates,
+        "states": told.states,
+        "decisions": told.decisions,
+        "seconds": round(told.seconds, 3),
+        "curve": learner.curve,
+    }
+
+
+def _show(learner: Learner) -> None:
+    """Print some points of the learning curve."""
+    curve, roles = learner.curve, learner.learns
+    every = max(1, -(-len(curve) // _SHOWN))
+    rows = [
+        (
+            f"{point['updates']:,}",
+            f"{point['decisions']:,}",
+            *(_goal(point["rewards"][role]) for role in roles),
+            *(f"{point['entropy'][role]:.3f}" for role in roles),
+            f"{point['error']:.4f}",
+        )
+        for point in curve[::-every][::-1]
+    ]
+    columns = [
+        "#updates",
+        "#decisions",
+        *(f"#goal of {role}" for role in roles),
+        *(f"#entropy of {role}" for role in roles),
+        "#error of critic",
+    ]
+    print_rich(table_of(columns, rows))

@@ -1,0 +1,51 @@
+"""`ggp learn` and `ggp policies`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+from tests.support.commands import json_of, run
+
+QUICK = ("--lanes", "32", "--updates", "2")
+
+
+def listed(*arguments: str) -> list[dict[str, Any]]:
+    return cast("list[dict[str, Any]]", json_of("policies", *arguments))
+
+
+def test_what_is_learnt_is_listed_and_learning_goes_on(tmp_path: Path) -> None:
+    out = str(tmp_path / "k.policy.npz")
+    found = json_of("learn", "kuhn_poker", *QUICK, "--out", out, "--seed", "1")
+    assert found["file"] == out
+    assert found["updates"] == len(found["curve"]) == 2
+    assert found["seed"] == 1
+    (told,) = listed(str(tmp_path))
+    assert told["game"] == "kuhn_poker"
+    assert told["roles"] == ["player1", "player2"]
+    shown = run("learn", "kuhn_poker", *QUICK, "--out", out, "--continue")
+    assert shown.exit_code == 0
+    assert f"learned:policy={out}" in shown.stdout
+    (told,) = listed(out)
+    assert told["updates"] == 4
+    assert "kuhn_poker" in run("policies", str(tmp_path)).stdout
+
+
+def test_a_file_of_another_game_is_refused(tmp_path: Path) -> None:
+    out = str(tmp_path / "k.policy.npz")
+    json_of("learn", "kuhn_poker", *QUICK, "--out", out)
+    result = run("learn", "krieg_tic_tac_toe", *QUICK, "--out", out, "--continue")
+    assert result.exit_code != 0
+    assert "other rules" in result.stderr
+
+
+def test_what_is_no_policy_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.policy.npz"
+    path.write_text("nothing")
+    result = run("policies", str(path))
+    assert result.exit_code != 0
+    assert "no policy file" in result.stderr
+    assert "no policy file" in listed(str(tmp_path))[0]["error"]
+    path.unlink()
+    assert "ggp learn" in run("policies", str(tmp_path)).stdout
+    assert "neither" in run("policies", str(path)).stderr
