@@ -41,7 +41,14 @@ MAY_IMPORT = {
         "ggp.seeds",
         "ggp.solve",  # what is learnt is evaluated exactly
     },
-    "ggp.learn": {"ggp.env", "ggp.errors", "ggp.gdl", "ggp.machine", "ggp.seeds"},
+    "ggp.learn": {
+        "ggp.env",
+        "ggp.errors",
+        "ggp.gdl",
+        "ggp.machine",
+        "ggp.seeds",
+        "ggp.whole_files",
+    },
     "ggp.openspiel": {"ggp.env", "ggp.errors", "ggp.gdl", "ggp.belief", "ggp.machine"},
     "ggp.players": {
         "ggp.errors",
