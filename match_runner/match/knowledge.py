@@ -8,7 +8,7 @@ still not be known for certain. The page says which of the two it is.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ import numpy as np
 from ggp.belief import HyperPlaySampler, PathTree
 from ggp.errors import GGPError
 from ggp.machine.abilities import Wordy
-from ggp.machine.base import Machine, States
+from ggp.machine.base import FloatArray, Machine
 from ggp.players.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal, random_moves
@@ -38,6 +38,7 @@ class Known(NamedTuple):
         states: number of states examined; if 0, nothing is known.
         exact: whether these are all the states of the information set.
         legal: moves that are legal in all of them.
+        likely: the probability of each fluent, as far as the belief tells it.
         words: the machine's description of what the role knows, in words of one or several lines,
             for games that have words for it.
         called: names of the legal moves in words, likewise.
@@ -47,6 +48,7 @@ class Known(NamedTuple):
     states: int
     exact: bool
     legal: frozenset[str]
+    likely: Mapping[str, float] = MappingProxyType({})
     words: str = ""
     called: Mapping[str, str] = MappingProxyType({})
 
@@ -105,7 +107,7 @@ class Knowledge:
             return NOTHING
         states = bag.states_of(0)
         machine = self._machine
-        num = len(states)
+        num, held = len(states), machine.fluents(states)
         legal = machine.legal(states, self._role, allow_stuck=True)
         moves, counts = np.unique(legal.values, return_counts=True)
         sure = moves[counts == num].tolist()
@@ -117,10 +119,11 @@ class Knowledge:
                 for move in machine.legal(one, self._role, allow_stuck=True).values.tolist()
             }
         return Known(
-            self._shares(states),
+            _shares(held),
             num,
             bool(bag.exact[0]),
             frozenset(map(machine.move_text, sure)),
+            marginals(held, bag.weights_of(0)),
             words,
             called,
         )
@@ -153,9 +156,24 @@ class Knowledge:
         states = states.take(np.flatnonzero(fits))
         goals = np.unique(machine.goals(states)[:, self._role])
         num = int(machine.groups(states).max()) + 1
-        known = Known(self._shares(states), num, False, frozenset())
+        known = Known(_shares(machine.fluents(states)), num, False, frozenset())
         return known, float(goals[0]) if len(goals) == 1 else None
 
-    def _shares(self, states: States) -> dict[str, float]:
-        counts = Counter(fluent for held in self._machine.fluents(states) for fluent in held)
-        return {fluent: count / len(states) for fluent, count in sorted(counts.items())}
+
+def _shares(held: Sequence[Sequence[str]]) -> dict[str, float]:
+    counts = Counter(fluent for each in held for fluent in each)
+    return {fluent: count / len(held) for fluent, count in sorted(counts.items())}
+
+
+def marginals(held: Iterable[Iterable[str]], weights: FloatArray) -> dict[str, float]:
+    """The probability of each fluent.
+
+    Args:
+        held: the fluents of some states.
+        weights: the probability of each of these; they sum to 1.
+    """
+    found: dict[str, float] = {}
+    for weight, fluents in zip(weights.tolist(), held, strict=True):
+        for fluent in fluents:
+            found[fluent] = found.get(fluent, 0.0) + weight
+    return {fluent: min(share, 1.0) for fluent, share in sorted(found.items())}

@@ -4,7 +4,7 @@ They are made in worker processes, from canonical KIF, as JSON values:
 
     {"turn": 3, "over": false, "state": picture, "moves": {role: move}, "percepts": {role: [...]},
      "views": {role: picture of the percepts}, "marks": [cells of the moves], "faults": [...],
-     "decisions": {role: decision}}
+     "decisions": {role: decision}, "words": {"moves": {move: text}, "percepts": {percept: text}}}
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from ggp.players.decision_json import decision_json
 from match_runner.match.records import MatchRecord, TurnRecord
 from match_runner.match.replay import check_record, rules_of
 from match_runner.pictures import Layout
+from match_runner.pictures.in_words.words import in_order
 from match_runner.pictures.kinds import KINDS
 from match_runner.pictures.kinds.facts import fact
 
@@ -66,6 +67,34 @@ class Artist:
         """Cells that a move of a role names, in order."""
         return list(self.layout.cells_of_move(term_of(move), role))
 
+    def drops_in(self, move: str) -> bool:
+        """Whether a move may be made on every cell of a column."""
+        return self.layout.drops_in(term_of(move))
+
+    def words_of(
+        self, moves: Iterable[tuple[str, str]], percepts: Iterable[str] = ()
+    ) -> dict[str, dict[str, str]]:
+        """What people read for moves, each given with its role, and for percepts."""
+        words = self.layout.words
+        return {
+            "moves": {move: words.move(term_of(move), role) for role, move in moves},
+            "percepts": {each: words.percept(term_of(each)) for each in percepts},
+        }
+
+    def words_in(self, frame: Json) -> dict[str, dict[str, str]]:
+        """What people read for all moves and percepts of a frame."""
+        decided = [
+            (role, value["move"])
+            for role, decision in frame["decisions"].items()
+            for value in decision["values"]
+        ]
+        seen = [percept for saw in frame["percepts"].values() for percept in saw]
+        return self.words_of([*frame["moves"].items(), *decided], seen)
+
+    def fluent(self, text: str) -> str:
+        """A fluent in words."""
+        return self.layout.words.fluent(term_of(text)) or in_order(term_of(text))
+
     def marks(self, moves: Mapping[str, str]) -> list[str]:
         """Cells that the moves of some roles name."""
         return [cell for role, move in moves.items() for cell in self.cells(move, role)]
@@ -101,7 +130,7 @@ class Artist:
                 "faults": [{"role": f.role, "text": f.text} for f in turn.faults],
                 "decisions": {r: decision_json(d) for r, d in turn.decisions.items()},
             }
-        return frame
+        return frame | {"words": self.words_in(frame)}
 
     def view(self, percepts: Sequence[str]) -> Any:
         """A picture of percepts, where one says more than their list; else None."""

@@ -9,6 +9,7 @@ from ggp.errors import ConfigError
 from ggp.gdl.program import RANDOM, Program
 from ggp.gdl.terms import Term
 from match_runner.pictures.grids import recognise
+from match_runner.pictures.in_words.words import Words
 from match_runner.pictures.kinds import KINDS
 from match_runner.pictures.kinds.boards import cell_id
 from match_runner.pictures.kinds.facts import fact
@@ -20,10 +21,15 @@ from match_runner.pictures.values import Values, chains_of
 
 
 class Layout:
-    """Layout of the states of a game; made by `Layout.of`."""
+    """Layout of the states of a game; made by `Layout.of`.
 
-    def __init__(self, rules: Rules, moves: Moves) -> None:
+    Attributes:
+        words: what its moves, percepts and fluents are called.
+    """
+
+    def __init__(self, rules: Rules, moves: Moves, words: Words) -> None:
         self._rules, self._moves = rules, moves
+        self.words = words
         self._takers = {name: kind.taker(rules) for name, kind in KINDS.items()}
 
     @classmethod
@@ -44,8 +50,9 @@ class Layout:
             grids, places = recognise(program, shapes, chains_of(values.facts), side)
         except ConfigError as error:
             raise ConfigError(f"{side_file}: {error}") from error
-        rules = Rules(roles, shapes, grids, places)
-        return cls(rules, moves_of(program, roles, grids, places))
+        moves = moves_of(program, roles, grids, places)
+        words = Words(moves, side.said)
+        return cls(Rules(roles, shapes, grids, places, words.fluent), moves, words)
 
     def picture(self, facts: Iterable[Term]) -> Picture:
         """Picture of the fluents of a state, or of the percepts of a turn.
@@ -70,6 +77,10 @@ class Layout:
         """
         number, spots = self._moves.spots(move, role)
         return tuple(cell_id(self._rules.grids[number], *spot) for spot in spots)
+
+    def drops_in(self, move: Term) -> bool:
+        """Whether a move may be made on every cell of a column, into which something is dropped."""
+        return self._moves.drops_in(move)
 
     def _draw(self, facts: Iterable[tuple[Term, float]]) -> Picture:
         told = sorted((Told(str(term), term, share) for term, share in facts), key=lambda f: f.text)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ggp.gdl.program import NormalRule, Program
-from ggp.gdl.terms import Compound, Term
+from ggp.gdl.terms import Compound, Symbol, Term
 from match_runner.pictures.grids import Grid, Place
 from match_runner.pictures.shapes import Skeleton, flatten
 
@@ -50,6 +50,25 @@ class Moves:
             if found:
                 return number, found
         return -1, ()
+
+    def parts(self, move: Term, role: str) -> tuple[Spot | Term, ...]:
+        """The name of a move and its arguments in order, with cells in the place of coordinates."""
+        skeleton, terms = flatten(move)
+        names = tuple(Symbol(head[0]) for head in skeleton[:1] if head is not None)
+        number, _ = self.spots(move, role)
+        if number < 0:
+            return (*names, *terms)
+        grid = self.grids[number]
+        if skeleton in self.drops:
+            return (*names, ((), str(terms[0]), ""), *terms[1:])
+        leaves = [str(leaf) for leaf in terms]
+        layer = self._layer(number, grid, skeleton, role)
+        read = _read(grid, leaves, layer)
+        return (*names, *(terms[at] if spot is None else spot for at, spot in read))
+
+    def drops_in(self, move: Term) -> bool:
+        """Whether a move names a column, into which something is dropped."""
+        return flatten(move)[0] in self.drops
 
     def _layer(
         self, number: int, grid: Grid, skeleton: Skeleton, role: str
@@ -115,14 +134,18 @@ def _coordinates(place: Place, leaves: Sequence[Term]) -> set[Term]:
 
 
 def _spots(grid: Grid, leaves: Sequence[str], layer: tuple[str, ...] | None) -> Iterator[Spot]:
+    yield from (spot for _, spot in _read(grid, leaves, layer) if spot is not None)
+
+
+def _read(
+    grid: Grid, leaves: Sequence[str], layer: tuple[str, ...] | None
+) -> Iterator[tuple[int, Spot | None]]:
+    """Yield where something begins among the leaves of a move, with the cell if it is one."""
     at = 0
     while at < len(leaves):
         spot, width = _spot(grid, leaves[at:], layer)
-        if spot is None:
-            at += 1
-        else:
-            yield spot
-            at += width
+        yield at, spot
+        at += width if spot is not None else 1
 
 
 def _spot(

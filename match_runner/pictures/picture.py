@@ -47,12 +47,15 @@ class Rules(NamedTuple):
     Attributes:
         roles: without `random`.
         grids, places: its boards, and which fluents go where on them.
+        told: a fluent in words; empty for bookkeeping that people need not see, None where the game
+            has no words for it.
     """
 
     roles: tuple[str, ...]
     shapes: Sequence[Shape]
     grids: Sequence[Grid]
     places: Mapping[Skeleton, Place]
+    told: Callable[[Term], str | None] = lambda fluent: None
 
 
 Taker = Callable[[Sequence[Told]], tuple[Sequence[Json], Sequence[Told]]]

@@ -1,4 +1,4 @@
-"""Reads `NAME.picture.toml` beside a rulesheet: its boards, where the rules do not show them.
+"""Reads `NAME.picture.toml` beside a rulesheet: its boards, where the rules do not tell, and words.
 
     [[boards]]
     fluents = ["(ship ?who ?x ?y)", "(shot ?who ?x ?y)"]
@@ -17,6 +17,16 @@
     [plain]              # fluents that are not on boards, though they look as if they were
     fluents = ["(score ?x ?y)"]
 
+    [moves]              # moves, percepts and fluents in words; the first pattern that fits counts
+    "(fire ?x ?y)" = "fire at ?x,?y"
+
+    [percepts]
+    hit = "Your ship is hit."
+
+    [fluents]            # only those that are not drawn on boards
+    "(turns ?n)" = "?n turns played"
+    "(may_castle ? ?)" = ""    # bookkeeping, which is folded away
+
 Other variables of a fluent say what the cell holds. Everything may be left out.
 """
 
@@ -30,8 +40,10 @@ from typing import Any
 
 from ggp.errors import ConfigError, GDLError
 from ggp.gdl import parse_term
+from ggp.gdl.games import game_that_comes
 from ggp.gdl.terms import Compound, Variable
 from match_runner.pictures.candidates import Axis, Candidate
+from match_runner.pictures.in_words.sayings import Saying, saying
 from match_runner.pictures.orders import Kind, Order, natural, order_of
 from match_runner.pictures.shapes import Shape, Skeleton, flatten
 
@@ -44,6 +56,18 @@ def side_file_of(rulesheet: Path) -> Path | None:
     """The side file of a rulesheet, which describes its picture, if there is one."""
     found = rulesheet.with_suffix(SUFFIX)
     return found if found.is_file() else None
+
+
+SAID = ("moves", "percepts", "fluents")
+"""Tables of what is told in words."""
+
+
+def side_file_for(game: str, rules: str) -> Path | None:
+    """The side file of a game that comes with ggp, if these are its rules."""
+    path = game_that_comes(game)
+    if path is None or path.read_text(encoding="utf-8") != rules:
+        return None
+    return side_file_of(path)
 
 
 _BOARD_KEYS = ("fluents", "title", "columns", "rows", "layer", "first_row")
@@ -75,6 +99,7 @@ class SideFile:
     symbols: Mapping[str, str] = field(default_factory=dict)
     owners: Mapping[str, str] = field(default_factory=dict)
     plain: frozenset[Skeleton] = frozenset()
+    said: Mapping[str, tuple[Saying, ...]] = field(default_factory=dict)
 
 
 NO_SIDE_FILE = SideFile()
@@ -102,7 +127,7 @@ def read_side_file(path: Path, roles: Sequence[str]) -> SideFile:
 
 
 def _side_file(data: Mapping[str, Any], roles: Sequence[str]) -> SideFile:
-    _check_keys(data, ("boards", "symbols", "owners", "plain"), "")
+    _check_keys(data, ("boards", "symbols", "owners", "plain", *SAID), "")
     boards = data.get("boards", [])
     if not isinstance(boards, list) or not all(isinstance(board, dict) for board in boards):
         raise ConfigError("boards: must be tables [[boards]]")
@@ -117,7 +142,15 @@ def _side_file(data: Mapping[str, Any], roles: Sequence[str]) -> SideFile:
         _texts(data, "symbols"),
         owners,
         frozenset(skeleton for skeleton, _ in _fluents(plain, "plain.", needed=False)),
+        {kind: _sayings(data, kind) for kind in SAID},
     )
+
+
+def _sayings(data: Mapping[str, Any], kind: str) -> tuple[Saying, ...]:
+    try:
+        return tuple(saying(pattern, text) for pattern, text in _texts(data, kind).items())
+    except ConfigError as error:
+        raise ConfigError(f"{kind}: {error}") from error
 
 
 def _board(data: Mapping[str, Any], where: str) -> SideBoard:

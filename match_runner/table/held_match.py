@@ -21,7 +21,7 @@ from match_runner.table.seats.seating import HUMAN
 ALL, BOARD = "all", "board"
 """Audiences other than seats, which are `seat:ROLE`."""
 
-_BRIEF = ("turn", "over", "moves", "percepts", "faults", "move", "known")
+_BRIEF = ("turn", "over", "moves", "percepts", "faults", "move", "known", "words")
 """Fields of a frame that are sent for earlier turns: their pictures are asked for one by one."""
 
 Json = dict[str, Any]
@@ -43,6 +43,8 @@ class HeldMatch:
         log: events for browsers.
         frames: frames of every audience, by turn, as JSON texts.
         asked: the question that each person is asked at the moment, by role.
+        beliefs: what may be where, as each person's own moves and percepts tell it, by role and
+            turn: pictures as JSON texts, which are sent to those who ask for them.
     """
 
     setup: Setup
@@ -51,6 +53,7 @@ class HeldMatch:
     log: EventLog = field(default_factory=EventLog)
     frames: dict[str, list[str]] = field(default_factory=dict)
     asked: dict[str, Json] = field(default_factory=dict)
+    beliefs: dict[str, dict[int, str]] = field(default_factory=dict)
 
     @property
     def people(self) -> tuple[str, ...]:
@@ -121,7 +124,7 @@ class HeldMatch:
 
     def forget(self) -> None:
         """Drop everything that is kept of a match that is over; its record has it all."""
-        self.frames = {}
+        self.frames, self.beliefs = {}, {}
         self.log = EventLog()
         self.log.close()
 
@@ -139,6 +142,8 @@ class HeldMatch:
             if number == len(kept):
                 kept.append(json.dumps(frame))
                 self.log.add(audience, "frame", kept[-1])
+        for role, picture in message["may"].items():
+            self.beliefs.setdefault(role, {})[number] = json.dumps(picture)
         record: Json | None = message["record"]
         return record
 

@@ -24,6 +24,7 @@ from match_runner.match.conditions import Conditions
 from match_runner.match.record_files import read_record
 from match_runner.match.records import MatchRecord, record_from_json
 from match_runner.pictures.frames import Json, frames_of
+from match_runner.pictures.side_file import side_file_for
 from match_runner.series.commands.play import series_of_roles
 from match_runner.series.holding import Held
 from match_runner.series.outcomes import Played
@@ -91,10 +92,12 @@ class Shown:
     Attributes:
         match: its summary for the page; see `HeldMatch.summary`.
         rules: text of the rulesheet.
+        side_file: file that says how to draw the game, or None.
     """
 
     match: Json
     rules: str
+    side_file: Path | None = None
 
     @property
     def game(self) -> str:
@@ -135,7 +138,8 @@ def replay_file(path: Path) -> tuple[Shown, list[Json]]:
         "goals": dict(record.goals),
         "error": record.error,
     }
-    return Shown(about, record.rules), replay(record, None)
+    side_file = side_file_for(record.game, record.rules)
+    return Shown(about, record.rules, side_file), replay(record, side_file)
 
 
 def standings(folder: Path) -> Json:

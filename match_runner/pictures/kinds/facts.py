@@ -1,18 +1,33 @@
-"""Facts that no other kind has taken: text and share."""
+"""Facts that no other kind has taken.
+
+fact  text: as KIF; share; words: what people read, empty for bookkeeping, which is folded away
+"""
 
 from __future__ import annotations
 
-from match_runner.pictures.picture import LONGEST_FACT, Json, Rules, Taker, short
+from collections.abc import Sequence
+
+from match_runner.pictures.in_words.words import in_order
+from match_runner.pictures.picture import LONGEST_FACT, Json, Rules, Taker, Told, short
 
 
 def taker(rules: Rules) -> Taker:
     """Takes all there are."""
-    return lambda told: ([fact(short(each.text, LONGEST_FACT), each.share) for each in told], [])
+
+    def take(told: Sequence[Told]) -> tuple[list[Json], list[Told]]:
+        found = []
+        for each in told:
+            words = rules.told(each.fact)
+            words = in_order(each.fact) if words is None else words
+            found.append(fact(short(each.text, LONGEST_FACT), each.share, words))
+        return found, []
+
+    return take
 
 
-def fact(text: str, share: float = 1.0) -> Json:
-    """A line of text."""
-    return {"text": text, "share": share}
+def fact(text: str, share: float = 1.0, words: str | None = None) -> Json:
+    """A line of text, and what it is in words if that is something else."""
+    return {"text": text, "share": share, "words": text if words is None else words}
 
 
 def certain(part: Json) -> Json | None:

@@ -1,4 +1,8 @@
-"""Facts of one name, a line each: title, headers, rows, and shares of the rows."""
+"""Facts of one name, a line each.
+
+table  title, headers, rows, and shares of the rows; words: the lines as people read them, each
+       empty for bookkeeping, which is folded away; no lines where the game has no words for them
+"""
 
 from __future__ import annotations
 
@@ -27,14 +31,17 @@ def taker(rules: Rules) -> Taker:
             rows = []
             for each in members:
                 assert isinstance(each.fact, Compound)
-                rows.append((tuple(str(arg) for arg in each.fact.args), each.share))
+                row = tuple(str(arg) for arg in each.fact.args)
+                rows.append((row, each.share, rules.told(each.fact)))
             rows.sort(key=lambda r: [natural(text) for text in r[0]])
+            words = [text for _, _, text in rows]
             tables.append(
                 {
                     "title": short(name),
                     "headers": headers.get((name, arity)) or [str(i + 1) for i in range(arity)],
-                    "rows": [[short(text) for text in row] for row, _ in rows],
-                    "shares": [share for _, share in rows],
+                    "rows": [[short(text) for text in row] for row, _, _ in rows],
+                    "shares": [share for _, share, _ in rows],
+                    "words": [] if None in words else words,
                 }
             )
         return tables, single
@@ -44,8 +51,9 @@ def taker(rules: Rules) -> Taker:
 
 def certain(part: Json) -> Json | None:
     """The lines that hold for sure."""
-    kept = [row for row in zip(part["rows"], part["shares"], strict=True) if row[1] >= 1]
-    part["rows"], part["shares"] = [row for row, _ in kept], [share for _, share in kept]
+    kept = [number for number, share in enumerate(part["shares"]) if share >= 1]
+    for key in ("rows", "shares", "words"):
+        part[key] = [part[key][number] for number in kept] if part[key] else []
     return part if kept else None
 
 

@@ -53,6 +53,8 @@ def frames_of_log(match: LoggedMatch) -> tuple[Json, list[Json]]:
     else:
         roles = program.roles
         goals = _draw_states(artist, machines[0], joint_moves, frames)
+    for frame in frames:
+        frame["words"] = artist.words_in(frame)
     why = match.why or "it breaks off here; perhaps the match is still played"
     return {
         "game": match.id,

@@ -22,6 +22,7 @@ from ggp.players import BeliefPlayer, Decision, make_player, parse_spec
 from ggp.players.decision_json import decision_json
 from ggp.players.player import KnownTurn
 from ggp.search.anytime import Deadline
+from match_runner.match.knowledge import marginals
 from match_runner.pictures.frames import Artist, Json
 from match_runner.series.match_task import machines_of
 from match_runner.table.seats.lines import LINES, lines_of_play
@@ -105,10 +106,21 @@ def look_into(task: MindTask) -> None:
                 range(task.line, task.line + LINES),
                 Deadline.after(LINES_S),
             )
-            link.send({"kind": "lines", "move": task.move, "line": task.line, "lines": lines})
+            told = [each for line in lines for turn in line["turns"] for each in turn.items()]
+            words = artist.words_of([(task.role, task.move), *told])
+            supposed = {each for line in lines for each in line["supposed"]}
+            link.send(
+                {
+                    "kind": "lines",
+                    "move": task.move,
+                    "line": task.line,
+                    "lines": lines,
+                    "words": words | {"fluents": {each: artist.fluent(each) for each in supposed}},
+                }
+            )
             return
         for name, spec in THINKERS.items():
-            report = _Report(link, name)
+            report = _Report(link, name, task.role, artist)
             player = _player(task, spec, program, machine, role, report)
             if name == "hyperplay":
                 tracker = player.tracker
@@ -126,8 +138,9 @@ def look_into(task: MindTask) -> None:
 class _Report:
     """Sends a player's values to the server, now and then while it decides."""
 
-    def __init__(self, link: WorkerLink, name: str) -> None:
+    def __init__(self, link: WorkerLink, name: str, role: str, artist: Artist) -> None:
         self._link, self._name = link, name
+        self._role, self._artist = role, artist
         self._told_s = 0.0
 
     def __call__(self, decision: Decision) -> None:
@@ -138,7 +151,16 @@ class _Report:
         """Send a decision at once."""
         self._told_s = time.monotonic()
         told = decision_json(decision)
-        self._link.send({"kind": "values", "player": self._name, "final": final, "decision": told})
+        words = self._artist.words_of([(self._role, value.move) for value in decision.values])
+        self._link.send(
+            {
+                "kind": "values",
+                "player": self._name,
+                "final": final,
+                "decision": told,
+                "words": words,
+            }
+        )
 
 
 def _player(
@@ -169,12 +191,7 @@ def _belief(machine: Machine, artist: Artist, bag: Bags, quality: Quality, seed:
         rng = np.random.default_rng(seed)
         drawn = rng.choice(len(weights), size=MOST_LANES, p=weights)
         states, weights = states.take(drawn), np.full(MOST_LANES, 1 / MOST_LANES)
-    held = machine.fluents(states)
-    shares: dict[str, float] = {}
-    for weight, fluents in zip(weights.tolist(), held, strict=True):
-        for fluent in fluents:
-            shares[fluent] = shares.get(fluent, 0.0) + weight
     return {
         "quality": quality.as_json(),
-        "picture": artist.heat({name: min(share, 1.0) for name, share in shares.items()}),
+        "picture": artist.heat(marginals(machine.fluents(states), weights)),
     }

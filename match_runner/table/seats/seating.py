@@ -144,6 +144,7 @@ class _Teller:
         self._turn = 0
         self._is_told = told_by(program.as_program()) is not None
         self._knowledge: dict[str, Knowledge] = {}
+        self._may: dict[str, Json] = {}  # what may be where, by role, as each believes it
         self._reported_s: dict[str, float] = {}
         for number, role in enumerate(program.roles):
             if task.players.get(role) == HUMAN and not self._is_told:
@@ -162,6 +163,7 @@ class _Teller:
                 "number": self._turn,
                 "all": frame,
                 "seats": {role: self._seat_frame(role, frame, turn) for role in people},
+                "may": dict(self._may),
                 "record": None if turn is None or is_old else asdict(turn),
             }
         )
@@ -188,8 +190,15 @@ class _Teller:
     def ask(self, role: str, legal: Sequence[str]) -> None:
         """Have the server ask a person for a move."""
         sure = self._knowledge[role].known().legal if role in self._knowledge else set(legal)
+        words = self._artist.words_of([(role, move) for move in legal])["moves"]
         moves = [
-            {"move": move, "cells": self._artist.cells(move, role), "sure": move in sure}
+            {
+                "move": move,
+                "words": words[move],
+                "cells": self._artist.cells(move, role),
+                "drops": self._artist.drops_in(move),
+                "sure": move in sure,
+            }
             for move in legal
         ]
         clock_s = self._task.human_clock_s
@@ -218,9 +227,11 @@ class _Teller:
     def _seat_frame(self, role: str, frame: Json, turn: TurnRecord | None) -> Json:
         """The part of a frame that one role may see: nothing else may get in here."""
         own: Json = {"turn": frame["turn"], "over": frame["over"], "move": None, "percepts": []}
-        own |= {"view": None, "known": None, "marks": [], "faults": []}
+        own |= {"view": None, "known": None, "marks": [], "faults": [], "words": {}}
         if turn is not None:
+            moved = turn.joint_move if self._is_told else {role: turn.joint_move[role]}
             own |= {
+                "words": self._artist.words_of(moved.items(), turn.percepts[role]),
                 "move": turn.joint_move[role],
                 "percepts": list(turn.percepts[role]),
                 "view": frame["views"][role],
@@ -243,6 +254,7 @@ class _Teller:
         about = {"states": known.states, "exact": known.exact}
         state = self._artist.certain(known.shares)
         state["facts"] += map(fact, known.lines())
+        self._may[role] = self._artist.heat(known.likely)
         return {**own, "state": state, "known": about}
 
 

@@ -10,7 +10,7 @@
     GET  /api/matches/ID[?key=]         a match; /turns/N, /events; POST /end
     GET  /api/matches/ID/mind?role=&turn=&move=    belief and values of a role
     GET  /api/records/NAME              a record or a log of the folder; /turns/N, /mind
-    GET  /api/seats/SEAT                a seat; /turns/N, /events; POST /move
+    GET  /api/seats/SEAT                a seat; /turns/N, /may/N, /events; POST /move
 
 `door` decides who may ask for which of these. Errors are `{"error": text}`.
 """
@@ -18,16 +18,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -37,26 +36,31 @@ from ggp.gdl.descriptions import describe
 from ggp.gdl.games import list_games
 from ggp.players import describe_player
 from ggp.players.spec import PLAYERS
-from match_runner.table.held_match import ALL, HeldMatch, seat_of
+from match_runner.table.held_match import ALL, HeldMatch
 from match_runner.table.match_manager import LOBBY, NOBODY, MatchManager
 from match_runner.table.requests import (
     MOST_TEXT,
     fields_of,
     number_of,
     read_match,
-    read_move,
     read_player,
     rules_text,
 )
 from match_runner.table.seats.mind import MindTask, known_turns
+from match_runner.table.web.answers import (
+    Answer,
+    after_of,
+    answered,
+    json_of,
+    snapshot_of,
+    stream_of,
+    turn_of,
+)
+from match_runner.table.web.at_seats import AtSeats
 from match_runner.table.web.door import Door
 from match_runner.table.web.guard import Guard
-from match_runner.table.worker_tasks import Shown
 
 STATIC = Path(__file__).parent / "static"
-
-_STREAM = "text/event-stream"
-_Answer = Callable[[Request], Awaitable[Response]]
 
 
 def make_app(manager: MatchManager) -> Guard:
@@ -70,8 +74,8 @@ def make_app(manager: MatchManager) -> Guard:
         finally:
             await manager.close()
 
-    page = _answered(_page)
-    table = Table(manager)
+    page = answered(_page)
+    table, seats = Table(manager), AtSeats(manager)
     routes = [
         Route("/", page),
         Route("/match/{id}", page),
@@ -79,7 +83,7 @@ def make_app(manager: MatchManager) -> Guard:
         Route("/record/{name:path}", page),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
-    gets: dict[str, _Answer] = {
+    gets: dict[str, Answer] = {
         "/lobby": table.lobby,
         "/events": table.lobby_events,
         "/alive": table.alive,
@@ -91,20 +95,21 @@ def make_app(manager: MatchManager) -> Guard:
         "/records/{name:path}/turns/{turn}": table.record_turn,
         "/records/{name:path}/mind": table.record_mind,
         "/records/{name:path}": table.record,
-        "/seats/{seat}": table.seat,
-        "/seats/{seat}/events": table.seat_events,
-        "/seats/{seat}/turns/{turn}": table.seat_turn,
+        "/seats/{seat}": seats.seat,
+        "/seats/{seat}/events": seats.seat_events,
+        "/seats/{seat}/turns/{turn}": seats.seat_turn,
+        "/seats/{seat}/may/{turn}": seats.seat_belief,
     }
-    posts: dict[str, _Answer] = {
+    posts: dict[str, Answer] = {
         "/rules": table.rules,
         "/player": table.player,
         "/matches": table.create,
         "/matches/{id}/end": table.end,
-        "/seats/{seat}/move": table.move,
+        "/seats/{seat}/move": seats.move,
     }
-    routes += [Route(f"/api{path}", _answered(answer)) for path, answer in gets.items()]
+    routes += [Route(f"/api{path}", answered(answer)) for path, answer in gets.items()]
     routes += [
-        Route(f"/api{path}", _answered(answer), methods=["POST"]) for path, answer in posts.items()
+        Route(f"/api{path}", answered(answer), methods=["POST"]) for path, answer in posts.items()
     ]
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _failed})
     options = manager.options
@@ -146,7 +151,7 @@ class Table:
 
     async def lobby_events(self, request: Request) -> Response:
         """Stream of what changes in the lobby."""
-        return _stream(self._manager.log.follow(LOBBY, _after(request)))
+        return stream_of(self._manager.log.follow(LOBBY, after_of(request)))
 
     async def series(self, request: Request) -> Response:
         """Standings of all series."""
@@ -154,7 +159,7 @@ class Table:
 
     async def rules(self, request: Request) -> Response:
         """Diagnostics of a rulesheet."""
-        fields = fields_of(await _json(request))
+        fields = fields_of(await json_of(request))
         rules = fields.get("rules")
         if rules is None:
             name = str(fields.get("game"))[:MOST_TEXT]
@@ -166,7 +171,7 @@ class Table:
 
     async def player(self, request: Request) -> Response:
         """Whether a player that somebody typed can be used, with the error if not."""
-        player = read_player(await _json(request))
+        player = read_player(await json_of(request))
         try:
             self._manager.options.offers.spec_of(player)
         except GGPError as error:
@@ -175,11 +180,11 @@ class Table:
 
     async def alive(self, request: Request) -> Response:
         """Stream of heartbeats, which show that the server is there."""
-        return _stream(self._manager.log.follow(NOBODY, ""))
+        return stream_of(self._manager.log.follow(NOBODY, ""))
 
     async def create(self, request: Request) -> Response:
         """Make new matches."""
-        made = await self._manager.create(read_match(await _json(request)))
+        made = await self._manager.create(read_match(await json_of(request)))
         return JSONResponse(
             {
                 "matches": [
@@ -205,12 +210,12 @@ class Table:
     async def match_events(self, request: Request) -> Response:
         """Stream of what happens in a match."""
         match, audience = self._watched(request)
-        return _stream(match.log.follow(audience, _after(request)))
+        return stream_of(match.log.follow(audience, after_of(request)))
 
     async def match_turn(self, request: Request) -> Response:
         """Frame after a turn, as far as the visitor may see it."""
         match, audience = self._watched(request)
-        return _turn(request, await self._manager.frames(match, audience))
+        return turn_of(request, await self._manager.frames(match, audience))
 
     async def match_mind(self, request: Request) -> Response:
         """Belief and values of a role before a turn."""
@@ -225,7 +230,7 @@ class Table:
     async def end(self, request: Request) -> Response:
         """Break a match off."""
         match = self._match(request)
-        key = str(fields_of(await _json(request)).get("key", ""))
+        key = str(fields_of(await json_of(request)).get("key", ""))
         if match.people and match.audience(key, open_minds=False) != ALL:
             raise HTTPException(403, "a match with people is ended by those who began it")
         await self._manager.end(match)
@@ -234,45 +239,16 @@ class Table:
     async def record(self, request: Request) -> Response:
         """A recorded match."""
         name = request.path_params["name"]
-        return JSONResponse(_snapshot_of(name, *await self._manager.replay_file(name)))
+        return JSONResponse(snapshot_of(name, *await self._manager.replay_file(name)))
 
     async def record_turn(self, request: Request) -> Response:
         """Frame of a recorded match after a turn."""
-        return _turn(request, (await self._manager.replay_file(request.path_params["name"]))[1])
+        return turn_of(request, (await self._manager.replay_file(request.path_params["name"]))[1])
 
     async def record_mind(self, request: Request) -> Response:
         """Belief and values of a role in a recorded match before a turn."""
         shown, frames = await self._manager.replay_file(request.path_params["name"])
-        return self._mind(request, frames, shown.game, shown.rules, None, shown.minds)
-
-    # ---------------------------------------------------------------- seats
-
-    async def seat(self, request: Request) -> Response:
-        """A match as a person in a seat sees it."""
-        match, role = self._seat(request)
-        own = match.frames.get(seat_of(role), ()) if not match.is_over else ()
-        told = match.snapshot(seat_of(role), own)
-        # Whoever has only the seat's link gets no further.
-        more = request.scope["visitor"].is_host
-        minds = more and self._manager.options.open_minds
-        return JSONResponse({**told, "open_minds": minds, "more": more})
-
-    async def seat_events(self, request: Request) -> Response:
-        """Stream of what happens at a seat."""
-        match, role = self._seat(request)
-        return _stream(match.log.follow(seat_of(role), _after(request)))
-
-    async def seat_turn(self, request: Request) -> Response:
-        """Frame that a person saw after a turn."""
-        match, role = self._seat(request)
-        return _turn(request, match.frames.get(seat_of(role), []))
-
-    async def move(self, request: Request) -> Response:
-        """Make a person's move."""
-        self._seat(request)
-        turn, move = read_move(await _json(request))
-        self._manager.move(request.path_params["seat"], turn, move)
-        return JSONResponse({})
+        return self._mind(request, frames, shown.game, shown.rules, shown.side_file, shown.minds)
 
     # ---------------------------------------------------------------- private
 
@@ -291,13 +267,6 @@ class Table:
                 403, "people play this match and must not see all of it; it is open when it is over"
             )
         return match, audience
-
-    def _seat(self, request: Request) -> tuple[HeldMatch, str]:
-        found = self._manager.seats.get(request.path_params["seat"])
-        if found is None:
-            raise HTTPException(404, "there is no such seat")
-        match, role, _ = found
-        return match, role
 
     def _title(self, name: str) -> str:
         try:
@@ -335,7 +304,7 @@ class Table:
             async for message in self._manager.look_into(task):
                 yield f"event: {message['kind']}\ndata: {json.dumps(message)}\n\n"
 
-        return _stream(told())
+        return stream_of(told())
 
 
 async def _page(request: Request) -> Response:
@@ -348,50 +317,3 @@ async def _failed(request: Request, error: Exception) -> Response:
     if error.status_code == 404 and not path.startswith(("/api/", "/static/")):
         return FileResponse(STATIC / "index.html", 404)  # the page says that nothing is there
     return JSONResponse({"error": error.detail}, error.status_code)
-
-
-def _snapshot_of(name: str, shown: Shown, frames: list[str]) -> dict[str, Any]:
-    """A recorded match as if it had been played here."""
-    brief = ("turn", "over", "moves", "percepts", "faults")
-    told = [json.loads(text) for text in frames]
-    return {
-        "match": {"id": name, "status": "over", **shown.match},
-        "turns": [{k: frame[k] for k in brief} for frame in told],
-        "frame": told[-1],
-        "sees": ALL,
-    }
-
-
-def _turn(request: Request, frames: list[str]) -> Response:
-    number = number_of(request.path_params["turn"], "turn")
-    if number >= len(frames):
-        raise HTTPException(404, "there is no such turn")
-    return Response(frames[number], media_type="application/json")
-
-
-def _after(request: Request) -> str:
-    return request.headers.get("last-event-id") or request.query_params.get("after", "")
-
-
-def _stream(texts: AsyncIterator[str]) -> Response:
-    return StreamingResponse(texts, media_type=_STREAM)
-
-
-async def _json(request: Request) -> object:
-    try:
-        found: object = await request.json()
-    except (ValueError, RecursionError):
-        raise HTTPException(400, "what was posted is not JSON") from None
-    return found
-
-
-def _answered(answer: _Answer) -> _Answer:
-    """An answer that turns errors of ours into status 400 with one line of text."""
-
-    async def answered(request: Request) -> Response:
-        try:
-            return await answer(request)
-        except GGPError as error:
-            return JSONResponse({"error": str(error)}, 400)
-
-    return answered

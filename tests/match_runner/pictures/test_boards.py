@@ -166,6 +166,7 @@ def test_counters_scores_and_turns_are_no_boards() -> None:
             "headers": ["role", "2"],
             "rows": [["black", "2"], ["white", "1"]],
             "shares": [1.0, 1.0],
+            "words": [],
         }
     ]
     assert [fact["text"] for fact in found["facts"]] == ["(control white)", "(step 2)"]
@@ -224,7 +225,7 @@ def test_likely_things_come_first_and_shares_are_kept() -> None:
         ("black", 0.75),
         ("white", 0.25),
     ]
-    assert found["facts"] == [{"text": "ready", "share": 0.5}]
+    assert found["facts"] == [{"text": "ready", "share": 0.5, "words": "ready"}]
 
 
 CHESS = ["wk", "wp", "bk", "bp", "wr", "b"]
