@@ -11,9 +11,10 @@ import json
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ggp.gdl.descriptions import describe
 from match_runner.table.events import EventLog
 from match_runner.table.match_folder import Setup
 from match_runner.table.seats.seating import HUMAN
@@ -45,6 +46,7 @@ class HeldMatch:
         asked: the question that each person is asked at the moment, by role.
         beliefs: what may be where, as each person's own moves and percepts tell it, by role and
             turn: pictures as JSON texts, which are sent to those who ask for them.
+        preparing: what is done before the first turn, and the share of it that is done.
     """
 
     setup: Setup
@@ -54,6 +56,7 @@ class HeldMatch:
     frames: dict[str, list[str]] = field(default_factory=dict)
     asked: dict[str, Json] = field(default_factory=dict)
     beliefs: dict[str, dict[int, str]] = field(default_factory=dict)
+    preparing: Json | None = None
 
     @property
     def people(self) -> tuple[str, ...]:
@@ -103,8 +106,10 @@ class HeldMatch:
                 return self._frame(message)
             case "ask":
                 self._ask(message)
+            case "preparing":
+                self._preparing(message)
             case "thought":
-                told = {name: message[name] for name in ("role", "turn", "decision")}
+                told = {name: message[name] for name in ("role", "turn", "decision", "words")}
                 self.log.show(ALL, f"thought {message['role']}", "thought", told)
         return None
 
@@ -146,6 +151,11 @@ class HeldMatch:
             self.beliefs.setdefault(role, {})[number] = json.dumps(picture)
         record: Json | None = message["record"]
         return record
+
+    def _preparing(self, message: Mapping[str, Any]) -> None:
+        self.preparing = {"text": message["text"], "share": message["share"]}
+        for audience in self._audiences():
+            self.log.show(audience, "preparing", "preparing", self.preparing)
 
     def _ask(self, message: Mapping[str, Any]) -> None:
         role, clock_s = message["role"], message["clock_s"]
@@ -199,6 +209,8 @@ class HeldMatch:
         found: Json = {
             "match": self.summary(),
             "rules": {"is_told": self.setup.is_told},
+            "about": asdict(describe(self.setup.rules)),
+            "preparing": self.preparing,
             "clocks": {"play_s": self.setup.play_clock_s, "human_s": self.setup.human_clock_s},
             "turns": [{k: frame[k] for k in _BRIEF if k in frame} for frame in frames],
             "frame": frames[-1] if frames else None,

@@ -8,13 +8,11 @@ replays matches and looks into minds.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import secrets
 import shutil
 import tempfile
 import time
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -28,9 +26,10 @@ from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import RemoteConditions
 from match_runner.table import worker_tasks
 from match_runner.table.events import EventLog
-from match_runner.table.held_match import ALL, HeldMatch
+from match_runner.table.held_match import HeldMatch
 from match_runner.table.match_folder import MatchFolder, Setup
 from match_runner.table.options import TableOptions
+from match_runner.table.replays import Replays
 from match_runner.table.requests import MatchRequest
 from match_runner.table.seats.link import Exchange, Message
 from match_runner.table.seats.mind import MindTask, look_into
@@ -43,9 +42,6 @@ MOST_WITH_PEOPLE = 16
 
 MOST_WAITING = 1_000
 """Most matches that may wait for a worker."""
-
-MOST_REPLAYS = 8
-"""Most matches that are over and whose frames are kept in memory."""
 
 READING_S, THINKING_S = 30.0, 60.0
 """Seconds that a worker may take to read rules, and to replay or think."""
@@ -65,6 +61,7 @@ class MatchManager:
 
     Attributes:
         token: token of the table's link; None where everybody is let in.
+        replays: frames of matches that are over.
         seats: the match, the role and the token of every seat, by the seat's name.
         private: a folder that only this user may enter; it is removed when the manager is closed.
 
@@ -87,7 +84,7 @@ class MatchManager:
         self._thinker = LocalPool(1, THINKING_S)
         self._own: dict[str, LocalPool] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._replays: OrderedDict[str, Any] = OrderedDict()
+        self.replays = Replays(self.folder, self.stored, partial(self._ask, self._thinker))
 
     async def open(self) -> None:
         """Find the matches on disk, and go on with those that are not over."""
@@ -116,8 +113,13 @@ class MatchManager:
 
     # ---------------------------------------------------------------- matches
 
-    async def create(self, request: MatchRequest) -> list[HeldMatch]:
+    async def create(
+        self, request: MatchRequest, same: tuple[str, str | None] | None = None
+    ) -> list[HeldMatch]:
         """Make new matches, which begin as soon as there is a worker for them.
+
+        Args:
+            same: rules and side file of a match that is played again; None for those asked for.
 
         Raises:
             GGPError: they cannot be played; says why.
@@ -130,7 +132,7 @@ class MatchManager:
         waiting = sum(match.status == "waiting" for match in self.matches.values())
         if waiting + request.matches > MOST_WAITING:
             raise ConfigError(f"{waiting} matches are waiting already")
-        rules, side_file = self.options.offers.rules_of(request.game, request.rules)
+        rules, side_file = same or self.options.offers.rules_of(request.game, request.rules)
         specs = self._specs_of(request.players)
         conditions = Conditions(request.play_clock_s, pause_s=request.pause_s)
         roles, is_told = await self._ask(
@@ -203,50 +205,6 @@ class MatchManager:
             return await self._ask(self._reader, worker_tasks.read_rules, name, text)
         except GGPError as error:
             return {"ok": False, "diagnostics": [], "num_diagnostics": 1, "error": str(error)}
-
-    async def frames(self, match: HeldMatch, audience: str) -> list[str]:
-        """Frames that an audience may see, one a turn, as JSON texts; all if the match is over.
-
-        Raises:
-            GGPError: the record cannot be replayed.
-        """
-        if not match.is_over:
-            return match.frames.get(audience, [])
-        key = match.setup.id
-        if key not in self._replays:
-            record = self._record_of(match)
-            frames = await self._ask(self._thinker, worker_tasks.replay, *record)
-            self._keep(key, _texts(frames))
-        found: list[str] = self._kept(key)
-        return found
-
-    async def replay_file(self, name: str) -> tuple[worker_tasks.Shown, list[str]]:
-        """A record or a log of the folder, and its frames as JSON texts.
-
-        Raises:
-            GGPError: there is none of that name, or it cannot be replayed.
-        """
-        path = self.stored.path(name)
-        key = f"{path}:{path.stat().st_mtime_ns}"
-        if key not in self._replays:
-            shown, frames = await self._ask(self._thinker, worker_tasks.replay_file, path)
-            self._keep(key, (shown, _texts(frames)))
-        found: tuple[worker_tasks.Shown, list[str]] = self._kept(key)
-        return found
-
-    async def series(self) -> list[Json]:
-        """Standings of all series that are kept in the folder."""
-        found = []
-        for name, path, stamp in self.stored.series():
-            key = f"series {path}:{stamp}"
-            if key not in self._replays:
-                try:
-                    told = await self._ask(self._thinker, worker_tasks.standings, path)
-                except GGPError as error:
-                    told = {"error": str(error)}
-                self._keep(key, told)
-            found.append({"name": name, **self._replays[key]})
-        return found
 
     async def look_into(self, task: Callable[[str, str], MindTask]) -> AsyncIterator[Message]:
         """Yield a worker's messages about a mind as they come, then `done`, or `failed` and a text.
@@ -348,9 +306,7 @@ class MatchManager:
             return
         self._exchange.forget(match.line_key)
         setup = match.setup
-        texts = match.frames.get(ALL, [])
-        if len(texts) == len(record.turns) + 1:
-            self._keep(setup.id, texts)
+        self.replays.keep(match, len(record.turns))
         match.ended(self.folder.finish(setup, record))
         self._announce(match)
         asyncio.get_running_loop().call_later(LINGER_S, match.forget)
@@ -359,19 +315,6 @@ class MatchManager:
         """Specs or addresses by role of the players that a page has named."""
         spec_of = self.options.offers.spec_of
         return {r: name if name == HUMAN else spec_of(name) for r, name in players.items()}
-
-    def _record_of(self, match: HeldMatch) -> tuple[MatchRecord, Path | None]:
-        side_file = match.setup.side_file
-        return self.folder.record(match.setup.id), None if side_file is None else Path(side_file)
-
-    def _keep(self, key: str, value: object) -> None:
-        self._replays[key] = value
-        while len(self._replays) > MOST_REPLAYS:
-            self._replays.popitem(last=False)
-
-    def _kept(self, key: str) -> Any:
-        self._replays.move_to_end(key)
-        return self._replays[key]
 
     def _announce(self, match: HeldMatch) -> None:
         self.log.show(LOBBY, match.setup.id, "match", match.summary())
@@ -393,7 +336,3 @@ class MatchManager:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-def _texts(frames: list[Json]) -> list[str]:
-    return [json.dumps(frame) for frame in frames]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from ggp.errors import ConfigError
 from ggp.protocol.messages import MAX_CLOCK_S
 from match_runner.options import MAX_PAUSE_S
+from match_runner.table.match_folder import Setup
 from match_runner.table.seats.seating import HUMAN
 
 MOST_MATCHES = 100
@@ -70,6 +72,24 @@ def read_match(data: object) -> MatchRequest:
         seed=_whole(fields.get("seed", 0), "seed", 0, MOST_SEED),
         matches=matches,
     )
+
+
+def read_again(data: object, setup: Setup) -> MatchRequest:
+    """Read a request for another match like one that was played: other players, another clock.
+
+    Raises:
+        ConfigError: a field is missing or wrong.
+    """
+    fields = fields_of(data)
+    asked = {
+        "game": setup.game,
+        "players": fields.get("players"),
+        "play_clock_s": fields.get("play_clock_s"),
+        "human_clock_s": setup.human_clock_s,
+        "pause_s": setup.pause_s,
+        "seed": secrets.randbelow(MOST_SEED),
+    }
+    return read_match(asked)
 
 
 def read_player(data: object) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, ConsoleMessage, Page
+
+    from tests.table.live import LiveTable
 
 ARGUMENTS = (
     "--no-sandbox",
@@ -65,3 +67,35 @@ def fits(page: Page) -> bool:
         "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     )
     return found
+
+
+@contextmanager
+def window(
+    browser: Browser, host_of: LiveTable | None, *, may_fail: str = "", **options: Any
+) -> Iterator[Page]:
+    """A window of its own, in which nothing may go wrong.
+
+    Args:
+        host_of: a table whose link was opened here before; None for nobody's window.
+        may_fail: what messages of the browser may begin with.
+    """
+    context = browser.new_context(**options)
+    if host_of is not None:
+        name = f"ggp-table-{host_of.port}"
+        context.add_cookies([{"name": name, "value": host_of.cookies[name], "url": host_of.url}])
+    opened = context.new_page()
+    opened.set_default_timeout(PATIENCE_MS)
+    wrong: list[str] = []
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.on("dialog", lambda dialog: wrong.append(dialog.message))
+
+    def note(said: ConsoleMessage) -> None:
+        if said.type == "error" and not (may_fail and said.text.startswith(may_fail)):
+            wrong.append(said.text)
+
+    opened.on("console", note)
+    try:
+        yield opened
+        assert wrong == []
+    finally:
+        context.close()

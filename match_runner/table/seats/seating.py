@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,11 +76,14 @@ def play_at_table(task: TableTask) -> MatchRecord:
     mail = _Mail()
     link = WorkerLink(task.socket, task.key, mail.put)
     try:
+        prepares = partial(_prepares, link)
+        prepares("Reading the rules, and making a machine of them", 0.1)
         has_clock = task.conditions.play_clock_s is not None
         program, machines = machines_of(task.game, task.rules, "auto", Limits(), has_clock)
         apart = order_of(task.conditions, program, machines, Limits())
         people = [role for role, player in task.players.items() if player == HUMAN]
         others = {role: player for role, player in task.players.items() if player != HUMAN}
+        prepares("Getting the players ready", 0.5)
         if has_clock:  # a player that has not played before takes longer for its first move
             stand_ins = {**others, **dict.fromkeys(people, "random")}
             rehearse(
@@ -88,6 +92,7 @@ def play_at_table(task: TableTask) -> MatchRecord:
                 task.conditions.remote.start_clock_s,
                 own_process=True,
             )
+        prepares("Dealing", 0.9)
         teller = _Teller(task, program, machines, link, mail)
         arena = set_up(
             task.game,
@@ -101,6 +106,11 @@ def play_at_table(task: TableTask) -> MatchRecord:
         return play_match(arena, task.seed, task.conditions, watcher=teller, earlier=task.earlier)
     finally:
         link.close()
+
+
+def _prepares(link: WorkerLink, text: str, share: float) -> None:
+    """Tell what is done before the first turn, and how much of it all is done."""
+    link.send({"kind": "preparing", "text": text, "share": share})
 
 
 class _Mail:
@@ -175,7 +185,13 @@ class _Teller:
             self._reported_s[role] = now_s
             thought = decision_json(decision)
             self._link.send(
-                {"kind": "thought", "role": role, "turn": self._turn, "decision": thought}
+                {
+                    "kind": "thought",
+                    "role": role,
+                    "turn": self._turn,
+                    "decision": thought,
+                    "words": self._artist.words_of([(role, v["move"]) for v in thought["values"]]),
+                }
             )
 
     def guest(self, role: str) -> Any:

@@ -7,10 +7,11 @@
     POST /api/player                    {player}: checks a player that somebody typed
     POST /api/rules                     {game} or {name, rules}: diagnostics of a rulesheet
     POST /api/matches                   see `requests`; answers with the links of all seats
-    GET  /api/matches/ID[?key=]         a match; /turns/N, /events; POST /end
+    GET  /api/matches/ID[?key=]         a match; /turns/N, /events; POST /end, /again
     GET  /api/matches/ID/mind?role=&turn=&move=    belief and values of a role
     GET  /api/records/NAME              a record or a log of the folder; /turns/N, /mind
-    GET  /api/seats/SEAT                a seat; /turns/N, /may/N, /events; POST /move
+    GET  /api/seats/SEAT                a seat; /turns/N, /may/N, /events; POST /move;
+                                        /truth/N when the match is over
 
 `door` decides who may ask for which of these. Errors are `{"error": text}`.
 """
@@ -42,6 +43,7 @@ from match_runner.table.requests import (
     MOST_TEXT,
     fields_of,
     number_of,
+    read_again,
     read_match,
     read_player,
     rules_text,
@@ -99,12 +101,14 @@ def make_app(manager: MatchManager) -> Guard:
         "/seats/{seat}/events": seats.seat_events,
         "/seats/{seat}/turns/{turn}": seats.seat_turn,
         "/seats/{seat}/may/{turn}": seats.seat_belief,
+        "/seats/{seat}/truth/{turn}": seats.truth,
     }
     posts: dict[str, Answer] = {
         "/rules": table.rules,
         "/player": table.player,
         "/matches": table.create,
         "/matches/{id}/end": table.end,
+        "/matches/{id}/again": table.again,
         "/seats/{seat}/move": seats.move,
     }
     routes += [Route(f"/api{path}", answered(answer)) for path, answer in gets.items()]
@@ -155,7 +159,7 @@ class Table:
 
     async def series(self, request: Request) -> Response:
         """Standings of all series."""
-        return JSONResponse({"series": await self._manager.series()})
+        return JSONResponse({"series": await self._manager.replays.series()})
 
     async def rules(self, request: Request) -> Response:
         """Diagnostics of a rulesheet."""
@@ -184,27 +188,14 @@ class Table:
 
     async def create(self, request: Request) -> Response:
         """Make new matches."""
-        made = await self._manager.create(read_match(await json_of(request)))
-        return JSONResponse(
-            {
-                "matches": [
-                    {
-                        "id": m.setup.id,
-                        "seats": dict(m.setup.seats),
-                        "links": m.seat_links(),
-                        "key": m.setup.key,
-                    }
-                    for m in made
-                ]
-            }
-        )
+        return _begun(await self._manager.create(read_match(await json_of(request))))
 
     # ---------------------------------------------------------------- matches
 
     async def match(self, request: Request) -> Response:
         """A match, as far as the visitor may see it."""
         match, audience = self._watched(request)
-        frames = await self._manager.frames(match, audience)
+        frames = await self._manager.replays.frames(match, audience)
         return JSONResponse(match.snapshot(audience, frames))
 
     async def match_events(self, request: Request) -> Response:
@@ -215,7 +206,7 @@ class Table:
     async def match_turn(self, request: Request) -> Response:
         """Frame after a turn, as far as the visitor may see it."""
         match, audience = self._watched(request)
-        return turn_of(request, await self._manager.frames(match, audience))
+        return turn_of(request, await self._manager.replays.frames(match, audience))
 
     async def match_mind(self, request: Request) -> Response:
         """Belief and values of a role before a turn."""
@@ -224,7 +215,7 @@ class Table:
             raise HTTPException(403, "minds are open when the match is over")
         setup = match.setup
         side_file = None if setup.side_file is None else Path(setup.side_file)
-        frames = await self._manager.frames(match, audience)
+        frames = await self._manager.replays.frames(match, audience)
         return self._mind(request, frames, setup.game, setup.rules, side_file, setup.roles)
 
     async def end(self, request: Request) -> Response:
@@ -236,18 +227,26 @@ class Table:
         await self._manager.end(match)
         return JSONResponse({})
 
+    async def again(self, request: Request) -> Response:
+        """Make another match of the same game, with these players and that clock."""
+        setup = self._match(request).setup
+        asked = read_again(await json_of(request), setup)
+        return _begun(await self._manager.create(asked, (setup.rules, setup.side_file)))
+
     async def record(self, request: Request) -> Response:
         """A recorded match."""
         name = request.path_params["name"]
-        return JSONResponse(snapshot_of(name, *await self._manager.replay_file(name)))
+        return JSONResponse(snapshot_of(name, *await self._manager.replays.replay_file(name)))
 
     async def record_turn(self, request: Request) -> Response:
         """Frame of a recorded match after a turn."""
-        return turn_of(request, (await self._manager.replay_file(request.path_params["name"]))[1])
+        return turn_of(
+            request, (await self._manager.replays.replay_file(request.path_params["name"]))[1]
+        )
 
     async def record_mind(self, request: Request) -> Response:
         """Belief and values of a role in a recorded match before a turn."""
-        shown, frames = await self._manager.replay_file(request.path_params["name"])
+        shown, frames = await self._manager.replays.replay_file(request.path_params["name"])
         return self._mind(request, frames, shown.game, shown.rules, shown.side_file, shown.minds)
 
     # ---------------------------------------------------------------- private
@@ -305,6 +304,23 @@ class Table:
                 yield f"event: {message['kind']}\ndata: {json.dumps(message)}\n\n"
 
         return stream_of(told())
+
+
+def _begun(made: list[HeldMatch]) -> Response:
+    """The links of new matches."""
+    return JSONResponse(
+        {
+            "matches": [
+                {
+                    "id": m.setup.id,
+                    "seats": dict(m.setup.seats),
+                    "links": m.seat_links(),
+                    "key": m.setup.key,
+                }
+                for m in made
+            ]
+        }
+    )
 
 
 async def _page(request: Request) -> Response:

@@ -6,7 +6,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from match_runner.table.held_match import HeldMatch, seat_of
+from match_runner.table.held_match import ALL, HeldMatch, seat_of
 from match_runner.table.match_manager import MatchManager
 from match_runner.table.requests import number_of, read_move
 from match_runner.table.web.answers import after_of, json_of, stream_of, turn_of
@@ -21,7 +21,7 @@ class AtSeats:
     async def seat(self, request: Request) -> Response:
         """A match as a person in a seat sees it."""
         match, role = self._seat(request)
-        own = match.frames.get(seat_of(role), ()) if not match.is_over else ()
+        own = self._manager.replays.seen(match, role)
         told = match.snapshot(seat_of(role), own)
         # Whoever has only the seat's link gets no further.
         more = request.scope["visitor"].is_host
@@ -35,8 +35,14 @@ class AtSeats:
 
     async def seat_turn(self, request: Request) -> Response:
         """Frame that a person saw after a turn."""
-        match, role = self._seat(request)
-        return turn_of(request, match.frames.get(seat_of(role), []))
+        return turn_of(request, self._manager.replays.seen(*self._seat(request)))
+
+    async def truth(self, request: Request) -> Response:
+        """All that there was after a turn, which people see when the match is over."""
+        match, _ = self._seat(request)
+        if not match.is_over:
+            raise HTTPException(403, "the match is not over")
+        return turn_of(request, await self._manager.replays.frames(match, ALL))
 
     async def seat_belief(self, request: Request) -> Response:
         """What may be where after a turn, as the role's own moves and percepts tell it."""

@@ -1,6 +1,6 @@
 // Draws the pictures that match_runner/pictures makes, kind by kind: boards, tables and facts.
 //
-//     drawPicture(picture, {onCell, playable, selected, marked}) -> an element
+//     drawPicture(picture, {onCell, playable, targets, selected, marked}) -> an element
 //
 // Everything in a picture comes from a rulesheet, so it only ever becomes text. Cells that can be
 // chosen are buttons: one of them is in the tab order, and arrow keys go on from there.
@@ -33,13 +33,15 @@ function make(tag, className = "", text = null) {
  * @param picture JSON of `Picture.to_json()` or `Layout.heat()`.
  * @param options.onCell called with the id of a cell that is chosen.
  * @param options.playable ids of the cells that can be chosen.
+ * @param options.targets ids of those on which a move ends.
  * @param options.selected id of the cell that is chosen, or null.
+ * @param options.at id of the cell that keys begin with.
  * @param options.marked ids of the cells of the last moves.
  */
-export function drawPicture(picture, { onCell = null, playable = new Set(), selected = null, marked = [] } = {}) {
+export function drawPicture(picture, { onCell = null, playable = new Set(), targets = new Set(), selected = null, at = null, marked = [] } = {}) {
   const root = make("div", "picture");
   const owners = picture.owners ?? [];
-  const options = { onCell, playable, selected, marked: new Set(marked), owners };
+  const options = { onCell, playable, targets, selected, at, marked: new Set(marked), owners };
   for (const [name, draw] of Object.entries(KINDS)) {
     if (picture[name]?.length) root.append(draw(picture[name], options));
   }
@@ -52,6 +54,15 @@ const KINDS = { boards: drawBoards, tables: drawTables, facts: drawFacts };
 function drawBoards(boards, options) {
   const root = make("div", "picture-boards");
   const titled = boards.length > 1;
+  const sizes = boards.map((board) => [board.columns.length, board.rows.length]);
+  const total = (of, i) => sizes.reduce((sum, size) => of(sum, size[i]), 0);
+  const most = (a, b) => Math.max(a, b);
+  const sum = (a, b) => a + b;
+  // From these, styles find the largest cells with which all boards fit, beside or below each other.
+  for (const [name, value] of Object.entries({
+    boards: boards.length, "sum-columns": total(sum, 0), "max-columns": total(most, 0),
+    "sum-rows": total(sum, 1), "max-rows": total(most, 1), titles: titled ? 1 : 0,
+  })) root.style.setProperty(`--${name}`, value);
   root.append(...boards.map((board) => drawBoard(board, { ...options, titled })));
   return root;
 }
@@ -70,7 +81,7 @@ function drawBoard(board, options) {
   const cells = board.cells.map((cell) => drawCell(board, cell, line, options));
   grid.append(...cells);
   if (!line) grid.append(...edges(board.columns, board.rows));
-  roveAmong(grid, board.cells, cells);
+  roveAmong(grid, board.cells, cells, options.at);
   if (options.titled) figure.append(make("figcaption", "board-title", board.title));
   figure.append(grid);
   return figure;
@@ -90,6 +101,19 @@ function edges(columns, rows) {
   ];
 }
 
+/** The same inside of the first cells, where a board has no room around it. */
+function coordinates(board, cell) {
+  const label = (name, className) => {
+    const element = make("span", `cell-edge ${className}`, name);
+    element.setAttribute("aria-hidden", "true");
+    return element;
+  };
+  return [
+    cell.row === board.rows.length - 1 ? label(board.columns[cell.column], "edge-file") : null,
+    cell.column === 0 ? label(board.rows[cell.row], "edge-rank") : null,
+  ].filter(Boolean);
+}
+
 /** Whether squares are shaded, as on boards with files and ranks or chess pieces: it shows diagonals. */
 function isCheckered(board) {
   if (Math.min(board.columns.length, board.rows.length) < 3) return false;
@@ -107,7 +131,7 @@ function isIn(symbol, set) {
   return symbol.length === 1 && set.includes(symbol);
 }
 
-function drawCell(board, cell, line, { onCell, playable, selected, marked, owners }) {
+function drawCell(board, cell, line, { onCell, playable, targets, selected, marked, owners }) {
   const canPlay = onCell !== null && playable.has(cell.id);
   const element = make(canPlay ? "button" : "div", "cell");
   const there = cell.items.filter((item) => item.symbol !== "" && item.share > 0);
@@ -125,6 +149,8 @@ function drawCell(board, cell, line, { onCell, playable, selected, marked, owner
   }
   if (canPlay || there.length) element.setAttribute("aria-label", `${where}: ${inWords(there)}`);
   if (selected === cell.id) element.classList.add("selected");
+  if (targets.has(cell.id)) element.classList.add("target");
+  if (!line) element.append(...coordinates(board, cell));
   if (marked.has(cell.id)) element.classList.add("marked");
   element.title = cell.items.map((item) => item.title + percent(item.share)).join("\n") || where;
   if (line) element.append(make("span", "cell-name", board.columns[cell.column]));
@@ -171,6 +197,7 @@ function drawItem(item, owners) {
   const white = isIn(item.symbol, WHITE_PIECES);
   // Both sides have the filled shape, in their colour: in dark mode outlines would look like the other side.
   const shape = white ? BLACK_PIECES[WHITE_PIECES.indexOf(item.symbol)] : item.symbol;
+  if (shape === "?") return make("span", "item unknown", "?");
   const isGlyph = /^[^\p{L}\p{N}]$/u.test(shape);
   const span = make("span", isGlyph ? "item glyph" : "item word", shape + (isGlyph ? AS_TEXT : ""));
   const words = [item.owner, ...item.text.split(/[ _-]/)];
@@ -192,13 +219,14 @@ function drawWall(item) {
 }
 
 /** Puts one cell into the tab order; arrow keys go to the nearest cell that can be chosen. */
-function roveAmong(grid, cells, elements) {
+function roveAmong(grid, cells, elements, at) {
   const stops = cells
     .map((cell, i) => ({ cell, element: elements[i] }))
     .filter(({ element }) => element.tagName === "BUTTON");
   const show = (stop) => stops.forEach((other) => (other.element.tabIndex = other === stop ? 0 : -1));
   if (stops.length) {
-    show(stops.find(({ element }) => element.classList.contains("selected")) ?? stops[0]);
+    const isSelected = ({ element }) => element.classList.contains("selected");
+    show(stops.find(isSelected) ?? stops.find(({ cell }) => cell.id === at) ?? stops[0]);
   }
   grid.addEventListener("focusin", (event) => {
     const stop = stops.find(({ element }) => element === event.target);
@@ -231,11 +259,27 @@ function nearest(cell, stops, [x, y]) {
 
 function drawTables(tables) {
   const root = make("div", "picture-tables");
-  root.append(...tables.map(drawTable));
+  const [aside, shown] = parted(tables, (table) => table.words.length > 0 && table.words.every((text) => !text));
+  root.append(...shown.map(drawTable), ...folded(aside.map(drawTable)));
   return root;
 }
 
+/** What people need not see, folded away. */
+function folded(elements) {
+  if (!elements.length) return [];
+  const details = make("details", "bookkeeping");
+  details.append(make("summary", "", "Bookkeeping"), ...elements);
+  return [details];
+}
+
+function parted(parts, isAside) {
+  return [parts.filter(isAside), parts.filter((part) => !isAside(part))];
+}
+
 function drawTable(table) {
+  if (table.words.some((text) => text)) {
+    return drawLines(table.words.map((words, i) => ({ words, text: `(${table.title} ${table.rows[i].join(" ")})`, share: table.shares[i] })));
+  }
   const element = make("table", "facts-table");
   element.append(make("caption", "", table.title));
   const unsure = table.shares.some((share) => share < CERTAIN);
@@ -267,11 +311,24 @@ function header(name) {
 }
 
 function drawFacts(facts) {
+  const root = make("div", "picture-facts");
+  const [aside, shown] = parted(facts, (fact) => !fact.words);
+  if (shown.length) root.append(drawLines(shown));
+  root.append(...folded(aside.length ? [drawLines(aside)] : []));
+  return root;
+}
+
+/** Facts in words, or in KIF if that is asked for. */
+function drawLines(facts) {
   const list = make("ul", "facts");
   for (const fact of facts) {
-    const chip = make("li", "fact", fact.text + percent(fact.share));
-    if (fact.share < CERTAIN) chip.style.setProperty("--heat", fact.share.toFixed(3));
-    list.append(chip);
+    const line = make("li", "fact");
+    const words = make("span", "words", (fact.words || fact.text) + percent(fact.share));
+    const kif = make("code", "kif", fact.text + percent(fact.share));
+    line.title = fact.text;
+    line.append(words, kif);
+    if (fact.share < CERTAIN) line.style.setProperty("--heat", fact.share.toFixed(3));
+    list.append(line);
   }
   return list;
 }

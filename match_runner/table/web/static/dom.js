@@ -28,9 +28,6 @@ export function name(text, most = 200) {
   return el("bdi", text.length > most ? { title: text.slice(0, 2000) } : {}, shown);
 }
 
-/** A term as code. */
-export const term = (text) => el("code", {}, name(text));
-
 /** Sends a request to the server; throws an Error with the server's message. */
 export async function ask(path, body) {
   const options = body === undefined ? {} : {
@@ -212,15 +209,7 @@ export const trouble = (text) => el("p", { class: "trouble", role: "alert" }, na
 export function knownText(told, who) {
   const states = counted(told.states, told.exact ? "state" : "sampled state");
   if (!told.states) return `Nothing is drawn: no state was found that fits what ${who} saw.`;
-  if (!told.exact) return `The board shows what ${states} that fit what ${who} saw have in common; ? is where they differ.`;
+  if (!told.exact) return `Shown is what ${states} that fit what ${who} saw have in common; ? is where they differ.`;
   if (told.states === 1) return `This is the state: nothing else fits what ${who} saw.`;
-  return `The board shows what is certain; ? is not: ${states} fit what ${who} saw.`;
-}
-
-/** The percepts of a turn as elements; those that only repeat its moves are not listed. */
-export function saw(percepts, moves) {
-  const did = new Set(Object.entries(moves).map(([role, move]) => `(did ${role} ${move})`));
-  if (!percepts.length) return ["saw nothing"];
-  if (percepts.every((percept) => did.has(percept))) return ["saw every move"];
-  return ["saw ", ...percepts.flatMap((percept) => [term(percept), " "])];
+  return `Shown is what is certain; ? is not: ${states} fit what ${who} saw.`;
 }

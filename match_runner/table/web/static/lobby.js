@@ -1,6 +1,8 @@
 // The lobby: new matches, matches that are or were played, records, and standings of series.
 
-import { ask, counted, el, fill, follow, name, own, say, scores, show, trouble } from "./dom.js";
+import { ask, counted, el, fill, follow, name, own, scores, show, trouble } from "./dom.js";
+import { goTo } from "./links.js";
+import { set, setting } from "./settings.js";
 
 const OWN = "\u0000own";
 const CHECK_AFTER_MS = 300;
@@ -38,6 +40,7 @@ export async function lobby() {
 // ---------------------------------------------------------------- a new match
 
 function newMatch(told) {
+  const last = setting("begin") ?? {};
   const state = { roles: [], ok: false, rules: null, isBusy: false };
   const wrong = new Map();
   const problem = el("div", { "aria-live": "polite" });
@@ -50,7 +53,7 @@ function newMatch(told) {
   const game = el("select", { id: "game", onChange: () => choose() },
     ...told.games.map((each) => el("option", { value: each.name }, label(each))),
     el("option", { value: OWN }, "Your own rules …"));
-  game.value = told.game;
+  game.value = told.games.some(({ name }) => name === last.game) ? last.game : told.game;
 
   const text = el("textarea", {
     id: "rules", rows: "14", spellcheck: "false", autocapitalize: "off",
@@ -79,11 +82,11 @@ function newMatch(told) {
   const options = el("details", {},
     el("summary", {}, "Clocks, seed, number of matches"),
     el("div", { class: "fields" },
-      option("play-clock", "Players' clock", { min: "0", step: "any", value: "2" },
+      option("play-clock", "Players' clock", { min: "0", step: "any", value: `${last.play_clock_s ?? 2}` },
         "Seconds for each decision; 0: as long as their counts take."),
-      option("human-clock", "Your clock", { min: "0", step: "any", value: "0" },
+      option("human-clock", "Your clock", { min: "0", step: "any", value: `${last.human_clock_s ?? 0}` },
         "Seconds; 0: no clock. When it runs out, a random move is made."),
-      option("pause", "Pause", { min: "0", max: "60", step: "any", value: "0" },
+      option("pause", "Pause", { min: "0", max: "60", step: "any", value: `${last.pause_s ?? 0}` },
         "Seconds before each turn, so that a match can be watched."),
       option("seed", "Seed", { min: "0", step: "1", value: `${Math.floor(Math.random() * 1e6)}` },
         "The same seed plays the same match, but for clocks and people."),
@@ -148,7 +151,7 @@ function newMatch(told) {
       ready();
     };
     fill(seats, el("legend", {}, "Who plays"), el("div", { class: "seats" },
-      ...state.roles.map((role, number) => seatField(role, number, told.players, judge))));
+      ...state.roles.map((role, number) => seatField(role, number, told.players, judge, last.game === game.value ? last.players?.[role] : undefined))));
   }
 
   async function begin(event) {
@@ -166,11 +169,13 @@ function newMatch(told) {
       seed: value("seed"),
       matches: value("number"),
     };
+    const { play_clock_s, human_clock_s, pause_s, players } = request;
+    set("begin", { game: game.value, play_clock_s, human_clock_s, pause_s, players });
     state.isBusy = true;
     ready();
     try {
       const { matches } = await ask("/api/matches", request);
-      go(matches, links);
+      goTo(matches, links);
     } catch (error) {
       fill(problem, trouble(error.message));
     }
@@ -189,8 +194,9 @@ const label = (game) =>
  * Chooser of a role's player: a list, and a field for players with options.
  *
  * @param judge called with what is wrong with the choice; with an empty text if nothing is.
+ * @param before the player that was chosen the last time.
  */
-function seatField(role, number, players, judge) {
+function seatField(role, number, players, judge, before) {
   const problem = el("p", { id: `problem-${number}`, class: "trouble", "aria-live": "polite" });
   const other = el("input", {
     id: `other-${number}`, class: "other", hidden: true, spellcheck: "false", autocomplete: "off",
@@ -225,7 +231,12 @@ function seatField(role, number, players, judge) {
     el("option", { value: "human" }, "you, or another person"),
     ...[...players].reverse().map(({ name, about }) => el("option", { value: name, title: about }, name)),
     el("option", { value: "other" }, "another player …"));
-  choice.value = number === 0 ? "human" : "auto";
+  choice.value = before ?? (number === 0 ? "human" : "auto");
+  if (!choice.value) { // it had options
+    choice.value = "other";
+    other.value = before;
+    check(0);
+  }
   return el("div", { class: "field seat" },
     el("label", { for: `seat-${number}` }, name(role, 60)), choice, other, problem);
 }
@@ -262,32 +273,6 @@ function description(told) {
       el("dl", {}, ...sections.flatMap(
         ([title, lines]) => [el("dt", {}, name(title)), el("dd", {}, name(lines.join("\n"), 3000))]))) : null,
   ];
-}
-
-/** Goes to the seat, to the match, or to a choice of links. */
-function go(matches, links) {
-  own.keep(matches);
-  const seats = matches.flatMap((match) => Object.entries(match.links));
-  if (matches.length === 1 && seats.length === 1) location.assign(seats[0][1]);
-  else if (matches.length === 1 && !seats.length) location.assign(`/match/${matches[0].id}`);
-  else if (!seats.length) {
-    const text = `${counted(matches.length, "match")} began`;
-    fill(links, el("p", { class: "good" }, `${text}.`));
-    say(text);
-  } else {
-    const every = seats.map(([role, link]) => {
-      return el("li", {}, el("a", { href: link, target: "_blank" }, "Seat of ", name(role, 60)),
-        " ", el("button", {
-          type: "button",
-          onClick: (event) => navigator.clipboard?.writeText(location.origin + link)
-            .then(() => { event.target.textContent = "Copied"; }),
-        }, "Copy the link"));
-    });
-    fill(links, el("div", { class: "card", role: "group", "aria-label": "Seats of the new match" },
-      el("p", {}, "The match began. Whoever has a seat's link plays that role; keep each to its player."),
-      el("ul", {}, ...every)));
-    links.querySelector("a").focus();
-  }
 }
 
 // ---------------------------------------------------------------- what there is

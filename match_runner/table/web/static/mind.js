@@ -1,7 +1,8 @@
 // A player's mind: a role's belief, its values of its moves, and where these may lead.
 
 import { drawPicture } from "./board.js";
-import { counted, el, fill, follow, name, term, trouble } from "./dom.js";
+import { counted, el, fill, follow, name, trouble } from "./dom.js";
+import { fluent, inWords, learn, move as moveWords } from "./words.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const MOST_MOVES = 10;
@@ -40,10 +41,10 @@ export function decisionTable(thoughts, onLines = null) {
         ...thoughts.map(({ player }) => el("th", { scope: "col" }, TITLES[player] ?? "value")),
         onLines ? el("th", { scope: "col" }, el("span", { class: "unseen" }, "lines of play")) : null)),
       el("tbody", {}, ...rows.map(([move, values], number) => el("tr", { hidden: number >= most },
-        el("th", { scope: "row" }, term(move)),
+        el("th", { scope: "row" }, moveWords(move)),
         ...thoughts.map(({ player }) => el("td", { class: chosen(player, move) ? "chosen" : "" },
           bar(values[player]), valueText(values[player], chosen(player, move)))),
-        onLines ? el("td", {}, el("button", { type: "button", class: "quiet-button", "aria-label": `Lines of play after ${move}`, onClick: () => onLines(move) }, "lines")) : null)))),
+        onLines ? el("td", {}, el("button", { type: "button", class: "quiet-button", "aria-label": `Lines of play after ${inWords("moves", move)}`, onClick: () => onLines(move) }, "lines")) : null)))),
     hidden > 0 ? el("button", { type: "button", class: "quiet-button", onClick: showAll }, `${counted(hidden, "move")} of less value`) : null);
 }
 
@@ -108,11 +109,13 @@ export function mindPanel(role, pathOf) {
     stream = follow(pathOf(move, line), {
       belief: (told) => fill(belief, ...drawBelief(told)),
       values: (told) => {
+        learn(told.words);
         thoughts[told.player] = told.decision;
         const each = Object.entries(thoughts).map(([player, decision]) => ({ player, decision }));
         fill(values, el("h4", {}, "What it would think of its next move"), decisionTable(each, (chosen) => look(chosen)));
       },
       lines: (told) => {
+        learn(told.words);
         fill(lines, ...drawLines(told, role, (next) => look(told.move, next)));
         stop();
       },
@@ -160,7 +163,7 @@ function drawBelief({ quality, picture }) {
 
 /** Simulations of HyperPlay-II after a move; `onMore` is called with the seed that others begin with. */
 function drawLines(told, role, onMore) {
-  const title = el("h4", {}, "Lines of play after ", term(told.move));
+  const title = el("h4", {}, "Lines of play after ", moveWords(told.move));
   if (!told.lines.length) return [title, el("p", {}, "It is legal in no particle that was found.")];
   const last = told.lines.at(-1).seed;
   return [
@@ -176,7 +179,7 @@ function drawLine(line, role) {
   // A chance move without alternatives is not worth a line.
   const isIdle = line.turns.every((turn) => turn.random === line.turns[0].random);
   const movers = (turn) => Object.entries(turn).filter(([who]) => who !== "random" || !isIdle);
-  const supposed = line.supposed.flatMap((fact, number) => [number ? ", " : null, term(fact)]);
+  const supposed = line.supposed.flatMap((fact, number) => [number ? ", " : null, fluent(fact)]);
   return el("li", {},
     el("p", {},
       el("b", {}, line.goal === null ? "not ended in time" : counted(line.goal, "point")), " for ", name(role, 40),
@@ -184,6 +187,6 @@ function drawLine(line, role) {
         supposed.length ? [" · if ", ...supposed, line.more_supposed ? ` and ${line.more_supposed} more` : null] : null)),
     el("ol", { class: "line-turns" }, ...line.turns.map((turn) => el("li", {},
       ...movers(turn).map(([who, move]) => el("span", { class: "line-move" },
-        el("span", { class: "quiet" }, name(who, 20)), " ", term(move)))))),
+        el("span", { class: "quiet" }, name(who, 20)), " ", moveWords(move)))))),
     line.more_turns ? el("p", { class: "quiet" }, `and ${counted(line.more_turns, "more turn")}`) : null);
 }

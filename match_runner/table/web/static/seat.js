@@ -1,41 +1,81 @@
-// A person's seat: the knowledge of its role, its moves as buttons and on the board, the clock.
+// A person's seat: the board that it plays on, what the umpire says, the clock; and in a panel beside
+// or below, its turns, the rules and the settings.
 
 import { drawPicture } from "./board.js";
-import { ask, counted, el, fill, follow, knownText, name, saw, say, scores, show, stay, term } from "./dom.js";
-
-const MANY_MOVES = 24;
+import { chooser } from "./choosing.js";
+import { ask, counted, el, fill, follow, knownText, name, say, show, stay } from "./dom.js";
+import { aboutGame, drawState } from "./panels.js";
+import { ending } from "./seat_end.js";
+import { set, setting } from "./settings.js";
+import { both, inWords, isWaiting, learn, move as moveWords, percept, saw } from "./words.js";
 
 export async function seat(id) {
   const path = `/api/seats/${id}`;
   let told = await ask(path);
-  let picked = [];
-  let wanted = "";
+  let may = null;
+  let end = null;
+  /** Turns in which there was one move only. */
+  const forced = new Set();
+  told.turns.forEach((turn) => learn(turn.words));
 
   const status = el("p", { class: "status" });
   const clock = el("p", { class: "clock", role: "timer" });
-  const board = el("div", { class: "picture-place" });
-  const moves = el("div", { class: "moves", tabindex: "-1", "aria-labelledby": "moves-title" });
-  const movesTitle = el("h2", { id: "moves-title" }, "Your moves");
+  const progress = el("div", { class: "progress" });
+  const umpire = el("p", { class: "umpire", "aria-label": "What you saw" });
+  const stage = el("div", { class: "stage", tabindex: "-1" });
+  const actions = el("div", { class: "actions", tabindex: "-1", "aria-labelledby": "moves-title" });
+  const turns = el("ol", { class: "history", reversed: true });
+  const state = el("div", { class: "stack" });
+  const list = el("div");
   const about = el("p", { class: "quiet" });
-  const history = el("ol", { class: "history", reversed: true });
-  const end = el("div");
-  const minds = told.open_minds
-    ? [el("p", { class: "links" }, el("a", { href: `/match/${told.match.id}` }, "Everything, and every mind"))]
-    : [];
+  const everyMove = el("details", { onToggle: () => drawList() }, el("summary", {}, "All moves as a list"), list);
+  const mayButton = el("button", { type: "button", "aria-pressed": "false", hidden: true, onClick: toggleMay }, "What may it be?");
+  const moreButton = el("button", { type: "button", class: "more-button", "aria-expanded": "false", "aria-controls": "more", onClick: toggleMore }, "More");
+  const links = el("p", { class: "links" });
+  const more = el("aside", { class: "more stack", id: "more", "aria-label": "Turns, rules and settings" },
+    about, state, everyMove,
+    el("section", { "aria-labelledby": "turns" }, el("h2", { id: "turns" }, "Your turns"), turns),
+    aboutGame(told.about), settingsPanel(), links);
+  if (told.open_minds) links.append(el("a", { href: `/match/${told.match.id}` }, "Everything, and every mind"));
   // Whoever has only this seat's link gets no further.
-  if (!told.more) document.querySelector(".brand").removeAttribute("href");
-  show(`${told.match.game}: you play ${told.role}`,
-    el("div", { class: "seat-page" },
-      el("section", { class: "stack", "aria-label": "What you know" }, status, clock, end, board, about, ...minds),
-      el("div", { class: "stack" },
-        el("section", {}, movesTitle, moves),
-        el("section", { "aria-labelledby": "history" }, el("h2", { id: "history" }, "Your turns"), history))));
+  if (told.more) links.append(el("a", { href: "/" }, "To the lobby"));
+  else document.querySelector(".brand").removeAttribute("href");
+  const page = el("div", { class: "seat-page" },
+    el("section", { class: "turnbar", "aria-label": "The turn" }, el("div", { class: "turn-line" }, status, clock), progress, umpire),
+    el("section", { class: "stage-place", "aria-label": "What you know" }, stage),
+    el("section", { class: "moves" }, el("h2", { id: "moves-title", class: "unseen" }, "Your moves"), actions),
+    el("div", { class: "tools" }, mayButton, moreButton), more);
+  document.body.classList.add("at-seat");
+  show(`${told.match.game}: you play ${told.role}`, page);
+
+  // Keys go on where they were, but begin anew in every turn.
+  let lastCell = null;
+  stage.addEventListener("focusin", ({ target }) => { lastCell = target.dataset.cell ?? lastCell; });
+  stage.addEventListener("keydown", (event) => {
+    if (event.target !== stage || !event.key.startsWith("Arrow")) return;
+    event.preventDefault();
+    stage.querySelector("[data-cell][tabindex='0']")?.focus();
+  });
+  const choice = chooser(stage, actions, { onMove: (move) => send(move), redraw: drawBoard });
+  newQuestion();
+
+  function newQuestion() {
+    choice.ask(told.ask?.moves, told.frame?.state);
+    learn({ moves: Object.fromEntries((told.ask?.moves ?? []).map(({ move, words }) => [move, words])) });
+  }
 
   function draw() {
+    const isOver = told.match.status === "over";
+    page.classList.toggle("over", isOver);
     drawStatus();
-    drawBoard();
-    drawMoves();
-    drawHistory();
+    if (isOver) {
+      end ??= ending({ told, path, stage, actions });
+      end.draw();
+    } else {
+      drawBoard();
+      drawMoves();
+    }
+    drawPanel();
   }
 
   function drawStatus() {
@@ -43,109 +83,139 @@ export async function seat(id) {
     if (match.status === "over") {
       const mine = match.goals?.[told.role];
       fill(status, match.error ? `The match ended early: ${match.error}` : `The match is over: you got ${mine ?? "no"} points.`);
-      fill(end, match.goals && !match.error ? el("p", {}, ...scores(match.goals)) : null,
-        told.more ? el("p", { class: "links" }, el("a", { href: `/match/${match.id}` }, "Replay, with everything that was hidden"),
-          el("a", { href: "/" }, "To the lobby")) : null);
+    } else if (told.ask?.moves.length === 1 && setting("forced")) {
+      const only = told.ask.moves[0];
+      fill(status, isWaiting(only.move) ? "You wait." : ["You can only: ", both(only.words, only.move)]);
     } else if (told.ask) fill(status, `Turn ${told.ask.turn + 1}: it is your move.`);
     else if (told.waiting?.length) fill(status, "Waiting for ", name(told.waiting.join(", "), 80), " …");
     else fill(status, told.frame ? "The others are thinking …" : "The match is being prepared …");
+    const preparing = told.frame || match.status === "over" ? null : told.preparing;
+    fill(progress, preparing ? el("progress", { max: "1", value: `${preparing.share}`, "aria-label": "Preparing" }) : null,
+      preparing ? el("span", { class: "quiet" }, preparing.text) : null);
+    fill(umpire, ...lastSeen());
   }
 
-  function candidates() {
-    const every = told.ask?.moves ?? [];
-    return every.filter((move) => picked.every((cell, i) => move.cells[i] === cell));
+  /** What was seen since this role last had a choice. */
+  function lastSeen() {
+    const seen = [];
+    for (const turn of [...told.turns].reverse()) {
+      if (!turn.turn) break;
+      const news = turn.percepts.filter((each) => !/^\(did /.test(each));
+      const others = Object.entries(turn.moves ?? {}).filter(([role, move]) => role !== told.role && !isWaiting(move));
+      seen.unshift(...others.map(([role, move]) => el("span", {}, name(role, 40), ": ", moveWords(move))), ...news.map(percept));
+      if (!forced.has(turn.turn - 1) && !isWaiting(turn.move)) break;
+    }
+    return seen.flatMap((each, number) => [number ? " " : null, each]);
   }
 
   function drawBoard() {
     if (!told.frame) return;
     const focused = document.activeElement?.dataset?.cell;
-    const next = candidates().filter((move) => move.cells.length > picked.length).map((move) => move.cells[picked.length]);
-    const picture = drawPicture(told.frame.state, {
-      onCell: pick,
-      playable: new Set([...next, ...picked]),
-      selected: picked.at(-1) ?? null,
-      marked: told.frame.marks,
-    });
-    const seen = told.frame.view
-      ? el("section", { "aria-label": "What you saw of the last turn" }, el("h2", {}, "You saw"), drawPicture(told.frame.view, {}))
-      : null;
-    fill(board, picture, seen);
-    if (focused) cellOf(focused)?.focus();
-    const { known } = told.frame;
-    fill(about, known ? knownText(known, "you") : "Everybody sees this.");
-  }
-
-  const cellOf = (id) => [...board.querySelectorAll("[data-cell]")].find((each) => each.dataset.cell === id);
-
-  function pick(cell) {
-    if (picked.includes(cell)) picked = picked.slice(0, picked.indexOf(cell));
-    else picked = [...picked, cell];
-    const fitting = candidates();
-    if (!fitting.length) picked = [cell].filter((c) => told.ask?.moves.some((move) => move.cells[0] === c));
-    const exact = candidates().filter((move) => move.cells.length === picked.length);
-    if (picked.length && exact.length === 1 && candidates().length === 1) {
-      send(exact[0].move);
-      return;
-    }
-    drawBoard();
-    drawMoves();
+    const picture = may ?? told.frame.state;
+    const hasBoard = picture.boards.some((board) => board.rows.length > 1 || board.rows[0] !== "");
+    page.classList.toggle("has-board", hasBoard);
+    fill(stage, drawPicture(hasBoard ? { ...picture, tables: [], facts: [] } : picture, { ...choice.onStage(), at: lastCell, marked: told.frame.marks }));
+    if (focused) [...stage.querySelectorAll("[data-cell]")].find((each) => each.dataset.cell === focused)?.focus();
   }
 
   function drawMoves() {
-    const hadFocus = moves.contains(document.activeElement) || document.activeElement === document.body;
-    const isFilter = document.activeElement?.id === "filter";
-    if (!told.ask) {
-      fill(moves, el("p", { class: "quiet" }, told.match.status === "over" ? "None: the match is over." : "None at the moment."));
-      if (hadFocus && !isFilter) moves.focus({ preventScroll: true });
-      return;
-    }
-    const every = candidates();
-    const fitting = every.filter(({ move }) => move.toLowerCase().includes(wanted));
-    const filter = told.ask.moves.length > MANY_MOVES
-      ? el("div", { class: "field" }, el("label", { for: "filter" }, "Find"),
-        el("input", { id: "filter", type: "search", value: wanted, onInput: (event) => {
-          wanted = event.target.value.toLowerCase();
-          drawMoves();
-          const field = document.getElementById("filter");
-          field.focus();
-          field.setSelectionRange(wanted.length, wanted.length);
-        } }))
-      : null;
-    const chosen = picked.length
-      ? el("p", { class: "quiet" }, `${counted(every.length, "move")} from there. `,
-        el("button", { type: "button", onClick: () => { picked = []; drawBoard(); drawMoves(); } }, "All moves"))
-      : null;
-    fill(moves, filter, chosen, el("div", { class: "move-buttons" }, ...fitting.map(({ move, sure }) =>
-      el("button", { type: "button", class: sure ? "move" : "move unsure", onClick: () => send(move),
-        title: sure ? null : "You cannot know from what you saw that this is legal; it is." }, name(move, 120)))),
-      fitting.some(({ sure }) => !sure) ? el("p", { class: "quiet" }, "Dashed: that it is legal does not follow from what you saw.") : null);
-    if (hadFocus && !isFilter) moves.querySelector("button.move")?.focus({ preventScroll: true });
+    const isIdle = !told.ask || (told.ask.moves.length === 1 && setting("forced"));
+    if (isIdle) fill(actions);
+    else choice.draw();
+    drawList();
   }
 
-  function drawHistory() {
-    fill(history, ...told.turns.filter((turn) => turn.turn).reverse().map((turn) => el("li", { value: `${turn.turn}` },
-      el("span", {}, "you: ", term(turn.move)),
+  function drawList() {
+    everyMove.hidden = !told.ask || choice.many() < 2;
+    fill(list, everyMove.open && told.ask ? choice.list() : null);
+  }
+
+  function drawPanel() {
+    const { known, state: picture, view } = told.frame ?? {};
+    mayButton.hidden = !known?.states || known.states === 1 || told.match.status === "over";
+    fill(about, known ? knownText(known, "you") : told.frame ? "Everybody sees everything." : "");
+    fill(state, ...(picture ? drawState(picture, view) : []));
+    fill(turns, ...told.turns.filter((turn) => turn.turn).reverse().map((turn) => el("li", { value: `${turn.turn}` },
+      el("span", {}, isWaiting(turn.move) ? "you wait" : ["you: ", moveWords(turn.move)]),
       turn.moves ? el("span", {}, ...Object.entries(turn.moves).filter(([role]) => role !== told.role).flatMap(
-        ([role, move]) => [" ", name(role, 40), ": ", term(move)])) : null,
+        ([role, move]) => [" ", name(role, 40), ": ", moveWords(move)])) : null,
       el("span", { class: "seen" }, ...saw(turn.percepts, turn.moves ?? {})),
       ...turn.faults.map((fault) => el("span", { class: "fault" }, name(fault))))));
   }
 
-  async function send(move) {
+  // ---------------------------------------------------------------- what may be where
+
+  async function toggleMay() {
+    if (may) may = null;
+    else may = await ask(`${path}/may/${told.frame.turn}`).catch(() => null);
+    showMay();
+    drawBoard();
+  }
+
+  function showMay() {
+    mayButton.setAttribute("aria-pressed", `${may !== null}`);
+    page.classList.toggle("shows-may", may !== null);
+  }
+
+  async function renewMay() {
+    if (!may) return;
+    may = await ask(`${path}/may/${told.frame.turn}`).catch(() => null);
+    showMay();
+    drawBoard();
+  }
+
+  // ---------------------------------------------------------------- panel and settings
+
+  function toggleMore() {
+    const isOpen = page.classList.toggle("shows-more");
+    moreButton.setAttribute("aria-expanded", `${isOpen}`);
+    fill(moreButton, isOpen ? "Back to the board" : "More");
+  }
+
+  function settingsPanel() {
+    const box = (id, text, onSet) => el("label", { class: "switch" },
+      el("input", { type: "checkbox", id: `set-${id}`, checked: setting(id), onChange: (event) => {
+        set(id, event.target.checked);
+        onSet?.();
+      } }), ` ${text}`);
+    return el("section", { "aria-labelledby": "settings" }, el("h2", { id: "settings" }, "Settings"),
+      box("forced", "Play moves without a choice by themselves", () => { playForced(); draw(); }),
+      box("kif", "Show terms of the rules (KIF)"));
+  }
+
+  // ---------------------------------------------------------------- moves
+
+  /** Plays the only move there is, if the person likes that. */
+  function playForced() {
+    if (told.ask?.moves.length !== 1 || !setting("forced")) return;
+    forced.add(told.ask.turn);
+    send(told.ask.moves[0].move, true);
+  }
+
+  async function send(move, isForced = false) {
     const asked = told.ask;
     if (!asked) return;
+    const hadFocus = stage.contains(document.activeElement) ? stage : actions;
+    const isChosen = !isForced && page.contains(document.activeElement) && !more.contains(document.activeElement);
     told.ask = null;
-    picked = [];
-    wanted = "";
+    newQuestion();
+    if (isForced) told.ask = { ...asked, moves: asked.moves };
     draw();
+    told.ask = null;
+    // Not a button of the next turn: a key that is pressed again must not play that.
+    if (isChosen) hadFocus.focus({ preventScroll: true });
     try {
       await ask(`${path}/move`, { turn: asked.turn, move });
     } catch (error) {
+      if (isForced) return; // another window of this seat was faster
       told.ask = asked;
+      newQuestion();
       draw();
       fill(status, error.message);
     }
   }
+
+  // ---------------------------------------------------------------- time
 
   function tick() {
     const until_s = told.ask?.until_s;
@@ -160,45 +230,58 @@ export async function seat(id) {
 
   async function again() {
     told = await ask(path);
-    picked = [];
+    told.turns.forEach((turn) => learn(turn.words));
+    newQuestion();
     draw();
+    playForced();
   }
 
   draw();
+  playForced();
   setInterval(tick, 250);
+  window.addEventListener("resize", () => { if (told.match.status !== "over") drawMoves(); });
   if (told.match.status === "over") {
     stay();
     return;
   }
   const stream = follow(`${path}/events?after=${told.last}`, {
     reset: again,
+    preparing: (preparing) => {
+      told.preparing = preparing;
+      drawStatus();
+    },
     frame: (frame) => {
+      learn(frame.words);
       told.frame = frame;
       told.ask = null;
-      picked = [];
-      wanted = "";
       told.turns.push(frame);
+      newQuestion();
       draw();
-      if (frame.turn) say(`Turn ${frame.turn}: you saw ${frame.percepts.join(", ") || "nothing"}`);
+      renewMay();
+      if (frame.turn) say(`Turn ${frame.turn}: you saw ${frame.percepts.map((each) => inWords("percepts", each)).join(" ") || "nothing"}`);
     },
     ask: (question) => {
       told.ask = question;
+      newQuestion();
       draw();
       tick();
-      say(`Turn ${question.turn + 1}: it is your move; ${counted(question.moves.length, "legal move")}`);
+      playForced();
+      if (told.ask) say(`Turn ${question.turn + 1}: it is your move; ${counted(question.moves.length, "legal move")}`);
     },
     moved: () => {
       told.ask = null;
+      newQuestion();
       draw();
     },
     waiting: (waiting) => {
       told.waiting = waiting.for.filter((role) => role !== told.role);
-      drawStatus();
+      if (!told.ask) drawStatus();
     },
     end: (result) => {
       stream.close();
       told.match = { ...told.match, ...result, status: "over" };
       told.ask = null;
+      newQuestion();
       draw();
       say(status.textContent);
       stay();

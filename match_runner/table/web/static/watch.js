@@ -1,8 +1,10 @@
 // A match for those who may see all of it: the state and every role's view, turn by turn.
 
 import { drawPicture } from "./board.js";
-import { ask, counted, el, fill, follow, knownText, name, own, saw, say, scores, show, stay, term } from "./dom.js";
+import { ask, counted, el, fill, follow, knownText, name, own, say, scores, show, stay } from "./dom.js";
 import { bagWords, decisionTable, mindPanel } from "./mind.js";
+import { aboutGame, drawState } from "./panels.js";
+import { inWords, learn, move as moveWords, saw } from "./words.js";
 
 export async function watch(path, id, key) {
   const query = key ? `?key=${encodeURIComponent(key)}` : "";
@@ -14,6 +16,7 @@ export async function watch(path, id, key) {
   let shown = 0;
   let isLive = true;
   if (told.frame) frames.set(told.frame.turn, told.frame);
+  told.turns.forEach((turn) => learn(turn.words));
 
   const last = () => Math.max(0, told.turns.length - 1);
   const slider = el("input", { type: "range", id: "turn", min: "0", step: "1", onInput: () => go(Number(slider.value)) });
@@ -97,7 +100,7 @@ export async function watch(path, id, key) {
     const mind = player === undefined || told.sees !== "all" ? null : mindOf(role);
     return el("article", { class: "card role", "aria-label": `Role ${role}` },
       el("h3", {}, name(role, 60), " ", el("span", { class: "quiet" }, name(player ?? (role === "random" ? "chance" : "played elsewhere"), 80))),
-      move === undefined ? null : el("p", {}, "moved ", term(move)),
+      move === undefined ? null : el("p", {}, "moved ", moveWords(move)),
       percepts ? el("p", { class: "seen" }, ...saw(percepts, frame.moves)) : null,
       frame.views[role] ? drawPicture(frame.views[role], {}) : null,
       thought ? thinking("Thinking now", thought.decision) : decision && decision.values.some((v) => v.visits) ? thinking("It had thought", decision) : null,
@@ -164,13 +167,14 @@ export async function watch(path, id, key) {
   const stream = follow(`${path}/events?after=${told.last}${key ? `&key=${encodeURIComponent(key)}` : ""}`, {
     reset: () => location.reload(),
     frame: (frame) => {
+      learn(frame.words);
       frames.set(frame.turn, frame);
       told.turns.push(frame);
       thoughts.clear();
       told.waiting = [];
       if (isLive) {
         shown = last();
-        say(`Turn ${frame.turn}: ${Object.entries(frame.moves).map(([role, move]) => `${role} ${move}`).join(", ")}`);
+        say(`Turn ${frame.turn}: ${Object.entries(frame.moves).map(([role, move]) => `${role} ${inWords("moves", move)}`).join(", ")}`);
       }
       soon();
     },

@@ -1,0 +1,29 @@
+// Where a match that was begun leads to.
+
+import { counted, el, fill, name, own, say } from "./dom.js";
+
+/** Goes to the seat, to the match, or to a choice of links. */
+export function goTo(matches, links) {
+  own.keep(matches);
+  const seats = matches.flatMap((match) => Object.entries(match.links));
+  if (matches.length === 1 && seats.length === 1) location.assign(seats[0][1]);
+  else if (matches.length === 1 && !seats.length) location.assign(`/match/${matches[0].id}`);
+  else if (!seats.length) {
+    const text = `${counted(matches.length, "match")} began`;
+    fill(links, el("p", { class: "good" }, `${text}.`));
+    say(text);
+  } else {
+    const every = seats.map(([role, link]) => {
+      return el("li", {}, el("a", { href: link, target: "_blank" }, "Seat of ", name(role, 60)),
+        " ", el("button", {
+          type: "button",
+          onClick: (event) => navigator.clipboard?.writeText(location.origin + link)
+            .then(() => { event.target.textContent = "Copied"; }),
+        }, "Copy the link"));
+    });
+    fill(links, el("div", { class: "card", role: "group", "aria-label": "Seats of the new match" },
+      el("p", {}, "The match began. Whoever has a seat's link plays that role; keep each to its player."),
+      el("ul", {}, ...every)));
+    links.querySelector("a").focus();
+  }
+}

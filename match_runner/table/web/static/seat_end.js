@@ -1,0 +1,87 @@
+// The end of a match, as a seat shows it: the truth beside what the role knew, turn by turn, and
+// other matches of the same kind.
+
+import { drawPicture } from "./board.js";
+import { ask, el, fill, knownText, name, scores } from "./dom.js";
+import { goTo } from "./links.js";
+import { stronger, swapped, weaker } from "./strength.js";
+import { learn, move as moveWords } from "./words.js";
+
+/**
+ * @param told the seat as the server told it.
+ * @param path path of the seat's answers.
+ * @param stage, actions elements to draw in.
+ */
+export function ending({ told, path, stage, actions }) {
+  const truths = new Map();
+  const known = new Map();
+  let turn = -1;
+  const last = () => Math.max(0, told.turns.length - 1);
+  const slider = el("input", { type: "range", id: "turn", min: "0", step: "1", onInput: () => go(Number(slider.value)) });
+  const number = el("output", { for: "turn" });
+  const step = (title, sign, by) => el("button", { type: "button", "aria-label": title, title, onClick: () => go(turn + by) }, sign);
+  const links = el("div");
+  const problem = el("p", { class: "trouble", "aria-live": "polite" });
+
+  const fetched = async (kept, at, what) => {
+    if (!kept.has(at)) kept.set(at, await ask(`${path}/${what}/${at}`).catch(() => null));
+    return kept.get(at);
+  };
+
+  async function go(to) {
+    turn = Math.min(Math.max(0, to), last());
+    const wanted = turn;
+    slider.max = last();
+    slider.value = turn;
+    fill(number, `turn ${turn}\u00a0of\u00a0${last()}`);
+    const [truth, knew] = await Promise.all([fetched(truths, wanted, "truth"), fetched(known, wanted, "turns")]);
+    if (wanted !== turn) return;
+    learn(truth?.words);
+    fill(stage, el("div", { class: "halves" },
+      knew && knew.known ? half("What you knew", knew.state, knew.marks, knownText(knew.known, "you")) : null,
+      truth ? half("The truth", truth.state, truth.marks, ...moves(truth)) : el("p", {}, "The record of this match cannot be replayed.")));
+  }
+
+  const half = (title, picture, marked, ...words) => el("section", { class: "half", "aria-label": title },
+    el("h2", {}, title), el("div", { class: "half-place" }, drawPicture(picture, { marked })), el("p", { class: "quiet" }, ...words));
+
+  const moves = (frame) => Object.entries(frame.moves).flatMap(([role, move]) => [name(role, 40), ": ", moveWords(move), "; "]);
+
+  async function begin(change) {
+    fill(problem);
+    try {
+      const { matches } = await ask(`/api/matches/${told.match.id}/again`, change);
+      goTo(matches, links);
+    } catch (error) {
+      fill(problem, error.message);
+    }
+  }
+
+  function others() {
+    const { match, clocks } = told;
+    const now = { players: match.players, play_clock_s: clocks.play_s };
+    const change = (each) => el("button", { type: "button", onClick: () => begin(each.request) }, each.text);
+    return el("div", { class: "move-buttons" },
+      el("button", { type: "button", class: "primary", onClick: () => begin(now) }, "Again"),
+      ...[swapped(now, match.roles), stronger(now), weaker(now)].filter(Boolean).map(change));
+  }
+
+  /** Where there is room for one board only. */
+  const which = el("button", { type: "button", class: "which-half", onClick: () => {
+    fill(which, stage.classList.toggle("shows-knew") ? "Show the truth" : "Show what you knew");
+  } }, "Show what you knew");
+
+  function draw() {
+    const hidden = !told.rules.is_told;
+    fill(actions,
+      told.match.goals && !told.match.error ? el("p", {}, ...scores(told.match.goals)) : null,
+      el("div", { class: "controls small", role: "group", "aria-label": "Turns" }, step("Turn before", "◀", -1),
+        el("label", { for: "turn", class: "unseen" }, "Turn"), slider, step("Next turn", "▶", 1), number),
+      hidden ? which : null, told.more ? others() : null, links, problem,
+      told.more ? el("p", { class: "links" }, el("a", { href: `/match/${told.match.id}` }, "Replay, with every mind"),
+        el("a", { href: "/" }, "To the lobby")) : null);
+    go(turn < 0 ? last() : turn);
+  }
+
+  return { draw };
+}

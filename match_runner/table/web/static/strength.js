@@ -1,0 +1,44 @@
+// How strong players are, in words: budgets from nothing at all to half a minute a move.
+
+const RUNGS = [
+  { words: "it plays at random", seconds: 0.5 },
+  { words: "it thinks half a second", seconds: 0.5 },
+  { words: "it thinks two seconds", seconds: 2 },
+  { words: "it thinks eight seconds", seconds: 8 },
+  { words: "it thinks half a minute", seconds: 30 },
+];
+
+const others = (players) => Object.entries(players).filter(([, player]) => player !== "human");
+
+/** The rung on which the players of a match are. */
+function rungOf({ players, play_clock_s: seconds }) {
+  if (others(players).every(([, player]) => player === "random")) return 0;
+  const found = RUNGS.findIndex((rung, number) => number && rung.seconds >= (seconds ?? 2));
+  return found < 0 ? RUNGS.length - 1 : found;
+}
+
+function onRung(match, by) {
+  const rung = rungOf(match) + by;
+  if (!others(match.players).length || !RUNGS[rung]) return null;
+  const change = (player) => {
+    if (player === "human") return player;
+    if (!rung) return "random";
+    return player === "random" ? "auto" : player;
+  };
+  const players = Object.fromEntries(Object.entries(match.players).map(([role, player]) => [role, change(player)]));
+  return { text: `${by > 0 ? "Stronger" : "Weaker"}: ${RUNGS[rung].words}`, request: { players, play_clock_s: RUNGS[rung].seconds } };
+}
+
+/** A match with stronger players, as `{text, request}`; null if there is none. */
+export const stronger = (match) => onRung(match, 1);
+
+/** The same with weaker ones. */
+export const weaker = (match) => onRung(match, -1);
+
+/** A match in which every player has the next one's role. */
+export function swapped({ players, play_clock_s: seconds }, roles) {
+  const seated = roles.filter((role) => role in players);
+  if (seated.length < 2) return null;
+  const moved = seated.map((role, number) => [role, players[seated[(number + 1) % seated.length]]]);
+  return { text: "Swap roles", request: { players: Object.fromEntries(moved), play_clock_s: seconds } };
+}

@@ -1,0 +1,35 @@
+// Moves, percepts and fluents in words. The server sends the words with what it tells; here they are
+// looked up, and shown so that KIF can take their place.
+
+import { el, name } from "./dom.js";
+
+const known = { moves: new Map(), percepts: new Map(), fluents: new Map() };
+
+/** Takes in `words` of a frame, a question or a mind. */
+export function learn(words) {
+  for (const [kind, texts] of Object.entries(words ?? {})) {
+    for (const [kif, text] of Object.entries(texts)) known[kind].set(kif, text);
+  }
+}
+
+/** The words for a move, a percept or a fluent, as text. */
+export const inWords = (kind, kif) => known[kind].get(kif) ?? kif;
+
+/** Words and KIF, of which one is shown. */
+export const both = (words, kif, most = 200) => el("span", { class: "said", title: kif.slice(0, 2000) },
+  el("span", { class: "words" }, name(words, most)), el("code", { class: "kif" }, name(kif, most)));
+
+export const move = (kif) => both(inWords("moves", kif), kif);
+export const percept = (kif) => both(inWords("percepts", kif), kif);
+export const fluent = (kif) => both(inWords("fluents", kif), kif);
+
+/** Names of moves of those who have nothing to do. */
+export const isWaiting = (kif) => ["noop", "no_op", "wait"].includes(kif) && inWords("moves", kif) === "wait";
+
+/** The percepts of a turn as elements; those that only repeat its moves are not listed. */
+export function saw(percepts, moves) {
+  const did = new Set(Object.entries(moves).map(([role, kif]) => `(did ${role} ${kif})`));
+  if (!percepts.length) return ["saw nothing"];
+  if (percepts.every((each) => did.has(each))) return ["saw every move"];
+  return ["saw ", ...percepts.flatMap((each, number) => [number ? " · " : null, percept(each)])];
+}
