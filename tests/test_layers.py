@@ -56,6 +56,7 @@ MAY_IMPORT = {
         "ggp.gdl",
         "ggp.openspiel",
         "ggp.solve",
+        "ggp.study",  # what a game is like, for who chooses a player
         "ggp.search",
         "ggp.belief",
         "ggp.machine",

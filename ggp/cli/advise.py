@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from ggp.clocks import Clock
 from ggp.console import listed, print_json, print_rich, spinner, table_of
 from ggp.errors import ConfigError
 from ggp.launch import preload
+from ggp.machine.base import player_roles
 
 if TYPE_CHECKING:
     from ggp.machine import Limits
@@ -84,12 +86,15 @@ def advise(
 ) -> None:
     """Say which player suits a game, and why.
 
-    The reasons come from the figures of `ggp properties`. Short matches at equal time decide, as
-    far as they can tell one player from the others for certain (99 %).
+    Short matches at equal time decide, as far as they can tell one player from the others for
+    certain (99 %). Else it is the player that auto would let play, which is shown with the reason.
+    The other reasons come from the figures of `ggp properties`.
     """
     preload("ggp.players", "ggp.library")
     from ggp.library import Game, compare
     from ggp.players import PLAYERS, kinds_of
+    from ggp.players.choosing import choose_player
+    from ggp.players.solved import SOLVED_STATES
     from ggp.study.advice import reasons_of
     from ggp.study.properties import measure_properties
 
@@ -101,6 +106,12 @@ def advise(
     opened = open_game(game, backend, limits=limits)
     with spinner(f"walking through {game}"):
         found = measure_properties(opened.machine, walks_for(opened.machine), seed)
+        auto = {
+            opened.machine.roles[role]: choose_player(
+                opened.machine, role, SOLVED_STATES, opened.program
+            )
+            for role in player_roles(opened.machine)
+        }
     playing = Game(game, opened.program, opened.machine)
     with bar_of(rounds * len(asked), f"playing {game}") as advance:
         summary = compare(
@@ -112,9 +123,11 @@ def advise(
             minutes=minutes,
             advance=advance,
         )
-    result = _advice(game, reasons_of(found), summary.to_json(), seconds)
+    leans = {each.player for each in auto.values()}
+    result = _advice(game, reasons_of(found), summary.to_json(), seconds, leans)
     result |= {"clock": clock, "seed": seed, "backend": summary.backend}
     result["properties"] = found.to_json()
+    result["auto"] = {name: {"player": each.player, "why": each.why} for name, each in auto.items()}
     if as_json:
         print_json(result)
     else:
@@ -122,7 +135,11 @@ def advise(
 
 
 def _advice(
-    game: str, reasons: tuple[Reason, ...], matches: dict[str, Any], seconds: float
+    game: str,
+    reasons: tuple[Reason, ...],
+    matches: dict[str, Any],
+    seconds: float,
+    leans: Collection[str] = (),
 ) -> dict[str, Any]:
     from ggp.players import kinds_of
     from ggp.study.advice import balance
@@ -133,8 +150,9 @@ def _advice(
     # Without a verdict no round was played to its end.
     as_good = [verdict["best"], *verdict["as_good"]] if verdict else order
     kinds = {player: kinds_of(player) or frozenset() for player in order}
-    # Among players that matches cannot tell apart the properties decide, then the score.
-    chosen = max(as_good, key=lambda player: balance(reasons, kinds[player]))
+    # Among players that matches cannot tell apart decides what `auto` would play, then the other
+    # properties, then the score.
+    chosen = max(as_good, key=lambda player: (player in leans, balance(reasons, kinds[player])))
     return {
         "game": game,
         "player": chosen,
@@ -178,7 +196,18 @@ def _show(result: dict[str, Any], rounds: int) -> None:
         if reason["players"]:
             sign = "for" if reason["favours"] else "against"
             click.echo(f"{sign} {listed(reason['players'])}: {reason['text']}")
+    for why, names in _alike(result["auto"]).items():
+        click.echo(f"auto plays {why[0]} as {listed(names)}: {why[1]}")
     click.echo(f"advice: {result['player']}{_certainty(result, whole=whole)}")
+
+
+def _alike(auto: dict[str, dict[str, str]]) -> dict[tuple[str, str], list[str]]:
+    """The roles for which the same was chosen for the same reason."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, each in auto.items():
+        player = "the solution" if each["player"] == "solution" else each["player"]
+        found.setdefault((player, each["why"]), []).append(name)
+    return found
 
 
 def _certainty(result: dict[str, Any], *, whole: bool) -> str:

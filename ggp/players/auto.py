@@ -1,27 +1,16 @@
-"""The player `auto`: recognises the kind of game, and delegates to the player that is best at it.
-
-    two players with constant sum, everybody       the equilibrium, with moves drawn from the mixed
-    knows everything, moves are made at once       strategy, if there are few enough states
-    other games where everybody knows everything   `mcts`
-    one player, and no chance                      `puzzle`: a line to the best goal
-    one player, or two with constant sum, and      the optimum or an equilibrium, with moves drawn
-    few enough states to solve the whole game      from the mixed strategy
-    other games with as few states                 `hyperplay2`: it has time for many simulations
-    any other                                      `ismcts`
+"""The player `auto`: delegates to the player that suits the game (`ggp.players.choosing`).
 
 Only one player follows the match, since several would share the machine and the clock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import cast
 
 from ggp.belief import Sampler
-from ggp.machine.base import Machine, is_open, player_roles
 from ggp.players.belief_player import BeliefPlayer
+from ggp.players.choosing import Chosen, choose_player
 from ggp.players.hyperplay2 import HyperPlay2, HyperPlay2Options
 from ggp.players.ismcts import ISMCTS
 from ggp.players.mcts import MCTS
@@ -33,13 +22,10 @@ from ggp.players.solved import (
     MOST_LEAVES,
     SOLVED_STATES,
     Effort,
-    Looked,
     Solved,
-    look_into,
 )
 from ggp.players.tree_player import TreeOptions
 from ggp.search.anytime import Deadline
-from ggp.search.puzzles.lines import is_puzzle
 
 PREPARED_TIMES = 10
 """How many times larger the games may be that are solved on a start clock."""
@@ -63,7 +49,7 @@ class Auto:
 
     def __init__(self, options: AutoOptions, context: Context) -> None:
         self._options, self._context = options, context
-        self._player = _player_for(options, context)
+        self._player = _player_of(self._choose(), options, context)
         # The work of examining the game is no part of any decision.
         self._machine = context.machine
         self._visited_before = self._machine.states_visited
@@ -117,38 +103,25 @@ class Auto:
             PREPARED_SHARE * max(deadline.left_s(), 0.0),
             until.passed,
         )
+        chosen = self._choose(effort)
+        if chosen.part is not None:
+            self._player = _player_of(chosen, self._options, self._context)
+
+    def _choose(self, effort: Effort | None = None) -> Chosen:
         context = self._context
-        looked = look_into(
-            self._machine, context.role, self._options.solve, _digest(context), effort
+        return choose_player(
+            context.machine, context.role, self._options.solve, context.program, effort
         )
-        if looked.part is not None:
-            self._player = Solved(looked.part, self._options.risk, context)
 
 
-def _player_for(options: AutoOptions, context: Context) -> BeliefPlayer:
-    """The player that suits a game."""
-    machine = context.machine
-    if is_puzzle(machine):
-        return Puzzle(PuzzleOptions(risk=options.risk), context)
-    looked = _looked(cast("Hashable", machine), context.role, options.solve, _digest(context))
-    if looked.part is not None:
-        return Solved(looked.part, options.risk, context)
-    if len(player_roles(machine)) > 1 and is_open(machine):
-        return MCTS(TreeOptions(risk=options.risk), context)
-    if looked.is_small:
-        return HyperPlay2(HyperPlay2Options(risk=options.risk), context)
-    return ISMCTS(TreeOptions(risk=options.risk), context)
-
-
-def _digest(context: Context) -> str | None:
-    """Of what decides whether a game can be solved."""
-    if context.program is None:
-        return None
-    # Some machines reveal joint moves though the rules do not.
-    return f"{context.program.digest}-{'told' if is_open(context.machine) else 'rules'}"
-
-
-@lru_cache(maxsize=4)
-def _looked(machine: Hashable, role: int, most_states: int, digest: str | None) -> Looked:
-    """The result of `look_into`: each match of a series has a new player on the same machine."""
-    return look_into(cast("Machine", machine), role, most_states, digest)
+def _player_of(chosen: Chosen, options: AutoOptions, context: Context) -> BeliefPlayer:
+    """The player that was chosen."""
+    if chosen.part is not None:
+        return Solved(chosen.part, options.risk, context)
+    make: dict[str, Callable[[], BeliefPlayer]] = {
+        "puzzle": lambda: Puzzle(PuzzleOptions(risk=options.risk), context),
+        "mcts": lambda: MCTS(TreeOptions(risk=options.risk), context),
+        "hyperplay2": lambda: HyperPlay2(HyperPlay2Options(risk=options.risk), context),
+        "ismcts": lambda: ISMCTS(TreeOptions(risk=options.risk), context),
+    }
+    return make[chosen.player]()

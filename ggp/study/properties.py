@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ggp.belief import PathTree
-from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, player_roles
 from ggp.study.clairvoyance import Views, views_of
 from ggp.study.matches import decisions_of, random_matches
 from ggp.study.sets import KnownSets
@@ -136,6 +136,34 @@ def measure_properties(machine: Machine, walks: int, seed: int) -> Properties:
         roles[name] = _of_role(machine, role, nodes, left, views)
         notes += _notes_on_sets(name, left, sizes, views)
     return Properties(roles, walks, tuple(notes))
+
+
+def measure_gaps(
+    machine: Machine, matches: int, decisions: int, most_states: int, seed: int
+) -> dict[str, float]:
+    """The clairvoyance gap of each role, as far as it can be measured, and nothing else.
+
+    Args:
+        matches: random matches that decisions are taken from.
+        decisions: of each role that are looked at.
+        most_states: size of the largest information set that is enumerated.
+
+    Raises:
+        NoLegalMoveError: a role has no legal move, and the game is not over.
+        GoalError: a goal value is not a number.
+    """
+    rng = np.random.default_rng(seed)
+    tree = PathTree(machine)
+    turns = random_matches(machine, tree, matches, rng)
+    known = KnownSets(machine, tree, most_states)
+    gaps = {}
+    for role in player_roles(machine):
+        some = decisions_of(role, turns).some(decisions, rng)
+        views = views_of(known, role, some, rng, STEPS_A_WALK * matches)
+        gap = _mean(views.gaps)
+        if gap is not None:
+            gaps[machine.roles[role]] = max(gap, 0.0)
+    return gaps
 
 
 def _of_role(

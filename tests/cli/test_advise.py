@@ -34,7 +34,7 @@ def test_it_says_which_player_and_why() -> None:
     assert list(found) == [
         *("game", "player", "sure", "more_rounds", "as_good", "reasons", "seconds"),
         *("matches", "faulty", "scores", "methods", "verdict"),
-        *("clock", "seed", "backend", "properties"),
+        *("clock", "seed", "backend", "properties", "auto"),
     ]
     assert (found["clock"], found["seed"], found["backend"]) == ("wall", 0, "propnet")
     assert found["player"] == "hyperplay2"
@@ -44,11 +44,13 @@ def test_it_says_which_player_and_why() -> None:
     assert favours["players"] == ["hyperplay2"]
     assert "worth" in favours["text"]
     assert set(found["properties"]["roles"]) == {"agent"}
+    assert found["auto"]["agent"]["player"] == "solution"
 
 
 def test_it_shows_a_table_the_reasons_and_the_advice() -> None:
     lines = run("advise", "exploding_bomb", *BOTH, *QUICK).stdout.splitlines()
     assert lines[-1].startswith("advice: hyperplay2")
+    assert lines[-2] == ("auto plays the solution as agent: the game is small enough to be solved")
     assert any(line.startswith("for hyperplay2: knowing the world") for line in lines)
     assert "6 matches, 0.05 s a decision" in lines
     assert "wall clock, seed 0, on propnet" in lines
@@ -94,6 +96,12 @@ def test_matches_decide_where_they_can_and_reasons_where_they_cannot(
     assert (found["player"], found["sure"]) == (player, sure)
     assert found["as_good"] == ([] if sure else ["pimc"])
     assert found["more_rounds"] == (0 if sure else 7)
+
+
+@pytest.mark.parametrize("leans", ["pimc", "hyperplay2"])
+def test_what_auto_would_play_decides_where_matches_cannot(leans: str) -> None:
+    assert _advice("some", AGAINST, matches(sure=False), 0.2, {leans})["player"] == leans
+    assert _advice("some", AGAINST, matches(sure=True), 0.2, {leans})["player"] == "pimc"
 
 
 def test_one_player_is_nothing_to_compare() -> None:

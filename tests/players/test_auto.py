@@ -49,6 +49,8 @@ def test_small_games_of_one_player_or_constant_sum_are_solved(game: str) -> None
         ("spy_vs_spy", HyperPlay2),  # small, but what one wins the other does not lose
         ("cooperative_spies", HyperPlay2),
         ("krieg_tic_tac_toe", ISMCTS),
+        ("dark_hex", ISMCTS),
+        ("battleships_in_fog", HyperPlay2),  # knowing the world would be worth a lot
     ],
 )
 def test_other_games_are_searched(game: str, player: type) -> None:

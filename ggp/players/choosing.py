@@ -1,0 +1,125 @@
+"""Chooses the player that suits a game: `auto` lets it play, and `ggp advise` says which, and why.
+
+    one player, and no chance                      `puzzle`: a line to the best goal
+    one player, or two with constant sum, and      the solution: an optimum or an equilibrium, with
+    few enough states to solve the game            moves drawn from the mixed strategy
+    several players, everybody knows everything    `mcts`
+    other games with as few states                 `hyperplay2`: it has time for many simulations
+    to know the world would be worth a lot         `hyperplay2`: what others know decides
+    any other                                      `ismcts`
+
+What the world would be worth is the *clairvoyance gap* (`ggp.study.clairvoyance`), from random
+matches that are the same for everybody. So the choice depends on the rules alone, but for the clock
+of whoever allows more `Effort`. Nothing is remembered from match to match, except that a game is
+too large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from ggp.errors import GGPError
+from ggp.machine.base import Machine, is_open, player_roles
+from ggp.machine.definition import GameDefinition
+from ggp.players.solved import Effort, look_into
+from ggp.search.puzzles.lines import is_puzzle
+
+if TYPE_CHECKING:
+    from ggp.solve.following import RolePart
+
+SOLUTION = "solution"
+"""Name of what is chosen where a game is solved."""
+
+DECISIVE_GAP = 10.0
+"""Clairvoyance gap of a role, in points, from which on `hyperplay2` is chosen. With 0.3 s a move it
+beat `ismcts` in games with a greater one (battleships_in_fog with 33 to 46 points,
+banker_and_thief_sequential with 12), and was level with it in others (dark_hex with 3 to 8,
+krieg_tic_tac_toe with 1 to 7, phantom_connect_four with 0 to 4)."""
+
+MATCHES, DECISIONS, LARGEST_SET = 40, 20, 300
+"""Arguments of `measure_gaps`: between 0.05 and 1.3 s on a propositional network."""
+
+UNMEASURED = frozenset({"prolog"})
+"""Backends on which that would take too long."""
+
+
+class Chosen(NamedTuple):
+    """A choice.
+
+    Attributes:
+        player: the name of a player, or `SOLUTION`.
+        why: the reason, a sentence without a full stop.
+        part: the role's part of the solution.
+    """
+
+    player: str
+    why: str
+    part: RolePart | None = None
+
+
+def choose_player(
+    machine: Machine,
+    role: int,
+    most_states: int,
+    program: GameDefinition | None,
+    effort: Effort | None = None,
+) -> Chosen:
+    """The player that suits a game.
+
+    Args:
+        role: the role that it is chosen for.
+        most_states: see `look_into`.
+        program: the rules, if they are known.
+        effort: how much may be done to solve the game; as much as without a clock, if left out.
+    """
+    digest = None
+    if program is not None:
+        # Some machines reveal joint moves though the rules do not.
+        digest = f"{program.digest}-{'told' if is_open(machine) else 'rules'}"
+    if effort is not None:
+        return _chosen(machine, role, most_states, digest, effort)
+    return _remembered(cast("Hashable", machine), role, most_states, digest)
+
+
+@lru_cache(maxsize=8)
+def _remembered(machine: Hashable, role: int, most_states: int, digest: str | None) -> Chosen:
+    """What was chosen: each match of a series has a new player on the same machine."""
+    return _chosen(cast("Machine", machine), role, most_states, digest, Effort())
+
+
+def _chosen(
+    machine: Machine, role: int, most_states: int, digest: str | None, effort: Effort
+) -> Chosen:
+    if is_puzzle(machine):
+        return Chosen("puzzle", "one role plays, without chance: a line of moves is looked for")
+    looked = look_into(machine, role, most_states, digest, effort)
+    if looked.part is not None:
+        return Chosen(SOLUTION, "the game is small enough to be solved", looked.part)
+    if len(player_roles(machine)) > 1 and is_open(machine):
+        return Chosen("mcts", "everybody knows everything, and it is not solved: trees look ahead")
+    if looked.is_small:
+        return Chosen("hyperplay2", "the game is small: there is time for many simulations")
+    gap, name = max(_gaps(cast("Hashable", machine)), default=(None, ""))
+    if gap is None:
+        return Chosen("ismcts", "what is hidden is too much to look into: trees need the least")
+    worth = f"knowing the world would be worth {gap:.1f} points to {name}"
+    if gap >= DECISIVE_GAP:
+        return Chosen("hyperplay2", f"{worth}: its simulations heed what each role would know")
+    return Chosen("ismcts", f"{worth}, and to nobody more: trees look further ahead")
+
+
+@lru_cache(maxsize=8)
+def _gaps(machine: Hashable) -> tuple[tuple[float, str], ...]:
+    """The clairvoyance gap of each role, as far as it was measured."""
+    from ggp.study.properties import measure_gaps
+
+    measured = cast("Machine", machine)
+    if measured.backend in UNMEASURED:
+        return ()
+    try:
+        gaps = measure_gaps(measured, MATCHES, DECISIONS, LARGEST_SET, seed=0)
+    except GGPError:
+        return ()
+    return tuple((gap, name) for name, gap in gaps.items())
