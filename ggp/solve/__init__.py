@@ -6,9 +6,9 @@
 
 In comes a machine, out go strategies and their values. Begin with `solver`, which chooses the
 method; the room `trees` makes the tree, and `forest` evaluates strategies on it, with the sequences
-of each `side`. `linear`, `regret` and `profiles` find strategies, `following` plays them;
-`sampling` and `exploitation` evaluate players, `efg` writes files. The room `positions` solves
-games in which everybody knows the state, without a tree.
+of each `side`. `linear`, `regret` (with `regret_kernels`) and `profiles` find strategies,
+`following` plays them; `sampling` and `exploitation` evaluate players, `efg` writes files. The room
+`positions` solves games in which everybody knows the state, without a tree.
 """
 
 from ggp.solve.efg import efg_lines

@@ -6,6 +6,6 @@ Monte Carlo Sampling in Game Tree Search*, AAAI 2010.
 In comes a machine, out go numbers. Begin with `properties`, which measures any game by `walks`,
 `matches` (with `turns` of many lanes), `sets`, how fast these are `shrinking`, and `clairvoyance`;
 `advice` says which players this favours, and `rehearsal` finds faults of a game (`findings`).
-`synthetic` draws the paper's trees, and `tree_play` plays them (`tree_kernels`); `kuhn` holds its
+`synthetic` draws the paper's trees, and `tree_play` plays them (`tree_form`); `kuhn` holds its
 table exactly.
 """

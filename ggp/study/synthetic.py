@@ -14,11 +14,13 @@ time to time.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from ggp.errors import ConfigError
 from ggp.machine.base import FloatArray, IntArray
+from ggp.study.tree_form import TreeForm
 
 DEPTH, WORLDS = 8, 8
 """Number of moves of a game, and of worlds of each player, in the paper's experiments."""
@@ -56,7 +58,7 @@ class TreeModel:
             raise ConfigError(f"worlds is {self.worlds}; it must be a power of 2")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SyntheticTree:
     """A tree; node n has the children 2n and 2n + 1, and the players take turns by depth.
 
@@ -73,6 +75,11 @@ class SyntheticTree:
     depth: int
     payoffs: FloatArray
     set_of: IntArray
+
+    @cached_property
+    def form(self) -> TreeForm:
+        """Its sequence form."""
+        return TreeForm(self.depth, self.payoffs, self.set_of)
 
 
 def draw_tree(model: TreeModel, rng: np.random.Generator) -> SyntheticTree:

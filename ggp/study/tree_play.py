@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.machine.base import FloatArray
-from ggp.study import tree_kernels as kernels
+from ggp.solve.regret import Regrets
 from ggp.study.synthetic import SyntheticTree
 
 EPSILON = 0.005
@@ -19,6 +19,9 @@ EPSILON = 0.005
 against it is wrong by at most half of that."""
 
 MAX_ROUNDS = 20_000
+
+ROUNDS_AT_ONCE = 16
+"""Number of rounds between two checks of what could still be gained."""
 
 
 class Equilibrium(NamedTuple):
@@ -59,10 +62,16 @@ def pimc(tree: SyntheticTree) -> FloatArray:
     move with the better mean of clairvoyant values is made; ties are broken by lot, as in
     the paper's Figure 1(b).
     """
-    votes = np.zeros(tree.set_of.shape)
-    kernels.clairvoyant_votes(tree.payoffs, tree.set_of, tree.depth, _of_nodes(tree), votes)
-    left = 0.5 + 0.5 * np.sign(votes)
-    return np.take_along_axis(left, tree.set_of, axis=1)
+    votes, values = np.zeros(tree.set_of.shape), tree.payoffs
+    worlds = np.arange(values.shape[1])
+    for depth in reversed(range(tree.depth)):
+        sign = -1 if depth % 2 else 1
+        nodes = np.arange(1 << depth, 2 << depth)[:, None]
+        left, right = sign * values[0::2], sign * values[1::2]
+        np.add.at(votes, (nodes, tree.set_of[nodes, worlds]), left - right)
+        values = sign * np.maximum(left, right)
+    going_left = 0.5 + 0.5 * np.sign(votes)
+    return np.take_along_axis(going_left, tree.set_of, axis=1)
 
 
 def equilibrium(
@@ -77,30 +86,23 @@ def equilibrium(
         epsilon: the gain that may be left.
         alternating: whether the second player already answers the first one's new strategy.
     """
-    average = uniform(tree)
-    nash_conv, rounds = kernels.cfr_plus(
-        *(tree.payoffs, tree.set_of, tree.depth, epsilon, MAX_ROUNDS, alternating),
-        uniform(tree),
-        average,
-        np.zeros((2, *tree.set_of.shape)),
-        np.zeros((2, *tree.set_of.shape)),
-        np.stack([_of_nodes(tree), _of_nodes(tree)]),
-        *(_of_nodes(tree), _of_nodes(tree), _of_worlds(tree)),
-    )
-    return Equilibrium(average, nash_conv, rounds)
+    regrets, nash_conv = Regrets(tree.form.forest), np.inf
+    while nash_conv > epsilon and regrets.iterations < MAX_ROUNDS:
+        regrets.learn(ROUNDS_AT_ONCE, alternating=alternating)
+        average, nash_conv = regrets.average()
+    return Equilibrium(tree.form.profile(average), nash_conv, regrets.iterations)
 
 
 def score(tree: SyntheticTree, first: FloatArray, second: FloatArray) -> float:
     """The expected payoff of the first player if the players follow these profiles."""
-    profile = combined(tree, first, second)
-    return float(kernels.score(tree.payoffs, tree.depth, profile, _of_nodes(tree)))
+    plans = tree.form.forest.plans(tree.form.strategies(first, second))
+    return float(tree.form.forest.values(plans)[0, 0])
 
 
 def best_response(tree: SyntheticTree, profile: FloatArray, player: int) -> float:
     """The greatest payoff of a player (0 or 1) against the other one's part of a profile."""
-    scratch = _of_nodes(tree), _of_nodes(tree), _of_worlds(tree)
-    game = tree.payoffs, tree.set_of, tree.depth
-    return float(kernels.best_response(*game, profile, player, *scratch))
+    plans = tree.form.forest.plans(tree.form.strategies(profile, profile))
+    return float(tree.form.forest.best_values(plans)[0, player])
 
 
 def combined(tree: SyntheticTree, first: FloatArray, second: FloatArray) -> FloatArray:
@@ -116,14 +118,3 @@ def scores(tree: SyntheticTree, profile: FloatArray, against: FloatArray) -> Sco
         (score(tree, profile, against) - score(tree, against, profile)) / 2,
         -(best_response(tree, profile, 0) + best_response(tree, profile, 1)) / 2,
     )
-
-
-def _of_nodes(tree: SyntheticTree) -> FloatArray:
-    """Scratch for kernels with a number for each node and leaf in each world."""
-    num_nodes, num_worlds = tree.set_of.shape
-    return np.zeros((2 * num_nodes, num_worlds))
-
-
-def _of_worlds(tree: SyntheticTree) -> FloatArray:
-    """Scratch for kernels with a number for each world."""
-    return np.zeros(tree.set_of.shape[1])

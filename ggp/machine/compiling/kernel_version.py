@@ -52,7 +52,7 @@ FILES = (
         )
     ),
     "search/trials",
-    "study/tree_kernels",
+    "solve/regret_kernels",
 )
 """Modules of `ggp` that kernels are made of: those that define kernels or parts of them, those
 whose constants and named tuples they read, and those that compile them. A test follows every name
