@@ -98,10 +98,10 @@ class _Player:
         """The strategy of the forest that follows a profile."""
         left = profile[self._where]
         moves = np.stack([left, 1 - left], axis=1).ravel()
-        return np.concatenate([[1.0], moves])[self.side.sequences]
+        return np.asarray(np.concatenate([[1.0], moves])[self.side.sequences])
 
     def left(self, strategy: FloatArray) -> FloatArray:
         """`[N, W * W]` the probability of going left by a strategy of the forest."""
         moves = np.empty(len(strategy))
         moves[self.side.sequences] = strategy
-        return moves[1 + 2 * self._numbers[self.nodes]]
+        return np.asarray(moves[1 + 2 * self._numbers[self.nodes]])
