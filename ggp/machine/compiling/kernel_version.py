@@ -44,14 +44,17 @@ FILES = (
     "belief/turns/open_moves",
     "belief/solving/unrolling_kernels",
     "env/kernels",
+    *(f"learn/{name}" for name in ("feature_kernels", "net_kernels", "policy_kernels")),
     "search/boards/board_kernels",
     *(
         f"search/trees/{name}"
         for name in (
             *("growth_kernels", "proof_kernels", "regret_kernels", "tree_kernels", "tree_tables"),
+            "world_table",
         )
     ),
     "search/trials",
+    "solve/positions/matrix_kernels",
     "solve/regret_kernels",
 )
 """Modules of `ggp` that kernels are made of: those that define kernels or parts of them, those
