@@ -60,6 +60,8 @@ MAY_IMPORT = {
     "ggp.players": {
         "ggp.errors",
         "ggp.clocks",
+        "ggp.env",
+        "ggp.learn",
         "ggp.gdl",
         "ggp.openspiel",
         "ggp.solve",

@@ -70,6 +70,7 @@ PLAYERS: Mapping[str, PlayerClass] = _Players(
         "aosp": "choose_move:Aosp",
         "hs": "choose_move:Hs",
         "policy": "policy:Policy",
+        "learned": "learned:Learned",
         "puzzle": "puzzle:Puzzle",
         "auto": "auto:Auto",
     }

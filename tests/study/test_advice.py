@@ -75,4 +75,4 @@ def test_the_bomb_is_no_game_for_clairvoyants() -> None:
 def test_every_player_that_thinks_has_a_kind() -> None:
     thinking = {name for name in PLAYERS if kinds_of(name) is not None}
     # Advice is for games of several roles, or of chance.
-    assert set(PLAYERS) - {"legal", "random", "policy", "auto", "puzzle"} == thinking
+    assert set(PLAYERS) - {"legal", "random", "policy", "learned", "auto", "puzzle"} == thinking

@@ -1,0 +1,110 @@
+"""The player `learned` plays what is in its file, and learns where it has none."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ggp.env import make
+from ggp.errors import ConfigError
+from ggp.learn import Learner, Settings
+from ggp.learn.features import Reader
+from ggp.learn.files import PolicyFile, write_policy
+from ggp.machine import Machine
+from ggp.machine.games import load_program
+from ggp.players import make_player, parse_spec
+from ggp.players.learned import Learned
+from ggp.search.anytime import Deadline
+from tests.support.games import machine_of_game
+
+QUICK = Settings(turns=8, blocks=2, hidden=(16,), critic=(8,))
+
+
+@cache
+def learnt(game: str) -> PolicyFile:
+    learner = Learner(make(game, 32, paths=False), settings=QUICK, seed=2)
+    learner.learn(updates=3)
+    return learner.kept(game, "0")
+
+
+def player(game: str, spec: str, role: int = 0, seed: int = 1) -> Learned:
+    machine: Machine = machine_of_game(game, "propnet")
+    made = make_player(
+        parse_spec(spec),
+        machine,
+        role,
+        np.random.default_rng(seed),
+        program=load_program(game),
+    )
+    assert isinstance(made, Learned)
+    return made
+
+
+@pytest.mark.parametrize("game", ["krieg_tic_tac_toe", "battleships_in_fog", "breakthrough"])
+def test_it_plays_what_its_policy_says(game: str, tmp_path: Path) -> None:
+    """Its probabilities are those of the policy in an environment, all through a match."""
+    path = tmp_path / "p.npz"
+    write_policy(path, learnt(game))
+    env = make(game, 1, paths=False)
+    roles = [env.machine.roles.index(role) for role in env.roles]
+    players = [player(game, f"learned:policy={path}", role) for role in roles]
+    policies = [learnt(game).policies()[role] for role in env.roles]
+    readers = [Reader(policy.features, 1, k) for k, policy in enumerate(policies)]
+    turn, compared = env.reset(3), 0
+    while not turn.ended[0] and compared < 20:
+        actions = np.full((1, len(roles)), -1)
+        for role, (policy, reader) in enumerate(zip(policies, readers, strict=True)):
+            shares = policy.at(reader.read(turn))[0]
+            decision = players[role].choose()
+            assert decision.fault is None
+            actions[0, role] = env.names.move(decision.move)
+            if turn.masks[0, role].sum() > 1:
+                assert decision.probabilities is not None
+                for move, share in decision.probabilities.items():
+                    assert share == pytest.approx(shares[env.names.move(move)], abs=1e-4)
+                compared += 1
+        turn = env.step(actions)
+        for role in range(len(roles)):
+            seen = np.flatnonzero(turn.observations[0, role, len(env.names.moves) :])
+            percepts = [env.names.percepts[k] for k in seen.tolist()]
+            players[role].observe(env.names.moves[actions[0, role]], percepts)
+    assert compared >= 3
+
+
+def test_a_low_temperature_makes_likely_moves_likelier(tmp_path: Path) -> None:
+    path = tmp_path / "p.npz"
+    write_policy(path, learnt("krieg_tic_tac_toe"))
+    shares = []
+    for temperature in (1, 100, 1000):
+        decision = player(
+            "krieg_tic_tac_toe", f"learned:policy={path},temperature={temperature}"
+        ).choose()
+        assert decision.probabilities is not None
+        shares.append(max(decision.probabilities.values()))
+    assert shares[0] > shares[1] > shares[2]
+    assert shares[0] > 1.5 * shares[2]
+
+
+def test_without_a_file_it_learns_with_or_without_a_clock() -> None:
+    one = player("krieg_tic_tac_toe", "learned:updates=1")
+    assert not one.tells_policy
+    decision = one.choose()
+    again = player("krieg_tic_tac_toe", "learned:updates=1").choose()
+    assert decision.fault is None
+    assert again.move == decision.move
+    assert again.probabilities == decision.probabilities
+    ready = player("krieg_tic_tac_toe", "learned")
+    ready.prepare(Deadline.after(0.2))
+    assert ready.choose(Deadline.after(5)).fault is None
+
+
+def test_files_of_other_games_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "p.npz"
+    write_policy(path, learnt("krieg_tic_tac_toe"))
+    with pytest.raises(ConfigError, match="other rules"):
+        player("breakthrough", f"learned:policy={path}")
+    with pytest.raises(ConfigError, match="cannot read"):
+        player("breakthrough", "learned:policy=nothing.npz")
