@@ -16,6 +16,7 @@ from ggp.players.ismcts import ISMCTS
 from ggp.players.mcts import MCTS
 from ggp.players.option_fields import whole
 from ggp.players.player import Context, Decision, Preparing
+from ggp.players.pondering import ponder_field, ponder_share
 from ggp.players.puzzle import Puzzle, PuzzleOptions
 from ggp.players.risk import RiskOptions
 from ggp.players.solved import (
@@ -39,6 +40,7 @@ class AutoOptions(RiskOptions):
     """Options of `auto`."""
 
     solve: int = whole(SOLVED_STATES, "states of the largest game to solve; 0: none", low=0)
+    ponder: int = ponder_field()
 
 
 class Auto:
@@ -85,7 +87,7 @@ class Auto:
         return self._player.choose(deadline, value_forced=value_forced)
 
     def ponder(self, deadline: Deadline) -> None:
-        self._player.ponder(deadline)
+        self._player.ponder(deadline.part(ponder_share(self._options)))
 
     def prepare(self, deadline: Deadline) -> None:
         """See `Preparing`: solve a larger game than without a start clock."""

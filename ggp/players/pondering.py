@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol, runtime_checkable
 
 from ggp.belief import Bags
+from ggp.players.option_fields import whole
 from ggp.search.anytime import Deadline
 
 GROW_SHARE = 0.2
@@ -27,6 +28,12 @@ class ThinksOn(Protocol):
             GGPError, OutOfTime: see `BeliefPlayer.decide`.
         """
         ...
+
+
+def ponder_field() -> Any:
+    """The option that says how much of the time of others a player may use."""
+    meaning = "percent of the time of others in which it thinks on, where there is any"
+    return whole(100, meaning, low=0, high=100)
 
 
 def ponder_share(options: Any) -> float:

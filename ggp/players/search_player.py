@@ -38,6 +38,7 @@ from ggp.players.board_makers import board_maker_of, boards_field
 from ggp.players.opponents import learned_file, model_field, model_of
 from ggp.players.option_fields import choice, whole, wholes
 from ggp.players.player import Context, MoveValue
+from ggp.players.pondering import ponder_field
 from ggp.players.risk import RiskOptions
 from ggp.search.anytime import Deadline
 from ggp.search.budgets import Report, run_search, spend_states
@@ -83,12 +84,7 @@ class SearchOptions(RiskOptions):
         "percent of the clock where some moves of the turn before are left: a try was refused",
         high=100,
     )
-    ponder: int = whole(
-        100,
-        "percent of the time of others in which it thinks on, where there is any",
-        low=0,
-        high=100,
-    )
+    ponder: int = ponder_field()
     rescue: Rescue = choice(
         Rescue.ALL,
         "where few or no particles are left: all (draw again, solve, draw boards), or none: "
