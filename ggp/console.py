@@ -61,12 +61,14 @@ class LaterCommand(NamedTuple):
     """A command that is imported when it runs.
 
     Attributes:
-        module: the module that has it, under its name.
+        module: the module that has it.
         summary: the first line of its help.
+        name: its name there; that of the command if empty.
     """
 
     module: str
     summary: str
+    name: str = ""
 
 
 class CommandGroup(click.Group):
@@ -90,7 +92,7 @@ class CommandGroup(click.Group):
         if later is None:
             return super().get_command(ctx, cmd_name)
         preload(later.module)
-        command: click.Command = getattr(import_module(later.module), cmd_name)
+        command: click.Command = getattr(import_module(later.module), later.name or cmd_name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -2,7 +2,7 @@
 
 In come games and players, out go records and results. Begin with `match`, one match, then `series`,
 the one way to play many, on `workers`. `tournament` and `reproduce` are series, `remote` players
-run elsewhere; people sit at the `terminal` or at the
+run elsewhere; `archives` reads matches of other programs; people sit at the `terminal` or at the
 `table`, which draws `pictures`. `cli` has the commands, with `record_commands`, `show`,
 `log_views`, `demo` and the code they share (`options`, `progress`, `folder_lock`, `charts`).
 """

@@ -19,6 +19,11 @@ COMMANDS = {
         "match_runner.record_commands",
         "Write a recorded match in the format of another program.",
     ),
+    "import": LaterCommand(
+        "match_runner.archives.cli",
+        "Turn matches that other programs recorded into records.",
+        "import_matches",
+    ),
     "play": LaterCommand(
         "match_runner.series.commands.play",
         "Play matches of GAME, the name of a game or the path of a rulesheet.",

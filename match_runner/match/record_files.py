@@ -43,8 +43,13 @@ def write_record(record: MatchRecord, folder: Path) -> Path:
         GGPError: the file cannot be written; see `write_whole`.
     """
     path = folder / record_name(record)
-    write_whole(path, json.dumps(record.to_json(), indent=1) + "\n")
+    write_whole(path, record_text(record))
     return path
+
+
+def record_text(record: MatchRecord) -> str:
+    """What a record's file holds."""
+    return json.dumps(record.to_json(), indent=1) + "\n"
 
 
 def read_record(path: Path) -> MatchRecord:

@@ -1,0 +1,216 @@
+"""Matches that other programs recorded become records that fit the rules."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from ggp.errors import MatchError
+from ggp.gdl.normalize import load
+from match_runner.archives.archived import Archived, canonical, record_of
+from match_runner.archives.dresden_xml import read_xml
+from match_runner.archives.ggp_json import read_json
+from match_runner.cli import main
+from match_runner.match.conditions import Conditions
+from match_runner.match.exports import dresden_xml, tiltyard_json
+from match_runner.match.record_files import read_record
+from match_runner.match.records import MatchRecord, RemoteSide
+from match_runner.match.referee import play_match
+from match_runner.match.replay import check_record
+from tests.match_runner.support import Script, arena_of, script_arena
+
+GAMES = ("tic_tac_toe", "kuhn_poker", "kriegspiel_king_rook", "number_guessing")
+
+TTT = {
+    "matchId": "test.1",
+    "startTime": 1380000000000,
+    "gameMetaURL": "http://games.example/ticTacToe/v0/",
+    "gameRoleNames": ["xplayer", "oplayer"],
+    "isCompleted": True,
+    "moves": [
+        ["( mark 1 1 )", "noop"],
+        ["noop", "( mark 2 2 )"],
+        ["( MARK 1 2 )", "NOOP"],
+        ["noop", "(mark 3 3)"],
+        ["( mark 1 3 )", "noop"],
+    ],
+    "stateTimes": [1380000000000, 1, 2, 3, 4, 1380000005000],
+    "errors": [["", ""], ["", "TO"], ["", ""], ["", "IL ( mark 1 1 )"], ["", "CE"]],
+    "goalValues": [100, 0],
+    "startClock": 30,
+    "playClock": 15,
+    "playerNamesFromHost": ["Alloy", "Sancho"],
+    "scrambled": True,
+}
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(main, list(args), prog_name="match-runner")
+
+
+def written(folder: Path, match: object, name: str = "match.json") -> str:
+    path = folder / name
+    path.write_text(json.dumps(match))
+    return str(path)
+
+
+def changed(**fields: Any) -> dict[str, Any]:
+    return {**TTT, **fields}
+
+
+def imported(match: object, game: str = "tic_tac_toe") -> MatchRecord:
+    return record_of(read_json(json.dumps(match).encode()), game, load(game))
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_what_was_exported_is_imported_again(game: str) -> None:
+    program = load(game)
+    record = play_match(arena_of(game), 5, Conditions(max_turns=40))
+    record = replace(record, remote=RemoteSide("match.1", "gdl2", 30, False))
+    states = check_record(record, program)
+    read: list[Archived] = [read_json(tiltyard_json(record, states).encode())]
+    if record.error is None:
+        read.append(read_xml(dresden_xml(record, states).encode()))
+    for archived in read:
+        again = record_of(archived, game, program)
+        check_record(again, program)
+        assert [t.joint_move for t in again.turns] == [t.joint_move for t in record.turns]
+        assert [t.percepts for t in again.turns] == [t.percepts for t in record.turns]
+        assert again.goals == record.goals or record.error is not None
+        assert (again.error is None) == (record.error is None)
+        assert {k: v.lower() for k, v in again.players.items()} == dict(record.players)
+        assert again.remote is not None
+        assert (again.remote.match_id, again.remote.start_clock_s) == ("match.1", 30)
+
+
+def test_a_match_of_an_archive_is_replayed(tmp_path: Path) -> None:
+    out = tmp_path / "records"
+    result = run("import", written(tmp_path, TTT), "--game", "tic_tac_toe", "--out", str(out))
+    assert result.exit_code == 0, result.output
+    record = read_record(out / "match.json")
+    assert record.players == {"xplayer": "Alloy", "oplayer": "Sancho"}
+    assert record.goals == {"xplayer": 100, "oplayer": 0}
+    assert (record.play_clock_s, record.times_s[0], record.times_s[-1]) == (15, 1.38e9, 1380000005)
+    assert [(f.turn, f.kind) for f in record.faults] == [
+        (1, "late"),
+        (3, "illegal"),
+        (4, "unreachable"),
+    ]
+    assert [turn.submitted["oplayer"] for turn in record.turns] == [
+        "noop",
+        None,
+        "noop",
+        "(mark 1 1)",
+        None,
+    ]
+    shown = run("replay", str(out / "match.json"))
+    assert shown.exit_code == 0
+    assert "Alloy" in shown.stdout
+    exported = run("export", str(out / "match.json"), "--to", "tiltyard-json")
+    again = json.loads(exported.stdout)
+    assert (again["matchId"], again["goalValues"]) == ("test.1", [100, 0])
+    assert [errors[1] for errors in again["errors"]] == ["", "TO", "", "IL (mark 1 1)", "CE"]
+
+
+def test_fields_may_lack_and_states_may_have_true() -> None:
+    short = {"moves": TTT["moves"], "states": ["( ( true (control xplayer) ) )"]}
+    record = imported(short)
+    assert record.players == dict.fromkeys(("xplayer", "oplayer"), "unknown")
+    assert record.times_s == ()
+    assert canonical("( TRUE (cell 1) )") == "(cell 1)"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"gameRoleNames": ["white", "black"]}, "these are the rules of another game"),
+        ({"goalValues": [50, 50]}, "the rules give xplayer 100 points, the file 50"),
+        ({"states": ["( (control oplayer) )"]}, r"\(control oplayer\) holds by the file only"),
+        ({"moves": [["( mark 1 1 )", "( mark 1 1 )"]]}, "turn 1: .* is not legal for oplayer"),
+        ({"moves": [["( mark 1 1 )"]]}, "turn 1: it lacks the move of a role"),
+        ({"moves": TTT["moves"][:2]}, "the game is not over after turn 2"),  # type: ignore[index]
+        ({"moves": [*TTT["moves"], ["noop", "noop"]]}, "turn 6: the game is over"),  # type: ignore[misc]
+        ({"moves": [["((", "noop"]]}, "is not a term"),
+        ({"moves": [[1, 2]]}, "the field moves must hold lists of texts"),
+        ({"stateTimes": ["now"]}, "the field stateTimes must hold numbers"),
+        ({"errors": 3}, "the field errors must be a list"),
+        ({"states": ["( ) )"]}, "the field states must hold lists of fluents"),
+    ],
+)
+def test_what_does_not_fit_is_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(MatchError, match=message):
+        imported(changed(**fields))
+
+
+def test_aborted_matches_have_no_scores() -> None:
+    record = imported(changed(isAborted=True, isCompleted=False, moves=TTT["moves"][:2]))  # type: ignore[index]
+    assert record.error == "the match was aborted"
+    assert set(record.goals.values()) == {None}
+
+
+def test_an_archive_never_decides_which_rules_are_read(tmp_path: Path) -> None:
+    result = run("import", written(tmp_path, TTT), "--out", str(tmp_path / "out"))
+    assert result.exit_code == 2
+    assert "--game GAME" in result.stderr
+    assert "http://games.example/ticTacToe/v0/, which is not fetched" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_cannot_be_read_is_said_in_a_line(tmp_path: Path) -> None:
+    good = written(tmp_path, TTT)
+    bomb = tmp_path / "bomb.xml"
+    bomb.write_text('<!DOCTYPE match [<!ENTITY a "aa">]><match><role>&a;</role></match>')
+    sight = tmp_path / "sight.xml"
+    sight.write_text(
+        "<match><sight-of>WHITE</sight-of><role>WHITE</role><role>BLACK</role>"
+        "<history><step><move>A</move></step></history></match>"
+    )
+    deep = tmp_path / "deep.xml"
+    facts = "<arg><prop-f>F</prop-f>" * 200 + "</arg>" * 200
+    deep.write_text(
+        f"<match><role>A</role><state><fact><prop-f>P</prop-f>{facts}</fact></state></match>"
+    )
+    texts = tmp_path / "text.txt"
+    texts.write_text("moves")
+    for file, message in (
+        (bomb, "declares entities"),
+        (sight, "what WHITE saw"),
+        (deep, "nests deeper"),
+        (texts, "neither JSON nor XML"),
+        (tmp_path / "no.json", "cannot read"),
+        (Path(written(tmp_path, {}, "empty.json")), "it has no field moves"),
+    ):
+        result = run("import", str(file), "--game", "tic_tac_toe", "--out", str(tmp_path / "o"))
+        assert result.exit_code == 2, result.output
+        assert message in result.stderr
+        assert result.stderr.count("\n") == 1
+    assert "give another --out" in run("import", good, "--out", str(tmp_path)).stderr
+
+
+def test_the_others_are_imported_if_one_cannot_be(tmp_path: Path) -> None:
+    good = written(tmp_path, TTT)
+    bad = written(tmp_path, changed(goalValues=[0, 100]), "bad.json")
+    result = run(
+        "import", bad, good, "--game", "tic_tac_toe", "--out", str(tmp_path / "o"), "--json"
+    )
+    assert result.exit_code == 1
+    assert [each["turns"] for each in json.loads(result.stdout)] == [5]
+    assert "bad.json: the rules give xplayer 100 points, the file 0" in result.stderr
+
+
+def test_an_illegal_move_of_ours_comes_back_as_one() -> None:
+    record = play_match(
+        script_arena("exploding_bomb", agent=Script(["noop", "nonsense", "wait"])), 0
+    )
+    states = check_record(record, load("exploding_bomb"))
+    again = record_of(
+        read_json(tiltyard_json(record, states).encode()), "exploding_bomb", load("exploding_bomb")
+    )
+    assert [f.turn for f in again.faults] == [f.turn for f in record.faults]
+    assert {f.kind for f in again.faults} == {"illegal"}
+    assert [t.submitted for t in again.turns] == [t.submitted for t in record.turns]
