@@ -1,8 +1,8 @@
 """The library that `import ggp` offers: strings at the edge, arrays inside.
 
 Begin with `games`, which says what a game, its states and beliefs are. `loading` makes games of
-texts, `following` follows matches for beliefs, `seated` holds players, `matches` plays, and
-`solved` has small games solved.
+texts, `following` follows matches for beliefs, `seated` holds players, `matches` plays, `solved`
+has small games solved, and `shown` is how notebooks show all that.
 """
 
 from ggp.library.games import Belief, Game, Playout, State, Step

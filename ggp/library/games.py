@@ -22,6 +22,7 @@ from ggp.gdl.program import RANDOM
 from ggp.given import checked_fluent, checked_seed, rng_of
 from ggp.library.following import Following, checked_history, followed
 from ggp.library.seated import Seated
+from ggp.library.shown import ShownBelief, ShownState
 from ggp.machine import build_machine, role_index
 from ggp.machine.abilities import InParts
 from ggp.machine.base import FloatArray, Machine, States
@@ -192,7 +193,7 @@ class Game:
         return number
 
 
-class State:
+class State(ShownState):
     """A state of a game, an immutable value: playing makes a new one."""
 
     def __init__(self, game: Game, machine: Machine, lane: States) -> None:
@@ -313,7 +314,7 @@ class State:
 
 
 @dataclass(frozen=True, eq=False)
-class Belief:
+class Belief(ShownBelief):
     """The states that a role may be in, with weights.
 
     Attributes:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ggp.frames import frame_of
 from ggp.given import checked_seed
+from ggp.html_tables import html_table
 from ggp.library.games import Game
 from ggp.library.loading import load
 
@@ -67,6 +68,12 @@ class Solved:
         """How it was found."""
         return self.solution.profile.method
 
+    def _repr_html_(self) -> str:
+        profile = self.solution.profile
+        rows = [(r, f"{v:.4f}", f"{profile.gains[r]:.4f}") for r, v in profile.values.items()]
+        told = f"{self.game}: {profile.method}, {self.solution.tree.num_states:,} states"
+        return html_table(("role", "#value", "#gains by deviating"), rows, told)
+
     def strategy(self) -> Iterator[Choice]:
         """Yield the probabilities of all moves, by role and information set."""
         from ggp.solve import history_of
@@ -114,6 +121,18 @@ class Exploited:
     def nash_conv(self) -> float:
         """The sum of what all roles gain by deviating, each alone, if all play like the player."""
         return self.found.nash_conv
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                *(role, f"{each.value:.2f}", f"{each.best_response:.2f}"),
+                *(f"{each.ci99[0]:.2f} to {each.ci99[1]:.2f}", f"{self.asked[role]:,}"),
+            )
+            for role, each in self.found.roles.items()
+        ]
+        columns = ("role", "#value", "#against a best response", "#99 % interval", "#asked")
+        told = f"{self.player} in {self.game}: NashConv {self.nash_conv:.2f}"
+        return html_table(columns, rows, told)
 
     def frame(self) -> Any:
         """A row for each role, as a `pandas.DataFrame` where pandas is installed, else as arrays.

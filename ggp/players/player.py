@@ -6,12 +6,14 @@ process than the referee.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from ggp.html_tables import html_table
 from ggp.machine.base import Machine
 from ggp.machine.definition import GameDefinition
 from ggp.search.anytime import Deadline
@@ -38,6 +40,9 @@ class MoveValue:
     stderr: float | None
     visits: int
 
+
+MOST_SHOWN = 12
+"""Most candidates of a decision that a notebook shows."""
 
 Told = str | float | bool | None
 """A reported value: a word, a number, whether something is so, or nothing."""
@@ -80,6 +85,29 @@ class Decision:
     def is_sound(self) -> bool:
         """Whether it is based on states that agree with everything the player was told."""
         return self.fault is None or self.particles > 0
+
+    def _repr_html_(self) -> str:
+        """The candidates as a notebook shows them, the best first."""
+        ranked = sorted(self.values, key=lambda v: -math.inf if v.value is None else -v.value)
+        shown = [v for i, v in enumerate(ranked) if i < MOST_SHOWN or v.move == self.move]
+        mixed = self.probabilities or {}
+        rows = [
+            (
+                "\N{BLACK RIGHT-POINTING SMALL TRIANGLE}" if value.move == self.move else "",
+                value.move,
+                "-" if value.value is None else f"{value.value:.1f}",
+                "-" if value.stderr is None else f"{value.stderr:.1f}",
+                f"{value.visits:,}",
+                *((f"{mixed.get(value.move, 0.0):.2f}",) if mixed else ()),
+            )
+            for value in shown
+        ]
+        columns = ("", "move", "#value", "#error", "#trials", *(("#probability",) if mixed else ()))
+        told = f"{self.move}: {self.particles:,} particles ({'all' if self.exact else 'sampled'}), "
+        told += f"{self.states_visited:,} states, {self.seconds:.2f} s"
+        if len(shown) < len(ranked):
+            told += f", {len(ranked) - len(shown)} more moves"
+        return html_table(columns, rows, told if self.fault is None else f"{told}; {self.fault}")
 
 
 class KnownTurn(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from typing import Any
 
 from ggp.clocks import Clock
@@ -150,6 +151,12 @@ class MatchRecord:
         """Faults of players and what ended the match early, one line each."""
         ended = () if self.error is None else (f"after turn {len(self.turns)}: {self.error}",)
         return (*map(str, self.faults), *ended)
+
+    def _repr_html_(self) -> str:
+        """The match as a notebook shows it."""
+        # By its name: it draws records, so it imports this module.
+        html: str = import_module("match_runner.notebook").record_html(self)
+        return html
 
     def to_json(self) -> dict[str, Any]:
         """The record as JSON values; `record_from_json` is the inverse."""

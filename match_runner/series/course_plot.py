@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ggp.html_tables import html_table
+from ggp.statistics.intervals import Interval, interval_text
 from match_runner.charts import Plot, new_figure
 from match_runner.series.course import (
     ALL_ROLES,
@@ -50,6 +52,17 @@ class WithCourse:
         games = ", ".join(game.name for game in self.held.series.games)
         played = f"{len(self.held.matches)} of {self.held.planned} matches"
         return f"<{type(self).__name__} of {games}: {played}>"
+
+    def _repr_html_(self) -> str:
+        course = course_of(self.held)
+        rows = []
+        for scope in course.scopes:
+            for player in course.players:
+                for row in course.of(scope, player, ALL_ROLES, SCORE)[-1:]:
+                    score = Interval(row.value, row.low, row.high)
+                    rows.append((scope, player, interval_text(score), str(row.num)))
+        columns = ("game", "player", "#mean score [99 %]", "#rounds")
+        return html_table(columns, rows, repr(self).strip("<>"))
 
     def frame(self) -> Any:
         """Scores by round, and goals, states and time by turn, as `--csv` writes them.
