@@ -121,9 +121,9 @@ class CommandGroup(click.Group):
         return guarded(super().invoke)(ctx)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        super().format_epilog(ctx, formatter)
         with formatter.section("Exit codes"):
             formatter.write_dl([(str(code), text) for code, text in EXIT_CODES.items()])
+        super().format_epilog(ctx, formatter)  # the example is last, as in all help
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -132,6 +132,11 @@ class CommandGroup(click.Group):
             names = self.list_commands(ctx)
             ctx.fail(unknown("command", args[0], names, f"commands: {', '.join(names)}"))
         return super().resolve_command(ctx, args)
+
+
+def example(command: str) -> str:
+    """The end of a command's help: an example, as one would type it."""
+    return f"\b\nExample:\n  {command}"
 
 
 def guarded(command: Callable[_P, _T]) -> Callable[_P, _T]:

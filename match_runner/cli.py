@@ -8,7 +8,7 @@ from __future__ import annotations
 import click
 
 from ggp.cli.arguments import verbose_option
-from ggp.console import CommandGroup, LaterCommand, installed_version
+from ggp.console import CommandGroup, LaterCommand, example, installed_version
 
 COMMANDS = {
     "compare": LaterCommand(
@@ -51,7 +51,12 @@ COMMANDS = {
 }
 
 
-@click.group(cls=CommandGroup, later=COMMANDS, invoke_without_command=True)
+@click.group(
+    cls=CommandGroup,
+    later=COMMANDS,
+    invoke_without_command=True,
+    epilog=example("match-runner play kuhn_poker --matches 5"),
+)
 @click.version_option(installed_version(), message="%(prog)s %(version)s")
 @verbose_option
 @click.pass_context

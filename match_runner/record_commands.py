@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ggp.cli.arguments import FilePath, json_option, verbose_option
-from ggp.console import EXIT_BAD_INPUT, EXIT_FAILED, print_json, print_rich, show_error
+from ggp.console import EXIT_BAD_INPUT, EXIT_FAILED, example, print_json, print_rich, show_error
 from ggp.errors import ConfigError, GGPError, MatchError
 from ggp.whole_files import write_whole
 from match_runner.log_views import is_log, read_log, show_log
@@ -19,7 +19,7 @@ from match_runner.match.replay import check_record, rules_of
 from match_runner.match.views import show_record
 
 
-@click.command()
+@click.command(epilog=example("match-runner replay records/*.json"))
 @click.argument("files", metavar="FILE...", nargs=-1, type=FilePath(), required=True)
 @json_option
 @verbose_option
@@ -59,7 +59,9 @@ def _replay(file: Path, found: list[object], *, as_json: bool) -> int:
     return _check(record)
 
 
-@click.command()
+@click.command(
+    epilog=example("match-runner export records/*.json --to tiltyard-json --out match.json")
+)
 @click.argument("file", type=FilePath())
 @click.option(
     "--to",

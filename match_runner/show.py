@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ggp.cli.arguments import FolderPath, json_option, verbose_option
+from ggp.console import example
 from match_runner.series import comparison
 from match_runner.series.commands.comparison_tables import show_comparison
 from match_runner.series.commands.course_options import course_options, read_course_files
@@ -18,7 +19,7 @@ from match_runner.tournament import summary
 from match_runner.tournament.standing_tables import show_tournament
 
 
-@click.command()
+@click.command(epilog=example("match-runner show runs/kuhn --csv kuhn.csv --plot kuhn.png"))
 @click.argument("folder", metavar="DIR", type=FolderPath())
 @course_options
 @json_option

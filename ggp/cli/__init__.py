@@ -24,12 +24,12 @@ from ggp.cli.rulesheets import convert, info, validate
 from ggp.cli.serve import serve
 from ggp.cli.solve import solve
 from ggp.cli.tracing import trace
-from ggp.console import CommandGroup, installed_version
+from ggp.console import CommandGroup, example, installed_version
 
 __all__ = ["main"]
 
 
-@click.group(cls=CommandGroup, invoke_without_command=True)
+@click.group(cls=CommandGroup, invoke_without_command=True, epilog=example("ggp info kuhn_poker"))
 @click.version_option(installed_version(), prog_name="ggp", message="%(prog)s %(version)s")
 @verbose_option
 @click.pass_context

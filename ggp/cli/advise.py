@@ -22,7 +22,7 @@ from ggp.cli.arguments import (
 from ggp.cli.progress import bar_of
 from ggp.cli.properties import walks_for
 from ggp.clocks import Clock
-from ggp.console import listed, print_json, print_rich, spinner, table_of
+from ggp.console import example, listed, print_json, print_rich, spinner, table_of
 from ggp.errors import ConfigError
 from ggp.launch import preload
 from ggp.machine.base import player_roles
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 DEFAULT_ROUNDS, DEFAULT_SECONDS, DEFAULT_MINUTES = 10, 0.2, 10.0
 
 
-@click.command()
+@click.command(
+    epilog=example("ggp advise monty_hall --player hyperplay --player random --rounds 5")
+)
 @click.argument("game")
 @click.option(
     "--player",

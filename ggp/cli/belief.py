@@ -16,7 +16,7 @@ from ggp.cli.arguments import (
     verbose_option,
 )
 from ggp.cli.histories import Given, history_options
-from ggp.console import print_json, print_rich, spinner, table_of
+from ggp.console import example, print_json, print_rich, spinner, table_of
 from ggp.gdl.source import printable
 from ggp.launch import preload
 
@@ -28,7 +28,7 @@ MOST_SHOWN = 60
 """Most fluents in a table; --json prints all."""
 
 
-@click.command()
+@click.command(epilog=example("ggp belief kuhn_poker --role player1"))
 @click.argument("game")
 @click.option("--role", required=True, help="Whose belief.")
 @history_options("Without it the match is at its start.")

@@ -26,7 +26,7 @@ from ggp.cli.arguments import (
     threads_option,
     verbose_option,
 )
-from ggp.console import print_json, print_rich, spinner, table_of
+from ggp.console import example, print_json, print_rich, spinner, table_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,7 +55,7 @@ _LEAST_S = 1e-9
 """Shorter times cannot be distinguished from zero."""
 
 
-@click.command()
+@click.command(epilog=example("ggp bench tic_tac_toe --seconds 1"))
 @click.argument("game")
 @click.option(
     "--seconds",

@@ -21,7 +21,7 @@ from ggp.cli.arguments import (
     verbose_option,
 )
 from ggp.cli.histories import Given, first_choice, history_options
-from ggp.console import print_json, print_rich, spinner, table_of
+from ggp.console import example, print_json, print_rich, spinner, table_of
 from ggp.errors import NOTE, ConfigError, GGPError
 from ggp.gdl.source import printable
 from ggp.launch import preload
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ggp.players.player import KnownTurn
 
 
-@click.command()
+@click.command(epilog=example("ggp evaluate exploding_bomb --role agent --player hyperplay2:n=8"))
 @click.argument("game")
 @click.option("--role", required=True, help="Whose moves to evaluate.")
 @click.option(

@@ -8,13 +8,13 @@ from typing import Any
 import click
 
 from ggp.cli.arguments import json_option, verbose_option
-from ggp.console import print_json, print_rich, table_of
+from ggp.console import example, print_json, print_rich, table_of
 from ggp.gdl.source import printable
 
 _WIDTH = 79
 
 
-@click.command()
+@click.command(epilog=example("ggp games kuhn_poker"))
 @click.argument("game", required=False)
 @json_option
 @verbose_option

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ggp.cli.arguments import FilePath, verbose_option
+from ggp.console import example
 from ggp.errors import ConfigError
 from ggp.gdl.source import printable
 from ggp.whole_files import write_new
@@ -74,7 +75,7 @@ SKELETON = """\
 """
 
 
-@click.command()
+@click.command(epilog=example("ggp new my_game.gdl"))
 @click.argument("file", type=FilePath())
 @verbose_option
 def new(file: Path) -> None:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from ggp.cli.arguments import json_option, verbose_option
-from ggp.console import print_json, print_rich, table_of
+from ggp.console import example, print_json, print_rich, table_of
 from ggp.launch import preload
 
 if TYPE_CHECKING:
     from ggp.players import PlayerInfo
 
 
-@click.command()
+@click.command(epilog=example("ggp players hyperplay2"))
 @click.argument("specs", metavar="[PLAYER]...", nargs=-1)
 @click.option("--markdown", is_flag=True, help="Print the tables of docs/reference/players.md.")
 @json_option

@@ -14,7 +14,7 @@ from ggp.cli.arguments import (
     seed_option,
     verbose_option,
 )
-from ggp.console import print_json, print_rich, spinner, table_of
+from ggp.console import example, print_json, print_rich, spinner, table_of
 
 if TYPE_CHECKING:
     from ggp.machine import Limits, Machine
@@ -24,7 +24,7 @@ DEFAULT_WALKS, PROLOG_WALKS = 2000, 50
 """Default numbers of walks; with 2,000 shares are known within about 0.03."""
 
 
-@click.command()
+@click.command(epilog=example("ggp properties exploding_bomb"))
 @click.argument("game")
 @click.option(
     "--walks",

@@ -24,6 +24,7 @@ from ggp.cli.rehearsing import MOST_PLAYED, is_wrong, rehearsed, show_rehearsal
 from ggp.console import (
     EXIT_BAD_INPUT,
     EXIT_FAILED,
+    example,
     print_json,
     print_rich,
     show_diagnostics,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 _SHOWN_FIELDS = ("severity", "rule", "message", "line", "column", "context")
 
 
-@click.command()
+@click.command(epilog=example("ggp validate my_game.gdl --play 100"))
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--strict", is_flag=True, help="Hold the rules to the letter of the specification.")
 @click.option(
@@ -138,7 +139,7 @@ def _validated(file: str, strict: bool, limits: Limits) -> tuple[Diagnostic, ...
     return found if errors(found) else (*found, *warnings_of(rulesheet, limits))
 
 
-@click.command()
+@click.command(epilog=example("ggp info kuhn_poker"))
 @click.argument("game")
 @backend_option
 @limits_option
@@ -200,7 +201,7 @@ def _shown(value: object) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-@click.command()
+@click.command(epilog=example("ggp convert my_game.gdl --to infix"))
 @click.argument("game")
 @click.option(
     "--to",

@@ -18,7 +18,7 @@ from ggp.cli.arguments import (
     threads_option,
     verbose_option,
 )
-from ggp.console import announce
+from ggp.console import announce, example
 from ggp.launch import preload
 from ggp.server.http.listening import DEFAULT_ADDRESS, DEFAULT_PORT, listening_on
 
@@ -33,7 +33,7 @@ MOST_MEMORY_MB = 1 << 24
 DEFAULT_LOG_LIMIT_GB = 10
 
 
-@click.command()
+@click.command(epilog=example("ggp serve --player hyperplay2 --port 9147"))
 @click.option(
     "--player",
     default="auto",

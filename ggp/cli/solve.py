@@ -16,7 +16,7 @@ from ggp.cli.arguments import (
 )
 from ggp.cli.bounds import growth_told, time_option, turns_option
 from ggp.cli.solving import DIGITS, counting, seconds_option, states_option
-from ggp.console import print_json, print_rich, table_of
+from ggp.console import example, print_json, print_rich, table_of
 from ggp.launch import preload
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ggp.solve import GameTree, Profile, Solution
 
 
-@click.command()
+@click.command(epilog=example("ggp solve kuhn_poker --strategy"))
 @click.argument("game")
 @click.option("--strategy", is_flag=True, help="Show the probabilities of all moves, too.")
 @states_option

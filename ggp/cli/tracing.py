@@ -24,7 +24,7 @@ from ggp.cli.arguments import (
 )
 from ggp.cli.bounds import time_option, turns_option, with_growth
 from ggp.cli.watching import game_file, keep_watching
-from ggp.console import print_json
+from ggp.console import example, print_json
 from ggp.errors import ConfigError, IllegalMoveError, ReasonerLimitError
 from ggp.gdl.nearest import unknown
 from ggp.gdl.source import printable
@@ -42,7 +42,7 @@ _MOVES_FILE = "a list of joint moves like {role: move}, one for each step"
 _JOINT_MOVE = 'an object with a move for each role: {"ROLE": "MOVE", ...}'
 
 
-@click.command()
+@click.command(epilog=example("ggp trace monty_hall --seed 3"))
 @click.argument("game")
 @click.option(
     "--moves",

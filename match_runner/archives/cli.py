@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ggp.cli.arguments import FilePath, FolderPath, hint_at_warnings, json_option, verbose_option
-from ggp.console import EXIT_FAILED, print_json, show_error
+from ggp.console import EXIT_FAILED, example, print_json, show_error
 from ggp.errors import ConfigError, MatchError
 from ggp.gdl.games import read_file
 from ggp.gdl.source import printable
@@ -19,7 +19,9 @@ from match_runner.archives.ggp_json import read_json
 from match_runner.match.record_files import make_folder, record_text
 
 
-@click.command("import")
+@click.command(
+    "import", epilog=example("match-runner import match.json --game kuhn_poker --out imported")
+)
 @click.argument("files", metavar="FILE...", nargs=-1, type=FilePath(), required=True)
 @click.option(
     "--game",

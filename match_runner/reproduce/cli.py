@@ -24,6 +24,7 @@ from ggp.clocks import Clock
 from ggp.console import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
+    example,
     installed_version,
     print_json,
     print_rich,
@@ -78,7 +79,7 @@ def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int 
     return value
 
 
-@click.command()
+@click.command(epilog=example("match-runner reproduce table1 --quick --out runs/paper"))
 @click.argument(
     "what", type=click.Choice([*EXPERIMENTS, ALL, *PAPER_003, ALL_003, EVERYTHING, *GRIDS])
 )

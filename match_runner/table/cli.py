@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import click
 
 from ggp.cli.arguments import FolderPath, PlayerText, verbose_option
-from ggp.console import announce
+from ggp.console import announce, example
 from ggp.errors import ConfigError
 from ggp.launch import preload
 
@@ -21,7 +21,7 @@ DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8080
 _log = logging.getLogger(__name__)
 
 
-@click.command()
+@click.command(epilog=example("match-runner table kuhn_poker --port 8080"))
 @click.argument("game", required=False)
 @click.option(
     "--port",

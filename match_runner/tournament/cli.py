@@ -10,6 +10,7 @@ import click
 
 from ggp.cli.arguments import FilePath, clock_option, json_option, verbose_option
 from ggp.clocks import Clock
+from ggp.console import example
 from match_runner.options import in_process_option, place_options, read_place
 from match_runner.series.commands.course_options import course_options, read_course_files
 from match_runner.series.holding import hold_series, printer
@@ -18,7 +19,7 @@ from match_runner.tournament.summary import summarize
 from match_runner.tournament.toml_file import read_tournament
 
 
-@click.command()
+@click.command(epilog=example("match-runner tournament spring.toml --plot spring.png"))
 @click.argument("file", type=FilePath())
 @place_options(out="FILE without .toml")
 @course_options

@@ -17,6 +17,7 @@ from ggp.cli.arguments import (
     threads_option,
     verbose_option,
 )
+from ggp.console import example
 from ggp.errors import ConfigError
 from ggp.machine import Limits
 from ggp.machine.games import load_program
@@ -59,7 +60,12 @@ class _SeveralPlayers(click.Command):
         return super().parse_args(ctx, read)
 
 
-@click.command(cls=_SeveralPlayers)
+@click.command(
+    cls=_SeveralPlayers,
+    epilog=example(
+        "match-runner compare kuhn_poker --players hyperplay:n=2 random --matches 4 --out runs/kuhn"
+    ),
+)
 @click.argument("game")
 @click.option(
     _ONE,

@@ -20,7 +20,7 @@ from ggp.cli.arguments import (
     threads_option,
     verbose_option,
 )
-from ggp.console import show_diagnostics, table_of
+from ggp.console import example, show_diagnostics, table_of
 from ggp.machine import Limits
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import load_program
@@ -106,7 +106,9 @@ class PlaySummary:
         }
 
 
-@click.command()
+@click.command(
+    epilog=example("match-runner play kuhn_poker --player player1=hyperplay2:n=2 --record records")
+)
 @click.argument("game")
 @click.option(
     "--player",
