@@ -25,7 +25,7 @@ from match_runner.tournament.standing_tables import show_tournament
 @json_option
 @verbose_option
 def show(folder: Path, as_json: bool, **asked: Any) -> None:
-    """Show the results of a series again, and draw or export them.
+    """Show the results of a stored series again, and draw or export them.
 
     DIR is where compare, play or tournament kept them (--out); they may still be playing. A series
     of one game is shown as a comparison, one of several as a tournament. Nothing is played.

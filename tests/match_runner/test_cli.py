@@ -235,7 +235,7 @@ def test_replay_takes_no_markup_or_escapes_from_a_record(tmp_path: Path) -> None
             "unknown backend 'x'; backends: auto, propnet, relational, prolog",
         ),
         (("play",), "Missing argument 'GAME'; `match-runner play --help`"),
-        (("watch",), "unknown command 'watch'; commands: compare, export, play, replay"),
+        (("watch",), "unknown command 'watch'; commands: compare, export, import, play, replay"),
         (("replay", "none.json"), "cannot read none.json: No such file or directory"),
     ],
 )
@@ -403,7 +403,7 @@ def test_a_signal_while_prolog_works_is_heeded() -> None:
 
 def test_listed_commands_are_those_that_run() -> None:
     for name, later in COMMANDS.items():
-        command = getattr(import_module(later.module), name)
+        command = getattr(import_module(later.module), later.name or name)
         assert isinstance(command, click.Command)
         assert command.name == name
         assert inspect.cleandoc(command.help or "").splitlines()[0] == later.summary
