@@ -30,6 +30,9 @@ MOST_BOARDS = 60
 MOST_ITEMS = 4
 """Most pieces that are shown on one cell, the likeliest first."""
 
+_CERTAIN = 1 - 1e-9
+"""Least sum of the weights of all particles, which are rounded."""
+
 _KEPT = 8
 """Artists that are kept: to know a game's boards may take a second."""
 
@@ -184,7 +187,7 @@ def _item(item: Json, owners: Sequence[str]) -> str:
 
 def _table(table: Json) -> str:
     columns = [str(header) for header in table["headers"]]
-    uncertain = any(share < 1 for share in table["shares"])
+    uncertain = any(share < _CERTAIN for share in table["shares"])
     rows = [
         (*row, _share(share) or "1") if uncertain else row
         for row, share in zip(table["rows"], table["shares"], strict=True)
@@ -194,7 +197,7 @@ def _table(table: Json) -> str:
 
 def _share(share: float, before: str = "") -> str:
     """A probability in words, unless it is certain."""
-    return "" if share >= 1 else f"{before}{share:.2f}"
+    return "" if share >= _CERTAIN else f"{before}{share:.2f}"
 
 
 def _line(text: str) -> str:

@@ -75,8 +75,13 @@ def test_a_belief_shows_what_is_not_certain() -> None:
     texts = read(game.belief("player1", [("noop", ["(dealt queen)"])])).texts
     assert "2 particles, exact" in texts
     assert texts.count("0.50") == 2
-    board = read(ggp.load("phantom_ttt").belief("xplayer", [("(mark 1 1)", [])])).texts
-    assert board
+    hidden = ggp.load("phantom_ttt")
+    state, first = hidden.initial().play({"xplayer": "(mark 3 3)", "oplayer": "noop"})
+    _, second = state.play({"xplayer": "noop", "oplayer": "(mark 1 1)"})
+    history = [("(mark 3 3)", first["xplayer"]), ("noop", second["xplayer"])]
+    board = "".join(read(hidden.belief("xplayer", history)).texts)
+    assert board.count("0.11") == 9  # also for a mark that was refused
+    assert "1.00" not in board
 
 
 def test_a_decision_shows_its_candidates() -> None:

@@ -32,6 +32,9 @@ def show_comparison(summary: ComparisonSummary) -> Iterator[RenderableType]:
         f", {clock_text(game.conditions.play_clock_s, game.conditions.clock)}",
     )
     yield from clock_notes(game.conditions.clock, series.everybody(game))
+    for name, spec in series.players.items():
+        if name != spec:  # of another command, whose players have names of their own
+            yield plain(f"{name} is {spec}")
     for role, spec in game.fixed.items():
         yield plain(f"{role} is always played by {spec}")
     yield Text()
