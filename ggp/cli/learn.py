@@ -17,7 +17,7 @@ from ggp.cli.arguments import (
     verbose_option,
 )
 from ggp.cli.solving import telling
-from ggp.console import installed_version, print_json, print_rich, table_of
+from ggp.console import example, installed_version, print_json, print_rich, table_of
 from ggp.errors import ConfigError
 from ggp.launch import preload
 
@@ -31,7 +31,7 @@ _SHOWN = 10
 """About as many points of the curve are in the table."""
 
 
-@click.command()
+@click.command(epilog=example("ggp learn kuhn_poker --updates 20"))
 @click.argument("game")
 @click.option(
     "--minutes",

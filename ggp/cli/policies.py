@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ggp.cli.arguments import json_option, verbose_option
-from ggp.console import print_json, print_rich, table_of
+from ggp.console import example, print_json, print_rich, table_of
 from ggp.errors import ConfigError
 from ggp.gdl.source import printable
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ggp.learn.files import About
 
 
-@click.command()
+@click.command(epilog=example("ggp policies"))
 @click.argument("places", metavar="[FILE|FOLDER]...", nargs=-1, type=click.Path(path_type=Path))
 @json_option
 @verbose_option

@@ -28,6 +28,7 @@ dice = "random"
 """
 
 NEEDS = {
+    "ggp policies": ("ggp learn",),
     "ggp validate": ("ggp new",),
     "ggp convert": ("ggp new",),
     "match-runner replay": ("match-runner play",),
@@ -41,7 +42,7 @@ SERVERS = {"ggp serve": (), "match-runner table": ("--no-browser", "--folder", "
 """Commands that run until they are interrupted, and what is added here to their examples."""
 
 LONG = {
-    *("ggp advise", "ggp exploit"),
+    *("ggp advise", "ggp exploit", "ggp learn", "ggp policies"),
     *("match-runner reproduce", "match-runner show", "match-runner tournament"),
 }
 
@@ -64,7 +65,7 @@ EXAMPLES = {name: lines[-1].strip() for name, lines in HELPS.items()}
 @pytest.mark.parametrize("name", HELPS)
 def test_help_ends_with_an_example(name: str) -> None:
     assert HELPS[name][-2].strip() == "Example:"
-    assert EXAMPLES[name].startswith(f"{name} ")
+    assert f"{EXAMPLES[name]} ".startswith(f"{name} ")
     assert " ".join(HELPS[name]).count("Example:") == 1
 
 
