@@ -42,7 +42,7 @@ class MoveValue:
 
 
 MOST_SHOWN = 12
-"""Most candidates of a decision that a notebook shows."""
+"""Most candidates of a decision that are shown: the best, and always the one that was chosen."""
 
 Told = str | float | bool | None
 """A reported value: a word, a number, whether something is so, or nothing."""
@@ -86,10 +86,14 @@ class Decision:
         """Whether it is based on states that agree with everything the player was told."""
         return self.fault is None or self.particles > 0
 
+    def best_values(self) -> list[MoveValue]:
+        """The candidates to show: the best first, not too many, and always the chosen one."""
+        ranked = sorted(self.values, key=lambda v: math.inf if v.value is None else -v.value)
+        return [v for i, v in enumerate(ranked) if i < MOST_SHOWN or v.move == self.move]
+
     def _repr_html_(self) -> str:
         """The candidates as a notebook shows them, the best first."""
-        ranked = sorted(self.values, key=lambda v: -math.inf if v.value is None else -v.value)
-        shown = [v for i, v in enumerate(ranked) if i < MOST_SHOWN or v.move == self.move]
+        shown = self.best_values()
         mixed = self.probabilities or {}
         rows = [
             (
@@ -105,8 +109,8 @@ class Decision:
         columns = ("", "move", "#value", "#error", "#trials", *(("#probability",) if mixed else ()))
         told = f"{self.move}: {self.particles:,} particles ({'all' if self.exact else 'sampled'}), "
         told += f"{self.states_visited:,} states, {self.seconds:.2f} s"
-        if len(shown) < len(ranked):
-            told += f", {len(ranked) - len(shown)} more moves"
+        if len(shown) < len(self.values):
+            told += f", {len(self.values) - len(shown)} more moves"
         return html_table(columns, rows, told if self.fault is None else f"{told}; {self.fault}")
 
 

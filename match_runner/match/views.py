@@ -21,10 +21,6 @@ from match_runner.match.records import MatchRecord, RemoteSide, TurnRecord
 from match_runner.match.seats import HUMAN
 from match_runner.remote.post import is_address
 
-MOST_VALUES = 12
-"""Most candidates shown of a decision: the best, and always the one that was chosen."""
-
-
 MOST_FAULTY = 10
 """Most matches with errors that are shown."""
 
@@ -128,15 +124,14 @@ def values_table(decision: Decision, encoding: str = "utf-8") -> Table:
     table.add_column()
     table.add_column()
     table.add_column(justify="right")
-    ranked = sorted(decision.values, key=lambda v: -(v.value or 0.0))
-    shown = [v for i, v in enumerate(ranked) if i < MOST_VALUES or v.move == decision.move]
+    shown = decision.best_values()
     for value in shown:
         chosen = value.move == decision.move
         style = "bold" if chosen else ""
         mark = ">" if chosen else " "
         table.add_row(mark, plain(value.move, style), Text(value_text(value, encoding), style))
-    if len(shown) < len(ranked):
-        table.add_row("", Text(f"and {len(ranked) - len(shown)} more", "dim"), "")
+    if len(shown) < len(decision.values):
+        table.add_row("", Text(f"and {len(decision.values) - len(shown)} more", "dim"), "")
     return table
 
 
