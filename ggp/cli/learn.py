@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +86,7 @@ def learn(
     """
     preload("ggp.learn", "numba")
     from ggp.env import make
-    from ggp.learn import Learner
+    from ggp.learn import Learner, usual_settings
     from ggp.learn.files import SUFFIX, read_policy, write_policy
     from ggp.machine.games import load_program
 
@@ -99,7 +100,11 @@ def learn(
     kept = read_policy(path) if goes_on else None
     with telling(f"preparing {game}"):
         env = make(program, lanes, paths=False, backend=backend)
-        learner = Learner(env, seed=seed)
+        settings = usual_settings(env)
+        if kept is not None:
+            about = kept.about
+            settings = replace(settings, hidden=about.hidden, critic=about.critic)
+        learner = Learner(env, settings=settings, seed=seed)
         if kept is not None:
             learner.go_on(kept, str(path))
     budget = DEFAULT_MINUTES if minutes is None and updates is None else minutes

@@ -14,7 +14,7 @@ on one thread of `blas`, and `policies` are what is learnt, `files` where it is 
 `feature_kernels`, `net_kernels` and `policy_kernels` work row by row.
 """
 
-from ggp.learn.learner import Learner, Settings, Told
+from ggp.learn.learner import Learner, Settings, Told, usual_settings
 from ggp.learn.policies import LearntPolicy
 
-__all__ = ["Learner", "LearntPolicy", "Settings", "Told"]
+__all__ = ["Learner", "LearntPolicy", "Settings", "Told", "usual_settings"]

@@ -66,7 +66,7 @@ class Settings:
 
     Attributes:
         turns: S, of a segment.
-        blocks: of lanes, from each of which there is one step.
+        block: lanes from which there is one step.
         hidden, critic: units of the hidden layers of policies, and of the critic.
         rate: of learning, at the beginning; it falls to a tenth.
         warm, cold: temperature at the beginning and at the end, in standard deviations of the
@@ -76,7 +76,7 @@ class Settings:
     """
 
     turns: int = 32
-    blocks: int = 4
+    block: int = 256
     hidden: tuple[int, ...] = (64, 64)
     critic: tuple[int, ...] = (64,)
     rate: float = 3e-3
@@ -84,6 +84,14 @@ class Settings:
     cold: float = 0.08
     clip: float = 0.2
     decay: float = 0.95
+
+
+def usual_settings(env: Environment) -> Settings:
+    """The settings for an environment.
+
+    Where only one role plays, nobody can take advantage of it, and it needs no entropy for that.
+    """
+    return Settings(warm=0.1, cold=0.01) if len(env.names.roles) == 1 else Settings()
 
 
 @dataclass(frozen=True)
@@ -117,6 +125,7 @@ class Learner:
         env: of all players, with `restarts`; see above for `paths`.
         roles: those that learn; default: all.
         others: how all other roles move; default: at random.
+        settings: default: those of `usual_settings`.
         seed: of everything random.
 
     Attributes:
@@ -138,7 +147,7 @@ class Learner:
     ) -> None:
         check_seed(seed)
         self.env, self.seed = env, seed
-        self.settings = settings = settings or Settings()
+        self.settings = settings = settings or usual_settings(env)
         self.updates = self.states = self.decisions = 0
         self._others = others
         for role in roles or ():
@@ -322,7 +331,9 @@ class Learner:
         rate = settings.rate * (1 - 0.9 * share)
         temperature = settings.warm * (settings.cold / settings.warm) ** share * self._spread()
         steps = Steps(rate, temperature, settings.clip)
-        bounds = np.linspace(0, self.env.num_lanes, settings.blocks + 1).astype(int).tolist()
+        lanes = self.env.num_lanes
+        blocks = max(1, round(lanes / settings.block))
+        bounds = np.linspace(0, lanes, blocks + 1).astype(int).tolist()
         for actor in self._actors:
             actor.told[:] = 0
         error = 0.0
@@ -332,7 +343,7 @@ class Learner:
             rewards, ended = self._rewards[:, low:high], self._ended[:, low:high]
             advantages(values, rewards, ended, settings.decay, gains)
             self._critic.learn(gains, rate)
-            error += self._critic.error / settings.blocks
+            error += self._critic.error / blocks
             for actor in self._actors:
                 actor.learn(low, high, gains[:, :, actor.role], steps)
         return error

@@ -12,10 +12,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.env.kernels import I32, I64, U64
-from ggp.machine.compiling.jit import kernel
+from ggp.machine.compiling.jit import inlined, kernel
 from ggp.machine.propnet.play.kernels.vectors import lowest_one
 
 F32 = NDArray[np.float32]
+
+
+@inlined
+def _add_four(
+    weights: F32,
+    a0: int,
+    a1: int,
+    a2: int,
+    a3: int,
+    s0: np.float32,
+    s1: np.float32,
+    s2: np.float32,
+    s3: np.float32,
+    sums: F32,
+    n: int,
+) -> None:
+    """Add four rows of weights to a row of sums, each with its sign."""
+    for h in range(weights.shape[1]):
+        some = s0 * weights[a0, h] + s1 * weights[a1, h]
+        sums[n, h] += some + (s2 * weights[a2, h] + s3 * weights[a3, h])
 
 
 @kernel
@@ -38,28 +58,41 @@ def accumulate(
         weights: `[F, H]` of each input; `bias`: `[H]`.
         sums: `[N, H]` filled in.
     """
-    width = weights.shape[1]
     for n in range(first, end):
         before = previous[n]
         if before < 0:
-            for h in range(width):
+            for h in range(len(bias)):
                 sums[n, h] = bias[h]
         else:
-            for h in range(width):
+            for h in range(len(bias)):
                 sums[n, h] = sums[before, h]
+        # Changes are made in fours: most of the time goes into reading and writing the sums.
+        held = 0
+        a0 = a1 = a2 = 0
+        s0 = s1 = s2 = np.float32(0)
         for w in range(rows.shape[1]):
             bits = rows[n, w]
             changed = bits if before < 0 else bits ^ rows[before, w]
             while changed:
                 b = lowest_one(changed)
-                at = input_of[64 * w + b]
-                if (bits >> np.uint64(b)) & np.uint64(1):
-                    for h in range(width):
-                        sums[n, h] += weights[at, h]
-                else:
-                    for h in range(width):
-                        sums[n, h] -= weights[at, h]
                 changed &= changed - np.uint64(1)
+                at = int(input_of[64 * w + b])
+                is_set = (bits >> np.uint64(b)) & np.uint64(1)
+                sign = np.float32(1) if is_set else np.float32(-1)
+                if held == 0:
+                    a0, s0, held = at, sign, 1
+                elif held == 1:
+                    a1, s1, held = at, sign, 2
+                elif held == 2:
+                    a2, s2, held = at, sign, 3
+                else:
+                    _add_four(weights, a0, a1, a2, at, s0, s1, s2, sign, sums, n)
+                    held = 0
+        if held:
+            nothing = np.float32(0)
+            s1 = s1 if held > 1 else nothing
+            s2 = s2 if held > 2 else nothing
+            _add_four(weights, a0, a1, a2, a0, s0, s1, s2, nothing, sums, n)
 
 
 @kernel
@@ -84,12 +117,10 @@ def scatter(rows: U64, previous: I64, input_of: I32, slopes: F32, gradient: F32)
             while changed:
                 b = lowest_one(changed)
                 at = input_of[64 * w + b]
-                if (bits >> np.uint64(b)) & np.uint64(1):
-                    for h in range(width):
-                        gradient[at, h] += slopes[n, h]
-                else:
-                    for h in range(width):
-                        gradient[at, h] -= slopes[n, h]
+                is_set = (bits >> np.uint64(b)) & np.uint64(1)
+                sign = np.float32(1) if is_set else np.float32(-1)
+                for h in range(width):
+                    gradient[at, h] += sign * slopes[n, h]
                 changed &= changed - np.uint64(1)
 
 

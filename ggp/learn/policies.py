@@ -7,11 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.env.exact import Sets
 from ggp.env.kernels import I32, U64
 from ggp.learn.features import Features, of_paths
 from ggp.learn.net_kernels import F32
 from ggp.learn.nets import Net
 from ggp.learn.policy_kernels import probabilities
+from ggp.machine.base import FloatArray
+from ggp.machine.propnet.play.kernels.packed import rows_of_bits, words_for
 
 
 class LearntPolicy:
@@ -48,3 +51,10 @@ class LearntPolicy:
     ) -> F32:
         """`[N, A]` probabilities of moves after whole paths, see `ggp.learn.features.of_paths`."""
         return self.at(of_paths(self.features, mask_bits, paths, turns), temperature)
+
+    def at_sets(self, sets: Sets) -> FloatArray:
+        """`[S, A]` probabilities of moves at information sets, as `ExactGame.worth` takes them."""
+        rows, bits = np.nonzero(sets.masks)
+        num_words = words_for(sets.masks.shape[1])
+        masks = rows_of_bits(rows, bits, len(sets.masks), num_words)
+        return self.at_paths(masks, sets.paths, sets.turns).astype(np.float64)

@@ -17,7 +17,7 @@ from ggp.errors import ConfigError
 from ggp.learn import Learner, Settings
 from ggp.learn.files import PolicyFile, read_policy, write_policy
 
-QUICK = Settings(turns=4, blocks=2, hidden=(8,), critic=(8,))
+QUICK = Settings(turns=4, block=64, hidden=(8,), critic=(8,))
 
 
 @cache

@@ -8,17 +8,9 @@ import pytest
 from ggp.env import Turn, make
 from ggp.env.exact import ExactGame
 from ggp.errors import ConfigError
-from ggp.learn import Learner, LearntPolicy, Settings, Told
-from ggp.machine.propnet.play.kernels.packed import rows_of_bits, words_for
+from ggp.learn import Learner, Settings, Told
 
-QUICK = Settings(turns=8, blocks=2, hidden=(32,), critic=(16,))
-
-
-def table(policy: LearntPolicy, exact: ExactGame, role: int) -> np.ndarray:
-    sets = exact.sets[role]
-    rows, bits = np.nonzero(sets.masks)
-    masks = rows_of_bits(rows, bits, len(sets.masks), words_for(sets.masks.shape[1]))
-    return policy.at_paths(masks, sets.paths, sets.turns)
+QUICK = Settings(turns=8, block=256, hidden=(32,), critic=(16,))
 
 
 def test_self_play_comes_near_the_equilibrium_of_kuhn_poker() -> None:
@@ -27,7 +19,9 @@ def test_self_play_comes_near_the_equilibrium_of_kuhn_poker() -> None:
 
     def nash_conv() -> float:
         policies = learner.policies().values()
-        return exact.worth(*(table(p, exact, k) for k, p in enumerate(policies))).nash_conv
+        return exact.worth(
+            *(p.at_sets(s) for p, s in zip(policies, exact.sets, strict=True))
+        ).nash_conv
 
     assert nash_conv() > 15
     told = learner.learn(updates=150)
@@ -50,7 +44,7 @@ def test_a_best_response_is_learnt_against_a_fixed_opponent() -> None:
     (policy,) = learner.policies().values()
     first = np.zeros(exact.sets[1].masks.shape)
     first[np.arange(len(first)), exact.sets[1].masks.argmax(axis=1)] = 1
-    worth = exact.worth(table(policy, exact, 0), first)
+    worth = exact.worth(policy.at_sets(exact.sets[0]), first)
     assert worth.values[0] > worth.best[0] - 2
 
 

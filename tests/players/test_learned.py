@@ -20,7 +20,7 @@ from ggp.players.learned import Learned
 from ggp.search.anytime import Deadline
 from tests.support.games import machine_of_game
 
-QUICK = Settings(turns=8, blocks=2, hidden=(16,), critic=(8,))
+QUICK = Settings(turns=8, block=64, hidden=(16,), critic=(8,))
 
 
 @cache
