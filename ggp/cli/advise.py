@@ -25,7 +25,6 @@ from ggp.clocks import Clock
 from ggp.console import example, listed, print_json, print_rich, spinner, table_of
 from ggp.errors import ConfigError
 from ggp.launch import preload
-from ggp.machine.base import player_roles
 
 if TYPE_CHECKING:
     from ggp.machine import Limits
@@ -94,6 +93,7 @@ def advise(
     """
     preload("ggp.players", "ggp.library")
     from ggp.library import Game, compare
+    from ggp.machine.base import player_roles
     from ggp.players import PLAYERS, kinds_of
     from ggp.players.choosing import choose_player
     from ggp.players.solved import SOLVED_STATES

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,11 +19,14 @@ from ggp.cli.arguments import (
 from ggp.cli.bounds import growth_told, time_option, turns_option
 from ggp.cli.solving import DIGITS, counting, seconds_option, states_option
 from ggp.console import example, print_json, print_rich, table_of
+from ggp.errors import SolvingError
 from ggp.launch import preload
 
 if TYPE_CHECKING:
-    from ggp.machine import Limits
+    from ggp.cli.arguments import Opened
+    from ggp.machine import Limits, Machine
     from ggp.solve import GameTree, Profile, Solution
+    from ggp.solve.positions.induction import PositionSolution
 
 
 @click.command(epilog=example("ggp solve kuhn_poker --strategy"))
@@ -58,14 +63,21 @@ def solve(
     from ggp.solve import solve as solve_game
 
     opened = open_game(game, backend, limits=limits)
+    began_s = time.monotonic()
     with growth_told(opened.program), counting(f"solving {game}") as progress:
+        found = None
+        if not strategy:  # which is told by histories, as a tree has them
+            found = _by_position(opened.machine, states, max_turns, began_s + max_seconds, progress)
+        if found is not None:
+            _tell_positions(game, found, time.monotonic() - began_s, opened, seed, as_json=as_json)
+            return
         solution = solve_game(
             opened.machine,
             seed=seed,
             most_states=states,
             most_turns=max_turns,
             most_seconds=seconds,
-            build_seconds=max_seconds,
+            build_seconds=max(began_s + max_seconds - time.monotonic(), 0.0),
             progress=progress,
         )
     if as_json:
@@ -75,13 +87,81 @@ def solve(
         opened.show_seed(seed)
 
 
+def _by_position(
+    machine: Machine, states: int, turns: int, until_s: float, progress: Callable[[int, int], None]
+) -> PositionSolution | None:
+    """The solution of a game in which everybody knows the state; None if it has to be a tree."""
+    from ggp.solve.positions.graph import PositionBounds, suits
+    from ggp.solve.positions.induction import solve_positions
+
+    if not suits(machine):
+        return None
+    bounds = PositionBounds(
+        states,
+        turns=turns,
+        is_over=lambda: time.monotonic() > until_s,
+        progress=progress,
+    )
+    try:
+        return solve_positions(machine, bounds)
+    except SolvingError:
+        return None  # the tree is refused as well, or not of constant sum
+
+
+def _tell_positions(
+    game: str,
+    solution: PositionSolution,
+    seconds: float,
+    opened: Opened,
+    seed: int,
+    *,
+    as_json: bool,
+) -> None:
+    """Print a game that was solved position by position, as others are printed."""
+    from ggp.machine.abilities import utilities_of
+
+    machine, graph = opened.machine, solution.graph
+    names = [machine.roles[role] for role in graph.players]
+    values = dict(zip(names, solution.values, strict=True))
+    counts = dict(zip(names, graph.choices, strict=True))
+    method = "backward induction"
+    if solution.is_at_once:
+        method += " over matrices"
+    if as_json:
+        result = {
+            "game": game,
+            "method": method,
+            "values": _rounded(values),
+            **_utilities_json(machine, values),
+            "nash_conv": round(solution.nash_conv, DIGITS),
+            "states": graph.num_positions,
+            "information_sets": counts,
+            "seconds": round(seconds, 3),
+        }
+        print_json(result | opened.seeded_json(seed))
+        return
+    columns = ["role", "#value", "#information sets"]
+    utilities = utilities_of(machine, values)
+    rows = [[name, f"{value:.6f}", f"{counts[name]:,}"] for name, value in values.items()]
+    if utilities:
+        columns.insert(2, "#utility")
+        for row in rows:
+            row.insert(2, f"{utilities[row[0]]:.6f}")
+    print_rich(table_of(columns, rows))
+    click.echo(
+        f"{method}; NashConv {solution.nash_conv:.2g}; {graph.num_positions:,} states in "
+        f"{seconds:.2f} s"
+    )
+    opened.show_seed(seed)
+
+
 def _solution_json(game: str, solution: Solution, strategy: bool) -> dict[str, Any]:
     tree, profile = solution.tree, solution.profile
     result: dict[str, Any] = {
         "game": game,
         "method": profile.method,
         "values": _rounded(profile.values),
-        **_utilities_json(tree, profile),
+        **_utilities_json(tree.machine, profile.values),
         "nash_conv": round(profile.nash_conv, DIGITS),
         "states": tree.num_states,
         "information_sets": _set_counts(tree),
@@ -93,7 +173,7 @@ def _solution_json(game: str, solution: Solution, strategy: bool) -> dict[str, A
             {
                 "method": each.method,
                 "values": _rounded(each.values),
-                **_utilities_json(tree, each),
+                **_utilities_json(tree.machine, each.values),
                 "nash_conv": round(each.nash_conv, DIGITS),
                 **({"strategy": _strategy_json(tree, each)} if strategy else {}),
             }
@@ -104,16 +184,12 @@ def _solution_json(game: str, solution: Solution, strategy: bool) -> dict[str, A
     return result
 
 
-def _utilities_json(tree: GameTree, profile: Profile) -> dict[str, dict[str, float]]:
+def _utilities_json(machine: Machine, values: dict[str, float]) -> dict[str, dict[str, float]]:
     """The utilities behind goal values, in games whose goal values stand for something."""
-    found = _utilities(tree, profile)
-    return {"utilities": _rounded(found)} if found else {}
-
-
-def _utilities(tree: GameTree, profile: Profile) -> dict[str, float]:
     from ggp.machine.abilities import utilities_of
 
-    return utilities_of(tree.machine, profile.values)
+    found = utilities_of(machine, values)
+    return {"utilities": _rounded(found)} if found else {}
 
 
 def _set_counts(tree: GameTree) -> dict[str, int]:
@@ -152,13 +228,15 @@ def _strategy_json(tree: GameTree, profile: Profile) -> dict[str, list[dict[str,
 
 
 def _show_solution(solution: Solution, strategy: bool) -> None:
+    from ggp.machine.abilities import utilities_of
+
     tree, profile = solution.tree, solution.profile
     counts = _set_counts(tree)
     columns = ["role", "#value", "#information sets"]
     certain = solution.is_certain
     if not certain:
         columns.insert(2, "#gains by deviating")
-    utilities = _utilities(tree, profile)
+    utilities = utilities_of(tree.machine, profile.values)
     if utilities:
         columns.insert(2, "#utility")
     rows = []

@@ -28,11 +28,12 @@ from ggp.players.solved import (
 from ggp.players.tree_player import TreeOptions
 from ggp.search.anytime import Deadline
 
-PREPARED_TIMES = 10
-"""How many times larger the games may be that are solved on a start clock."""
+PREPARED_TIMES = 4
+"""How many times larger the games may be that are solved on a start clock: their trees take some
+300 MB."""
 
-PREPARED_SHARE = 0.4
-"""Share of the start clock for finding all positions of such a game, and again for solving it."""
+PREPARED_SHARE = 0.3
+"""Share of the start clock for finding all states of such a game, and again for solving it."""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ leduc_poker, which has some 9,000 states: 0.05 s, and 0.4 s on `openspiel`."""
 SLOW_SHARE = 50
 """The same for all other backends."""
 
-JOINT_MOVES = 15
+JOINT_MOVES = 50
 """Most joint moves of a game that is solved position by position, for each of its states."""
 
 AT_ONCE_BY = 2_000
@@ -162,14 +162,17 @@ def look_into(
 
 
 def _by_position(machine: Machine, role: int, most_states: int, effort: Effort) -> Looked:
-    from ggp.solve.positions.graph import PositionBounds, suits
+    from ggp.solve.positions.graph import MOST_JOINT_MOVES, PositionBounds, suits
     from ggp.solve.positions.induction import solve_positions
     from ggp.solve.positions.position_part import PositionPart
 
     if not suits(machine):
         return Looked(False, None)
     bounds = PositionBounds(
-        most_states, JOINT_MOVES * most_states, at_once_by=AT_ONCE_BY, is_over=effort.is_over
+        most_states,
+        min(JOINT_MOVES * most_states, MOST_JOINT_MOVES),
+        at_once_by=AT_ONCE_BY,
+        is_over=effort.is_over,
     )
     solution = solve_positions(machine, bounds)
     if not solution.is_at_once or solution.nash_conv > ACCURACY * solution.goal_spread:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.solve.games import BLIND_PILE
+from tests.solve.games import BLIND_PILE, ROCK_PAPER_SCISSORS
 from tests.support.commands import error_line, json_of, run, text_file
 
 PROLOG = ("--backend", "prolog")
@@ -25,6 +25,17 @@ def test_solve_prints_values_and_certainty() -> None:
     assert found["nash_conv"] == pytest.approx(0, abs=1e-6)
     assert (found["states"], found["information_sets"]) == (55, {"player1": 6, "player2": 6})
     assert found["seconds"] < 1
+
+
+def test_solve_goes_by_positions_where_everybody_knows_them(tmp_path: Path) -> None:
+    hands = text_file(tmp_path, ROCK_PAPER_SCISSORS)
+    found, tree = json_of("solve", hands), json_of("solve", hands, "--strategy")
+    assert found["method"] == "backward induction over matrices"
+    assert found["values"] == pytest.approx(tree["values"], abs=1e-6)
+    assert found["information_sets"] == tree["information_sets"]
+    assert [*found, "strategy"] == sorted(tree, key=[*found, "strategy"].index)
+    shown = run("solve", hands).stdout
+    assert "backward induction over matrices; NashConv" in shown
 
 
 def test_solve_names_both_equilibria_of_the_spies() -> None:

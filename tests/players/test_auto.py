@@ -104,7 +104,7 @@ def test_games_of_openspiel_are_solved_as_well() -> None:
 
 
 def test_larger_games_are_solved_on_a_start_clock() -> None:
-    player = made(machine_of_game("kuhn_poker", "propnet"), spec="auto:solve=10")
+    player = made(machine_of_game("kuhn_poker", "propnet"), spec="auto:solve=20")
     kinds = [type(player._player).__name__]
     for seconds in (0, 60):
         player.prepare(Deadline.after(seconds))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ggp.errors import SolvingError
 from ggp.machine.arrays import chunks, joined, offsets_of
@@ -28,8 +29,12 @@ from ggp.machine.base import (
 )
 from ggp.solve.trees.nodes import LANES_AT_ONCE, digits_of
 
-MOST_JOINT_MOVES = 3_000_000
-"""Greatest number of joint moves of all positions together."""
+Places = NDArray[np.int32]
+"""Numbers of positions, of which there may be many millions."""
+
+MOST_JOINT_MOVES = 30_000_000
+"""Greatest number of joint moves of all positions together: each takes four bytes, and more for a
+moment."""
 
 LISTED_AT_ONCE = 4096
 """Number of states whose legal moves are listed before they are counted."""
@@ -45,6 +50,7 @@ class PositionBounds(NamedTuple):
         at_once_by: number of positions among which both players must have had a choice at once
             in one; 0 for no such demand.
         is_over: says when to give up, asked a few times a second.
+        progress: called with the number of turns and of positions so far.
     """
 
     positions: int
@@ -52,6 +58,7 @@ class PositionBounds(NamedTuple):
     turns: int = DEFAULT_MAX_STEPS
     at_once_by: int = 0
     is_over: Callable[[], bool] = lambda: False
+    progress: Callable[[int, int], None] = lambda turns, positions: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +78,7 @@ class PositionLayer:
     legal: tuple[Ragged, ...]
     chances: FloatArray
     starts: IntArray
-    children: IntArray
+    children: Places
 
     @property
     def counts(self) -> IntArray:
@@ -101,6 +108,15 @@ class PositionGraph:
     @property
     def num_positions(self) -> int:
         return len(self.goals)
+
+    @property
+    def choices(self) -> tuple[int, int]:
+        """The number of positions in which each player has a choice."""
+        first, second = (
+            sum(int((layer.legal[role].counts > 1).sum()) for layer in self.layers)
+            for role in self.players
+        )
+        return first, second
 
 
 def suits(machine: Machine) -> bool:
@@ -163,7 +179,7 @@ class _Finder:
         counts = np.stack([each.counts for each in legal], axis=1)
         sizes = np.prod(counts, axis=1)
         parts: list[States] = []
-        children: list[IntArray] = []
+        children: list[Places] = []
         before = 0
         for start, end in chunks(sizes, LANES_AT_ONCE):
             self._refuse_if_large(before)
@@ -178,7 +194,7 @@ class _Finder:
             after = self._machine.step(states.take(lanes), moves).states
             first, group = self._merged(after)
             parts.append(after.take(first))
-            children.append(before + group)
+            children.append((before + group).astype(np.int32))
             before += len(first)
         joined_states = self._machine.concatenate(parts)
         first, group = self._merged(joined_states)
@@ -188,9 +204,10 @@ class _Finder:
             tuple(legal),
             chances,
             offsets_of(sizes)[:-1],
-            self._num_positions + group[np.concatenate(children)],
+            (self._num_positions + group[np.concatenate(children)]).astype(np.int32),
         )
         self._num_positions += len(first)
+        self._bounds.progress(self._turn, self._num_positions)
         self._refuse_if_large()
         return layer, after
 

@@ -12,6 +12,9 @@ is condensed: a pivot exchanges the labels of a row and a column, so that no uni
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ggp.machine.base import FloatArray, IntArray
 from ggp.machine.compiling.jit import inlined, kernel
 
@@ -179,7 +182,7 @@ def solve_matrix(
 @inlined
 def _expected(
     values: FloatArray,
-    children: IntArray,
+    children: NDArray[np.int32],
     first_child: int,
     stride: int,
     chances: FloatArray,
@@ -198,7 +201,7 @@ def back_up(
     counts: IntArray,
     strides: IntArray,
     starts: IntArray,
-    children: IntArray,
+    children: NDArray[np.int32],
     numbers: IntArray,
     chances: FloatArray,
     offsets: IntArray,
