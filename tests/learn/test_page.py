@@ -1,0 +1,16 @@
+"""The page about learning: what it shows runs."""
+
+from __future__ import annotations
+
+import re
+
+from tests.support.games import REPOSITORY
+
+PAGE = (REPOSITORY / "docs" / "use" / "learning.md").read_text(encoding="utf-8")
+
+
+def test_what_the_page_shows_runs() -> None:
+    (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    names: dict[str, object] = {}
+    exec(block, names)
+    assert names["shares"] is not None
