@@ -30,6 +30,15 @@ MAY_IMPORT = {
     "ggp.belief": {"ggp.errors", "ggp.machine", "ggp.whole_files"},
     "ggp.search": {"ggp.errors", "ggp.belief", "ggp.clocks", "ggp.machine"},
     "ggp.solve": {"ggp.errors", "ggp.belief", "ggp.machine"},
+    "ggp.respond": {
+        "ggp.errors",
+        "ggp.belief",
+        "ggp.clocks",
+        "ggp.machine",
+        "ggp.search",
+        "ggp.solve",
+        "ggp.statistics",
+    },
     "ggp.study": {
         "ggp.errors",
         "ggp.gdl",

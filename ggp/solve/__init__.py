@@ -13,7 +13,15 @@ of each `side`. `linear`, `regret` (with `regret_kernels`) and `profiles` find s
 
 from ggp.solve.efg import efg_lines
 from ggp.solve.exploitation import Exploitation, RoleResult, exploit, sample_until
-from ggp.solve.sampling import Chooser, Samples, history_of, sample_policy
+from ggp.solve.sampling import (
+    Chooser,
+    MakeChooser,
+    Samples,
+    has_told,
+    history_of,
+    sample_policy,
+    turns_of,
+)
 from ggp.solve.solver import Profile, Solution, solve, solve_tree
 from ggp.solve.trees.build import MOST_STATES, build_tree
 from ggp.solve.trees.tree import GameTree
@@ -23,6 +31,7 @@ __all__ = [
     "Chooser",
     "Exploitation",
     "GameTree",
+    "MakeChooser",
     "Profile",
     "RoleResult",
     "Samples",
@@ -30,9 +39,11 @@ __all__ = [
     "build_tree",
     "efg_lines",
     "exploit",
+    "has_told",
     "history_of",
     "sample_policy",
     "sample_until",
     "solve",
     "solve_tree",
+    "turns_of",
 ]

@@ -16,7 +16,8 @@ from typing import Protocol
 
 import numpy as np
 
-from ggp.machine.base import FloatArray, IntArray
+from ggp.belief import PathTree
+from ggp.machine.base import FloatArray, IntArray, Machine
 from ggp.solve.trees.tree import GameTree
 
 
@@ -187,9 +188,7 @@ class Asker:
                 chooser.observe(move, percepts)
             decision = chooser.choose()
             drawn.append(_shares(decision, moves))
-            # Where only some states are known, the player's answer depends on which.
-            tells = getattr(chooser, "tells_policy", False) and decision.exact
-            self._told[number] = bool(tells and decision.probabilities is not None)
+            self._told[number] = has_told(chooser, decision)
         return len(drawn) - before
 
     @property
@@ -211,10 +210,21 @@ def sample_policy(
 
 def history_of(tree: GameTree, player: int, number: int) -> list[tuple[str, tuple[str, ...]]]:
     """A player's move and percepts in each turn before an information set."""
-    machine, paths = tree.machine, tree.paths
-    beginnings = paths.beginnings(tree.sets[player].paths[number : number + 1])[1:]
+    return turns_of(tree.machine, tree.paths, int(tree.sets[player].paths[number]))
+
+
+def turns_of(machine: Machine, paths: PathTree, path: int) -> list[tuple[str, tuple[str, ...]]]:
+    """The move and percepts of each turn of a path that leaves nothing unknown."""
+    beginnings = paths.beginnings(np.array([path]))[1:]
     turns = [paths.last_turns(node)[0].tolist() for node in beginnings]
     return [(machine.move_text(move), machine.percept_texts(seen)) for move, seen, _ in turns]
+
+
+def has_told(chooser: Chooser, decision: Decided) -> bool:
+    """Whether the probabilities of a decision are all there is to know of it."""
+    # Where only some states are known, the player's answer depends on which.
+    tells = getattr(chooser, "tells_policy", False) and decision.exact
+    return bool(tells and decision.probabilities is not None)
 
 
 def _shares(decision: Decided, moves: list[str]) -> Shares:

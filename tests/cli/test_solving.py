@@ -107,3 +107,35 @@ def test_convert_prints_the_tree_of_a_game() -> None:
     )
     assert lines[2] == f'c "" 1 "" {{ {deals} }} 0'
     assert sum(line.startswith("t") for line in lines) == 30
+
+
+def test_exploit_approximates_and_checks(tmp_path: Path) -> None:
+    plot = tmp_path / "bound.png"
+    asked = ("exploit", "kuhn_poker", "--player", "random", "--approximate")
+    budget = ("--updates", "8", "--matches", "300")
+    found = json_of(*asked, *budget, "--check", "--plot", str(plot))
+    assert list(found) == [
+        *("player", "approximate", "updates", "seconds", "matches", "responses", "roles"),
+        *("sum_of_goals", "nash_conv", "seed", "backend"),
+    ]
+    exact = {role: each["exact"] for role, each in found["responses"].items()}
+    assert exact == pytest.approx({"player1": 62.5, "player2": 50 + 125 / 12})
+    for each in found["responses"].values():
+        assert each["ci99"][0] < each["score"] < each["ci99"][1]
+        assert each["by"] in {judged["by"] for judged in each["over_time"]}
+    assert found["sum_of_goals"] == 100
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    shown = run(*asked, *budget).stdout
+    assert "random as player1 is left with" in shown
+    assert "300 fresh matches a role" in shown
+
+
+def test_exploit_refuses_options_of_the_other_mode() -> None:
+    asked = ("exploit", "kuhn_poker", "--player", "random")
+    assert error_line(*asked, "--updates", "3") == "error: --updates needs --approximate"
+    line = error_line(*asked, "--approximate", "--error", "3")
+    assert line == "error: --error does not go with --approximate"
+    line = error_line(
+        *("exploit", "kuhn_poker", "--player", "hyperplay:n=2"), "--approximate", "--check"
+    )
+    assert line.startswith("error: --check needs a player that tells its policy")

@@ -1,0 +1,224 @@
+"""Who moves for a role in many matches at once: `Mover`, and the player that is measured.
+
+A player is measured as it is in a match. One that moves at random needs no asking. One that tells
+its whole policy (`tells_policy`) is asked once at each incomplete path. Any other is made anew for
+every match, with random choices of its own: an answer that is kept would make it deterministic, and
+a response to it would exploit what the player would never do again.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from ggp.belief import PathTree
+from ggp.machine.arrays import enlarged, first_seen, segment_ids
+from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine, Ragged
+from ggp.search.moves import drawn_places
+from ggp.solve.sampling import Chooser, Decided, MakeChooser, has_told, turns_of
+
+_NEW, _UNTOLD = -1, -2
+"""In place of a number of `Told`: the path was not met before; the player cannot tell."""
+
+
+class Mover(Protocol):
+    """Moves of one role in matches side by side, numbered from 0.
+
+    Attributes:
+        needs_paths: whether it goes by the role's incomplete paths.
+    """
+
+    needs_paths: bool
+
+    def begin(self, matches: IntArray) -> None:
+        """Begin new matches with these numbers; earlier ones that had them are over."""
+        ...
+
+    def moves(self, matches: IntArray, paths: IntArray, legal: Ragged) -> IntArray:
+        """`[L]` move ids for matches that are not over; all are legal.
+
+        Args:
+            matches: `[L]` their numbers.
+            paths: `[L]` what the role knows in each; not extended if it needs no paths.
+            legal: its legal moves in each.
+        """
+        ...
+
+    def observe(self, matches: IntArray, moves: IntArray, percepts: IntArray) -> None:
+        """Take note of `[L]` moves that were executed for the role, and of its percepts."""
+        ...
+
+    def is_loose(self, matches: IntArray) -> BoolArray:
+        """`[L]` whether it moves uniformly at random to the end from now on."""
+        ...
+
+
+class Uniform:
+    """Every legal move is equally likely."""
+
+    needs_paths = False
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+
+    def begin(self, matches: IntArray) -> None:
+        """Nothing is kept."""
+
+    def moves(self, matches: IntArray, paths: IntArray, legal: Ragged) -> IntArray:
+        return drawn(legal, self._rng)
+
+    def observe(self, matches: IntArray, moves: IntArray, percepts: IntArray) -> None:
+        """Nothing is kept."""
+
+    def is_loose(self, matches: IntArray) -> BoolArray:
+        return np.ones(len(matches), dtype=np.bool_)
+
+
+class Asked:
+    """A new player for each match, that is told what its role does and sees.
+
+    A move that is not legal counts as a random legal one, as in a match.
+
+    Args:
+        make: makes a player for a role.
+    """
+
+    needs_paths = False
+
+    def __init__(
+        self, machine: Machine, role: int, make: MakeChooser, rng: np.random.Generator
+    ) -> None:
+        self._machine, self._role, self._make, self._rng = machine, role, make, rng
+        self._players: dict[int, Chooser] = {}
+
+    def begin(self, matches: IntArray) -> None:
+        for match in matches.tolist():
+            self._players[match] = self._make(self._role, new_stream(self._rng))
+
+    def moves(self, matches: IntArray, paths: IntArray, legal: Ragged) -> IntArray:
+        found = legal.values[legal.offsets[:-1]].copy()
+        for lane in np.flatnonzero(legal.counts > 1).tolist():
+            said = self._players[matches[lane]].choose().move
+            found[lane] = id_of(self._machine, said)
+        return legalised(legal, found, self._rng)
+
+    def observe(self, matches: IntArray, moves: IntArray, percepts: IntArray) -> None:
+        machine = self._machine
+        for match, move, seen in zip(
+            matches.tolist(), moves.tolist(), percepts.tolist(), strict=True
+        ):
+            self._players[match].observe(machine.move_text(move), machine.percept_texts(seen))
+
+    def is_loose(self, matches: IntArray) -> BoolArray:
+        return np.zeros(len(matches), dtype=np.bool_)
+
+
+class Told:
+    """A player that tells its policy, asked once at each path, its moves drawn each time.
+
+    Where it cannot tell it, as where its belief is sampled, a new player is asked every time.
+
+    Args:
+        paths: names the paths.
+        make: makes a player for a role.
+    """
+
+    needs_paths = True
+
+    def __init__(
+        self,
+        machine: Machine,
+        paths: PathTree,
+        role: int,
+        make: MakeChooser,
+        rng: np.random.Generator,
+    ) -> None:
+        self._machine, self._paths, self._role = machine, paths, role
+        self._make, self._rng = make, rng
+        self._number = np.full(64, _NEW, dtype=np.int64)
+        self._moves: list[int] = []
+        self._shares: list[float] = []
+        self._offsets: list[int] = [0]
+        self._lists = Ragged(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64))
+        self._ends = np.zeros(0)
+
+    @property
+    def num_told(self) -> int:
+        """Number of paths whose policy is known."""
+        return len(self._offsets) - 1
+
+    def begin(self, matches: IntArray) -> None:
+        """Nothing is kept of single matches."""
+
+    def moves(self, matches: IntArray, paths: IntArray, legal: Ragged) -> IntArray:
+        found = legal.values[legal.offsets[:-1]].copy()
+        several = np.flatnonzero(legal.counts > 1)
+        self._number = enlarged(self._number, len(self._paths), _NEW)
+        before = self.num_told
+        new, _ = first_seen(paths[several])
+        for path in paths[several][new].tolist():
+            if self._number[path] == _NEW:
+                self._ask(path)
+        if self.num_told > before:
+            self._lists = Ragged(np.array(self._offsets), np.array(self._moves, dtype=np.int64))
+            self._ends = np.cumsum(self._shares)
+        numbers = self._number[paths[several]]
+        told = numbers >= 0
+        places = drawn_places(
+            self._lists, self._ends, numbers[told], self._rng.random(int(told.sum()))
+        )
+        found[several[told]] = self._lists.values[self._lists.offsets[numbers[told]] + places]
+        for lane in several[~told].tolist():
+            found[lane] = id_of(self._machine, self._choose(int(paths[lane]))[1].move)
+        return legalised(legal, found, self._rng)
+
+    def observe(self, matches: IntArray, moves: IntArray, percepts: IntArray) -> None:
+        """Nothing is kept of single matches."""
+
+    def is_loose(self, matches: IntArray) -> BoolArray:
+        return np.zeros(len(matches), dtype=np.bool_)
+
+    def _choose(self, path: int) -> tuple[Chooser, Decided]:
+        chooser = self._make(self._role, new_stream(self._rng))
+        for move, seen in turns_of(self._machine, self._paths, path):
+            chooser.observe(move, seen)
+        return chooser, chooser.choose()
+
+    def _ask(self, path: int) -> None:
+        chooser, decision = self._choose(path)
+        shares = decision.probabilities if has_told(chooser, decision) else None
+        pairs = [(id_of(self._machine, move), share) for move, share in (shares or {}).items()]
+        pairs = [(move, share) for move, share in pairs if share > 0]
+        if not pairs:
+            self._number[path] = _UNTOLD
+            return
+        self._number[path] = self.num_told
+        self._moves += [move for move, _ in pairs]
+        self._shares += [share for _, share in pairs]
+        self._offsets.append(len(self._moves))
+
+
+def drawn(legal: Ragged, rng: np.random.Generator) -> IntArray:
+    """`[L]` a random legal move of each lane; none may be without one."""
+    places = (rng.random(len(legal.counts)) * legal.counts).astype(np.int64)
+    return np.asarray(legal.values[legal.offsets[:-1] + places])
+
+
+def legalised(legal: Ragged, moves: IntArray, rng: np.random.Generator) -> IntArray:
+    """`[L]` the moves that are made: in place of those that are not legal, random legal ones."""
+    owner = segment_ids(legal.offsets)
+    fine = np.zeros(len(moves), dtype=np.bool_)
+    fine[owner[legal.values == moves[owner]]] = True
+    return moves if fine.all() else np.where(fine, moves, drawn(legal, rng))
+
+
+def id_of(machine: Machine, move: str) -> int:
+    """The id of a move that a player names, `UNKNOWN` if there is no such move."""
+    found = machine.move_id(move)
+    return UNKNOWN if found is None else found
+
+
+def new_stream(rng: np.random.Generator) -> np.random.Generator:
+    """A stream of random numbers of its own, seeded by another one."""
+    return np.random.default_rng(int(rng.integers(1 << 62)))

@@ -1,0 +1,115 @@
+"""Those who learn to respond to a fixed player: `Responder`, and the one that searches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from ggp.belief import PathTree
+from ggp.machine.base import FloatArray, Machine
+from ggp.respond.matches import play
+from ggp.respond.movers import Asked, Mover, Told, Uniform, new_stream
+from ggp.respond.response_tree import Follower, ResponseTree, Walker
+from ggp.solve.sampling import MakeChooser
+
+CHEAP_LANES, ASKED_LANES = (256, 4096), (8, 32)
+"""Matches of the first update and most matches of one: where all moves are made by tables, and
+where players are asked. Matches of one update learn nothing from each other."""
+
+_GROWTH = 1.1
+"""By which updates grow."""
+
+
+class Rival(NamedTuple):
+    """The player that is measured, as it moves in matches.
+
+    Attributes:
+        machine: plays them.
+        paths: names incomplete paths.
+        make: makes a player for a role, as it is in one match; None for uniform random moves.
+        tells: whether it may tell its policy.
+    """
+
+    machine: Machine
+    paths: PathTree
+    make: MakeChooser | None
+    tells: bool
+
+    def movers(self, responder: int, rng: np.random.Generator) -> dict[int, Mover]:
+        """The player in every role except that of the responder, and `random`."""
+        roles = range(len(self.machine.roles))
+        others = [role for role in roles if role not in (responder, self.machine.random_role)]
+        return {role: self._mover(role, new_stream(rng)) for role in others}
+
+    @property
+    def lanes(self) -> tuple[int, int]:
+        """See `CHEAP_LANES`."""
+        return CHEAP_LANES if self.make is None or self.tells else ASKED_LANES
+
+    def _mover(self, role: int, rng: np.random.Generator) -> Mover:
+        if self.make is None:
+            return Uniform(rng)
+        if self.tells:
+            return Told(self.machine, self.paths, role, self.make, rng)
+        return Asked(self.machine, role, self.make, rng)
+
+
+class Responder(Protocol):
+    """Learns to respond in one role, update by update.
+
+    Attributes:
+        name: one word for how it does so.
+    """
+
+    name: str
+
+    def update(self) -> int:
+        """Play some matches and learn from them; returns how many."""
+        ...
+
+    def mover(self) -> Mover:
+        """Plays as well as the responder can now, without learning."""
+        ...
+
+
+MakeResponder = Callable[[Rival, int, Mapping[int, Mover], np.random.Generator], Responder]
+"""Makes a responder for a role against the movers of all others."""
+
+
+class Searched:
+    """The responder with a tree of its own paths, see `ggp.respond.response_tree`."""
+
+    name = "searched"
+
+    def __init__(
+        self, rival: Rival, role: int, others: Mapping[int, Mover], rng: np.random.Generator
+    ) -> None:
+        self._rival, self._role, self._others, self._rng = rival, role, others, rng
+        self._tree = ResponseTree(rival.machine, rival.paths)
+        self._walker = Walker(self._tree, rng)
+        self._lanes = float(rival.lanes[0])
+
+    def update(self) -> int:
+        count = int(self._lanes)
+        self._lanes = min(_GROWTH * self._lanes, self._rival.lanes[1])
+        rival, role, walker = self._rival, self._role, self._walker
+        walker.learn(scores(rival, role, self._others, walker, count, self._rng))
+        return count
+
+    def mover(self) -> Mover:
+        return Follower(self._tree, Uniform(new_stream(self._rng)))
+
+
+def scores(
+    rival: Rival,
+    role: int,
+    others: Mapping[int, Mover],
+    mover: Mover,
+    count: int,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """`[L]` goal values of a role in `count` new matches; the least where one was not over."""
+    goals = play(rival.machine, rival.paths, {**others, role: mover}, count, rng)[:, role]
+    return np.nan_to_num(goals, nan=rival.machine.goal_range[0])
