@@ -34,6 +34,8 @@ MAY_IMPORT = {
         "ggp.errors",
         "ggp.belief",
         "ggp.clocks",
+        "ggp.env",
+        "ggp.learn",
         "ggp.machine",
         "ggp.search",
         "ggp.solve",

@@ -63,14 +63,12 @@ def approximate(
     preload("ggp.respond")
     from ggp.machine.base import player_roles
     from ggp.respond import Budget, measure
-    from ggp.respond.measuring import RESPONDERS
 
     machine = opened.machine
-    is_uniform = spec.text == UNIFORM_PLAYER
-    tells = bool(getattr(make(player_roles(machine)[0], _any_stream(seed)), "tells_policy", False))
+    is_uniform, roles = spec.text == UNIFORM_PLAYER, player_roles(machine)
+    tells = bool(getattr(make(roles[0], _any_stream(seed)), "tells_policy", False))
     exact = _exact(opened, make, most_states, tells) if asked.check else None
-    parts = len(player_roles(machine)) * len(RESPONDERS)
-    seconds = None if asked.updates is not None else asked.seconds / parts
+    seconds = None if asked.updates is not None else asked.seconds / len(roles)
     with telling(f"responding to {spec.text}") as tell:
 
         def progress(role: str, found: Judged | int) -> None:
@@ -82,9 +80,11 @@ def approximate(
         bound = measure(
             machine,
             None if is_uniform else make,
-            Budget(asked.updates, seconds, asked.matches),
+            Budget(asked.updates, seconds),
+            asked.matches,
             seed,
             tells=tells,
+            program=opened.program,
             progress=progress,
         )
     if asked.plot is not None:

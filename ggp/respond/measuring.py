@@ -1,6 +1,6 @@
 """A bound on what a player can lose: responders learn, the better one is judged on fresh matches.
 
-For each role apart, every responder gets the same budget. While it learns, it is judged now and
+For each role apart, responders get equal budgets. While it learns, it is judged now and
 then on matches that it does not learn from: so one sees the bound over time, and which responder is
 the better one. That one plays fresh matches, and nothing is chosen any more. The mean of its scores
 is, in expectation, no more than that of a best response: the lower end of its interval bounds what
@@ -18,14 +18,17 @@ import numpy as np
 
 from ggp.belief import PathTree
 from ggp.clocks import cpu_seconds
+from ggp.errors import ConfigError
 from ggp.machine.base import FloatArray, Machine, player_roles
+from ggp.machine.definition import GameDefinition
+from ggp.respond.learnt import learnt
 from ggp.respond.matches import play
-from ggp.respond.responders import MakeResponder, Responder, Rival, Searched, scores
+from ggp.respond.responders import Budget, MakeResponder, Responder, Rival, Searched, scores
 from ggp.solve.sampling import MakeChooser
 from ggp.statistics.intervals import LEVEL, Interval, mean_interval, mean_of_means
 
-RESPONDERS: tuple[MakeResponder, ...] = (Searched,)
-"""All who try."""
+RESPONDERS: tuple[MakeResponder, ...] = (Searched, learnt)
+"""All who try, where they can."""
 
 VALIDATION_SHARE, LEAST_VALIDATION, MOST_VALIDATION = 0.2, 16, 2000
 """Matches to judge a responder while it learns: a share of those that it learned from since the
@@ -35,21 +38,6 @@ _AT_ONCE = 1024
 """Fresh matches side by side, at most."""
 
 _TOTAL_DIGITS = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """What responders may use, each in each role.
-
-    Attributes:
-        updates: number of updates; the same seed then gives the same responders.
-        seconds: of CPU time, to judge them included; None if updates alone decide.
-        matches: fresh matches in each role, at the end.
-    """
-
-    updates: int | None
-    seconds: float | None
-    matches: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +101,11 @@ def measure(
     machine: Machine,
     make: MakeChooser | None,
     budget: Budget,
+    matches: int,
     seed: int,
     *,
     tells: bool = False,
+    program: GameDefinition | None = None,
     responders: Sequence[MakeResponder] = RESPONDERS,
     progress: Progress = lambda role, found: None,
 ) -> Bound:
@@ -123,18 +113,22 @@ def measure(
 
     Args:
         make: makes the player for a role, as it is in one match; None for uniform random moves.
+        budget: in each role: seconds for all responders together, or updates of each.
+        matches: fresh ones in each role, at the end.
         tells: whether it may tell its policy: then it is asked for that, path by path.
+        program: the rules of the game; without them nobody learns by gradients.
         responders: who tries; the one that gets most while it learns is judged.
 
     Raises:
+        ConfigError: none of them can play the game.
         MachineError: the game cannot be played to its end.
     """
     names = machine.roles
     found = {}
     for role in player_roles(machine):
-        rival = Rival(machine, PathTree(machine), make, tells)
+        rival = Rival(machine, PathTree(machine), make, tells, program)
         course = _Course(rival, role, budget, seed, progress)
-        found[names[role]] = course.run(responders)
+        found[names[role]] = course.run(responders, matches)
     return _summed(machine, found)
 
 
@@ -150,53 +144,56 @@ class _Course:
         self._others = rival.movers(role, self._rng)
         self._progress = progress
 
-    def run(self, makers: Sequence[MakeResponder]) -> Response:
-        judged: list[Judged] = []
-        best: tuple[float, Responder] | None = None
-        for maker in makers:
-            responder = maker(self._rival, self._role, self._others, self._rng)
-            judged += self._learn(responder)
-            value = judged[-1].score.value
-            assert value is not None
-            if best is None or value > best[0]:
-                best = value, responder
-        assert best is not None
-        mover = best[1].mover()
-        low = self._rival.machine.goal_range[0]
+    def run(self, makers: Sequence[MakeResponder], matches: int) -> Response:
+        made = [maker(self._rival, self._role, self._others, self._rng) for maker in makers]
+        responders = [each for each in made if each is not None]
+        if not responders:
+            raise ConfigError("no responder can play this game")
+        seconds = self._budget.seconds
+        share = Budget(self._budget.updates, seconds and seconds / len(responders))
+        courses = [self._learn(each, share) for each in responders]
+        values = [course[-1].score.value or 0.0 for course in courses]
+        best = responders[int(np.argmax(values))]
+        mover = best.mover()
         parts: list[FloatArray] = []
-        for start in range(0, self._budget.matches, _AT_ONCE):
-            count = min(_AT_ONCE, self._budget.matches - start)
+        for start in range(0, matches, _AT_ONCE):
             movers = {**self._others, self._role: mover}
-            goals = play(self._rival.machine, self._rival.paths, movers, count, self._rng)
-            parts.append(goals)
+            count = min(_AT_ONCE, matches - start)
+            parts.append(play(self._rival.machine, self._rival.paths, movers, count, self._rng))
         goals = np.concatenate(parts)
-        own = np.nan_to_num(goals[:, self._role], nan=low)
-        return Response(best[1].name, tuple(judged), goals, self._interval(own))
+        own = np.nan_to_num(goals[:, self._role], nan=self._rival.machine.goal_range[0])
+        judged = tuple(each for course in courses for each in course)
+        return Response(best.name, judged, goals, self._interval(own))
 
-    def _learn(self, responder: Responder) -> list[Judged]:
+    def _learn(self, responder: Responder, budget: Budget) -> list[Judged]:
         """Let a responder learn; it is judged after 1, 2, 4 ... updates and at the end."""
-        budget, began_s = self._budget, cpu_seconds()
+        began_s = cpu_seconds()
         judged: list[Judged] = []
-        matches = updates = before = 0
-        while True:
-            matches += responder.update()
+        learned = updates = before = 0
+
+        def judge() -> None:
+            nonlocal before
+            wanted = int(VALIDATION_SHARE * (learned - before))
+            count = min(max(wanted, LEAST_VALIDATION), MOST_VALIDATION)
+            before = learned
+            mover = responder.mover()
+            got = scores(self._rival, self._role, self._others, mover, count, self._rng)
+            seconds = cpu_seconds() - began_s
+            judged.append(Judged(responder.name, learned, seconds, self._interval(got)))
+            self._progress(self._name, judged[-1])
+
+        def after(matches: int) -> None:
+            nonlocal learned, updates
+            learned = matches
             updates += 1
             self._progress(self._name, matches)
-            is_last = updates == budget.updates or (
-                budget.seconds is not None and cpu_seconds() - began_s >= budget.seconds
-            )
-            if is_last or updates & (updates - 1) == 0:
-                wanted = VALIDATION_SHARE * (matches - before)
-                count = int(min(max(wanted, LEAST_VALIDATION), MOST_VALIDATION))
-                before = matches
-                got = scores(
-                    self._rival, self._role, self._others, responder.mover(), count, self._rng
-                )
-                seconds = cpu_seconds() - began_s
-                judged.append(Judged(responder.name, matches, seconds, self._interval(got)))
-                self._progress(self._name, judged[-1])
-            if is_last:
-                return judged
+            if updates & (updates - 1) == 0:
+                judge()
+
+        responder.learn(budget, after)
+        if before < learned:
+            judge()
+        return judged
 
     def _interval(self, values: FloatArray) -> Interval:
         bounds = self._rival.machine.goal_range

@@ -8,18 +8,20 @@ a response to it would exploit what the player would never do again.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 
 from ggp.belief import PathTree
-from ggp.machine.arrays import enlarged, first_seen, segment_ids
+from ggp.machine.arrays import enlarged, first_seen, segment_ids, take_segments
 from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine, Ragged
 from ggp.search.moves import drawn_places
 from ggp.solve.sampling import Chooser, Decided, MakeChooser, has_told, turns_of
 
 _NEW, _UNTOLD = -1, -2
-"""In place of a number of `Told`: the path was not met before; the player cannot tell."""
+"""In place of a number of a `PathPolicy`: a path is new; nothing was noted of it."""
 
 
 class Mover(Protocol):
@@ -54,7 +56,17 @@ class Mover(Protocol):
         ...
 
 
-class Uniform:
+class _Memoryless:
+    """Keeps nothing of single matches."""
+
+    def begin(self, matches: IntArray) -> None:
+        """Nothing is kept."""
+
+    def observe(self, matches: IntArray, moves: IntArray, percepts: IntArray) -> None:
+        """Nothing is kept."""
+
+
+class Uniform(_Memoryless):
     """Every legal move is equally likely."""
 
     needs_paths = False
@@ -62,14 +74,8 @@ class Uniform:
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
 
-    def begin(self, matches: IntArray) -> None:
-        """Nothing is kept."""
-
     def moves(self, matches: IntArray, paths: IntArray, legal: Ragged) -> IntArray:
         return drawn(legal, self._rng)
-
-    def observe(self, matches: IntArray, moves: IntArray, percepts: IntArray) -> None:
-        """Nothing is kept."""
 
     def is_loose(self, matches: IntArray) -> BoolArray:
         return np.ones(len(matches), dtype=np.bool_)
@@ -114,17 +120,87 @@ class Asked:
         return np.zeros(len(matches), dtype=np.bool_)
 
 
-class Told:
-    """A player that tells its policy, asked once at each path, its moves drawn each time.
+class PathPolicy(_Memoryless, ABC):
+    """Moves drawn from a policy that is asked once at each path of a role.
+
+    Args:
+        paths: names the paths.
+        role: whose moves these are.
+    """
+
+    needs_paths = True
+
+    def __init__(
+        self, machine: Machine, paths: PathTree, role: int, rng: np.random.Generator
+    ) -> None:
+        self._machine, self._paths, self._role, self._rng = machine, paths, role, rng
+        self._number = np.full(64, _NEW, dtype=np.int64)
+        self._moves: list[int] = []
+        self._shares: list[float] = []
+        self._offsets: list[int] = [0]
+        self._lists = Ragged(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64))
+        self._ends = np.zeros(0)
+
+    @abstractmethod
+    def _ask(self, paths: IntArray, legal: Ragged) -> None:
+        """Ask for the policy at distinct new paths, and `_note` what it says, if anything."""
+
+    def _unknown(self, path: int) -> int:
+        """A move at a path at which nothing was noted, `UNKNOWN` for any."""
+        return UNKNOWN
+
+    @property
+    def num_known(self) -> int:
+        """Number of paths whose policy is known."""
+        return len(self._offsets) - 1
+
+    def moves(self, matches: IntArray, paths: IntArray, legal: Ragged) -> IntArray:
+        found = legal.values[legal.offsets[:-1]].copy()
+        several = np.flatnonzero(legal.counts > 1)
+        if not len(several):
+            return found
+        self._learn(paths[several], several, legal)
+        numbers = self._number[paths[several]]
+        known = numbers >= 0
+        points = self._rng.random(int(known.sum()))
+        places = drawn_places(self._lists, self._ends, numbers[known], points)
+        found[several[known]] = self._lists.values[self._lists.offsets[numbers[known]] + places]
+        for lane in several[~known].tolist():
+            found[lane] = self._unknown(int(paths[lane]))
+        return legalised(legal, found, self._rng)
+
+    def is_loose(self, matches: IntArray) -> BoolArray:
+        return np.zeros(len(matches), dtype=np.bool_)
+
+    def _note(self, path: int, moves: Sequence[int], shares: Sequence[float]) -> None:
+        """Note the policy at a path; shares are above 0."""
+        self._number[path] = self.num_known
+        self._moves += moves
+        self._shares += shares
+        self._offsets.append(len(self._moves))
+
+    def _learn(self, paths: IntArray, lanes: IntArray, legal: Ragged) -> None:
+        """Ask about the paths in some lanes that are new."""
+        self._number = enlarged(self._number, len(self._paths), _NEW)
+        first, _ = first_seen(paths)
+        first = first[self._number[paths[first]] == _NEW]
+        if not len(first):
+            return
+        self._number[paths[first]] = _UNTOLD
+        offsets, at = take_segments(legal.offsets, lanes[first])
+        self._ask(paths[first], Ragged(offsets, legal.values[at]))
+        self._lists = Ragged(np.array(self._offsets), np.array(self._moves, dtype=np.int64))
+        self._ends = np.cumsum(self._shares)
+
+
+class Told(PathPolicy):
+    """A player that tells its policy, asked once at each path.
 
     Where it cannot tell it, as where its belief is sampled, a new player is asked every time.
 
     Args:
-        paths: names the paths.
         make: makes a player for a role.
     """
-
-    needs_paths = True
 
     def __init__(
         self,
@@ -134,69 +210,26 @@ class Told:
         make: MakeChooser,
         rng: np.random.Generator,
     ) -> None:
-        self._machine, self._paths, self._role = machine, paths, role
-        self._make, self._rng = make, rng
-        self._number = np.full(64, _NEW, dtype=np.int64)
-        self._moves: list[int] = []
-        self._shares: list[float] = []
-        self._offsets: list[int] = [0]
-        self._lists = Ragged(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64))
-        self._ends = np.zeros(0)
+        super().__init__(machine, paths, role, rng)
+        self._make = make
 
-    @property
-    def num_told(self) -> int:
-        """Number of paths whose policy is known."""
-        return len(self._offsets) - 1
+    def _ask(self, paths: IntArray, legal: Ragged) -> None:
+        for path in paths.tolist():
+            chooser, decision = self._choose(path)
+            told = decision.probabilities if has_told(chooser, decision) else None
+            shares = {id_of(self._machine, text): share for text, share in (told or {}).items()}
+            some = {move: share for move, share in shares.items() if share > 0}
+            if some:
+                self._note(path, list(some), list(some.values()))
 
-    def begin(self, matches: IntArray) -> None:
-        """Nothing is kept of single matches."""
-
-    def moves(self, matches: IntArray, paths: IntArray, legal: Ragged) -> IntArray:
-        found = legal.values[legal.offsets[:-1]].copy()
-        several = np.flatnonzero(legal.counts > 1)
-        self._number = enlarged(self._number, len(self._paths), _NEW)
-        before = self.num_told
-        new, _ = first_seen(paths[several])
-        for path in paths[several][new].tolist():
-            if self._number[path] == _NEW:
-                self._ask(path)
-        if self.num_told > before:
-            self._lists = Ragged(np.array(self._offsets), np.array(self._moves, dtype=np.int64))
-            self._ends = np.cumsum(self._shares)
-        numbers = self._number[paths[several]]
-        told = numbers >= 0
-        places = drawn_places(
-            self._lists, self._ends, numbers[told], self._rng.random(int(told.sum()))
-        )
-        found[several[told]] = self._lists.values[self._lists.offsets[numbers[told]] + places]
-        for lane in several[~told].tolist():
-            found[lane] = id_of(self._machine, self._choose(int(paths[lane]))[1].move)
-        return legalised(legal, found, self._rng)
-
-    def observe(self, matches: IntArray, moves: IntArray, percepts: IntArray) -> None:
-        """Nothing is kept of single matches."""
-
-    def is_loose(self, matches: IntArray) -> BoolArray:
-        return np.zeros(len(matches), dtype=np.bool_)
+    def _unknown(self, path: int) -> int:
+        return id_of(self._machine, self._choose(path)[1].move)
 
     def _choose(self, path: int) -> tuple[Chooser, Decided]:
         chooser = self._make(self._role, new_stream(self._rng))
         for move, seen in turns_of(self._machine, self._paths, path):
             chooser.observe(move, seen)
         return chooser, chooser.choose()
-
-    def _ask(self, path: int) -> None:
-        chooser, decision = self._choose(path)
-        shares = decision.probabilities if has_told(chooser, decision) else None
-        pairs = [(id_of(self._machine, move), share) for move, share in (shares or {}).items()]
-        pairs = [(move, share) for move, share in pairs if share > 0]
-        if not pairs:
-            self._number[path] = _UNTOLD
-            return
-        self._number[path] = self.num_told
-        self._moves += [move for move, _ in pairs]
-        self._shares += [share for _, share in pairs]
-        self._offsets.append(len(self._moves))
 
 
 def drawn(legal: Ragged, rng: np.random.Generator) -> IntArray:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from ggp.belief import PathTree
+from ggp.clocks import cpu_seconds
 from ggp.machine.base import FloatArray, Machine
+from ggp.machine.definition import GameDefinition
 from ggp.respond.matches import play
 from ggp.respond.movers import Asked, Mover, Told, Uniform, new_stream
 from ggp.respond.response_tree import Follower, ResponseTree, Walker
@@ -22,6 +25,24 @@ _GROWTH = 1.1
 """By which updates grow."""
 
 
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a responder may use to learn.
+
+    Attributes:
+        updates: number of updates; the same seed then gives the same responder.
+        seconds: of CPU time, to judge it included; None if updates alone decide.
+    """
+
+    updates: int | None
+    seconds: float | None
+
+    def is_over(self, updates: int, seconds: float) -> bool:
+        """Whether so many updates, or seconds, are all that there may be."""
+        most = self.updates, self.seconds
+        return updates == most[0] or (most[1] is not None and seconds >= most[1])
+
+
 class Rival(NamedTuple):
     """The player that is measured, as it moves in matches.
 
@@ -30,12 +51,14 @@ class Rival(NamedTuple):
         paths: names incomplete paths.
         make: makes a player for a role, as it is in one match; None for uniform random moves.
         tells: whether it may tell its policy.
+        program: the rules of the game, for those who need them.
     """
 
     machine: Machine
     paths: PathTree
     make: MakeChooser | None
     tells: bool
+    program: GameDefinition | None = None
 
     def movers(self, responder: int, rng: np.random.Generator) -> dict[int, Mover]:
         """The player in every role except that of the responder, and `random`."""
@@ -44,9 +67,9 @@ class Rival(NamedTuple):
         return {role: self._mover(role, new_stream(rng)) for role in others}
 
     @property
-    def lanes(self) -> tuple[int, int]:
-        """See `CHEAP_LANES`."""
-        return CHEAP_LANES if self.make is None or self.tells else ASKED_LANES
+    def is_cheap(self) -> bool:
+        """Whether nobody has to be asked in each match."""
+        return self.make is None or self.tells
 
     def _mover(self, role: int, rng: np.random.Generator) -> Mover:
         if self.make is None:
@@ -57,7 +80,7 @@ class Rival(NamedTuple):
 
 
 class Responder(Protocol):
-    """Learns to respond in one role, update by update.
+    """Learns to respond in one role.
 
     Attributes:
         name: one word for how it does so.
@@ -65,8 +88,12 @@ class Responder(Protocol):
 
     name: str
 
-    def update(self) -> int:
-        """Play some matches and learn from them; returns how many."""
+    def learn(self, budget: Budget, after: Callable[[int], None]) -> None:
+        """Learn from matches, update by update.
+
+        Args:
+            after: called after each update with the number of matches that were learned from.
+        """
         ...
 
     def mover(self) -> Mover:
@@ -74,8 +101,8 @@ class Responder(Protocol):
         ...
 
 
-MakeResponder = Callable[[Rival, int, Mapping[int, Mover], np.random.Generator], Responder]
-"""Makes a responder for a role against the movers of all others."""
+MakeResponder = Callable[[Rival, int, Mapping[int, Mover], np.random.Generator], Responder | None]
+"""Makes a responder for a role against the movers of all others; None if that is not possible."""
 
 
 class Searched:
@@ -89,14 +116,17 @@ class Searched:
         self._rival, self._role, self._others, self._rng = rival, role, others, rng
         self._tree = ResponseTree(rival.machine, rival.paths)
         self._walker = Walker(self._tree, rng)
-        self._lanes = float(rival.lanes[0])
 
-    def update(self) -> int:
-        count = int(self._lanes)
-        self._lanes = min(_GROWTH * self._lanes, self._rival.lanes[1])
+    def learn(self, budget: Budget, after: Callable[[int], None]) -> None:
+        first, most = CHEAP_LANES if self._rival.is_cheap else ASKED_LANES
         rival, role, walker = self._rival, self._role, self._walker
-        walker.learn(scores(rival, role, self._others, walker, count, self._rng))
-        return count
+        began_s, lanes, matches, updates = cpu_seconds(), float(first), 0, 0
+        while not updates or not budget.is_over(updates, cpu_seconds() - began_s):
+            walker.learn(scores(rival, role, self._others, walker, int(lanes), self._rng))
+            matches += int(lanes)
+            updates += 1
+            lanes = min(_GROWTH * lanes, most)
+            after(matches)
 
     def mover(self) -> Mover:
         return Follower(self._tree, Uniform(new_stream(self._rng)))

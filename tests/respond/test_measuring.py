@@ -9,11 +9,15 @@ import numpy as np
 import pytest
 
 from ggp.belief import PathTree
+from ggp.gdl import parse
+from ggp.gdl.normalize import normalize
 from ggp.machine import Machine
+from ggp.machine.games import load_program
 from ggp.players import make_player, parse_spec
 from ggp.respond import Bound, Budget, measure
+from ggp.respond.learnt import learnt
 from ggp.respond.matches import play
-from ggp.respond.movers import Asked, Told, Uniform
+from ggp.respond.movers import Asked, Mover, Told, Uniform
 from ggp.solve import Chooser, MakeChooser, build_tree, solve_tree
 from ggp.solve.forest import evaluate
 from tests.solve.games import plain_tree
@@ -99,12 +103,12 @@ def assert_near(bound: Bound, exact: Mapping[str, float], points: float) -> None
 )
 def test_the_search_finds_best_responses_to_uniform_play(game: str, updates: int) -> None:
     machine = machine_of_game(game, "propnet")
-    found = measure(machine, None, Budget(updates, None, 4000), seed=1)
+    found = measure(machine, None, Budget(updates, None), 4000, seed=1)
     assert_near(found, best_against_uniform(machine), points=3.0)
 
 
 def test_scores_of_both_sides_add_up() -> None:
-    found = measure(machine_of_game("kuhn_poker", "propnet"), None, Budget(15, None, 500), seed=1)
+    found = measure(machine_of_game("kuhn_poker", "propnet"), None, Budget(15, None), 500, seed=1)
     assert found.total == 100
     assert found.nash_conv is not None
     scores = [each.score.value or 0.0 for each in found.responses.values()]
@@ -117,7 +121,7 @@ def test_scores_of_both_sides_add_up() -> None:
 
 
 def test_a_game_of_one_player_is_only_solved() -> None:
-    found = measure(machine_of_game("monty_hall", "propnet"), None, Budget(12, None, 2000), seed=1)
+    found = measure(machine_of_game("monty_hall", "propnet"), None, Budget(12, None), 2000, seed=1)
     assert (found.left, found.total, found.nash_conv) == ({}, None, None)
     (response,) = found.responses.values()
     assert response.score.value == pytest.approx(200 / 3, abs=4)
@@ -129,7 +133,7 @@ def test_the_same_seed_gives_the_same_bound() -> None:
     def make(role: int, rng: np.random.Generator) -> Chooser:
         return Coin(rng, tells=False)
 
-    first, second = (measure(machine, make, Budget(4, None, 40), seed=5) for _ in range(2))
+    first, second = (measure(machine, make, Budget(4, None), 40, seed=5) for _ in range(2))
     for role, response in first.responses.items():
         assert (response.goals == second.responses[role].goals).all()
         scores = [judged.score for judged in response.over_time]
@@ -139,7 +143,7 @@ def test_the_same_seed_gives_the_same_bound() -> None:
 def test_an_equilibrium_yields_no_more_than_its_value() -> None:
     tree = plain_tree("kuhn_poker")
     make = told(tree, solve_tree(tree).profile.strategies)
-    found = measure(tree.machine, make, Budget(15, None, 3000), seed=1, tells=True)
+    found = measure(tree.machine, make, Budget(15, None), 3000, seed=1, tells=True)
     assert_near(found, {"player1": 875 / 18, "player2": 925 / 18}, points=3.0)
 
 
@@ -151,7 +155,7 @@ def test_a_player_that_tosses_coins_cannot_be_exploited(tells: bool) -> None:
         return Coin(rng, tells)
 
     Coin.made = 0
-    found = measure(machine_of_rules(ODD_OR_EVEN), make, Budget(3, None, 200), seed=1, tells=tells)
+    found = measure(machine_of_rules(ODD_OR_EVEN), make, Budget(3, None), 200, seed=1, tells=tells)
     for response in found.responses.values():
         assert response.score.low is not None
         assert response.score.low < 50
@@ -172,7 +176,7 @@ def test_told_moves_are_made_as_often_as_told() -> None:
 
         return lambda role, rng: Leaning(rng, tells=True)
 
-    movers = {
+    movers: dict[int, Mover] = {
         hider: Told(machine, paths, hider, shares(0.8), rng),
         guesser: Asked(machine, guesser, spec, rng),
     }
@@ -183,7 +187,7 @@ def test_told_moves_are_made_as_often_as_told() -> None:
     drawn = counted.moves(np.arange(4000), np.full(4000, hider), legal)
     odd = machine.move_id("(hide odd)")
     assert np.mean(drawn == odd) == pytest.approx(0.8, abs=0.03)
-    assert counted.num_told == 1
+    assert counted.num_known == 1
 
 
 def test_moves_that_are_not_legal_become_random_legal_ones() -> None:
@@ -197,3 +201,43 @@ def test_moves_that_are_not_legal_become_random_legal_ones() -> None:
     asked = Asked(machine, hider, lambda role, rng: Wrong(rng, tells=False), rng)
     goals = play(machine, paths, {hider: asked, guesser: Uniform(rng)}, 400, rng)
     assert np.nanmean(goals[:, guesser]) == pytest.approx(50, abs=10)
+
+
+@pytest.mark.parametrize("player", [None, "random"])
+def test_a_net_learns_to_respond(player: str | None) -> None:
+    """Asked for its policy or made at random by kernels, uniform play is the same."""
+    machine = machine_of_game("kuhn_poker", "propnet")
+    found = measure(
+        machine,
+        None if player is None else maker(machine, player),
+        Budget(12, None),
+        2000,
+        seed=1,
+        tells=player is not None,
+        program=load_program("kuhn_poker"),
+        responders=(learnt,),
+    )
+    assert_near(found, {"player1": 62.5, "player2": 50 + 125 / 12}, points=4.0)
+    assert {judged.by for each in found.responses.values() for judged in each.over_time} == {
+        "learnt"
+    }
+
+
+def test_a_net_learns_from_players_that_are_asked_in_each_match() -> None:
+    def make(role: int, rng: np.random.Generator) -> Chooser:
+        return Leaning(rng, tells=False)
+
+    class Leaning(Coin):
+        def choose(self) -> Choice:
+            return Choice("(guess odd)" if self.told else "(hide odd)")
+
+    found = measure(
+        machine_of_rules(ODD_OR_EVEN),
+        make,
+        Budget(10, None),
+        50,
+        seed=1,
+        program=normalize(parse(ODD_OR_EVEN)),
+        responders=(learnt,),
+    )
+    assert min(each.score.value or 0.0 for each in found.responses.values()) > 85
