@@ -34,9 +34,10 @@ SOLUTION = "solution"
 
 DECISIVE_GAP = 10.0
 """Clairvoyance gap of a role, in points, from which on `hyperplay2` is chosen. With 0.3 s a move it
-beat `ismcts` in games with a greater one (battleships_in_fog with 33 to 46 points,
-banker_and_thief_sequential with 12), and was level with it in others (dark_hex with 3 to 8,
-krieg_tic_tac_toe with 1 to 7, phantom_connect_four with 0 to 4)."""
+was ahead of `ismcts` in games with a greater one (battleships_in_fog with 33 to 46 points, though
+not since trees keep their worlds; banker_and_thief_sequential with 12). It was not in others, such
+as dark_hex, krieg_tic_tac_toe and phantom_connect_four, with less than 8: see
+docs/measured/experiments.md."""
 
 MATCHES, DECISIONS, LARGEST_SET = 40, 20, 300
 """Arguments of `measure_gaps`: between 0.05 and 1.3 s on a propositional network."""

@@ -156,7 +156,7 @@ def look_into(
     except SolvingError:
         if digest is not None and not effort.is_over():
             note_too_large(digest, most_states)
-    except GGPError:
+    except (GGPError, MemoryError):
         pass
     return Looked(False, None)
 

@@ -9,7 +9,7 @@ from ggp.belief import PathTree
 from ggp.machine import Machine
 from ggp.study.clairvoyance import gap_of, views_of
 from ggp.study.matches import Decisions, decisions_of, random_matches
-from ggp.study.properties import Properties, measure_properties
+from ggp.study.properties import Properties, measure_gaps, measure_properties
 from ggp.study.sets import KnownSets
 from ggp.study.shrinking import shares_left
 from ggp.study.walks import is_equal, pre_terminal_nodes
@@ -234,3 +234,10 @@ def test_a_role_without_a_choice_has_no_figures() -> None:
     x = found.roles["x"]
     assert (x.disambiguation, x.clairvoyance_gap, x.ties) == (None, None, None)
     assert any(note.startswith("x never has a choice") for note in found.notes)
+
+
+@pytest.mark.parametrize(("game", "role"), [("exploding_bomb", "agent"), ("kuhn_poker", "player1")])
+def test_gaps_alone_are_those_of_the_properties(game: str, role: str) -> None:
+    found = measure_gaps(fast(game), 500, 500, 1000, seed=0)[role]
+    expected = measure_properties(fast(game), 500, 0).roles[role].clairvoyance_gap
+    assert found == pytest.approx(expected, abs=2)
