@@ -81,18 +81,12 @@ class LearnedMoves(PolicyMoves):
 
     Args:
         counts: of moves, by role, as they were when the match began.
-        prior_counts: see `PRIOR_COUNTS`.
     """
 
     def __init__(
-        self,
-        machine: Machine,
-        tree: PathTree,
-        own: int,
-        counts: Mapping[str, Strategy],
-        prior_counts: float = PRIOR_COUNTS,
+        self, machine: Machine, tree: PathTree, own: int, counts: Mapping[str, Strategy]
     ) -> None:
-        super().__init__(machine, tree, own, counts, prior_counts)
+        super().__init__(machine, tree, own, counts, PRIOR_COUNTS)
 
     def seen(
         self, bag: Bags, move: int, percepts: int, goal: float | None = None

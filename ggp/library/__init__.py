@@ -1,7 +1,7 @@
 """The library that `import ggp` offers: strings at the edge, arrays inside.
 
 Begin with `games`, which says what a game, its states and beliefs are. `loading` makes games of
-texts, `following` follows matches for beliefs, `seated` holds players, `matches` plays, `solved`
+texts, `beliefs` follows matches, `seated` holds players, `matches` plays, `solved`
 has small games solved, and `shown` is how notebooks show all that.
 """
 

@@ -20,7 +20,7 @@ from ggp.errors import ConfigError, IllegalMoveError, MachineError
 from ggp.gdl.domains import Domains
 from ggp.gdl.program import RANDOM
 from ggp.given import checked_fluent, checked_seed, rng_of
-from ggp.library.following import Following, checked_history, followed
+from ggp.library.beliefs import FollowLimits, checked_history, followed
 from ggp.library.seated import Seated
 from ggp.library.shown import ShownBelief, ShownState
 from ggp.machine import build_machine, role_index
@@ -173,7 +173,7 @@ class Game:
         machine = copy(self._machine)  # counts the states that only this call visits
         number = self._player_role(role)
         checked_history(machine, history)
-        limits = Following(particles, exact, attempts, seconds)
+        limits = FollowLimits(particles, exact, attempts, seconds)
         bag, quality = followed(machine, number, history, limits, rng_of(seed))
         return Belief(self, self._machine, bag.states_of(0), bag.weights_of(0), quality)
 

@@ -9,15 +9,15 @@ keeps the states with the right percepts; if there is none, it keeps any.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from ggp.errors import MachineError
 from ggp.machine.abilities import Prover
 from ggp.machine.base import UNKNOWN, IntArray, Machine, States
+from ggp.players.known_state import KnownStatePlayer
 from ggp.players.player import Decision
-from ggp.players.state_follower import Follower
 from ggp.search.anytime import Deadline
 
 MOST_STATES = 8
@@ -26,12 +26,12 @@ ENOUGH_MOVES = 100
 """Number of legal moves among which one is drawn."""
 
 
-class SampledStates(Follower):
+class SampledStates(KnownStatePlayer):
     """Plays moves that are legal in most of a few states that it may be in.
 
     Args:
         machine: one that can find some moves without the others (`Prover`).
-        role, rng, clock: see `Follower`.
+        role, rng: see `KnownStatePlayer`.
 
     Raises:
         MachineError: the machine cannot do that.
@@ -39,16 +39,10 @@ class SampledStates(Follower):
 
     is_told = False
 
-    def __init__(
-        self,
-        machine: Machine,
-        role: int,
-        rng: np.random.Generator,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, machine: Machine, role: int, rng: np.random.Generator) -> None:
         if not isinstance(machine, Prover):
             raise MachineError("this machine finds all legal moves or none")
-        super().__init__(machine, role, rng, clock)
+        super().__init__(machine, role, rng)
 
     def observe(
         self,
@@ -92,7 +86,7 @@ class SampledStates(Follower):
         Raises:
             MachineError: there are none, or none could be found.
         """
-        began_s = self._clock()
+        began_s = time.monotonic()
         moves: dict[int, int] = {}
         for state in self._states:
             found = self._some(state, self._role, ENOUGH_MOVES)

@@ -21,12 +21,6 @@ SETTLED = 1e-9
 """Share of the goals' spread that players may gain by deviating from an equilibrium."""
 
 
-def uniform_strategy(tree: GameTree, player: int) -> FloatArray:
-    """`[S]` the strategy that makes all moves of a set equally often."""
-    sets = tree.sets[player]
-    return np.concatenate([np.ones(tree.num_subgames), np.repeat(1 / sets.counts, sets.counts)])
-
-
 def best_response(tree: GameTree, strategies: Strategies, player: int) -> Walked:
     """The profile with one player's strategy replaced by a pure best response to the others'."""
 

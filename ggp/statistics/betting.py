@@ -69,14 +69,13 @@ def sample_of(bounds: tuple[float, float], values: Sequence[float]) -> Sample:
     return Sample(scaled, counts.astype(np.float64))
 
 
-def log_wealth(sample: Sample, mean: float, times: float = 1.0) -> float:
+def log_wealth(sample: Sample, mean: float) -> float:
     """Logarithm of the wealth of those who bet that the mean is above `mean`; they began with 1.
 
     Args:
         mean: above 0.
-        times: computed as if every value had occurred so many times as often.
     """
-    return _wealth_of(_growth(sample, mean), times)
+    return _wealth_of(_growth(sample, mean), 1.0)
 
 
 def bounds_of(sample: Sample, alpha: float) -> tuple[float, float]:

@@ -105,13 +105,6 @@ def best_response(tree: SyntheticTree, profile: FloatArray, player: int) -> floa
     return float(tree.form.forest.best_values(plans)[0, player])
 
 
-def combined(tree: SyntheticTree, first: FloatArray, second: FloatArray) -> FloatArray:
-    """The profile in which each player follows its part of one of two profiles."""
-    nodes = np.arange(len(tree.set_of))
-    depths = np.frexp(np.maximum(nodes, 1))[1] - 1
-    return np.where(depths[:, None] % 2, second, first)
-
-
 def scores(tree: SyntheticTree, profile: FloatArray, against: FloatArray) -> Scores:
     """Score a strategy in both roles, against an equilibrium and against a best response."""
     return Scores(

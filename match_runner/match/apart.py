@@ -33,7 +33,7 @@ from ggp.errors import GGPError, MatchError, PlayerError
 from ggp.players import Decision, PlayerSpec
 from ggp.search.anytime import Deadline
 from match_runner.match import apart_worker
-from match_runner.match.apart_worker import MachineOrder, Reply, ToldTurn, Until
+from match_runner.match.apart_worker import MachineOrder, ObservedTurn, Reply, Until
 from match_runner.match.guests import NoAnswerError
 from match_runner.workers.executor import LocalPool, WorkerFailedError
 from match_runner.workers.idle import keep_pool, take_pool
@@ -106,7 +106,7 @@ class PlayerApart:
         self._start_s = self._clock_s = self._until_s = self._give_up_s = math.inf
         self._cpu_s = 0.0  # CPU time of all calls
         self._asked_s = 0.0  # CPU time of the process when it was last asked
-        self._turns: list[ToldTurn] = []
+        self._turns: list[ObservedTurn] = []
         self._told = 0  # number of turns that the player in the process knows
         self._lost: GGPError | None = None  # why there is no answer this turn
         self._states = self._earlier_states = 0
@@ -190,7 +190,7 @@ class PlayerApart:
             RaisedApartError: the player raised. If it gave no answer, `choose` raises that.
         """
         seen = None if percepts is None else tuple(percepts)
-        self._turns.append(ToldTurn(move, seen, submitted, in_time))
+        self._turns.append(ObservedTurn(move, seen, submitted, in_time))
         self._lost = None
         try:
             self._catch_up(deadline)

@@ -58,7 +58,7 @@ class MachineOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldTurn:
+class ObservedTurn:
     """One turn as a player is told of it, see `Player.observe`."""
 
     move: str | None
@@ -167,7 +167,7 @@ def make(
     return _reply(act)
 
 
-def observe(turns: Sequence[ToldTurn], until: Until | None) -> Reply:
+def observe(turns: Sequence[ObservedTurn], until: Until | None) -> Reply:
     """Tell the player of turns; if it raises for several of them, the first error is reported.
 
     Args:
@@ -235,7 +235,7 @@ def _deadline(until: Until | None) -> Deadline | None:
     return None if until is None else until.here()
 
 
-def _tell(turn: ToldTurn, deadline: Deadline | None) -> None:
+def _tell(turn: ObservedTurn, deadline: Deadline | None) -> None:
     _own().observe(
         turn.move,
         turn.percepts,

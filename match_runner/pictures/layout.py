@@ -14,7 +14,7 @@ from match_runner.pictures.kinds import KINDS
 from match_runner.pictures.kinds.boards import cell_id
 from match_runner.pictures.kinds.facts import fact
 from match_runner.pictures.moves import Moves, moves_of
-from match_runner.pictures.picture import MOST_FACTS, Json, Picture, Rules, Told, short
+from match_runner.pictures.picture import MOST_FACTS, DrawnFact, Json, Picture, Rules, short
 from match_runner.pictures.shapes import shapes_of
 from match_runner.pictures.side_file import NO_SIDE_FILE, read_side_file
 from match_runner.pictures.values import Values, chains_of
@@ -83,9 +83,11 @@ class Layout:
         return self._moves.drops_in(move)
 
     def _draw(self, facts: Iterable[tuple[Term, float]]) -> Picture:
-        told = sorted((Told(str(term), term, share) for term, share in facts), key=lambda f: f.text)
+        told = sorted(
+            (DrawnFact(str(term), term, share) for term, share in facts), key=lambda f: f.text
+        )
         parts: dict[str, list[Json]] = {}
-        left: Sequence[Told] = told[:MOST_FACTS]
+        left: Sequence[DrawnFact] = told[:MOST_FACTS]
         for name, take in self._takers.items():
             taken, left = take(left)
             parts[name] = list(taken)

@@ -28,7 +28,7 @@ MOST_FACTS = 5_000
 Json = dict[str, Any]
 
 
-class Told(NamedTuple):
+class DrawnFact(NamedTuple):
     """A fact to be drawn.
 
     Attributes:
@@ -58,7 +58,7 @@ class Rules(NamedTuple):
     told: Callable[[Term], str | None] = lambda fluent: None
 
 
-Taker = Callable[[Sequence[Told]], tuple[Sequence[Json], Sequence[Told]]]
+Taker = Callable[[Sequence[DrawnFact]], tuple[Sequence[Json], Sequence[DrawnFact]]]
 """Makes parts of facts, and leaves those that it has no use for."""
 
 

@@ -46,11 +46,6 @@ class Values:
         except TooMuchWorkError:
             return
 
-    @property
-    def is_tight(self) -> bool:
-        """Whether the rules were analysed closely."""
-        return self._tight is not None
-
     def constants(self, at: Position) -> tuple[str, ...]:
         """Constants at a position, in order of first appearance."""
         if not self.domains.whole:

@@ -181,9 +181,9 @@ def sign_of(shares: Sequence[float]) -> int | None:
     return int(interval.low > EQUAL) - int(interval.high < EQUAL)
 
 
-def tally_of_cell(cell: PlayedDuel, player: int = 0) -> ContestCounts:
-    """Counts of the contests of a player in a duel."""
-    return tally_of(contests_by_round(rounds_of(cell.matches), 2), player, 0, fixed=False)
+def tally_of_cell(cell: PlayedDuel) -> ContestCounts:
+    """Counts of the contests of the first player in a duel."""
+    return tally_of(contests_by_round(rounds_of(cell.matches), 2), 0, 0, fixed=False)
 
 
 def cell_text(shares: Sequence[float]) -> str:

@@ -20,7 +20,7 @@ from ggp.machine import Machine, build_machine
 from ggp.machine.base import UNKNOWN, States
 from ggp.machine.games import load_program
 from ggp.machine.spiel.spiel_machine import SpielMachine
-from ggp.machine.spiel.terms import Told
+from ggp.machine.spiel.terms import InformationState
 from ggp.search.moves import random_moves
 
 ROLE = 1
@@ -165,7 +165,7 @@ def test_what_is_drawn_depends_on_the_incomplete_path_only() -> None:
 def test_percepts_carry_words_to_players_in_the_same_process_only() -> None:
     turns, _ = walked(fresh("skat"), 1, 32)
     (text,) = (each for each in turns[-1][1] if each != "your_move")
-    assert isinstance(text, Told)
+    assert isinstance(text, InformationState)
     assert "Hand:" in text.words
     assert canonical_term(text) is text
     again = pickle.loads(pickle.dumps(text))

@@ -169,3 +169,9 @@ def as_rules_say(tree: GameTree, strategies: list[FloatArray]) -> dict[int, Stra
             for number in range(len(sets))
         }
     return found
+
+
+def uniform_strategy(tree: GameTree, player: int) -> FloatArray:
+    """`[S]` the strategy that makes all moves of a set equally often."""
+    sets = tree.sets[player]
+    return np.concatenate([np.ones(tree.num_subgames), np.repeat(1 / sets.counts, sets.counts)])

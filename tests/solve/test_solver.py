@@ -10,7 +10,6 @@ import pytest
 from ggp.solve import Solution, build_tree, linear, solve, solve_tree
 from ggp.solve.forest import Forest, Strategies, evaluate, walk
 from ggp.solve.linear import equilibrium
-from ggp.solve.profiles import uniform_strategy
 from ggp.solve.regret import cfr_plus
 from ggp.solve.solver import INDUCTION, LINEAR, OPTIMUM, REGRET
 from tests.solve.games import (
@@ -22,6 +21,7 @@ from tests.solve.games import (
     random_rules,
     short_guessing,
     small_meier,
+    uniform_strategy,
 )
 from tests.support.games import machine_of_game, machine_of_rules
 

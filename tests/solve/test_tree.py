@@ -11,7 +11,6 @@ import pytest
 from ggp.errors import SolvingError
 from ggp.solve import GameTree, build_tree, history_of
 from ggp.solve.forest import evaluate
-from ggp.solve.profiles import uniform_strategy
 from ggp.solve.trees import build, nodes
 from tests.solve.brute_force import Known
 from tests.solve.games import (
@@ -21,6 +20,7 @@ from tests.solve.games import (
     brute_force,
     plain_tree,
     random_strategies,
+    uniform_strategy,
 )
 from tests.support.games import BACKENDS, machine_of_game, machine_of_rules
 

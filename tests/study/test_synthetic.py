@@ -12,7 +12,6 @@ from ggp.machine.base import FloatArray
 from ggp.study.synthetic import SyntheticTree, TreeModel, draw_tree
 from ggp.study.tree_play import (
     best_response,
-    combined,
     equilibrium,
     pimc,
     score,
@@ -34,6 +33,13 @@ def trees(model: TreeModel, count: int) -> list[SyntheticTree]:
 def random_profile(tree: SyntheticTree, seed: int) -> FloatArray:
     left = np.random.default_rng(seed).random(tree.set_of.shape)
     return np.take_along_axis(left, tree.set_of, axis=1)
+
+
+def combined(tree: SyntheticTree, first: FloatArray, second: FloatArray) -> FloatArray:
+    """The profile in which each player follows its part of one of two profiles."""
+    nodes = np.arange(len(tree.set_of))
+    depths = np.frexp(np.maximum(nodes, 1))[1] - 1
+    return np.where(depths[:, None] % 2, second, first)
 
 
 # ---------------------------------------------------------------- drawing

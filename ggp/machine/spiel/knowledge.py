@@ -65,7 +65,7 @@ class Knowledge:
         return [self._percept(terms, before, after, role) for role in range(len(self._roles))]
 
     def remember(self, terms: Terms, after: Node, percepts: list[int]) -> None:
-        """Keep the words that percepts of the turn before a node stand for: see `Told`."""
+        """Keep the words of the percepts of the turn before a node: see `InformationState`."""
         for player in range(0 if self.is_open else self._num_players):
             terms.remember(percepts[player], self.words(after, player))
 

@@ -35,7 +35,7 @@ def told(digest: str) -> str:
     return f"{_TOLD_BEGINS}{digest})"
 
 
-class Told(str):
+class InformationState(str):
     """A percept that stands for what a player now knows, with the same in OpenSpiel's words.
 
     It is a string like others, and equal to the same one without words. Only players in the same
@@ -47,7 +47,7 @@ class Told(str):
 
     words: str
 
-    def __new__(cls, text: str, words: str) -> Told:
+    def __new__(cls, text: str, words: str) -> InformationState:
         made = super().__new__(cls, text)
         made.words = words
         return made
@@ -99,7 +99,7 @@ class Terms:
 
     def percept_id(self, texts: Sequence[str]) -> int | None:
         for text in texts:
-            if isinstance(text, Told):
+            if isinstance(text, InformationState):
                 self._keep(str(text), text.words)
         plain = [str(text) for text in texts]
         found = self._percepts.find(plain)
@@ -115,7 +115,7 @@ class Terms:
         words = self._words
         with self._growing:
             return tuple(
-                Told(text, words[text]) if text in words else text
+                InformationState(text, words[text]) if text in words else text
                 for text in self._percepts.texts(percept)
             )
 

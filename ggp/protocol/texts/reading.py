@@ -109,7 +109,7 @@ def parse_message(text: str, limits: MessageLimits | None = None) -> Message:
     raise _no_message(text)
 
 
-def parse_reply(text: str, limits: MessageLimits | None = None) -> str:
+def parse_reply(text: str) -> str:
     """The single term of a player's answer, in its spelling, on one line: a move, `ready`, ...
 
     Nothing is repaired: servers take `(noop)` and `(choose 1` for illegal moves.
@@ -117,7 +117,7 @@ def parse_reply(text: str, limits: MessageLimits | None = None) -> str:
     Raises:
         RemoteProtocolError: there is no term, or several, or parentheses do not match.
     """
-    limits = limits or MessageLimits()
+    limits = MessageLimits()
     check_size(text, limits)
     items = split_items(text, limits)
     term = squeezed(text)

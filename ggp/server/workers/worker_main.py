@@ -137,7 +137,7 @@ class _Worker:
             os._exit(orders.EXIT_ENDED)
 
 
-class _Teller(logging.Handler):
+class _LogSender(logging.Handler):
     """Sends the messages of our loggers to the server, up to a number of lines."""
 
     def __init__(self, worker: _Worker) -> None:
@@ -153,5 +153,5 @@ class _Teller(logging.Handler):
 
 def _tell_logs(worker: _Worker) -> None:
     logger = logging.getLogger("ggp")
-    logger.handlers = [_Teller(worker)]
+    logger.handlers = [_LogSender(worker)]
     logger.propagate = False

@@ -26,10 +26,10 @@ from ggp.machine.abilities import Prover
 from ggp.machine.build import build_by_the_first_clock, tell_moves
 from ggp.machine.propnet.build.ground_rules.forecast import Forecast
 from ggp.players import Decision, Player, make_player, parse_spec
+from ggp.players.known_state import KnownStatePlayer
 from ggp.players.player import Believing, Pondering, Preparing
 from ggp.players.random_legal import RandomLegal
 from ggp.players.sampled_states import SampledStates
-from ggp.players.state_follower import Follower
 from ggp.protocol.turns import PathTurn
 from ggp.search.anytime import Deadline
 from ggp.server.workers import orders
@@ -263,7 +263,7 @@ class WorkerMatch:
         spec, role = parse_spec(setup.player), role_index(machine, setup.role)
         rng = np.random.default_rng(setup.seed)
         if follow and self._is_told_moves and spec.player is RandomLegal:
-            return Follower(machine, role, rng)
+            return KnownStatePlayer(machine, role, rng)
         before, self._before = self._before, None
         return make_player(
             *(spec, machine, role, rng),
@@ -309,7 +309,7 @@ class WorkerMatch:
                 self._observe(turn, deadline)
                 self._followed += 1
             except MachineError as error:
-                if not isinstance(self._player, Follower):
+                if not isinstance(self._player, KnownStatePlayer):
                     raise
                 _log.info("a belief is needed: %s", error)
                 assert self._machine is not None

@@ -17,10 +17,10 @@ from match_runner.pictures.grids import MOST_CELLS, MOST_LAYERS, Grid, Place, wo
 from match_runner.pictures.moves import Spot
 from match_runner.pictures.picture import (
     LONGEST_FACT,
+    DrawnFact,
     Json,
     Rules,
     Taker,
-    Told,
     id_part,
     short,
 )
@@ -33,7 +33,7 @@ UNKNOWN = {"text": "unknown", "symbol": "?", "owner": None, "share": 1.0, "title
 def taker(rules: Rules) -> Taker:
     """Puts fluents on the grids of a game. Every board is there, also where nothing is on it."""
 
-    def take(told: Sequence[Told]) -> tuple[list[Json], list[Told]]:
+    def take(told: Sequence[DrawnFact]) -> tuple[list[Json], list[DrawnFact]]:
         on_grids: list[dict[Spot, list[Json]]] = [{} for _ in rules.grids]
         extents = [Extent(grid) for grid in rules.grids]
         rest = []
@@ -66,7 +66,9 @@ def is_view(part: Json) -> bool:
     return any(cell["items"] for cell in part["cells"])
 
 
-def _item(grid: Grid, place: Place, skeleton: Skeleton, names: Sequence[str], told: Told) -> Json:
+def _item(
+    grid: Grid, place: Place, skeleton: Skeleton, names: Sequence[str], told: DrawnFact
+) -> Json:
     words = [names[i] for i in place.content]
     head = skeleton[0]
     if place.named and head is not None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from match_runner.pictures.in_words.words import in_order
-from match_runner.pictures.picture import LONGEST_FACT, Json, Rules, Taker, Told, short
+from match_runner.pictures.picture import LONGEST_FACT, DrawnFact, Json, Rules, Taker, short
 
 
 def taker(rules: Rules) -> Taker:
     """Takes all there are."""
 
-    def take(told: Sequence[Told]) -> tuple[list[Json], list[Told]]:
+    def take(told: Sequence[DrawnFact]) -> tuple[list[Json], list[DrawnFact]]:
         found = []
         for each in told:
             words = rules.told(each.fact)

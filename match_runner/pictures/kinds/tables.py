@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from ggp.gdl.program import RANDOM
 from ggp.gdl.terms import Compound, Signature, signature
 from match_runner.pictures.orders import natural
-from match_runner.pictures.picture import Json, Rules, Taker, Told, short
+from match_runner.pictures.picture import DrawnFact, Json, Rules, Taker, short
 from match_runner.pictures.shapes import Leaf, Shape
 
 
@@ -19,8 +19,8 @@ def taker(rules: Rules) -> Taker:
     """Makes tables of facts that have their name in common with others."""
     headers = _headers(rules.shapes, rules.roles)
 
-    def take(told: Sequence[Told]) -> tuple[list[Json], list[Told]]:
-        groups: dict[Signature, list[Told]] = {}
+    def take(told: Sequence[DrawnFact]) -> tuple[list[Json], list[DrawnFact]]:
+        groups: dict[Signature, list[DrawnFact]] = {}
         for each in told:
             groups.setdefault(signature(each.fact), []).append(each)
         tables, single = [], []

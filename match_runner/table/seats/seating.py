@@ -93,17 +93,17 @@ def play_at_table(task: TableTask) -> MatchRecord:
                 own_process=True,
             )
         prepares("Dealing", 0.9)
-        teller = _Teller(task, program, machines, link, mail)
+        reporter = _Reporter(task, program, machines, link, mail)
         arena = set_up(
             task.game,
             program,
             others,
             machines,
-            guests={role: Seat(HUMAN, teller.guest(role)) for role in people},
-            report=teller.report,
+            guests={role: Seat(HUMAN, reporter.guest(role)) for role in people},
+            report=reporter.report,
             apart=apart,
         )
-        return play_match(arena, task.seed, task.conditions, watcher=teller, earlier=task.earlier)
+        return play_match(arena, task.seed, task.conditions, watcher=reporter, earlier=task.earlier)
     finally:
         link.close()
 
@@ -138,7 +138,7 @@ class _Mail:
             box.put(None)
 
 
-class _Teller:
+class _Reporter:
     """A `Watcher` of the match that reports it to the server."""
 
     def __init__(
@@ -279,8 +279,8 @@ class _Person:
 
     states_visited = 0
 
-    def __init__(self, role: str, teller: _Teller) -> None:
-        self._role, self._teller = role, teller
+    def __init__(self, role: str, reporter: _Reporter) -> None:
+        self._role, self._reporter = role, reporter
         self._legal: Sequence[str] = ()
         self._began_s = 0.0
 
@@ -290,10 +290,10 @@ class _Person:
     def invite(self, legal: Sequence[str]) -> None:
         self._legal = legal
         self._began_s = time.monotonic()
-        self._teller.ask(self._role, legal)
+        self._reporter.ask(self._role, legal)
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
-        clock_s = self._teller.clock_s
+        clock_s = self._reporter.clock_s
         until = None if clock_s is None else Deadline(self._began_s + clock_s, time.monotonic)
-        move = self._teller.answer(self._role, self._legal, until)
+        move = self._reporter.answer(self._role, self._legal, until)
         return Decision(move, (), 0, False, 0, time.monotonic() - self._began_s)

@@ -22,7 +22,7 @@ from ggp.players.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline
 
 
-class Following(NamedTuple):
+class FollowLimits(NamedTuple):
     """How a match is followed: see `Game.belief`."""
 
     particles: int
@@ -35,7 +35,7 @@ def followed(
     machine: Machine,
     role: int,
     history: Sequence[tuple[str | None, Sequence[str] | None]],
-    limits: Following,
+    limits: FollowLimits,
     rng: np.random.Generator,
 ) -> tuple[Bags, Quality]:
     """The bag of a role after what it did and saw, in terms that the rules know.

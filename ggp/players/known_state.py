@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -18,7 +18,7 @@ ENOUGH_MOVES = 1000
 """Legal moves from which a random one is taken: some games have hundreds of millions."""
 
 
-class Follower:
+class KnownStatePlayer:
     """Plays random legal moves, at the cost of one step a turn.
 
     A belief would try all possible moves of the other roles, which are thousands in some
@@ -29,7 +29,6 @@ class Follower:
             (`ggp.gdl.joint_move_percepts`).
         role: index of its role.
         rng: source of all its random choices.
-        clock: measures `Decision.seconds`.
 
     Attributes:
         is_told: whether the joint moves are revealed, so that there is a single state.
@@ -37,14 +36,8 @@ class Follower:
 
     is_told = True
 
-    def __init__(
-        self,
-        machine: Machine,
-        role: int,
-        rng: np.random.Generator,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._machine, self._role, self._rng, self._clock = machine, role, rng, clock
+    def __init__(self, machine: Machine, role: int, rng: np.random.Generator) -> None:
+        self._machine, self._role, self._rng = machine, role, rng
         self._states: list[States] = [machine.initial(1)]
         self._agrees = True  # as far as everything was told
         self._visited_before = machine.states_visited
@@ -84,7 +77,7 @@ class Follower:
         Raises:
             MachineError: there is none: the game is over.
         """
-        began_s = self._clock()
+        began_s = time.monotonic()
         moves = self._some(self._states[0], self._role, ENOUGH_MOVES).tolist()
         return self._drawn(moves, began_s)
 
@@ -103,7 +96,7 @@ class Follower:
             particles=len(self._states) if self._agrees else 0,
             exact=self.is_told,
             states_visited=0,
-            seconds=self._clock() - began_s,
+            seconds=time.monotonic() - began_s,
             fault=fault,
         )
 

@@ -9,7 +9,7 @@ from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine import Limits, Machine
-from ggp.players.state_follower import ENOUGH_MOVES, Follower
+from ggp.players.known_state import ENOUGH_MOVES, KnownStatePlayer
 from tests.support.games import BACKENDS, build_here, machine_of_game
 
 NUMBERS = " ".join(f"(num {number})" for number in range(300))
@@ -28,8 +28,8 @@ def machine(request: pytest.FixtureRequest) -> Machine:
     return machine_of_game("tic_tac_toe", request.param)
 
 
-def follower(machine: Machine) -> Follower:
-    return Follower(machine, machine.roles.index("xplayer"), np.random.default_rng(0))
+def follower(machine: Machine) -> KnownStatePlayer:
+    return KnownStatePlayer(machine, machine.roles.index("xplayer"), np.random.default_rng(0))
 
 
 def test_follower_knows_its_legal_moves(machine: Machine) -> None:
