@@ -135,7 +135,6 @@ RULES: dict[str, tuple[Change, ...]] = {
     "only what is asked for": (Change(splits, "LARGE", math.inf),),
     "differences": (Change(splits, "with_differences", _gives(0)),),
     "alternatives": (Change(splits, "with_alternatives", _gives(0)),),
-    "narrowing": (Change(splits, "narrowed", _gives(0)),),
     "unchanging": (Change(splits, "unchanging", lambda _: []),),
     "facts once": (Change(grounding._Fixed, "with_rest", _nothing),),
 }

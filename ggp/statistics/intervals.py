@@ -152,7 +152,9 @@ def fixed_interval(
     return Interval(mean, least, most, FIXED) if narrower else bets
 
 
-def mean_of_means(groups: Sequence[Sequence[float]]) -> Interval:
+def mean_of_means(
+    groups: Sequence[Sequence[float]], bounds: tuple[float, float] = GOALS
+) -> Interval:
     """Mean of the means of some groups of independent values, with its interval by betting.
 
     Each of k groups has an interval with 1/k of the error probability, and their ends are averaged.
@@ -169,7 +171,7 @@ def mean_of_means(groups: Sequence[Sequence[float]]) -> Interval:
     if any(len(group) == 1 for group in given):
         return Interval(mean)
     level = 1 - (1 - LEVEL) / len(given)
-    found = [mean_interval(group, 0, fixed=False, level=level) for group in given]
+    found = [mean_interval(group, 0, bounds, fixed=False, level=level) for group in given]
     low, high = (
         math.fsum(end for end in ends if end is not None) / len(given)
         for ends in ((each.low for each in found), (each.high for each in found))

@@ -46,11 +46,11 @@ def test_a_part_pays_in_the_mean_or_on_some_sheet() -> None:
 
 def test_what_never_ends_costs_loading_only() -> None:
     never = {"states_per_s": math.nan, "build_s": math.inf, "literals": math.inf}
-    compared = row(50.0, 1.0) | {f"{AGAINST}narrowing": row(50.0, 1.0)[ALL], "narrowing": never}
-    found = costs({"one": compared}, "narrowing")
+    compared = row(50.0, 1.0) | {f"{AGAINST}split rules": row(50.0, 1.0)[ALL], "split rules": never}
+    found = costs({"one": compared}, "split rules")
     assert found == {"playouts": {}, "loading": {"one": math.inf}}
     assert pays(found)
-    assert summary({"one": compared}, "narrowing")["playouts"] == 1.0
+    assert summary({"one": compared}, "split rules")["playouts"] == 1.0
 
 
 def test_variants_are_circuits_of_the_same_game() -> None:
@@ -89,12 +89,12 @@ def test_what_needs_a_process_of_its_own_is_compared_in_turns(
         return dict.fromkeys((ALL, *variants), made)
 
     monkeypatch.setattr(ablation, "_child", note)
-    found = measure_sheet(Path(), ["extract", "narrowing"], Effort(0.1, 3, 2))
-    assert asked == [(["extract"], ""), *[([], ""), ([], "narrowing")] * 3]
+    found = measure_sheet(Path(), ["extract", "split rules"], Effort(0.1, 3, 2))
+    assert asked == [(["extract"], ""), *[([], ""), ([], "split rules")] * 3]
     assert found is not None
-    assert costs({"one": found}, "narrowing")["playouts"] == {"one": 2.0}
+    assert costs({"one": found}, "split rules")["playouts"] == {"one": 2.0}
     assert costs({"one": found}, "extract")["playouts"] == {"one": 1.0}
-    assert "narrowing" in APART
+    assert "split rules" in APART
 
 
 def test_a_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

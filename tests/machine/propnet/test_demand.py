@@ -15,8 +15,6 @@ from ggp.machine.propnet.build.ground_rules.ground_program import ALWAYS
 from ggp.machine.propnet.build.ground_rules.grounding import ground
 from ggp.machine.propnet.build.rewriting import splits
 from ggp.machine.propnet.build.rewriting.differences import with_differences
-from ggp.machine.propnet.build.rewriting.extents import Extents
-from ggp.machine.propnet.build.rewriting.narrowing import narrowed
 from ggp.machine.propnet.build.rewriting.translate import Translation, translate
 from tests.machine.propnet.test_ground import FRAME, ODD_RULES
 from tests.support.games import path_of_shared
@@ -112,30 +110,6 @@ def test_no_questions_are_asked_that_only_list_all_values(monkeypatch: pytest.Mo
     ground(program)
     questions = {str(rule.head) for rule in seen if rule.head.name.startswith("asked;line")}
     assert questions == {"(asked;line;3 ?x)", "(asked;line;3 ?w)"}
-
-
-def test_rules_that_leave_a_variable_open_are_put_together_without_it() -> None:
-    program = normalize(
-        parse(
-            f"{FRAME} (n 1) (n 2) (n 3) (m 1) (m 2) (init (at 1 2))"
-            "(<= (next (at ?x ?y)) (p ?x ?y) (not (q ?x ?y)) (not (r ?x ?y)))"
-            "(<= (p ?x ?y) (n ?x) (n ?y) (true (at ?x ?z)))"
-            "(<= (p ?x ?y) (n ?x) (n ?y) (true (at ?z ?x)))"
-            "(<= (p ?x ?y) (n ?x) (n ?y) (true (at ?y ?z)))"
-            "(<= (q ?x ?y) (m ?x) (true (at ?y ?y))) (<= (q ?x ?y) (m ?x) (true (at ?y 1)))"
-            "(<= (r ?x ?y) (n ?x) (true (at ?y ?y))) (<= (r ?x ?y) (m ?x) (true (at ?y 1)))"
-        )
-    )
-    rules = [rule for rule in program.rules if rule.head.name in "pqr"]
-    static = frozenset({("n", 1), ("m", 1)})
-    found = narrowed(rules, static, Extents(program.rules, static, {}))
-    # The third says something about ?y; m has two values; and n and m are not the same.
-    assert list(map(str, found)) == [
-        "(<= (p ?x ?y) (open;0 ?x) (n ?y))",
-        *map(str, rules[2:]),
-        "(<= (open;0 ?x) (n ?x) (true (at ?x ?z)))",
-        "(<= (open;0 ?x) (n ?x) (true (at ?z ?x)))",
-    ]
 
 
 def test_no_rules_are_made_for_what_nobody_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,6 @@ from ggp.machine.propnet.build.rewriting.decompose import cost, decompose, proje
 from ggp.machine.propnet.build.rewriting.demand import restricted
 from ggp.machine.propnet.build.rewriting.differences import with_differences
 from ggp.machine.propnet.build.rewriting.extents import Extents, Table
-from ggp.machine.propnet.build.rewriting.narrowing import narrowed
 from ggp.machine.propnet.build.rewriting.sizes import Sizes
 from ggp.machine.propnet.build.rewriting.translate import RANKED, with_ranks
 
@@ -101,7 +100,6 @@ def asked_for(program: Program, found: Split) -> list[NormalRule]:
     moving = with_differences([*fixed, *with_alternatives(found.moving)], static)[len(fixed) :]
     extents = Extents([*fixed, *moving], static, found.counted)
     asked = with_alternatives(decompose(moving, extents, found.recursive, asked=True), "or")
-    asked = narrowed(asked, static, extents)
     return restricted(program.roles, [*fixed, *asked], static, extents) or found.rules
 
 
