@@ -31,10 +31,15 @@ from ggp.players.growth import Growth
 from ggp.players.slices import Watch
 from ggp.players.turn_ids import move_of, percepts_of, refused_of
 from ggp.search.anytime import Deadline
+from ggp.search.estimates import candidates
 from ggp.search.moves import is_legal, random_moves
 
 MIN_NODES = 20_000
 """With fewer paths than this, pruning is not worthwhile."""
+
+PUT_OFF = 8
+"""Where a move is to be decided, pruning is put off until there are this many times as many paths:
+large trees take tenths of a second, and where roles take turns there is soon nothing to decide."""
 
 EXACT_SHARE = 0.5
 """A set is enumerated if that should take no more than this share of the available time."""
@@ -255,13 +260,17 @@ class Tracker:
             return self.belief.quality(self.bag)
         return quality_of(self.machine, self.bag)
 
-    def prune(self, *others: FollowsPaths) -> None:
+    def prune(self, *others: FollowsPaths, timed: bool = False) -> None:
         """Forget paths that cannot recur, if there are many.
 
         Args:
             others: everything else that names paths by the same tree.
+            timed: whether it takes the time of a decision, if there is something to decide: then it
+                is put off until there are several times as many.
         """
         if len(self.tree) < self._prune_at:
+            return
+        if timed and len(self.tree) < PUT_OFF * self._prune_at and self._has_choice():
             return
         beliefs: list[FollowsPaths] = [self.belief, *others, self._last]
         # Only the present bag is continued. Nothing that came after an older bag is kept, or all
@@ -274,6 +283,10 @@ class Tracker:
         self.bag = self.bag.renumbered(numbers)
         self.last_known = self.bag if same else self.last_known.renumbered(numbers)
         self._prune_at = MIN_NODES + 2 * len(self.tree)
+
+    def _has_choice(self) -> bool:
+        """Whether several moves may be legal now."""
+        return len(candidates(self.machine, self.bag).values) > 1
 
     def _advanced(self, bag: Bags, turn: list[int]) -> Bags:
         move, percepts, refused = _arrays(turn)

@@ -11,14 +11,15 @@ import numpy as np
 from ggp.belief import PathTree
 from ggp.machine.arrays import enlarged, first_seen
 from ggp.machine.base import BoolArray, FloatArray, IntArray
+from ggp.search.trees.keeping_kernels import keep_nodes
 from ggp.search.trees.regret_kernels import relative_shares
 from ggp.search.trees.tree_tables import (
     ACTIONS,
     I32,
     NODES,
-    keep_nodes,
     new_nodes,
     wider_nodes,
+    with_slack,
 )
 
 MOST_ACTIONS = 5_000_000
@@ -88,16 +89,18 @@ class NodeTable:
         Returns:
             the new number of each node and of each action there was, -1 where it is forgotten.
         """
-        numbers = keep_nodes(self.table, keep)
+        numbers = np.empty(len(self), dtype=np.int32), np.empty(self.num_actions, dtype=np.int32)
+        keep_nodes(self.table, keep, *numbers)
         self.of_path[:] = -1
         self.of_path[self.table.path[: len(self)]] = np.arange(len(self), dtype=np.int32)
         return numbers
 
     def reserve(self, nodes: int, actions: int, paths: int) -> None:
         """Make room for this many more nodes and actions, and for `paths` paths in all."""
-        self.table = wider_nodes(
-            self.table, len(self) + nodes, self.num_actions + actions, MOST_ACTIONS
-        )
+        # The last worlds may have more actions than was predicted; to move all tables then takes
+        # longer than a match may wait.
+        most = with_slack(MOST_ACTIONS)
+        self.table = wider_nodes(self.table, len(self) + nodes, self.num_actions + actions, most)
         self.of_path = enlarged(self.of_path, paths, -1)
 
     def sums(self, path: int) -> ActionSums:

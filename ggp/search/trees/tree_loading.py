@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.search.trees.growth_kernels import add_worlds
+from ggp.search.trees.keeping_kernels import count_depths, keep_nodes, keep_worlds
 from ggp.search.trees.proof_kernels import prove
 from ggp.search.trees.regret_kernels import learn_regrets, relative_shares
 from ggp.search.trees.tree_kernels import back_up, place_worlds, walk
 from ggp.search.trees.tree_tables import new_nodes, new_wave, new_worlds
-from ggp.search.trees.world_table import count_depths, keep_worlds
 
 
 def load_kernels(*, proves: bool = False, regrets: bool = False) -> None:
@@ -31,6 +31,7 @@ def load_kernels(*, proves: bool = False, regrets: bool = False) -> None:
     back_up(nodes, wave, np.zeros((0, 1)), reals, nothing, 1.0)
     numbers = np.zeros(0, dtype=np.int32)
     count_depths(worlds, numbers)
+    keep_nodes(nodes, nothing.copy(), numbers, numbers.copy())
     keep_worlds(worlds, nodes, nothing.copy(), numbers, numbers, numbers.copy())
     if proves:
         prove(worlds, nodes, wave)

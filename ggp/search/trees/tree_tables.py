@@ -297,34 +297,9 @@ def wider_nodes(nodes: Nodes, places: int, actions: int, most: int) -> Nodes:
     return nodes._replace(**made, **_wider(nodes, _ACTION_FIELDS, actions, most))
 
 
-def keep_nodes(nodes: Nodes, keep: NDArray[np.bool_]) -> tuple[I32, I32]:
-    """Forget all nodes except some, which keep their order and their actions.
-
-    Args:
-        keep: `[I]` the nodes to keep.
-
-    Returns:
-        the new number of each node and of each action there was, -1 where it is forgotten.
-    """
-    num_actions = int(nodes.sizes[ACTIONS])
-    number = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)
-    stays = keep[nodes.owner[:num_actions]]
-    kept, at = np.flatnonzero(keep), np.flatnonzero(stays)
-    place = np.where(stays, np.cumsum(stays) - 1, -1).astype(np.int32)
-    for name in _NODE_FIELDS:
-        column = getattr(nodes, name)
-        column[: len(kept)] = column[kept]
-    for name in _ACTION_FIELDS:
-        column = getattr(nodes, name)
-        column[: len(at)] = column[at]
-    for column in (nodes.first_action[: len(kept)], nodes.last_action[: len(kept)]):
-        column[:] = place[column]
-    following = nodes.next[: len(at)]
-    following[:] = np.where(following < 0, -1, place[following])
-    owners = nodes.owner[: len(at)]
-    owners[:] = number[owners]
-    nodes.sizes[:] = len(kept), len(at)
-    return number, place
+def with_slack(most: int) -> int:
+    """Room for somewhat more than the most rows that are wanted."""
+    return most + most // 8
 
 
 def wider(array: NDArray[_T], length: int, most: int = 0) -> NDArray[_T]:

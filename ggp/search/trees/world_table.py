@@ -12,22 +12,19 @@ import numpy as np
 
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import BoolArray, IntArray, Machine, States
-from ggp.machine.compiling.jit import kernel
-from ggp.search.trees.state_store import StateStore
+from ggp.search.trees.keeping_kernels import count_depths, keep_worlds
 from ggp.search.trees.tree_kernels import place_worlds
 from ggp.search.trees.tree_tables import (
-    ACTIONS,
-    CHANCE,
     CHANCES,
     I32,
     LISTED,
     SIZE,
-    UPPER,
     Nodes,
     Worlds,
     new_worlds,
     wider,
     wider_worlds,
+    with_slack,
 )
 
 ROOMY = 1.5
@@ -59,8 +56,9 @@ class WorldTable:
     def make_room(self, lanes: int, most: int) -> None:
         """Make room for one more world, and one more for each lane, up to `most`."""
         wanted = min(len(self) + lanes, most) + 1
-        self.table = wider_worlds(self.table, wanted, 0, 0, self._most + 1)
-        self.views = wider(self.views, wanted, self._most + 1)
+        most = with_slack(self._most)  # for particles that are added to a full tree
+        self.table = wider_worlds(self.table, wanted, 0, 0, most)
+        self.views = wider(self.views, wanted, most)
         if 2 * wanted > len(self.table.slots):
             # A power of two: slots are found by masking the hash.
             slots = np.full(1 << (3 * wanted).bit_length(), -1, dtype=np.int32)
@@ -136,73 +134,62 @@ def depths_below(worlds: Worlds, roots: IntArray) -> I32:
     return depths
 
 
-@kernel
-def count_depths(worlds: Worlds, depths: I32) -> None:
-    """Set the depths of all worlds that can be reached from those with one."""
-    for world in range(len(depths)):
-        # Worlds come after those that lead to them.
-        parent = worlds.parent[world]
-        if parent >= 0 and depths[world] < 0 and depths[parent] >= 0:
-            depths[world] = depths[parent] + 1
+class StateStore:
+    """A growing list of states of one machine: by number, in the order in which they were added.
 
-
-@kernel
-def keep_worlds(
-    worlds: Worlds, nodes: Nodes, keep: BoolArray, node: I32, action: I32, number: I32
-) -> None:
-    """Forget all worlds but some, which keep their order; follow new numbers of nodes and actions.
-
-    Args:
-        nodes: as they are now; proofs that end in forgotten worlds are forgotten.
-        keep: `[W]` the worlds to keep. All their nodes must have been kept.
-        node, action: new number of each node and action there was, -1 where it is forgotten.
-        number: `[W]` set to the new number of each world, -1 where it is forgotten. Their slots
-            are free afterwards: see `ggp.search.trees.tree_kernels.place_worlds`.
+    They are held in parts, of which the last ones are merged when they are of similar size: a state
+    is copied about as often as its number has digits, and there are few parts.
     """
-    low = (1 << UPPER) - 1
-    size, listed, chances = 0, 0, 0
-    for world in range(len(keep)):
-        number[world] = -1
-        if not keep[world]:
-            continue
-        number[world] = size
-        parent = worlds.parent[world]
-        worlds.parent[size] = number[parent] if parent >= 0 else -1
-        worlds.over[size] = worlds.over[world]
-        for role in range(worlds.code.shape[1]):
-            code = worlds.code[world, role]
-            refused = (code >> UPPER) - 1
-            if refused >= 0:
-                code = (code & low) + ((np.int64(action[refused]) + 1) << UPPER)
-            worlds.code[size, role] = code
-            count = worlds.counts[world, role]
-            worlds.counts[size, role] = count
-            worlds.value[size, role] = worlds.value[world, role]
-            kind, first = worlds.node[world, role], worlds.first[world, role]
-            if kind == CHANCE:
-                for k in range(count):
-                    worlds.chance_move[chances + k] = worlds.chance_move[first + k]
-                    worlds.chance_upto[chances + k] = worlds.chance_upto[first + k]
-                first = chances
-                chances += count
-            elif kind >= 0:
-                kind = node[kind]
-                if first >= 0:
-                    first = action[first]
-                else:
-                    for k in range(count):
-                        worlds.listed[listed + k] = action[worlds.listed[-1 - first + k]]
-                    first = -1 - listed
-                    listed += count
-            worlds.node[size, role] = kind
-            worlds.first[size, role] = first
-        size += 1
-    worlds.sizes[SIZE] = size
-    worlds.sizes[LISTED] = listed
-    worlds.sizes[CHANCES] = chances
-    for k in range(nodes.sizes[ACTIONS]):
-        if nodes.end[k] >= 0:
-            nodes.end[k] = number[nodes.end[k]]
-            if nodes.end[k] < 0:
-                nodes.proof[k] = -1.0
-    worlds.slots[:] = -1
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._parts: list[States] = []
+        self._ends: list[int] = []
+
+    def __len__(self) -> int:
+        """Number of states."""
+        return self._ends[-1] if self._ends else 0
+
+    def add(self, states: States) -> None:
+        """Add states after those there are."""
+        if not len(states):
+            return
+        size = len(self) + len(states)
+        joined = [states]
+        total = len(states)
+        while self._parts and len(self._parts[-1]) <= 2 * total:
+            total += len(self._parts[-1])
+            joined.append(self._parts.pop())
+            self._ends.pop()
+        self._parts.append(self._machine.concatenate(joined[::-1]) if joined[1:] else states)
+        self._ends.append(size)
+
+    def take(self, numbers: IntArray) -> States:
+        """The states with these numbers, in this order, repeats allowed."""
+        if not len(numbers):
+            return self._machine.initial(0)
+        part_of = np.searchsorted(self._ends, numbers, side="right")
+        used = np.flatnonzero(np.bincount(part_of))
+        if len(used) == 1:
+            part = int(used[0])
+            return self._parts[part].take(numbers - self._start(part))
+        order = np.argsort(part_of, kind="stable")
+        bounds = np.searchsorted(part_of[order], used, side="left").tolist()
+        found = [
+            self._parts[part].take(numbers[order[first:end]] - self._start(part))
+            for part, first, end in zip(
+                used.tolist(), bounds, [*bounds[1:], len(order)], strict=True
+            )
+        ]
+        back = np.empty(len(order), dtype=np.int64)
+        back[order] = np.arange(len(order))
+        return self._machine.concatenate(found).take(back)
+
+    def only(self, numbers: IntArray) -> StateStore:
+        """A list of the states with these numbers, in this order."""
+        kept = StateStore(self._machine)
+        kept.add(self.take(numbers))
+        return kept
+
+    def _start(self, part: int) -> int:
+        return self._ends[part - 1] if part else 0
