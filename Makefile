@@ -3,7 +3,7 @@
 PYTHON := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test lint prepared verify format endurance timed soak clean
+.PHONY: help setup play test lint prepared verify format endurance timed docs soak clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -49,6 +49,11 @@ endurance: setup
 timed: setup
 	$(PYTHON) -m pytest -m timed
 
+# make docs    set up, then build the site of the documentation into site/
+docs: setup
+	$(PYTHON) -m pip install --quiet --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --quiet
+
 # make soak    set up, then an hour of matches over HTTP with the memory watched
 soak: setup
 	$(PYTHON) scripts/soak.py --minutes $(or $(MINUTES),60) --out runs/soak
@@ -56,5 +61,5 @@ soak: setup
 # make setup   SWI-Prolog, Chromium, .venv and the project in it; quick the second time
 # make clean   remove .venv, caches and build results
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

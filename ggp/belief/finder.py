@@ -14,7 +14,7 @@ The bag of a path is its exact set (`finding.exact`), or it is made from the bag
                          drawn                              percepts
     finding.larger       nothing                            states alone, with larger bounds
 
-`docs/understand/belief.md` says what each of them guarantees and costs.
+`docs/reference/belief.md` says what each of them guarantees and costs.
 """
 
 from __future__ import annotations

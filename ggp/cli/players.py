@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -13,7 +14,10 @@ from ggp.console import example, print_json, print_rich, table_of
 from ggp.launch import preload
 
 if TYPE_CHECKING:
-    from ggp.players import PlayerInfo
+    from ggp.players import OptionInfo, PlayerInfo
+
+SHARED_BY = 3
+"""An option that so many players have, with the same default and meaning, is told once."""
 
 
 @click.command(epilog=example("ggp players hyperplay2"))
@@ -39,21 +43,40 @@ def players(specs: tuple[str, ...], markdown: bool, as_json: bool) -> None:
 
 
 def markdown_of(infos: Sequence[PlayerInfo]) -> Iterator[str]:
-    """The players as a page of Markdown has them."""
+    """The players as a page of Markdown has them: options that several share are told once."""
+    shared = _shared(infos)
     for info in infos:
-        yield f"## `{info.name}`"
-        yield ""
-        yield info.summary + (f" Source: {info.source}." if info.source else "")
-        yield ""
-        if info.options:
-            yield "| option | default | meaning |"
-            yield "|---|---|---|"
-            for option in info.options:
-                form = option.form.replace("|", "\\|")
-                yield f"| `{option.name}={form}` | {option.default or 'none'} | {option.meaning} |"
-        else:
-            yield "It has no options."
-        yield ""
+        own = [option for option in info.options if option not in shared]
+        others = [f"`{option.name}`" for option in info.options if option in shared]
+        yield from (f"## `{info.name}`", "")
+        yield from (info.summary + (f" Source: {info.source}." if info.source else ""), "")
+        if own:
+            yield from (*_option_rows(own), "")
+        if others:
+            yield from (f"Shared: {', '.join(others)}.", "")
+        if not info.options:
+            yield from ("It has no options.", "")
+    if shared:
+        yield from ("## Shared options", "", *_option_rows(shared))
+
+
+def _shared(infos: Sequence[PlayerInfo]) -> list[OptionInfo]:
+    """Options that several players share; of two with the same name, the one that more have."""
+    counts = Counter(option for info in infos for option in info.options)
+    by_name = {option.name: option for option, _ in reversed(counts.most_common())}
+    return [
+        option
+        for option, count in counts.items()
+        if count >= SHARED_BY and by_name[option.name] == option
+    ]
+
+
+def _option_rows(options: Sequence[OptionInfo]) -> Iterator[str]:
+    yield "| option | default | meaning |"
+    yield "|---|---|---|"
+    for option in options:
+        form = option.form.replace("|", "\\|")
+        yield f"| `{option.name}={form}` | {option.default or 'none'} | {option.meaning} |"
 
 
 def _show(infos: Sequence[PlayerInfo]) -> None:

@@ -152,7 +152,7 @@ class Player(Protocol):
                 was none.
             in_time: whether the submission was certainly in time: then, if another move was
                 executed, ours was illegal. Otherwise the other move shows only that it was drawn
-                among our legal ones: "Moves that may be illegal" in `docs/understand/belief.md`.
+                among our legal ones: "Moves that may be illegal" in `docs/reference/belief.md`.
             deadline: until when particles may be searched for.
         """
         ...

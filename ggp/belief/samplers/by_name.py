@@ -18,7 +18,7 @@ from ggp.machine.base import Machine
 
 
 class Sampling(StrEnum):
-    """How the states that a role may be in are sampled; see `docs/understand/belief.md`."""
+    """How the states that a role may be in are sampled; see `docs/reference/belief.md`."""
 
     HYPERPLAY = "hyperplay"
     LOS = "los"

@@ -70,7 +70,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
 )
 """The passes in the order in which they run.
 
-`docs/measured/performance.md` says what each of them saves.
+`docs/measured/ablation.md` says what each of them is worth.
 """
 
 

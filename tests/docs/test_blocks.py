@@ -1,0 +1,124 @@
+"""What pages of Start and Use show in `sh` and `python` blocks, tried as a reader would try it.
+
+Every command is read by the command line that it is for, so that options which are no more are
+found at once. Commands of the tutorial are run, in order, in one folder with the files it shows;
+those of other pages by `make verify`, but for those that wait for somebody (`WAITS`) or that other
+tests run (`ELSEWHERE`).
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from ggp.cli import main as ggp
+from match_runner.cli import main as match_runner
+from tests.docs.all_pages import DOCS, name_of_page
+from tests.support.effort import THOROUGH
+from tests.support.games import REPOSITORY
+
+COMMANDS = {"ggp": ggp, "match-runner": match_runner}
+
+SHOWN = sorted([*DOCS.glob("start/*.md"), *DOCS.glob("use/*.md"), REPOSITORY / "README.md"])
+TUTORIAL = DOCS / "start" / "tutorial.md"
+
+WAITS = ("ggp serve", "match-runner table", "human", "--watch", "http://")
+"""Commands with one of these in them wait for people or for other programs."""
+
+ELSEWHERE = {
+    "match-runner reproduce": "the step `paper` of `make verify`",
+    "match-runner tournament": "tests/match_runner/test_tournament.py",
+    "match-runner export": "tests/match_runner/test_exports.py",
+    "--scheduler": "tests/match_runner/test_cluster.py",
+    "logs/": "tests/server",
+    "boxes.gdl": "tests/library/test_tutorial.py",
+    "my_player:": "tests/players/test_own_players.py",
+    "my_search:": "tests/players/test_own_players.py",
+}
+"""Commands with one of these in them, and where they are run."""
+
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_FILE = re.compile(r"^`([\w.]+)`:\n\n```\w+\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def commands_of(page: Path) -> list[list[str]]:
+    """Our commands in the `sh` blocks of a page, as lists of words."""
+    found = []
+    for kind, text in _BLOCK.findall(page.read_text(encoding="utf-8")):
+        if kind == "sh":
+            for line in text.replace("\\\n", " ").splitlines():
+                words = shlex.split(line.split(" > ")[0], comments=True)
+                if words and words[0] in COMMANDS:
+                    found.append(words)
+    return found
+
+
+def is_read(words: list[str]) -> None:
+    """Fails if the command line does not know a subcommand or an option."""
+    group: click.Command = COMMANDS[words[0]]
+    rest = words[1:]
+    if isinstance(group, click.Group) and rest and not rest[0].startswith("-"):
+        command = group.get_command(click.Context(group), rest[0])
+        assert command is not None, f"there is no command {' '.join(words[:2])}"
+        group, rest = command, rest[1:]
+    known = {name for option in group.params for name in (*option.opts, *option.secondary_opts)}
+    asked = {word.split("=")[0] for word in rest if re.match(r"--?[a-z]", word)}
+    assert asked <= known | {"--help", "--version"}, shlex.join(words)
+
+
+@pytest.mark.parametrize("page", SHOWN, ids=name_of_page)
+def test_the_command_line_knows_every_command(page: Path) -> None:
+    for words in commands_of(page):
+        is_read(words)
+
+
+def test_the_tutorial_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    for name, text in _FILE.findall(TUTORIAL.read_text(encoding="utf-8")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    commands = [words for words in commands_of(TUTORIAL) if not waits(words)]
+    assert len(commands) >= 8
+    for words in commands:
+        if THOROUGH or not is_long(words):
+            run(words)
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("page", sorted({*SHOWN} - {TUTORIAL}), ids=name_of_page)
+def test_commands_of_other_pages_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for words in commands_of(page):
+        told = shlex.join(words)
+        if not waits(words) and not any(each in told for each in ELSEWHERE):
+            files = sorted(Path().glob(words[-1])) if "*" in words[-1] else [words[-1]]
+            run([*words[:-1], *map(str, files)])
+
+
+def test_what_is_run_elsewhere_is_run_there() -> None:
+    for place in ELSEWHERE.values():
+        assert place.startswith("the step") or (REPOSITORY / place).exists(), place
+
+
+def waits(words: list[str]) -> bool:
+    return any(each in shlex.join(words) for each in WAITS)
+
+
+def is_long(words: list[str]) -> bool:
+    """Whether a command plays many matches of a game that other tests compare players in."""
+    return "compare" in words and "lantern.gdl" not in words
+
+
+def run(words: list[str]) -> str:
+    result = CliRunner(catch_exceptions=False).invoke(
+        COMMANDS[words[0]], words[1:], prog_name=words[0]
+    )
+    assert result.exit_code == 0, f"{shlex.join(words)}: {result.output}"
+    return result.output
