@@ -14,7 +14,8 @@ from ggp.console import example, print_json, print_rich, table_of
 from ggp.launch import preload
 
 if TYPE_CHECKING:
-    from ggp.players import OptionInfo, PlayerInfo
+    from ggp.players import PlayerInfo
+    from ggp.players.option_fields import OptionInfo
 
 SHARED_BY = 3
 """An option that so many players have, with the same default and meaning, is told once."""
