@@ -24,6 +24,10 @@ COMMANDS = {
         "Turn matches that other programs recorded into records.",
         "import_matches",
     ),
+    "picture": LaterCommand(
+        "match_runner.picture_command",
+        "Draw the board of a recorded match after a turn, with its moves in words.",
+    ),
     "play": LaterCommand(
         "match_runner.series.commands.play",
         "Play matches of GAME, the name of a game or the path of a rulesheet.",

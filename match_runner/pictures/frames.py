@@ -4,7 +4,8 @@ They are made in worker processes, from canonical KIF, as JSON values:
 
     {"turn": 3, "over": false, "state": picture, "moves": {role: move}, "percepts": {role: [...]},
      "views": {role: picture of the percepts}, "marks": [cells of the moves], "faults": [...],
-     "decisions": {role: decision}, "words": {"moves": {move: text}, "percepts": {percept: text}}}
+     "decisions": {role: decision}, "values": {role: value of its move},
+     "words": {"moves": {move: text}, "percepts": {percept: text}}}
 """
 
 from __future__ import annotations
@@ -120,6 +121,7 @@ class Artist:
             "marks": [],
             "faults": [],
             "decisions": {},
+            "values": {},
         }
         if turn is not None:
             frame |= {
@@ -129,6 +131,7 @@ class Artist:
                 "marks": self.marks(turn.joint_move),
                 "faults": [{"role": f.role, "text": f.text} for f in turn.faults],
                 "decisions": {r: decision_json(d) for r, d in turn.decisions.items()},
+                "values": _values(turn),
             }
         return frame | {"words": self.words_in(frame)}
 
@@ -139,6 +142,16 @@ class Artist:
         picture = self.picture(percepts)
         shown = any(kind.is_view(part) for name, kind in KINDS.items() for part in picture[name])
         return picture if shown else None
+
+
+def _values(turn: TurnRecord) -> dict[str, float]:
+    """The value that each player gave to the move that it chose."""
+    return {
+        role: each.value
+        for role, decision in turn.decisions.items()
+        for each in decision.values
+        if each.move == decision.move and each.value is not None
+    }
 
 
 class StateWords:

@@ -63,9 +63,13 @@ SAID = ("moves", "percepts", "fluents")
 
 
 def side_file_for(game: str, rules: str) -> Path | None:
-    """The side file of a game that comes with ggp, if these are its rules."""
+    """The side file of a game that comes with ggp.
+
+    Args:
+        rules: text of the rulesheet; another one has no side file. Empty for that of the game.
+    """
     path = game_that_comes(game)
-    if path is None or path.read_text(encoding="utf-8") != rules:
+    if path is None or (rules and path.read_text(encoding="utf-8") != rules):
         return None
     return side_file_of(path)
 

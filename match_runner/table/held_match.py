@@ -22,7 +22,7 @@ from match_runner.table.seats.seating import HUMAN
 ALL, BOARD = "all", "board"
 """Audiences other than seats, which are `seat:ROLE`."""
 
-_BRIEF = ("turn", "over", "moves", "percepts", "faults", "move", "known", "words")
+_BRIEF = ("turn", "over", "moves", "percepts", "faults", "move", "known", "words", "values")
 """Fields of a frame that are sent for earlier turns: their pictures are asked for one by one."""
 
 Json = dict[str, Any]
@@ -140,7 +140,7 @@ class HeldMatch:
             self.log.clear(place)
         self.asked.clear()
         texts = {seat_of(role): own for role, own in message["seats"].items()}
-        texts |= {ALL: everything, BOARD: {**everything, "decisions": {}}}
+        texts |= {ALL: everything, BOARD: {**everything, "decisions": {}, "values": {}}}
         for audience, frame in texts.items():
             frame["sent_s"] = time.time()
             kept = self.frames.setdefault(audience, [])

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import asdict
 from typing import Any
+from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from ggp.errors import GGPError
+from ggp.gdl.descriptions import describe
 from match_runner.table.held_match import ALL
 from match_runner.table.requests import number_of
 from match_runner.table.worker_tasks import Shown
@@ -20,11 +23,12 @@ Answer = Callable[[Request], Awaitable[Response]]
 
 def snapshot_of(name: str, shown: Shown, frames: list[str]) -> dict[str, Any]:
     """A recorded match as if it had been played here."""
-    brief = ("turn", "over", "moves", "percepts", "faults", "words")
+    brief = ("turn", "over", "moves", "percepts", "faults", "words", "values")
     told = [json.loads(text) for text in frames]
     return {
+        "about": asdict(describe(shown.rules)),
         "match": {"id": name, "status": "over", **shown.match},
-        "turns": [{k: frame[k] for k in brief} for frame in told],
+        "turns": [{k: frame[k] for k in brief if k in frame} for frame in told],
         "frame": told[-1],
         "sees": ALL,
     }
@@ -39,6 +43,11 @@ def turn_of(request: Request, frames: list[str]) -> Response:
 
 def after_of(request: Request) -> str:
     return request.headers.get("last-event-id") or request.query_params.get("after", "")
+
+
+def as_file(name: str) -> dict[str, str]:
+    """Headers by which a browser keeps an answer as a file."""
+    return {"content-disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
 
 
 def stream_of(texts: AsyncIterator[str]) -> Response:

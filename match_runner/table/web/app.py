@@ -8,8 +8,9 @@
     POST /api/rules                     {game} or {name, rules}: diagnostics of a rulesheet
     POST /api/matches                   see `requests`; answers with the links of all seats
     GET  /api/matches/ID[?key=]         a match; /turns/N, /events; POST /end, /again
+    GET  /api/matches/ID/record         the record of a match that is over
     GET  /api/matches/ID/mind?role=&turn=&move=    belief and values of a role
-    GET  /api/records/NAME              a record or a log of the folder; /turns/N, /mind
+    GET  /api/records/NAME              a record or a log of the folder; /turns/N, /mind, /file
     GET  /api/seats/SEAT                a seat; /turns/N, /may/N, /events; POST /move;
                                         /truth/N when the match is over
 
@@ -53,6 +54,7 @@ from match_runner.table.web.answers import (
     Answer,
     after_of,
     answered,
+    as_file,
     json_of,
     snapshot_of,
     stream_of,
@@ -94,8 +96,10 @@ def make_app(manager: MatchManager) -> Guard:
         "/matches/{id}/events": table.match_events,
         "/matches/{id}/turns/{turn}": table.match_turn,
         "/matches/{id}/mind": table.match_mind,
+        "/matches/{id}/record": table.download,
         "/records/{name:path}/turns/{turn}": table.record_turn,
         "/records/{name:path}/mind": table.record_mind,
+        "/records/{name:path}/file": table.record_file,
         "/records/{name:path}": table.record,
         "/seats/{seat}": seats.seat,
         "/seats/{seat}/events": seats.seat_events,
@@ -218,6 +222,15 @@ class Table:
         frames = await self._manager.replays.frames(match, audience)
         return self._mind(request, frames, setup.game, setup.rules, side_file, setup.roles)
 
+    async def download(self, request: Request) -> Response:
+        """The record of a match that is over, as a file."""
+        match, audience = self._watched(request)
+        if not match.is_over or audience != ALL:
+            raise HTTPException(403, "the match is not over")
+        record = self._manager.folder.record(match.setup.id)
+        name = f"{Path(match.setup.game).stem}-{match.setup.id}.json".replace('"', "")
+        return JSONResponse(record.to_json(), headers=as_file(name))
+
     async def end(self, request: Request) -> Response:
         """Break a match off."""
         match = self._match(request)
@@ -243,6 +256,11 @@ class Table:
         return turn_of(
             request, (await self._manager.replays.replay_file(request.path_params["name"]))[1]
         )
+
+    async def record_file(self, request: Request) -> Response:
+        """A record of the folder, or a log, as it is."""
+        path = self._manager.stored.path(request.path_params["name"])
+        return FileResponse(path, headers=as_file(path.name))
 
     async def record_mind(self, request: Request) -> Response:
         """Belief and values of a role in a recorded match before a turn."""

@@ -3,7 +3,8 @@
 import { drawPicture } from "./board.js";
 import { ask, counted, el, fill, follow, knownText, name, own, say, scores, show, stay } from "./dom.js";
 import { bagWords, decisionTable, mindPanel } from "./mind.js";
-import { aboutGame, drawState } from "./panels.js";
+import { aboutGame } from "./panels.js";
+import { moveList, player, valueChart } from "./replay.js";
 import { inWords, learn, move as moveWords, saw } from "./words.js";
 
 export async function watch(path, id, key) {
@@ -22,25 +23,35 @@ export async function watch(path, id, key) {
   const slider = el("input", { type: "range", id: "turn", min: "0", step: "1", onInput: () => go(Number(slider.value)) });
   const number = el("output", { for: "turn" });
   const step = (title, sign, to) => el("button", { type: "button", "aria-label": title, title, onClick: () => go(to()) }, sign);
+  const playing = player(async () => {
+    await go(shown + 1);
+    return shown < last();
+  });
   const controls = el("div", { class: "controls", role: "group", "aria-label": "Turns" },
     step("First turn", "|◀", () => 0), step("Turn before", "◀", () => shown - 1),
     el("label", { for: "turn", class: "unseen" }, "Turn"), slider,
-    step("Next turn", "▶", () => shown + 1), step("Last turn", "▶|", last), number);
+    step("Next turn", "▶", () => shown + 1), step("Last turn", "▶|", last), number, ...playing.elements);
   const status = el("p", { class: "status" });
   const state = el("div", { class: "picture-place" });
+  const beside = el("div");
   const about = el("p", { class: "quiet" });
   const title = el("h2", { id: "state" }, "The state");
   const faults = el("ul", { class: "faults" });
   const cards = el("div", { class: "roles" });
+  const list = el("div", { class: "scrolls-down" });
+  const chart = el("div");
+  const download = el("p", { class: "links" });
   const endButton = el("button", { type: "button", class: "quiet-button", onClick: endMatch }, "End the match");
   show(told.match.game,
     controls,
     el("div", { class: "watch-page" },
       el("section", { class: "stack", "aria-labelledby": "state" },
-        title, status, state, about, faults,
-        isRecord || told.match.status === "over" ? null : endButton),
+        title, status, state, beside, about, faults,
+        chart, download,
+        isRecord || told.match.status === "over" ? null : endButton, aboutGame(told.about)),
       el("section", { class: "stack", "aria-labelledby": "roles" },
-        el("h2", { id: "roles" }, "What every role does and sees"), cards)));
+        el("h2", { id: "roles" }, "What every role does and sees"), cards,
+        el("details", { class: "all-moves", open: true }, el("summary", {}, "All moves"), list))));
 
   async function endMatch() {
     const mine = own.of(id);
@@ -69,16 +80,38 @@ export async function watch(path, id, key) {
     slider.setAttribute("aria-valuetext", `turn ${shown} of ${last()}`);
     fill(number, `turn ${shown} of ${last()}`);
     drawStatus();
+    drawCourse();
     if (!told.turns.length) return;
     const wanted = shown;
     const frame = await frameOf(wanted);
     if (wanted !== shown) return;
-    fill(state, drawPicture(frame.state, { marked: frame.marks }));
+    const hasBoard = frame.state.boards.some((board) => board.rows.length > 1 || board.rows[0] !== "");
+    state.classList.toggle("half-place", hasBoard);
+    fill(state, drawPicture(hasBoard ? { ...frame.state, tables: [], facts: [] } : frame.state, { marked: frame.marks }));
+    fill(beside, hasBoard ? drawPicture({ ...frame.state, boards: [] }, {}) : null);
     // The log of a server has only what one role saw, which may be all there is.
     if (frame.known) fill(title, "What ", name(told.match.roles[0], 40), " knew");
     fill(about, frame.known ? knownText(frame.known, "it") : "");
     fill(faults, ...frame.faults.map((fault) => el("li", { class: "fault" }, name(fault.role, 40), ": ", name(fault.text, 400))));
     fill(cards, ...told.match.roles.map((role) => card(role, frame)));
+  }
+
+  function drawCourse() {
+    fill(list, moveList(told.turns, shown, go));
+    const current = list.querySelector("[aria-current]");
+    if (current) list.scrollTop = current.offsetTop - list.clientHeight / 2;
+    fill(chart, valueChart(told.turns, shown, told.match.goals, go));
+    const isWhole = told.match.status === "over" && told.sees === "all";
+    const file = isRecord ? `${path}/file` : `${path}/record`;
+    fill(download, isWhole ? el("a", { href: file, download: "" }, "Download the record") : null,
+      told.match.status === "over" ? el("button", { type: "button", class: "quiet-button", onClick: copyLink }, "Copy a link to this turn") : null);
+  }
+
+  async function copyLink(event) {
+    const link = `${location.origin}${location.pathname}#turn=${shown}`;
+    await navigator.clipboard?.writeText(link).catch(() => {});
+    history.replaceState(null, "", `#turn=${shown}`);
+    fill(event.target, "Copied");
   }
 
   function drawStatus() {
@@ -147,6 +180,11 @@ export async function watch(path, id, key) {
   document.addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     if (event.target.closest("input, select, textarea, [data-cell]")) return;
+    if (event.key === " " && !event.target.closest("button, a, summary")) {
+      event.preventDefault();
+      playing.toggle();
+      return;
+    }
     const to = { ArrowLeft: shown - 1, ArrowRight: shown + 1, Home: 0, End: last() }[event.key];
     if (to === undefined) return;
     event.preventDefault();

@@ -1,0 +1,121 @@
+// Going over the turns of a match: playing them, a list of its moves, and values over time.
+
+import { el, fill, name } from "./dom.js";
+import { isWaiting, move as moveWords } from "./words.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+const SPEEDS = [0.5, 1, 2, 5];
+const MARKS = ["circle", "square", "triangle", "cross", "diamond", "bar"];
+
+/**
+ * Buttons that play the turns one after the other.
+ *
+ * @param next goes one turn on; false if there is none.
+ */
+export function player(next) {
+  let timer = null;
+  const speed = el("select", { "aria-label": "Turns a second", title: "Turns a second", onChange: () => { if (timer) play(); } },
+    ...SPEEDS.map((each) => el("option", { value: `${each}`, selected: each === 1 }, `${each} a second`)));
+  const button = el("button", { type: "button", class: "play", onClick: () => (timer ? pause() : play()) }, "Play");
+
+  function play() {
+    clearInterval(timer);
+    timer = setInterval(async () => { if (!await next()) pause(); }, 1000 / Number(speed.value));
+    fill(button, "Pause");
+  }
+
+  function pause() {
+    clearInterval(timer);
+    timer = null;
+    fill(button, "Play");
+  }
+
+  return { elements: [button, speed], pause, toggle: () => (timer ? pause() : play()) };
+}
+
+/** The moves of all turns, to click on; those who wait are left out. */
+export function moveList(turns, shown, go) {
+  return el("ol", { class: "move-list", start: "0" }, ...turns.map((turn) => {
+    const moves = Object.entries(turn.moves ?? {}).filter(([, kif]) => !isWaiting(kif));
+    const words = turn.turn ? moves.flatMap(([role, kif], i) => [i ? ", " : null, name(role, 30), ": ", moveWords(kif)]) : ["the beginning"];
+    return el("li", {}, el("a", {
+      href: `#turn=${turn.turn}`, "aria-current": turn.turn === shown ? "step" : null,
+      onClick: (event) => { event.preventDefault(); go(turn.turn); },
+    }, ...(words.length ? words : ["everybody waits"])));
+  }));
+}
+
+/** For each role what it gave its moves, turn by turn, and where that was furthest from its goal. */
+function courses(turns, goals) {
+  const found = new Map();
+  for (const turn of turns) {
+    for (const [role, value] of Object.entries(turn.values ?? {})) {
+      if (!found.has(role)) found.set(role, { role, points: [], worst: null });
+      const course = found.get(role);
+      const at = turn.turn - 1;
+      course.points.push({ turn: at, value });
+      const goal = goals?.[role];
+      if (goal === null || goal === undefined) continue;
+      const wrong = Math.abs(value - goal);
+      if (!course.worst || wrong > course.worst.wrong) course.worst = { turn: at, value, wrong, goal };
+    }
+  }
+  return [...found.values()];
+}
+
+/** A chart of values over time; empty if no player said what it thought. */
+export function valueChart(turns, shown, goals, go) {
+  const all = courses(turns, goals);
+  if (!all.length) return null;
+  const last = Math.max(1, turns.length - 1);
+  const [width, height] = [600, 160];
+  const x = (turn) => 30 + (turn / last) * (width - 40);
+  const y = (value) => height - 18 - (value / 100) * (height - 28);
+  const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "aria-label": "Value of the chosen move, by turn" });
+  for (const value of [0, 50, 100]) {
+    svg.append(shape("line", { x1: x(0), x2: x(last), y1: y(value), y2: y(value), class: "chart-grid" }));
+    svg.append(text(24, y(value) + 4, `${value}`, "end"));
+  }
+  svg.append(shape("line", { x1: x(shown), x2: x(shown), y1: y(0), y2: y(100), class: "chart-now" }));
+  all.forEach(({ points, worst }, number) => {
+    const line = points.map(({ turn, value }) => `${x(turn).toFixed(1)},${y(value).toFixed(1)}`).join(" ");
+    svg.append(shape("polyline", { points: line, class: "chart-line", "data-owner": number % 6, "stroke-dasharray": ["", "6 3", "2 3", "8 2 2 2"][number % 4] }));
+    for (const { turn, value } of points) svg.append(mark(MARKS[number % MARKS.length], x(turn), y(value), number));
+    if (worst) svg.append(shape("circle", { cx: x(worst.turn), cy: y(worst.value), r: 8, class: "chart-worst" }));
+  });
+  svg.addEventListener("click", (event) => {
+    const box = svg.getBoundingClientRect();
+    const at = ((event.clientX - box.left) / box.width) * width;
+    go(Math.round(((at - 30) / (width - 40)) * last));
+  });
+  const keys = all.map(({ role, worst }, number) => el("li", {}, key(number), " ", name(role, 40),
+    worst && worst.wrong >= 1 ? [": furthest from what it got in ", el("button", { type: "button", class: "link worst", onClick: () => go(worst.turn) }, `turn ${worst.turn}`),
+      `, ${worst.value.toFixed(0)} against ${worst.goal}`] : null));
+  return el("figure", { class: "values-over-time" }, el("figcaption", {}, "What each role thought that its move was worth"), svg, el("ul", { class: "chart-keys" }, ...keys));
+}
+
+function key(number) {
+  const svg = shape("svg", { viewBox: "0 0 12 12", class: "chart-key", "aria-hidden": "true" });
+  svg.append(mark(MARKS[number % MARKS.length], 6, 6, number));
+  return svg;
+}
+
+function mark(kind, x, y, number) {
+  const paths = {
+    circle: "M-3,0a3,3 0 1,0 6,0a3,3 0 1,0 -6,0", square: "M-3,-3h6v6h-6z", triangle: "M0,-4l4,7h-8z",
+    cross: "M-3,-3l6,6M3,-3l-6,6", diamond: "M0,-4l4,4l-4,4l-4,-4z", bar: "M0,-4v8",
+  };
+  return shape("path", { d: paths[kind], transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`, class: "chart-mark", "data-owner": number % 6 });
+}
+
+function text(x, y, words, anchor) {
+  const element = shape("text", { x, y, "text-anchor": anchor, class: "chart-text" });
+  element.textContent = words;
+  return element;
+}
+
+function shape(tag, attributes) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [key, value] of Object.entries(attributes)) if (value !== "") element.setAttribute(key, value);
+  return element;
+}
