@@ -153,7 +153,7 @@ class HeldMatch:
         return record
 
     def _preparing(self, message: Mapping[str, Any]) -> None:
-        self.preparing = {"text": message["text"], "share": message["share"]}
+        self.preparing = {key: message[key] for key in ("text", "note", "share", "until")}
         for audience in self._audiences():
             self.log.show(audience, "preparing", "preparing", self.preparing)
 

@@ -139,6 +139,40 @@ def test_a_second_key_press_does_not_play_the_next_turn(browser: Browser, table:
         assert num_turns(page) == 4
 
 
+# ---------------------------------------------------------------- before the first turn
+
+PROGRESS = """async (told) => {
+  const bar = (await import("/static/panels.js")).progress();
+  bar.show(told);
+  const shown = [bar.element.hidden, bar.element.querySelector("progress").value,
+    bar.element.textContent];
+  bar.show(null);
+  return [...shown, bar.element.hidden];
+}"""
+
+
+def test_what_is_done_before_the_first_turn_is_said_with_a_bar(
+    page: Page, table: LiveTable
+) -> None:
+    page.goto(table.url)
+    told = {"text": "Getting the players ready", "note": "compiling", "share": 0.4, "until": 0.75}
+    hidden, value, words, hidden_then = page.evaluate(PROGRESS, told)
+    assert not hidden
+    assert 0.4 <= value < 0.75
+    assert words == "Getting the players ready … (compiling)"
+    assert hidden_then
+
+
+def test_steps_before_the_first_turn_go_on_to_the_end(table: LiveTable) -> None:
+    begun = table.begin("monty_hall", {"candidate": "human"})
+    (link,) = begun["links"].values()
+    seat = link.removeprefix("/seat/").partition("?")[0]
+    told = table.until(f"/api/seats/{seat}", lambda now: now["frame"])
+    assert told["preparing"]["until"] == 1.0
+    assert told["preparing"]["share"] < 1.0
+    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
+
+
 # ---------------------------------------------------------------- the board
 
 

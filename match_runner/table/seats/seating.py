@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +28,12 @@ from match_runner.match.knowledge import Knowledge
 from match_runner.match.records import MatchRecord, TurnRecord
 from match_runner.match.referee import play_match
 from match_runner.match.seats import HUMAN as HUMAN
-from match_runner.match.seats import Seat, set_up
+from match_runner.match.seats import Arena, Seat, set_up
 from match_runner.pictures.frames import Artist, Json
 from match_runner.pictures.kinds.facts import fact
 from match_runner.series.match_task import machines_of, order_of, rehearse
 from match_runner.table.seats.link import LinkBrokenError, Message, WorkerLink
+from match_runner.table.seats.preparing import Preparing
 
 REPORT_EVERY_S = 0.1
 """Least seconds between two reports of a player's values: nobody reads faster."""
@@ -76,41 +76,47 @@ def play_at_table(task: TableTask) -> MatchRecord:
     mail = _Mail()
     link = WorkerLink(task.socket, task.key, mail.put)
     try:
-        prepares = partial(_prepares, link)
-        prepares("Reading the rules, and making a machine of them", 0.1)
-        has_clock = task.conditions.play_clock_s is not None
-        program, machines = machines_of(task.game, task.rules, "auto", Limits(), has_clock)
-        apart = order_of(task.conditions, program, machines, Limits())
-        people = [role for role, player in task.players.items() if player == HUMAN]
-        others = {role: player for role, player in task.players.items() if player != HUMAN}
-        prepares("Getting the players ready", 0.5)
-        if has_clock:  # a player that has not played before takes longer for its first move
-            stand_ins = {**others, **dict.fromkeys(people, "random")}
-            rehearse(
-                set_up(task.game, program, stand_ins, machines, apart=apart),
-                task.rules,
-                task.conditions.remote.start_clock_s,
-                own_process=True,
+        with Preparing(link) as preparing:
+            arena, reporter = _prepare(task, link, mail, preparing)
+            record = play_match(
+                arena, task.seed, task.conditions, watcher=reporter, earlier=task.earlier
             )
-        prepares("Dealing", 0.9)
-        reporter = _Reporter(task, program, machines, link, mail)
-        arena = set_up(
-            task.game,
-            program,
-            others,
-            machines,
-            guests={role: Seat(HUMAN, reporter.guest(role)) for role in people},
-            report=reporter.report,
-            apart=apart,
-        )
-        return play_match(arena, task.seed, task.conditions, watcher=reporter, earlier=task.earlier)
+        return record
     finally:
         link.close()
 
 
-def _prepares(link: WorkerLink, text: str, share: float) -> None:
-    """Tell what is done before the first turn, and how much of it all is done."""
-    link.send({"kind": "preparing", "text": text, "share": share})
+def _prepare(
+    task: TableTask, link: WorkerLink, mail: _Mail, preparing: Preparing
+) -> tuple[Arena, _Reporter]:
+    """Make machines and players, which may have to be compiled first, and say so meanwhile."""
+    preparing.begin("Reading the rules, and making a machine of them", 0.05, 0.4)
+    has_clock = task.conditions.play_clock_s is not None
+    program, machines = machines_of(task.game, task.rules, "auto", Limits(), has_clock)
+    apart = order_of(task.conditions, program, machines, Limits())
+    people = [role for role, player in task.players.items() if player == HUMAN]
+    others = {role: player for role, player in task.players.items() if player != HUMAN}
+    preparing.begin("Getting the players ready", 0.4, 0.75)
+    if has_clock:  # a player that has not played before takes longer for its first move
+        stand_ins = {**others, **dict.fromkeys(people, "random")}
+        rehearse(
+            set_up(task.game, program, stand_ins, machines, apart=apart),
+            task.rules,
+            task.conditions.remote.start_clock_s,
+            own_process=True,
+        )
+    preparing.begin("Beginning the match", 0.75, 1.0)
+    reporter = _Reporter(task, program, machines, link, mail)
+    arena = set_up(
+        task.game,
+        program,
+        others,
+        machines,
+        guests={role: Seat(HUMAN, reporter.guest(role)) for role in people},
+        report=reporter.report,
+        apart=apart,
+    )
+    return arena, reporter
 
 
 class _Mail:

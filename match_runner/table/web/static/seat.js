@@ -4,7 +4,7 @@
 import { drawPicture } from "./board.js";
 import { chooser } from "./choosing.js";
 import { ask, counted, el, fill, follow, knownText, name, say, show, stay } from "./dom.js";
-import { aboutGame, drawState } from "./panels.js";
+import { aboutGame, drawState, progress } from "./panels.js";
 import { ending } from "./seat_end.js";
 import { set, setting } from "./settings.js";
 import { both, inWords, isWaiting, learn, move as moveWords, percept, saw } from "./words.js";
@@ -20,7 +20,7 @@ export async function seat(id) {
 
   const status = el("p", { class: "status" });
   const clock = el("p", { class: "clock", role: "timer" });
-  const progress = el("div", { class: "progress" });
+  const waitBar = progress();
   const umpire = el("p", { class: "umpire", "aria-label": "What you saw" });
   const stage = el("div", { class: "stage", tabindex: "-1" });
   const actions = el("div", { class: "actions", tabindex: "-1", "aria-labelledby": "moves-title" });
@@ -41,7 +41,7 @@ export async function seat(id) {
   if (told.more) links.append(el("a", { href: "/" }, "To the lobby"));
   else document.querySelector(".brand").removeAttribute("href");
   const page = el("div", { class: "seat-page" },
-    el("section", { class: "turnbar", "aria-label": "The turn" }, el("div", { class: "turn-line" }, status, clock), progress, umpire),
+    el("section", { class: "turnbar", "aria-label": "The turn" }, el("div", { class: "turn-line" }, status, clock), waitBar.element, umpire),
     el("section", { class: "stage-place", "aria-label": "What you know" }, stage),
     el("section", { class: "moves" }, el("h2", { id: "moves-title", class: "unseen" }, "Your moves"), actions),
     el("div", { class: "tools" }, mayButton, moreButton), more);
@@ -89,9 +89,7 @@ export async function seat(id) {
     } else if (told.ask) fill(status, `Turn ${told.ask.turn + 1}: it is your move.`);
     else if (told.waiting?.length) fill(status, "Waiting for ", name(told.waiting.join(", "), 80), " …");
     else fill(status, told.frame ? "The others are thinking …" : "The match is being prepared …");
-    const preparing = told.frame || match.status === "over" ? null : told.preparing;
-    fill(progress, preparing ? el("progress", { max: "1", value: `${preparing.share}`, "aria-label": "Preparing" }) : null,
-      preparing ? el("span", { class: "quiet" }, preparing.text) : null);
+    waitBar.show(told.frame || match.status === "over" ? null : told.preparing);
     fill(umpire, ...lastSeen());
   }
 

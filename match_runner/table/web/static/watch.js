@@ -3,7 +3,7 @@
 import { drawPicture } from "./board.js";
 import { ask, counted, el, fill, follow, knownText, name, own, say, scores, show, stay } from "./dom.js";
 import { bagWords, decisionTable, mindPanel } from "./mind.js";
-import { aboutGame } from "./panels.js";
+import { aboutGame, progress } from "./panels.js";
 import { moveList, player, valueChart } from "./replay.js";
 import { inWords, learn, move as moveWords, saw } from "./words.js";
 
@@ -32,6 +32,7 @@ export async function watch(path, id, key) {
     el("label", { for: "turn", class: "unseen" }, "Turn"), slider,
     step("Next turn", "▶", () => shown + 1), step("Last turn", "▶|", last), number, ...playing.elements);
   const status = el("p", { class: "status" });
+  const waitBar = progress();
   const state = el("div", { class: "picture-place" });
   const beside = el("div");
   const about = el("p", { class: "quiet" });
@@ -46,7 +47,7 @@ export async function watch(path, id, key) {
     controls,
     el("div", { class: "watch-page" },
       el("section", { class: "stack", "aria-labelledby": "state" },
-        title, status, state, beside, about, faults,
+        title, status, waitBar.element, state, beside, about, faults,
         chart, download,
         isRecord || told.match.status === "over" ? null : endButton, aboutGame(told.about)),
       el("section", { class: "stack", "aria-labelledby": "roles" },
@@ -116,6 +117,7 @@ export async function watch(path, id, key) {
 
   function drawStatus() {
     const { match } = told;
+    waitBar.show(told.turns.length || match.status === "over" ? null : told.preparing);
     if (shown < last()) fill(status, shown ? "" : "The beginning.");
     else if (match.status === "over") {
       fill(status, match.error ? `The match ended early: ${match.error}` : "The match is over: ",
@@ -219,6 +221,10 @@ export async function watch(path, id, key) {
     thought: (thought) => {
       thoughts.set(thought.role, thought);
       if (isLive && thought.turn === last()) soon();
+    },
+    preparing: (preparing) => {
+      told.preparing = preparing;
+      drawStatus();
     },
     waiting: (waiting) => {
       told.waiting = waiting.for;
