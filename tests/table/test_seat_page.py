@@ -25,7 +25,7 @@ UPRIGHT, LYING = {"width": 375, "height": 667}, {"width": 667, "height": 375}
 TOUCH_PX = 44
 
 READY = ".actions button.move, .stage button.playable"
-OVER = ".seat-page.over .half"
+OVER = ".seat-page.over .halves"
 
 PROMOTION = """
 (role white) (role black)
@@ -372,7 +372,7 @@ def out_of_reach(page: Page) -> list[str]:
     return found
 
 
-QUICK = ("connect_four", "number_guessing")
+QUICK = ("breakthrough", "meier")
 PHONE_GAMES = [
     pytest.param(game, marks=() if game in QUICK else pytest.mark.verify) for game in list_games()
 ]

@@ -69,6 +69,7 @@ export async function seat(id) {
     page.classList.toggle("over", isOver);
     drawStatus();
     if (isOver) {
+      if (!end && told.more) links.prepend(el("a", { href: `/match/${told.match.id}` }, "Replay, with every mind"));
       end ??= ending({ told, path, stage, actions });
       end.draw();
     } else {

@@ -74,12 +74,10 @@ export function ending({ told, path, stage, actions }) {
   function draw() {
     const hidden = !told.rules.is_told;
     fill(actions,
-      told.match.goals && !told.match.error ? el("p", {}, ...scores(told.match.goals)) : null,
+      told.match.goals && !told.match.error ? el("p", { class: "goals" }, ...scores(told.match.goals)) : null,
       el("div", { class: "controls small", role: "group", "aria-label": "Turns" }, step("Turn before", "◀", -1),
         el("label", { for: "turn", class: "unseen" }, "Turn"), slider, step("Next turn", "▶", 1), number),
-      hidden ? which : null, told.more ? others() : null, links, problem,
-      told.more ? el("p", { class: "links" }, el("a", { href: `/match/${told.match.id}` }, "Replay, with every mind"),
-        el("a", { href: "/" }, "To the lobby")) : null);
+      hidden ? which : null, told.more ? others() : null, links, problem);
     go(turn < 0 ? last() : turn);
   }
 
