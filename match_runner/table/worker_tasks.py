@@ -5,31 +5,24 @@ The server itself never looks into a stranger's rulesheet: that could take long.
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from ggp.errors import ConfigError
 from ggp.gdl.joint_move_percepts import told_by
 from ggp.gdl.program import RANDOM
 from ggp.gdl.source import Diagnostic, errors
-from ggp.machine.definition import GameDefinition
 from ggp.machine.games import check_text, read_program
 from match_runner.log_views import is_log
 from match_runner.match.conditions import Conditions
 from match_runner.match.record_files import read_record
-from match_runner.match.records import MatchRecord, record_from_json
+from match_runner.match.records import MatchRecord
 from match_runner.pictures.frames import Json, frames_of
 from match_runner.pictures.side_file import side_file_for
 from match_runner.series.commands.play import series_of_roles
-from match_runner.series.holding import Held
-from match_runner.series.outcomes import Played
-from match_runner.series.plan import PLAY, PlannedMatch, Series, SeriesGame, check_series
-from match_runner.series.store import FILE
+from match_runner.series.plan import check_series
+from match_runner.series.stored import read_series
 from match_runner.table.seats.log_frames import frames_of_log
 from match_runner.table.seats.seating import HUMAN
 from match_runner.table.seats.server_log import read_logged_match
@@ -148,12 +141,7 @@ def standings(folder: Path) -> Json:
     Raises:
         ConfigError: there is no series, or it cannot be read.
     """
-    path = folder / FILE
-    try:
-        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
-            held = _held(connection)
-    except (sqlite3.Error, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}") from error
+    held = read_series(folder)
     summary = summarize(held)
     return {
         "played": summary.played,
@@ -161,33 +149,3 @@ def standings(folder: Path) -> Json:
         "games": [game.name for game in held.series.games],
         "standings": [each.to_json() for each in summary.standings],
     }
-
-
-def _held(connection: sqlite3.Connection) -> Held:
-    """Matches in a store, read without the file that the series was read from."""
-    rows = connection.execute("SELECT name, value FROM settings")
-    settings: dict[str, Any] = {name: json.loads(value) for name, value in rows}
-    programs: dict[str, GameDefinition] = {}
-    rules = dict(connection.execute("SELECT digest, text FROM rules"))
-    games = []
-    for name, game in settings["games"].items():
-        digest = game["rules"]
-        if digest in rules:
-            programs[digest] = read_program(rules[digest], name, files=True)
-            games.append(SeriesGame(name, programs[digest], 1, fixed=game["fixed"]))
-    plays = settings["plays"]
-    series = Series(
-        {name: plays.get(name, name) for name in settings["players"]},
-        tuple(games),
-        rotate=settings["roles"] == "rotate",
-        seed=settings["seed"],
-    )
-    matches = []
-    for game, kind, number, round_, seed, seating, record in connection.execute(
-        "SELECT game, kind, number, round, seed, seating, record FROM matches WHERE kind = ?",
-        (PLAY,),
-    ):
-        planned = PlannedMatch(game, kind, number, round_, seed, json.loads(seating))
-        matches.append(Played(planned, record_from_json({"rules": "", **json.loads(record)})))
-    matches.sort(key=lambda m: (m.planned.round, m.planned.game, m.planned.number))
-    return Held(series, len(matches), matches, {})

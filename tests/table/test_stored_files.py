@@ -173,7 +173,7 @@ def test_a_series_that_is_damaged_says_so(tmp_path: Path) -> None:
     (tmp_path / "series.sqlite").write_bytes(b"nothing of the kind" * 100)
     with live_table(tmp_path) as table:
         (found,) = table.get("/api/series")["series"]
-        assert "cannot be read" in found["error"]
+        assert "cannot read" in found["error"]
 
 
 @pytest.mark.verify
