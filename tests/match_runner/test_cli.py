@@ -235,7 +235,10 @@ def test_replay_takes_no_markup_or_escapes_from_a_record(tmp_path: Path) -> None
             "unknown backend 'x'; backends: auto, propnet, relational, prolog",
         ),
         (("play",), "Missing argument 'GAME'; `match-runner play --help`"),
-        (("watch",), "unknown command 'watch'; commands: compare, export, import, picture, play, replay"),
+        (
+            ("watch",),
+            "unknown command 'watch'; commands: compare, export, import, picture, play, replay",
+        ),
         (("replay", "none.json"), "cannot read none.json: No such file or directory"),
     ],
 )
