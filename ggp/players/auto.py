@@ -20,7 +20,6 @@ from ggp.players.pondering import ponder_field, ponder_share
 from ggp.players.puzzle import Puzzle, PuzzleOptions
 from ggp.players.risk import RiskOptions
 from ggp.players.solved import (
-    MOST_LEAVES,
     SOLVED_STATES,
     Effort,
     Solved,
@@ -33,7 +32,11 @@ PREPARED_TIMES = 4
 300 MB."""
 
 PREPARED_SHARE = 0.3
-"""Share of the start clock for finding all states of such a game, and again for solving it."""
+"""Share of the start clock for finding all states of such a game."""
+
+PREPARED_SECONDS = 1.0
+"""Time for its linear programs, and for CFR+ if they fail: they cannot be stopped if a match begins
+earlier."""
 
 
 @dataclass(frozen=True)
@@ -100,12 +103,7 @@ class Auto:
 
     def _solve(self, deadline: Deadline) -> None:
         until = deadline.part(PREPARED_SHARE)
-        effort = Effort(
-            PREPARED_TIMES,
-            PREPARED_TIMES * MOST_LEAVES,
-            PREPARED_SHARE * max(deadline.left_s(), 0.0),
-            until.passed,
-        )
+        effort = Effort(PREPARED_TIMES, seconds=PREPARED_SECONDS, is_over=until.passed)
         chosen = self._choose(effort)
         if chosen.part is not None:
             self._player = _player_of(chosen, self._options, self._context)

@@ -118,13 +118,11 @@ class Effort(NamedTuple):
 
     Attributes:
         times: the number of states is multiplied by this.
-        leaves: see `MOST_LEAVES`.
         seconds: see `SOLVE_SECONDS`.
         is_over: says when to give up.
     """
 
     times: int = 1
-    leaves: int = MOST_LEAVES
     seconds: float = SOLVE_SECONDS
     is_over: Callable[[], bool] = lambda: False
 
@@ -191,7 +189,7 @@ def _by_tree(machine: Machine, role: int, most_states: int, effort: Effort) -> L
     if len(tree.players) > 1 and not tree.is_constant_sum:
         return Looked(True, None)
     both = tree.actors.sum(axis=1) > 1
-    if np.bincount(tree.leaves.owners[both[tree.leaves.owners]]).max(initial=0) > effort.leaves:
+    if np.bincount(tree.leaves.owners[both[tree.leaves.owners]]).max(initial=0) > MOST_LEAVES:
         return Looked(True, None)
     solution = solve_tree(tree, most_seconds=effort.seconds)
     if solution.profile.nash_conv > ACCURACY * tree.goal_spread:

@@ -142,6 +142,25 @@ def test_what_is_too_large_is_refused() -> None:
             solve_positions(machine, bounds)
 
 
+def test_who_solves_can_be_stopped_at_any_part() -> None:
+    machine = machine_of_rules(COLLECTING, "propnet")
+    for solve_it in (
+        lambda stop: solve_positions(machine, BOUNDS._replace(is_over=stop)),
+        lambda stop: build_tree(machine, is_over=stop),
+    ):
+        asked: list[int] = []
+
+        def never(asked: list[int] = asked) -> bool:
+            asked.append(len(asked))
+            return False
+
+        solve_it(never)
+        for last in range(len(asked)):
+            moments = iter(range(last + 1))
+            with pytest.raises(SolvingError, match="time is up"):
+                solve_it(lambda moments=moments, last=last: next(moments, last) == last)
+
+
 def test_what_is_not_constant_sum_is_refused() -> None:
     rules = ROCK_PAPER_SCISSORS.replace("(goal ?r 50)", "(goal ?r 60)")
     with pytest.raises(SolvingError, match="does not lose"):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ggp.errors import SolvingError
+from ggp.machine.arrays import chunks
 from ggp.machine.base import FloatArray, IntArray, Machine
 from ggp.solve.positions.graph import (
     PositionBounds,
@@ -21,6 +22,9 @@ from ggp.solve.positions.graph import (
 )
 from ggp.solve.positions.matrix_kernels import back_up
 from ggp.solve.trees.tree import CONSTANT_SUM_TOLERANCE
+
+JOINT_MOVES_AT_ONCE = 1 << 19
+"""Number of joint moves whose values are backed up before the clock is looked at again."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ def solve_positions(machine: Machine, bounds: PositionBounds) -> PositionSolutio
     for layer in reversed(graph.layers):
         counts = layer.counts
         at_once |= bool((counts[:, list(graph.players)] > 1).all(axis=1).any())
-        row_plan, column_plan = _solved(graph, layer, counts, values)
+        row_plan, column_plan = _solved(graph, layer, counts, values, bounds)
         rows.append(row_plan)
         columns.append(column_plan)
     value, best, least = values[:, 0].tolist()
@@ -86,7 +90,11 @@ def solve_positions(machine: Machine, bounds: PositionBounds) -> PositionSolutio
 
 
 def _solved(
-    graph: PositionGraph, layer: PositionLayer, counts: IntArray, values: FloatArray
+    graph: PositionGraph,
+    layer: PositionLayer,
+    counts: IntArray,
+    values: FloatArray,
+    bounds: PositionBounds,
 ) -> tuple[FloatArray, FloatArray]:
     """Fill in the values of a layer; the plans of both players in it."""
     # Strides of roles in the order of the rules, of which the last one changes fastest.
@@ -106,19 +114,23 @@ def _solved(
     column_plan = np.zeros(len(layer.legal[second].values))
     most = int(counts[:, [first, second]].max()) + 1
     scratch = np.zeros((2, most, most))
-    back_up(
-        columns(counts),
-        columns(strides),
-        layer.starts,
-        layer.children,
-        layer.numbers,
-        layer.chances,
-        np.stack(chosen, axis=1),
-        values,
-        row_plan,
-        column_plan,
-        scratch[0],
-        scratch[1],
-        np.zeros(2 * most, dtype=np.int64),
-    )
+    counted, strided, offsets = columns(counts), columns(strides), np.stack(chosen, axis=1)
+    for start, end in chunks(np.prod(counts, axis=1), JOINT_MOVES_AT_ONCE):
+        if bounds.is_over():
+            raise SolvingError("time is up before the game is solved")
+        back_up(
+            counted[start:end],
+            strided[start:end],
+            layer.starts[start:end],
+            layer.children,
+            layer.numbers[start:end],
+            layer.chances,
+            offsets[start:end],
+            values,
+            row_plan,
+            column_plan,
+            scratch[0],
+            scratch[1],
+            np.zeros(2 * most, dtype=np.int64),
+        )
     return row_plan, column_plan

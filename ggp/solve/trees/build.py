@@ -78,7 +78,7 @@ def build_tree(
         keep_stands: keep all paths to the beginnings of subgames, so that a match can be followed.
         most_states: greatest number of nodes of the tree.
         most_turns: greatest number of turns of the game.
-        is_over: says when to give up, asked once a turn and between parts of large ones.
+        is_over: says when to give up; asked so often that no part takes long.
         progress: called with the progress.
 
     Raises:
@@ -257,6 +257,7 @@ class _Builder:
         parts: list[list[Ragged]] = []
         joint_moves = 0.0
         for start in range(0, len(states), LISTED_AT_ONCE):
+            self._refuse_if_large(self._num_states, self._turn)
             end = min(start + LISTED_AT_ONCE, len(states))
             some = states.take(np.arange(start, end))
             lists = [self._machine.legal(some, role) for role in range(len(self._machine.roles))]

@@ -110,13 +110,15 @@ class Stepper:
         Args:
             turn: a turn with at least one node.
             most_nodes: number from twice of which on parts of the next layer are merged early.
-            refuse: called then with the number of nodes; may raise an error.
+            refuse: called then with the number of nodes, and before each part with 0; may raise
+                an error.
         """
         counts = turn.counts
         sizes = np.prod(counts, axis=1)
         parts: list[Nodes] = []
         children: list[IntArray] = []
         for start, end in chunks(sizes, LANES_AT_ONCE):
+            refuse(0)
             some = sizes[start:end]
             lanes = np.repeat(np.arange(start, end), some)
             numbers = np.arange(len(lanes)) - np.repeat(offsets_of(some)[:-1], some)
