@@ -8,7 +8,8 @@ for games whose paths are too many to be met again.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,6 +29,9 @@ _log = logging.getLogger(__name__)
 
 CHEAP_LANES, ASKED_LANES = 512, 16
 """Lanes where all moves are made by tables, and where players are asked."""
+
+BLOCKS = 4
+"""Steps of learning in an update, each from as many lanes."""
 
 SETTINGS = Settings(warm=0.05, cold=0.005)
 """Cooler than in self-play: the others never change, so nothing has to come to rest."""
@@ -51,20 +55,19 @@ class Learnt:
 
     name = "learnt"
 
-    def __init__(
-        self, rival: Rival, role: int, others: Mapping[int, Mover], rng: np.random.Generator
-    ) -> None:
+    def __init__(self, rival: Rival, role: int, rng: np.random.Generator) -> None:
         if rival.program is None:
             raise ConfigError("to learn, the rules of the game are needed")
         self._rival, self._role, self._rng = rival, role, rng
         lanes = CHEAP_LANES if rival.is_cheap else ASKED_LANES
+        settings = replace(SETTINGS, block=lanes // BLOCKS)
         self._env = Environment(rival.program, rival.machine, lanes, paths=False)
-        self._sides = Sides(rival, self._env, others)
+        self._sides = Sides(rival, self._env, rival.movers(role, rng))
         self._learner = Learner(
             self._env,
             roles=[rival.machine.roles[role]],
             others=self._sides,
-            settings=SETTINGS,
+            settings=settings,
             seed=int(rng.integers(1 << 31)),
         )
 
@@ -84,14 +87,12 @@ class Learnt:
         return self._learner.policies()[self._rival.machine.roles[self._role]]
 
 
-def learnt(
-    rival: Rival, role: int, others: Mapping[int, Mover], rng: np.random.Generator
-) -> Learnt | None:
+def learnt(rival: Rival, role: int, rng: np.random.Generator) -> Learnt | None:
     """A learner, or None for games that it cannot learn."""
     if is_open(rival.machine):
         return None
     try:
-        return Learnt(rival, role, others, rng)
+        return Learnt(rival, role, rng)
     except ConfigError as error:
         _log.info("nobody learns to respond by gradients: %s", error)
         return None

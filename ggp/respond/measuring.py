@@ -145,7 +145,7 @@ class _Course:
         self._progress = progress
 
     def run(self, makers: Sequence[MakeResponder], matches: int) -> Response:
-        made = [maker(self._rival, self._role, self._others, self._rng) for maker in makers]
+        made = [maker(self._rival, self._role, self._rng) for maker in makers]
         responders = [each for each in made if each is not None]
         if not responders:
             raise ConfigError("no responder can play this game")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -43,7 +43,8 @@ class Budget:
         return updates == most[0] or (most[1] is not None and seconds >= most[1])
 
 
-class Rival(NamedTuple):
+@dataclass(frozen=True)
+class Rival:
     """The player that is measured, as it moves in matches.
 
     Attributes:
@@ -52,6 +53,7 @@ class Rival(NamedTuple):
         make: makes a player for a role, as it is in one match; None for uniform random moves.
         tells: whether it may tell its policy.
         program: the rules of the game, for those who need them.
+        told: what it told so far, by role: that is asked for only once.
     """
 
     machine: Machine
@@ -59,9 +61,13 @@ class Rival(NamedTuple):
     make: MakeChooser | None
     tells: bool
     program: GameDefinition | None = None
+    told: dict[int, Told] = field(default_factory=dict)
 
     def movers(self, responder: int, rng: np.random.Generator) -> dict[int, Mover]:
-        """The player in every role except that of the responder, and `random`."""
+        """The player in every role except that of the responder, and `random`.
+
+        Whoever plays matches that go on while others are played needs movers of its own.
+        """
         roles = range(len(self.machine.roles))
         others = [role for role in roles if role not in (responder, self.machine.random_role)]
         return {role: self._mover(role, new_stream(rng)) for role in others}
@@ -75,7 +81,9 @@ class Rival(NamedTuple):
         if self.make is None:
             return Uniform(rng)
         if self.tells:
-            return Told(self.machine, self.paths, role, self.make, rng)
+            if role not in self.told:
+                self.told[role] = Told(self.machine, self.paths, role, self.make, rng)
+            return self.told[role]
         return Asked(self.machine, role, self.make, rng)
 
 
@@ -101,8 +109,8 @@ class Responder(Protocol):
         ...
 
 
-MakeResponder = Callable[[Rival, int, Mapping[int, Mover], np.random.Generator], Responder | None]
-"""Makes a responder for a role against the movers of all others; None if that is not possible."""
+MakeResponder = Callable[[Rival, int, np.random.Generator], Responder | None]
+"""Makes a responder for a role; None if it cannot play the game."""
 
 
 class Searched:
@@ -110,10 +118,9 @@ class Searched:
 
     name = "searched"
 
-    def __init__(
-        self, rival: Rival, role: int, others: Mapping[int, Mover], rng: np.random.Generator
-    ) -> None:
-        self._rival, self._role, self._others, self._rng = rival, role, others, rng
+    def __init__(self, rival: Rival, role: int, rng: np.random.Generator) -> None:
+        self._rival, self._role, self._rng = rival, role, rng
+        self._others = rival.movers(role, rng)
         self._tree = ResponseTree(rival.machine, rival.paths)
         self._walker = Walker(self._tree, rng)
 

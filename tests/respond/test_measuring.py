@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -15,9 +15,11 @@ from ggp.machine import Machine
 from ggp.machine.games import load_program
 from ggp.players import make_player, parse_spec
 from ggp.respond import Bound, Budget, measure
+from ggp.respond import learnt as responding
 from ggp.respond.learnt import learnt
 from ggp.respond.matches import play
 from ggp.respond.movers import Asked, Mover, Told, Uniform
+from ggp.respond.responders import Searched
 from ggp.solve import Chooser, MakeChooser, build_tree, solve_tree
 from ggp.solve.forest import evaluate
 from tests.solve.games import plain_tree
@@ -105,6 +107,13 @@ def test_the_search_finds_best_responses_to_uniform_play(game: str, updates: int
     machine = machine_of_game(game, "propnet")
     found = measure(machine, None, Budget(updates, None), 4000, seed=1)
     assert_near(found, best_against_uniform(machine), points=3.0)
+
+
+def test_the_search_comes_near_in_a_game_too_large_for_a_tree() -> None:
+    """The exact values come from enumerating all of the responder's information sets."""
+    machine = machine_of_game("phantom_ttt", "propnet")
+    found = measure(machine, None, Budget(35, None), 4000, seed=1, responders=(Searched,))
+    assert_near(found, {"xplayer": 97.65625, "oplayer": 81.21693}, points=4.0)
 
 
 def test_scores_of_both_sides_add_up() -> None:
@@ -223,7 +232,13 @@ def test_a_net_learns_to_respond(player: str | None) -> None:
     }
 
 
-def test_a_net_learns_from_players_that_are_asked_in_each_match() -> None:
+def test_a_net_learns_from_players_that_are_asked_in_each_match(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is judged while matches go on, of which players must not be told."""
+    odd = replace(responding.SETTINGS, turns=17)
+    monkeypatch.setattr(responding, "SETTINGS", odd)
+
     def make(role: int, rng: np.random.Generator) -> Chooser:
         return Leaning(rng, tells=False)
 
