@@ -122,13 +122,21 @@ def main() -> None:
     parser.add_argument("out", type=Path, help="JSON of all points")
     parser.add_argument("picture", type=Path, help="PNG of the curves")
     parser.add_argument("--games", nargs="*", default=GAMES)
+    parser.add_argument("--seeds", nargs="*", type=int, default=SEEDS)
+    parser.add_argument("--drawn", nargs="*", type=Path, help="only draw what these files hold")
     parser.add_argument("--seconds", type=float, default=30.0, help="CPU seconds of each learner")
     options = parser.parse_args()
-    total = len(options.games) * len(SEEDS) * options.seconds / 60
-    print(f"about {total:.0f} CPU minutes, on one thread")
-    curves = []
+    curves: list[dict[str, Any]] = []
+    if options.drawn:
+        for path in options.drawn:
+            curves += json.loads(path.read_text())
+        options.out.write_text(json.dumps(curves) + "\n")
+        draw(curves, options.picture)
+        return
+    total = len(options.games) * len(options.seeds) * options.seconds / 60
+    print(f"about {total:.1f} CPU minutes, on one thread", flush=True)
     for game in options.games:
-        for seed in SEEDS:
+        for seed in options.seeds:
             found = curve(game, seed, options.seconds)
             print(game, seed, *found["points"][-1], f"load {os.getloadavg()[0]:.1f}", flush=True)
             curves.append(found)

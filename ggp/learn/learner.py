@@ -76,22 +76,25 @@ class Settings:
     """
 
     turns: int = 32
-    block: int = 256
+    block: int = 64
     hidden: tuple[int, ...] = (64, 64)
     critic: tuple[int, ...] = (64,)
-    rate: float = 3e-3
+    rate: float = 2e-3
     warm: float = 0.4
     cold: float = 0.08
     clip: float = 0.2
-    decay: float = 0.95
+    decay: float = 1.0
 
 
 def usual_settings(env: Environment) -> Settings:
     """The settings for an environment.
 
-    Where only one role plays, nobody can take advantage of it, and it needs no entropy for that.
+    Where only one role plays, nobody can take advantage of it, and it needs no entropy for that in
+    the end. But there may be much to find out at the beginning.
     """
-    return Settings(warm=0.1, cold=0.01) if len(env.names.roles) == 1 else Settings()
+    if len(env.names.roles) > 1:
+        return Settings()
+    return Settings(hidden=(128,), block=16, rate=3e-3, cold=0.005)
 
 
 @dataclass(frozen=True)
