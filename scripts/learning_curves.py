@@ -18,7 +18,7 @@ import numpy as np
 
 from ggp.env import Environment, make
 from ggp.env.exact import ExactGame
-from ggp.errors import MachineError
+from ggp.errors import GGPError
 from ggp.learn import Learner, LearntPolicy
 from ggp.learn.features import Reader
 
@@ -55,14 +55,20 @@ def score(env: Environment, policies: dict[str, LearntPolicy]) -> float:
     return float(np.mean(means))
 
 
+def exact_game(game: str) -> ExactGame | None:
+    """The tree of a game of several roles, if it is small."""
+    env = make(game, 1)
+    if len(env.roles) == 1:
+        return None
+    try:
+        return ExactGame(env, 20_000)
+    except GGPError:
+        return None
+
+
 def curve(game: str, seed: int, seconds: float) -> dict[str, Any]:
     """The points of one learner: CPU seconds, decisions, and the measure."""
-    try:
-        exact = ExactGame(make(game, 1), 20_000)
-    except MachineError:
-        exact = None
-    if exact is not None and len(exact.sets) == 1:
-        exact = None
+    exact = exact_game(game)
     judged = make(game, JUDGED, paths=False)
     learner = Learner(make(game, 1024, paths=False), seed=seed)
     spent, points = 0.0, []
