@@ -99,7 +99,13 @@ def curve(game: str, seed: int, seconds: float) -> dict[str, Any]:
     learner.learn(seconds=seconds, progress=progress, clock=clock)
     spent = clock() - started
     point(spent)
-    measure = "mean goal against random" if exact is None else "NashConv"
+    measure = (
+        "mean goal"
+        if len(judged.roles) == 1
+        else "mean goal against random"
+        if exact is None
+        else "NashConv"
+    )
     return {"game": game, "seed": seed, "measure": measure, "points": points}
 
 
