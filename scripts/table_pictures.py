@@ -1,18 +1,29 @@
-"""Pictures of the table for the README and docs/use/table.md: three minds, as the page shows them.
+"""Pictures of the table for the README and docs/use/table.md, as the page shows it.
 
-    python scripts/table_pictures.py [--out docs/figures]
+    python scripts/table_pictures.py [--out docs/figures] [--seats]
 
-Needs Playwright for Python and the system's Chromium.
+They are three minds, and seats in six games, on a wide screen and on a phone. Needs Playwright for
+Python and the system's Chromium.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
+from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tests.table.browsers import open_browser
+from PIL import Image
+
+from ggp.gdl.games import find_game
+from ggp.gdl.program import RANDOM
+from ggp.machine.games import read_program
+from tests.table.browsers import PATIENCE_MS, open_browser
 from tests.table.live import LiveTable, live_table
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 SHOTS = {
     "bomb": ("exploding_bomb", {"agent": "hyperplay2"}, 1, "agent"),
@@ -21,18 +32,63 @@ SHOTS = {
 }
 """Game, players, turn, and whose mind."""
 
+SEATS = {
+    "kriegspiel_5x5": ("black", 1, ""),
+    "battleships_in_fog": ("admiral", 0, "button:has-text('What may it be?')"),
+    "breakthrough": ("white", 1, "[data-cell='cell:3,2']"),
+    "krieg_tic_tac_toe": ("xplayer", 2, ""),
+    "kuhn_poker": ("player1", 0, ""),
+    "number_guessing": ("agent", 1, ""),
+}
+"""Games, with the role that a person plays, its moves so far, and what it presses then."""
+
+SIZES = {"wide": (1280, 800), "phone": (375, 667)}
+COLOURS = 64
+"""Colours of a picture of a seat, which keep it small."""
+
 SEED = 4
-THINKING_MS = 6_000
+THINKING_MS, SETTLING_MS = 6_000, 500
+READY = ".actions button.move, .stage button.playable"
 
 
 def main() -> None:
     """Take them all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("docs/figures"))
-    out = parser.parse_args().out
+    parser.add_argument("--seats", action="store_true", help="only the seats")
+    asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, live_table(Path(folder)) as table:
-        for name in SHOTS:
-            shoot(table, name, out / f"table-{name}.png")
+        for name in () if asked.seats else SHOTS:
+            shoot(table, name, asked.out / f"table-{name}.png")
+        with open_browser() as browser:
+            for game in SEATS:
+                shoot_seat(browser, table, game, asked.out)
+
+
+def shoot_seat(browser: Browser, table: LiveTable, game: str, out: Path) -> None:
+    """Sit down in a match, make some moves, and take a picture of each size."""
+    role, moves, pressed = SEATS[game]
+    roles = read_program(find_game(game).read_text(encoding="utf-8"), game).roles
+    players = {each: "random" for each in roles if each != RANDOM} | {role: "human"}
+    (link,) = table.begin(game, players, seed=SEED)["links"].values()
+    page = browser.new_page()
+    page.goto(f"{table.url}{link}")
+    page.wait_for_selector(READY, timeout=PATIENCE_MS)
+    for _ in range(moves):
+        turns = page.locator(".history li").count()
+        for selector in ("button.playable", "button.target", ".actions button.move"):
+            if page.locator(selector).count() and page.locator(".history li").count() == turns:
+                page.locator(selector).last.click()
+                page.wait_for_timeout(SETTLING_MS)
+        page.wait_for_selector(READY, timeout=PATIENCE_MS)
+    if pressed:
+        page.click(pressed)
+    for size, (width, height) in SIZES.items():
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_timeout(SETTLING_MS)
+        with Image.open(BytesIO(page.screenshot())) as shot:
+            shot.convert("RGB").quantize(COLOURS).save(out / f"seat-{game}-{size}.png")
+    page.close()
 
 
 def shoot(table: LiveTable, name: str, path: Path) -> None:
