@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import Any
 
 from ggp.machine.base import is_open
+from ggp.players.option_fields import whole
 from ggp.players.player import Context
 from ggp.players.tree_player import TreeOptions, TreePlayer
 from ggp.search.kinds import INFORMED, TREES
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class MCTSOptions(TreeOptions):
+    """Options of `mcts`."""
+
+    guided: int = whole(
+        1,
+        "1: walks and playouts go by what moves were worth, on circuits where all know all; 0: not",
+        low=0,
+        high=1,
+    )
 
 
 class MCTS(TreePlayer):
@@ -21,8 +35,9 @@ class MCTS(TreePlayer):
     where roles take turns (Winands, Bjornsson & Saito, 2008).
     """
 
-    Options = TreeOptions
-    SOURCE = "Kocsis & Szepesvari (2006), UCT"
+    Options = MCTSOptions
+    options: MCTSOptions
+    SOURCE = "Kocsis & Szepesvari (2006), UCT; Finnsson & Bjornsson (2008), MAST"
     KINDS = frozenset({INFORMED, TREES})
 
     def __init__(self, options: Any, context: Context) -> None:
@@ -34,6 +49,10 @@ class MCTS(TreePlayer):
     @property
     def proves(self) -> bool:
         return self._open
+
+    @property
+    def guided(self) -> bool:
+        return self._open and bool(self.options.guided)
 
     @property
     def outside(self) -> float:

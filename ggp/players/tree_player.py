@@ -59,7 +59,7 @@ class TreePlayer(SearchPlayer):
         worlds = self.options.worlds
         if self.machine.backend == "prolog":
             worlds = min(worlds, PROLOG_WORLDS)
-        settings = Settings(self.options.exploration / 100, worlds, self.proves)
+        settings = Settings(self.options.exploration / 100, worlds, self.proves, self.guided)
         self._tree = PathsTree(self.machine, self.tracker.tree, settings, self.path_model)
         self._others = HyperPlaySampler(
             self.machine,
@@ -106,6 +106,11 @@ class TreePlayer(SearchPlayer):
     @property
     def proves(self) -> bool:
         """Whether everybody knows everything, so that wins and losses can be proved."""
+        return False
+
+    @property
+    def guided(self) -> bool:
+        """Whether walks and playouts go by what moves were worth in playouts."""
         return False
 
     @property

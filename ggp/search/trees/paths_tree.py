@@ -19,13 +19,14 @@ import numpy as np
 from ggp.belief import PathModel, PathTree
 from ggp.machine.arrays import first_seen, offsets_of
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
-from ggp.search.anytime import Deadline, check, time_left
+from ggp.search.anytime import Deadline, check
+from ggp.search.leaf_values import UNKNOWN_WORTH, LeafValues
 from ggp.search.moves import some_chance
 from ggp.search.trees.growth_kernels import add_worlds
 from ggp.search.trees.node_table import MOST_ACTIONS, NodeTable
 from ggp.search.trees.proof_kernels import prove
 from ggp.search.trees.regret_kernels import learn_regrets
-from ggp.search.trees.settings import KEEP, Chances, Settings
+from ggp.search.trees.settings import CALM, KEEP, Chances, Settings
 from ggp.search.trees.tree_kernels import back_up, walk
 from ggp.search.trees.tree_tables import (
     LEAF,
@@ -55,10 +56,12 @@ lanes costs nearly as much as one of many."""
 class _Lanes:
     """A wave, and the results of lanes that have left the known worlds."""
 
-    def __init__(self, wave: Wave, exploration: float, weight: float) -> None:
+    def __init__(self, wave: Wave, exploration: float, weight: float, prior: FloatArray) -> None:
         self.wave = wave
         self.most_worlds = 0
-        self.exploration, self.weight = exploration, weight
+        self.exploration, self.weight, self.prior = exploration, weight, prior
+        self.newest = 0
+        self.newest_states: States | None = None
         self.loose: list[IntArray] = []
         self.loose_states: list[States] = []
 
@@ -74,6 +77,7 @@ class PathsTree:
 
     Attributes:
         nodes: the statistics.
+        leaves: what states are worth in which lanes leave the tree.
         proves: whether ends of lanes count as proofs now; only if `settings` says so.
     """
 
@@ -91,7 +95,7 @@ class PathsTree:
         """Number of lanes that matched regrets so far."""
         self._num_roles = len(machine.roles)
         self.nodes = NodeTable(paths)
-        self._middle = sum(machine.goal_range) / 2
+        self.leaves = LeafValues(machine, MOST_DEPTH, guided=self.settings.guided)
         self._known = WorldTable(machine, self.settings.most_worlds)
 
     def __len__(self) -> int:
@@ -135,6 +139,7 @@ class PathsTree:
             parts: states, `[N, R]` incomplete path of each role, and the role that decides: it has
                 a node in each, even where only one move is legal; -1 for none.
         """
+        self.leaves.begin()
         found = [self._known.find(states, views) for states, views, _ in parts]
         if self._is_crowded:
             roots = np.concatenate(found)
@@ -151,6 +156,7 @@ class PathsTree:
         first = self.num_worlds
         self._known.make_room(len(states), self.num_worlds + len(states))
         self._worlds.parent[first : first + len(states)] = -1
+        self._worlds.code[first : first + len(states)] = 0
         self._add(states, views, own)
         return first + np.arange(len(states))
 
@@ -207,22 +213,24 @@ class PathsTree:
         key = int(rng.integers(0, 1 << 64, dtype=np.uint64))
         wave = new_wave(worlds, learns, key)
         if chances is None:
-            lanes = _Lanes(wave, self.settings.exploration, 1.0)
+            prior = self.leaves.averages()
+            calm = CALM if len(prior) else 1.0
+            lanes = _Lanes(wave, calm * self.settings.exploration, 1.0, prior)
         else:
             wave = matching(wave, chances.odds, chances.reach)
-            lanes = _Lanes(wave, chances.exploration, chances.weight)
+            lanes = _Lanes(wave, chances.exploration, chances.weight, UNKNOWN_WORTH)
         size = len(worlds)
         goals = np.zeros((size, self._num_roles))
         turns, done = np.zeros(size), np.zeros(size, dtype=np.bool_)
         try:
-            while rows := self._walk(lanes, deadline):
-                self._enter(lanes, rows)
+            while (rows := self._walk(lanes, deadline)) and self._enter(lanes, rows):
+                pass
             wave = lanes.wave
             ended = np.flatnonzero(wave.status == OVER)
             goals[ended] = self._worlds.value[wave.world[ended]]
             turns[ended] = wave.depth[ended]
             leaves = np.flatnonzero(wave.status == LEAF)
-            states = self._known.states.take(wave.world[leaves].astype(np.int64))
+            states = self._leaf_states(lanes, wave.world[leaves].astype(np.int64))
             if lanes.loose:
                 states = self.machine.concatenate([states, *lanes.loose_states])
                 leaves = np.concatenate([leaves, *lanes.loose])
@@ -238,6 +246,12 @@ class PathsTree:
             else:
                 learn_regrets(self.nodes.table, lanes.wave, goals, done)
 
+    def _leaf_states(self, lanes: _Lanes, worlds: IntArray) -> States:
+        """The states of worlds, nearly all of which were created last."""
+        if lanes.newest_states is None or worlds.min(initial=lanes.newest) < lanes.newest:
+            return self._known.states.take(worlds)
+        return lanes.newest_states.take(worlds - lanes.newest)
+
     def _walk(self, lanes: _Lanes, deadline: Deadline | None) -> int:
         """Walk while worlds are known; returns how many joint moves lead to unknown ones."""
         check(deadline)
@@ -251,12 +265,14 @@ class PathsTree:
             MOST_DEPTH,
             lanes.exploration,
             lanes.weight,
+            lanes.prior,
         ):
             lanes.wave = wider_wave(lanes.wave)
         return int(lanes.wave.sizes[ROWS])
 
-    def _enter(self, lanes: _Lanes, rows: int) -> None:
-        """Create the worlds that joint moves lead to; lanes at new nodes walk no further."""
+    def _enter(self, lanes: _Lanes, rows: int) -> bool:
+        """Create the worlds that joint moves lead to; lanes at new nodes walk no further. Returns
+        whether some walk on."""
         wave = lanes.wave
         wave.sizes[ROWS] = 0
         first = self.num_worlds
@@ -270,16 +286,19 @@ class PathsTree:
             wave.row[which] = -1
             states = states.take(np.arange(num_new))
         if not num_new:
-            return
+            return False
         new = slice(0, num_new)
         views = self._views_after(
             self._known.views[parents[new]], moves[new], percepts[new], wave.refused[new]
         )
         fresh = self._add(states, views, -1)
+        lanes.newest, lanes.newest_states = first, states
         waiting = np.flatnonzero((wave.status == WALKING) & (wave.world >= first))
+        ends = waiting
         if STRAGGLERS * rows >= len(wave.world):
-            waiting = waiting[fresh[wave.world[waiting] - first]]
-        wave.status[waiting] = LEAF
+            ends = waiting[fresh[wave.world[waiting] - first]]
+        wave.status[ends] = LEAF
+        return len(ends) < len(waiting)
 
     def _views_after(
         self, views: IntArray, moves: IntArray, percepts: IntArray, refused: IntArray
@@ -318,10 +337,7 @@ class PathsTree:
             at += len(values)
         if over.any() or stuck.any():
             ended = np.flatnonzero(over | stuck)
-            # A playout of a state that is over returns its goals, however odd they are; one
-            # that is stuck is not finished.
-            goals, _ = self._played_out(states.take(ended), np.random.default_rng(0), None, 1)
-            self._worlds.value[first + ended] = goals
+            self._worlds.value[first + ended] = self.leaves.of_ends(states.take(ended))
         self._known.reserve(at, len(probabilities))
         self.nodes.reserve(count * self._num_roles, at, self._num_paths())
         fresh = np.zeros(count, dtype=np.bool_)
@@ -367,27 +383,10 @@ class PathsTree:
             table.trust[first + some] = trust
 
     def _played_out(
-        self,
-        states: States,
-        rng: np.random.Generator,
-        deadline: Deadline | None,
-        max_steps: int = MOST_DEPTH,
-    ) -> tuple[FloatArray, IntArray]:
-        """`[L, R]` goals from 0 to 1 of random playouts, and `[L]` turns.
-
-        Unfinished playouts count as the middle.
-
-        Raises:
-            OutOfTime: the deadline has passed.
-        """
-        if not len(states):  # all lanes reached known ends, as nearly all do in small games
-            return np.zeros((0, self._num_roles)), np.zeros(0, dtype=np.int64)
-        low, high = self.machine.goal_range
-        ended = self.machine.playout(states, rng, max_steps, **time_left(deadline))
-        if not ended.finished.all():
-            check(deadline)
-        goals = np.where(ended.finished[:, None], ended.goals, self._middle)
-        return np.clip((goals - low) / (high - low), 0.0, 1.0), ended.steps
+        self, states: States, rng: np.random.Generator, deadline: Deadline | None
+    ) -> tuple[FloatArray, IntArray | FloatArray]:
+        """See `LeafValues.played_out`."""
+        return self.leaves.played_out(states, rng, deadline)
 
     # ---------------------------------------------------------------- room
 

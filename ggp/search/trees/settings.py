@@ -14,6 +14,17 @@ KEEP = 0.999
 among equally certain wins or losses, early wins and late losses are better."""
 
 
+PRIOR_VISITS = 1.0
+"""Visits, worth what a move was worth wherever it was made, that are added to those of each action
+where lanes are guided."""
+
+VIRTUAL_LOSS = 0.3
+"""Share of the choices under way that count as lost where lanes are guided; otherwise all do."""
+
+CALM = 0.625
+"""Factor of the exploration where lanes are guided: means of several playouts vary less."""
+
+
 class Settings(NamedTuple):
     """How lanes choose.
 
@@ -21,11 +32,14 @@ class Settings(NamedTuple):
         exploration: factor of the UCB1 bonus, for goals of 0 to 1.
         most_worlds: see `MOST_WORLDS`.
         proves: whether ends of lanes are proofs: only if everybody knows everything.
+        guided: whether choices by UCB1 and playouts go by what moves were worth in earlier
+            playouts, and leaves get several of these; only on a `WeightedPlayer`.
     """
 
     exploration: float = 0.4
     most_worlds: int = MOST_WORLDS
     proves: bool = False
+    guided: bool = False
 
 
 class Chances(NamedTuple):

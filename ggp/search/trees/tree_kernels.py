@@ -9,6 +9,7 @@ from ggp.machine.base import BoolArray, FloatArray
 from ggp.machine.compiling.jit import inlined, kernel
 from ggp.machine.mixing import START, ended, mixed_in, uniform
 from ggp.search.trees.regret_kernels import match_regrets
+from ggp.search.trees.settings import PRIOR_VISITS, VIRTUAL_LOSS
 from ggp.search.trees.tree_tables import (
     CHANCE,
     LEAF,
@@ -24,6 +25,38 @@ from ggp.search.trees.tree_tables import (
     Wave,
     Worlds,
 )
+
+
+@inlined
+def _guided_ucb(nodes: Nodes, node: int, exploration: float, prior: FloatArray) -> int:
+    """Like `_ucb`, with visits added to each action that are worth what its move was elsewhere.
+
+    So actions are not all tried before some are tried again. Of the choices under way only a share
+    counts as lost, or lanes of a wave would leave good actions that were hardly tried.
+    """
+    best, highest = -1, -1.0
+    role, selections = nodes.role[node], nodes.selections[node]
+    log_all = np.log(selections + 1.0)
+    action = int(nodes.first_action[node])
+    while action >= 0:
+        score = nodes.proof[action]
+        if score >= 1.0:
+            return action
+        if score < 0.0:
+            since, visits, pending = (
+                nodes.since[action],
+                nodes.visits[action],
+                nodes.pending[action],
+            )
+            log_available = log_all if since == 0 else np.log(selections - since + 1.0)
+            score = nodes.discounted[action] + PRIOR_VISITS * prior[role, nodes.move[action]]
+            score /= PRIOR_VISITS + visits + VIRTUAL_LOSS * pending
+            score += exploration * np.sqrt(log_available / (PRIOR_VISITS + visits + pending))
+        if score > highest:
+            highest = score
+            best = action
+        action = int(nodes.next[action])
+    return best
 
 
 @inlined
@@ -118,6 +151,7 @@ def _choose(
     role: int,
     exploration: float,
     weight: float,
+    prior: FloatArray,
 ) -> int:
     """Choose and record a role's action; returns its code."""
     node = int(worlds.node[world, role])
@@ -129,6 +163,8 @@ def _choose(
         action = match_regrets(nodes, wave, lane, node, role, exploration, weight)
     elif nodes.trust[node] > 0.0 and uniform(wave.random) < nodes.trust[node]:
         action = _by_model(nodes, node, wave.random)
+    elif len(prior) > 0:
+        action = _guided_ucb(nodes, node, exploration, prior)
     else:
         action = _ucb(nodes, node, exploration, wave.random)
     if wave.learns[lane, role]:
@@ -208,6 +244,7 @@ def walk(
     most_depth: int,
     exploration: float,
     weight: float,
+    prior: FloatArray,
 ) -> bool:
     """Walk every lane down until it ends, or to a joint move that leads to an unknown world.
 
@@ -221,6 +258,8 @@ def walk(
         exploration: factor of the UCB1 bonus; where regrets are matched, the probability with which
             the learner chooses uniformly.
         weight: of this wave in the average strategy.
+        prior: `[R, M]` what moves of roles are worth on average, by id, from 0 to 1; `[0, 0]`
+            where that is not known.
 
     Returns:
         whether it is done; if not, records need more room, and it must be called again.
@@ -247,7 +286,7 @@ def walk(
             worlds.parent[child] = world
             for role in range(num_roles):
                 worlds.code[child, role] = _choose(
-                    worlds, nodes, wave, lane, world, role, exploration, weight
+                    worlds, nodes, wave, lane, world, role, exploration, weight, prior
                 )
             wave.depth[lane] += 1
             slot = _slot(worlds, child)

@@ -27,6 +27,14 @@ MANY_WAVES, MOST_HASTE = 200, 8.0
 many times."""
 
 
+GUIDED_LANES = 64
+"""Lanes of the first waves of guided trees, and half of the most: more would leave each leaf few
+playouts. The less time there is, the more it matters that lanes learn from each other."""
+
+GUIDED_WAVES = 16
+"""If lanes are counted, there are at least so many waves."""
+
+
 class Roots(NamedTuple):
     """Where lanes may begin: worlds with weights.
 
@@ -88,6 +96,7 @@ class WaveSearch(ABC):
         self.moves = moves
         self._tree, self._roots, self._rng, self._deadline = tree, roots, rng, deadline
         self._lanes_done = 0
+        self._guided_lanes = GUIDED_LANES
         self._costs = RoundCosts()
         self._wave_s = 0.0
 
@@ -113,6 +122,7 @@ class WaveSearch(ABC):
         Raises:
             OutOfTime: not all could be sent; what the others found counts.
         """
+        self._guided_lanes = max(FIRST_LANES, count // GUIDED_WAVES)
         while count > 0 and not self._is_settled():
             size = min(count, max(1, self._wave_size()))
             self._wave(size)
@@ -151,8 +161,10 @@ class WaveSearch(ABC):
                 fits = min(fits, max(self._costs.next_size(self.longest_wave_s, 1), FIRST_LANES))
             waves = left_s / self._wave_s if self._wave_s else MANY_WAVES
             haste = min(max(MANY_WAVES / max(waves, 1.0), 1.0), MOST_HASTE)
-        wanted = haste * max(FIRST_LANES, LANE_SHARE * self._lanes_done)
-        size = int(min(wanted, self.most_lanes))
+        least, most = FIRST_LANES, self.most_lanes
+        if self._tree.leaves.is_guided:
+            haste, least, most = 1.0, min(GUIDED_LANES, self._guided_lanes), 2 * GUIDED_LANES
+        size = int(min(haste * max(least, LANE_SHARE * self._lanes_done), most))
         return min(size, fits)
 
     def _wave(self, size: int) -> None:

@@ -3,6 +3,7 @@ they meet are warned about."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,13 @@ from ggp.machine.propnet.play.kernels.packed import Packed
 from ggp.machine.propnet.play.kernels.tapes import I32
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.runs import Done, QueuePlayer
+from ggp.machine.threads import made_once
+
+UNIFORM: I32 = np.zeros(0, dtype=np.int32)
+"""The odds of a queue whose moves are drawn uniformly."""
+
+NO_CREDITS: FloatArray = np.zeros((0, 2))
+"""The credits of a queue that does not want any."""
 
 
 class _Even(NamedTuple):
@@ -60,10 +68,13 @@ class Queues:
         self._unusual = [(r, k, v) for k, (r, v) in enumerate(values) if not low <= v <= high]
         self._even = _Even.of(0)
 
-    def once(self, packed: Packed) -> Queue:
+    def once(self, packed: Packed, odds: I32 = UNIFORM, credits: FloatArray = NO_CREDITS) -> Queue:
         """A queue in which every lane is played out once, and the goals of all roles are wanted.
 
         Sums have arbitrary values before the lanes are played.
+
+        Args:
+            odds, credits: see `Queue`.
         """
         num, even = len(packed), self._even
         if num > len(even.place):
@@ -83,6 +94,8 @@ class Queues:
             np.empty((num, 1)),
             np.empty(num, dtype=np.int64),
             *self._seen(),
+            odds,
+            credits,
         )
 
     def of_trials(
@@ -115,6 +128,8 @@ class Queues:
             np.zeros((trials.num_sums, 3 if spread else 0)),
             np.zeros(trials.num_sums, dtype=np.int64),
             *self._seen(),
+            UNIFORM,
+            NO_CREDITS,
         )
 
     def _seen(self) -> tuple[BoolArray, BoolArray]:
@@ -154,6 +169,7 @@ class CircuitPlayouts:
         goal_range: tuple[float, float],
         threads: int,
     ) -> None:
+        self._queries = queries
         self.queues = Queues(queries, goal_values, goal_range)
         self.player = QueuePlayer(queries.playout, threads)
 
@@ -166,9 +182,65 @@ class CircuitPlayouts:
         clock: TellsTime,
     ) -> tuple[Playouts, int]:
         """See `Machine.playout`; with the number of states stepped."""
-        queue = self.queues.once(packed)
-        steps = np.empty(len(packed), dtype=np.int64)
-        finished = np.empty(len(packed), dtype=np.bool_)
+        return self._played(self.queues.once(packed), rng, max_steps, max_seconds, clock)
+
+    def weighed(
+        self,
+        packed: Packed,
+        numbers: Mapping[int, IntArray],
+        weights: IntArray,
+        credits: FloatArray,
+        rng: np.random.Generator,
+        max_steps: int,
+        max_seconds: float | None,
+        clock: TellsTime,
+    ) -> tuple[Playouts, int]:
+        """See `WeightedPlayer.playout_by_weights`; with the number of states stepped.
+
+        Args:
+            numbers: ids of the moves of each role that draws by weight, in the order of the
+                circuit.
+        """
+        first = self._first_moves
+        odds = np.ones(len(self._queries.playout.move_rows), dtype=np.int32)
+        every = np.ones(first[-1], dtype=np.int32)
+        for role, moves in numbers.items():
+            every[first[role] : first[role + 1]] = weights[role, moves]
+        places, moves_there = self._places
+        odds[places] = every[moves_there]
+        found = np.zeros((first[-1], 2))
+        queue = self.queues.once(packed, odds, found)
+        played = self._played(queue, rng, max_steps, max_seconds, clock)
+        for role, moves in numbers.items():
+            credits[role, moves] += found[first[role] : first[role + 1]]
+        return played
+
+    @made_once
+    def _places(self) -> tuple[IntArray, IntArray]:
+        """Places of moves among `PlayoutPlan.move_rows`, and which move of the circuit each is."""
+        plan = self._queries.playout
+        # Rows of moves follow those of fluents; what is beyond fills groups up.
+        moves = plan.move_rows.astype(np.int64) - (1 + len(plan.state_rows))
+        places = np.flatnonzero(moves < self._first_moves[-1])
+        return places, moves[places]
+
+    @made_once
+    def _first_moves(self) -> list[int]:
+        """Where the moves of each role of the circuit begin, and the end."""
+        counts = [len(outputs.names) for outputs in self._queries.circuit.legal]
+        return [sum(counts[:role]) for role in range(len(counts) + 1)]
+
+    def _played(
+        self,
+        queue: Queue,
+        rng: np.random.Generator,
+        max_steps: int,
+        max_seconds: float | None,
+        clock: TellsTime,
+    ) -> tuple[Playouts, int]:
+        """Play a queue in which each state is an entry and a sum of its own."""
+        steps = np.empty(len(queue.lanes), dtype=np.int64)
+        finished = np.empty(len(queue.lanes), dtype=np.bool_)
 
         def done(first: int, end: int) -> None:
             steps[first:end] = queue.spread[first:end, 0]

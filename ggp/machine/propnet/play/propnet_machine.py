@@ -214,6 +214,30 @@ class PropnetMachine:
         self.states_visited += visited
         return found
 
+    @property
+    def num_moves(self) -> int:
+        """See `WeightedPlayer`."""
+        return len(self._moves.rows[0])
+
+    def playout_by_weights(
+        self,
+        states: States,
+        weights: IntArray,
+        credits: FloatArray,
+        rng: np.random.Generator,
+        max_steps: int = DEFAULT_MAX_STEPS,
+        max_seconds: float | None = None,
+        clock: TellsTime = time.monotonic,
+    ) -> Playouts:
+        """See `WeightedPlayer`."""
+        packed, numbers = self._packed(states), enumerate(self._moves.numbers[: len(self.roles)])
+        own = {role: moves for role, moves in numbers if role != self.random_role}
+        found, visited = self._playouts.weighed(
+            packed, own, weights, credits, rng, max_steps, max_seconds, clock
+        )
+        self.states_visited += visited
+        return found
+
     def playouts_after(
         self,
         states: States,

@@ -32,6 +32,7 @@ from ggp.machine.propnet.play.kernels.blocks import (
     begin,
     new_block,
 )
+from ggp.machine.propnet.play.kernels.crediting import with_credits
 from ggp.machine.propnet.play.kernels.vectors import WIDTH
 
 LANES_A_RUN = 1 << 14
@@ -102,7 +103,8 @@ class QueuePlayer:
         bounds = _bounds(queue)
         keys = rng.integers(0, 1 << 64, size=len(bounds) - 1, dtype=np.uint64).tolist()
         runs = [_Run(*run) for run in zip(bounds, bounds[1:], keys, strict=False)]
-        if self._pool is None or len(runs) < 2:
+        # Threads would add to the same credits.
+        if self._pool is None or len(runs) < 2 or len(queue.credits):
             return self._play(queue, deque([runs]), max_steps, until_s, clock, done)
         chains = deque(self._parts(_chains(queue, runs)))
         helpers = min(self._threads, len(chains)) - 1
@@ -139,6 +141,7 @@ class QueuePlayer:
             block = self._blocks.pop()
         except IndexError:
             block = new_block(self._plan, WIDTH)
+        block = with_credits(block, queue, WIDTH)
         visited = 0
         while True:
             try:

@@ -32,6 +32,7 @@ from ggp.machine.propnet.play.kernels.choice import (
     clear_left,
     literal,
 )
+from ggp.machine.propnet.play.kernels.crediting import credit, note_moves
 from ggp.machine.propnet.play.kernels.drawing import draw_chance, draw_moves
 from ggp.machine.propnet.play.kernels.lane_ends import (
     end_lanes,
@@ -104,15 +105,13 @@ def play(
         tidy = alive == 0 or (waiting and in_turn and few)
         # Lanes that ended earlier still hold their last states, so one evaluation judges all.
         if tidy and not len(plan.phases):
-            run_tape(plan.judge, 0, block.rows, block.masks, width)
-            judge(plan, queue, block, words)
+            _judge(plan, queue, block, width)
         if alive:
             move_lanes(plan, queue, block, variant, width)
             at[VISITED] += _count(block.masks, words)
         at[STEP] += 1
         if tidy and len(plan.phases):
-            run_tape(plan.judge, 0, block.rows, block.masks, width)
-            judge(plan, queue, block, words)
+            _judge(plan, queue, block, width)
         if tidy:
             if alive == 0:
                 if not waiting:
@@ -126,6 +125,16 @@ def play(
                 at[OLDEST] = at[STEP]
             fill(plan, queue, block, width)
     return False
+
+
+@inlined
+def _judge(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) -> None:
+    """Judge the lanes of the second mask."""
+    out_of_line()
+    run_tape(plan.judge, 0, block.rows, block.masks, width)
+    if len(queue.credits):
+        credit(plan, queue, block, words_of(width))
+    judge(plan, queue, block, words_of(width))
 
 
 @inlined
@@ -177,13 +186,15 @@ def move_lanes(
             at[FRESH] = 0
             lanes = but_not(lanes, _legal_given(plan.legal, rows, block.given, first, end, width))
         store(masks, 2 * words, lanes)
-        stuck = draw_moves(plan, block, first, end, width)
+        stuck = draw_moves(plan, queue.odds, block, first, end, width)
         if stuck:
             lose(queue, block, words)
+        if len(queue.credits):
+            note_moves(plan, block, first, end, load(masks, 0, width), width)
         if given:
             block.groups[first // GROUP : end // GROUP] = POSSIBLE
             _make_given(plan.move_rows, rows, block.given, first, end, width)
-    if plan.chance >= 0 and draw_chance(plan, block, variant, width):
+    if plan.chance >= 0 and draw_chance(plan, queue.odds, block, variant, width):
         lose(queue, block, words)
     run_tape(plan.act, variant, rows, masks, width)
     _update(plan, variant, rows, load(masks, 0, width), width)

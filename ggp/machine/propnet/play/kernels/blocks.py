@@ -134,6 +134,10 @@ class Queue(NamedTuple):
         unfinished: `[U]` number of playouts that did not come to an end.
         met: goal values that counted at some end, for all roles.
         faults: `[R, 2]` whether a role had several goal values, or none, at an end.
+        odds: `[len(PlayoutPlan.move_rows)]` the weight by which each move is drawn, at least 1;
+            `[0]` where moves are drawn uniformly.
+        credits: `[M, 2]` for each move of the roles of the circuit, the number of playouts in which
+            it was made, and the sum of its role's goal values in them; `[0, 2]` if not wanted.
     """
 
     packed: U64
@@ -150,6 +154,8 @@ class Queue(NamedTuple):
     unfinished: NDArray[np.int64]
     met: NDArray[np.bool_]
     faults: NDArray[np.bool_]
+    odds: I32
+    credits: NDArray[np.float64]
 
 
 @by_reference
@@ -168,6 +174,8 @@ class Block(NamedTuple):
         kept: rows of moves with parts, while other lanes draw again.
         groups: state of each group of moves, see `choice.IDLE`.
         square: `[64]` scratch.
+        made: rows of moves: the lanes that made them since they were let in. Empty until some queue
+            wants `credits`.
         bounds: `[MOST_RUNS + 1]` where the runs begin that are played one after the other, as
             entries of the queue.
         keys: `[MOST_RUNS]` keys of their random bits.
@@ -184,6 +192,7 @@ class Block(NamedTuple):
     kept: U64
     groups: Groups
     square: U64
+    made: U64
     bounds: NDArray[np.int64]
     keys: U64
     at: NDArray[np.int64]
@@ -222,6 +231,7 @@ def new_block(plan: PlayoutPlan, width: tuple[int, ...]) -> Block:
         aligned_words(with_parts * words),
         aligned_words(-(-len(plan.always) // 8)).view(np.uint8),
         aligned_words(64),
+        aligned_words(0),
         aligned_words(MOST_RUNS + 1).view(np.int64),
         aligned_words(MOST_RUNS),
         aligned_words(13).view(np.int64),
@@ -254,6 +264,9 @@ def begin_run(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, .
         masks[k] = np.uint64(0)
     for k in range(len(given)):
         given[k] = np.uint64(0)
+    if len(queue.credits):
+        for k in range(len(block.made)):
+            block.made[k] = np.uint64(0)
     seed_words(block.keys[at[RUN]], block.rng)
     at[NEXT], at[END] = block.bounds[at[RUN]], block.bounds[at[RUN] + 1]
     at[PLACED] = at[OLDEST] = at[TOGETHER] = at[FRESH] = at[STRAY] = 0

@@ -18,7 +18,7 @@ from ggp.machine.propnet.play.kernels.choice import (
     make_all,
     pick,
 )
-from ggp.machine.propnet.play.kernels.tapes import U64
+from ggp.machine.propnet.play.kernels.tapes import I32, U64
 from ggp.machine.propnet.play.kernels.vectors import (
     band,
     bor,
@@ -32,6 +32,7 @@ from ggp.machine.propnet.play.kernels.vectors import (
     store,
     words_of,
 )
+from ggp.machine.propnet.play.kernels.weighing import add_weights, pick_weighed
 
 MOST_ROUNDS = 1 << 14
 """Number of draws of parts that do not fit after which a lane counts as stuck. About one in 64 fits
@@ -40,9 +41,12 @@ if anything does (see `build.parting`): so many draws in vain are less likely th
 
 @inlined
 def draw_moves(
-    plan: PlayoutPlan, block: Block, first: int, end: int, width: tuple[int, ...]
+    plan: PlayoutPlan, odds: I32, block: Block, first: int, end: int, width: tuple[int, ...]
 ) -> bool:
     """Make random moves of a role in the lanes of the third mask, and arbitrary ones in others.
+
+    Args:
+        odds: see `Queue`.
 
     Returns:
         whether lanes had no move: these no longer play on, and are the third mask now.
@@ -52,7 +56,11 @@ def draw_moves(
     rows, masks, planes, groups = block.rows, block.masks, block.planes, block.groups
     legal, move_rows = plan.drawn, plan.move_rows
     lanes = load(masks, 2 * words, width)
-    used = count_legal(rows, legal, first, end, lanes, plan.always, groups, planes, width)
+    always, weighed = plan.always, len(odds) > 0
+    if weighed:
+        used = add_weights(rows, legal, first, end, lanes, odds, always, groups, planes, width)
+    else:
+        used = count_legal(rows, legal, first, end, lanes, always, groups, planes, width)
     any_move = load(planes, 0, width)
     for j in range(1, used):
         any_move = bor(any_move, load(planes, j * words, width))
@@ -67,7 +75,10 @@ def draw_moves(
         make_all(rows, legal, first, end, move_rows, groups, width)
     else:
         draw_below(planes, used, lanes, block.rng, width)
-        pick(rows, legal, first, end, move_rows, groups, planes, used, width)
+        if weighed:
+            pick_weighed(rows, legal, first, end, move_rows, odds, groups, planes, used, width)
+        else:
+            pick(rows, legal, first, end, move_rows, groups, planes, used, width)
     if not reduce_or(stuck):
         return False
     store(masks, 2 * words, stuck)
@@ -76,7 +87,9 @@ def draw_moves(
 
 
 @inlined
-def draw_chance(plan: PlayoutPlan, block: Block, variant: int, width: tuple[int, ...]) -> bool:
+def draw_chance(
+    plan: PlayoutPlan, odds: I32, block: Block, variant: int, width: tuple[int, ...]
+) -> bool:
     """Make a random move of `random`, part by part, in the lanes that play on.
 
     All rows of parts are equally likely. Lanes in which they do not fit draw again: so all moves
@@ -98,7 +111,7 @@ def draw_chance(plan: PlayoutPlan, block: Block, variant: int, width: tuple[int,
             if k >= 0 and plan.apart[k]:
                 _leave(plan, rows, variant, k, width)
             store(masks, 2 * words, waiting)
-            if draw_moves(plan, block, first, end, width):
+            if draw_moves(plan, odds, block, first, end, width):
                 stuck = bor(stuck, load(masks, 2 * words, width))
                 waiting = band(waiting, load(masks, 0, width))
         if attempt:

@@ -1,0 +1,95 @@
+"""Values of the states in which lanes leave a tree: by random playouts, guided by what moves were
+worth in earlier ones.
+
+A circuit plays a thousand lanes in hardly more time than one. So a wave fills the lanes that there
+are anyway with several playouts of each leaf, whose mean says more than one of them does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ggp.machine.base import FloatArray, IntArray, Machine, Playouts, States
+from ggp.machine.weighted_playouts import WeightedPlayer
+from ggp.search.anytime import Deadline, check, time_left
+from ggp.search.move_averages import MoveAverages
+
+PLAYOUTS = 16
+"""Most playouts of a leaf where they are guided: as many as the machine plays side by side."""
+
+UNKNOWN_WORTH: FloatArray = np.zeros((0, 0))
+"""What moves are worth where that is not known."""
+
+
+class LeafValues:
+    """Plays out leaves on one machine."""
+
+    def __init__(self, machine: Machine, most_steps: int, *, guided: bool) -> None:
+        self._machine, self._most_steps = machine, most_steps
+        self._player: WeightedPlayer | None = None
+        self._averages: MoveAverages | None = None
+        if guided and isinstance(machine, WeightedPlayer):
+            self._player, self._averages = machine, MoveAverages(machine)
+
+    @property
+    def is_guided(self) -> bool:
+        """Whether playouts draw moves by what they were worth."""
+        return self._averages is not None
+
+    def begin(self) -> None:
+        """Begin a decision: what was learned in those before counts less."""
+        if self._averages is not None:
+            self._averages.fade()
+
+    def averages(self) -> FloatArray:
+        """`[R, M]` what moves of roles are worth on average, from 0 to 1, or `UNKNOWN_WORTH`."""
+        return UNKNOWN_WORTH if self._averages is None else self._averages.values
+
+    def played_out(
+        self, states: States, rng: np.random.Generator, deadline: Deadline | None
+    ) -> tuple[FloatArray, IntArray | FloatArray]:
+        """`[L, R]` mean goals from 0 to 1 of playouts, and `[L]` mean turns.
+
+        Unfinished playouts count as the middle.
+
+        Raises:
+            OutOfTime: the deadline has passed.
+        """
+        size = len(states)
+        if not size:  # all lanes reached known ends, as nearly all do in small games
+            return np.zeros((0, len(self._machine.roles))), np.zeros(0, dtype=np.int64)
+        each = 1
+        if self._player is not None:
+            each = max(1, min(PLAYOUTS, self._player.side_by_side // size))
+        if each > 1:
+            states = states.take(np.repeat(np.arange(size), each))
+        ended = self._ended(states, rng, deadline)
+        if not ended.finished.all():
+            check(deadline)
+        goals, steps = self._in_range(ended), ended.steps
+        if each == 1:
+            return goals, steps
+        return goals.reshape(size, each, -1).mean(axis=1), steps.reshape(size, each).mean(axis=1)
+
+    def of_ends(self, states: States) -> FloatArray:
+        """`[L, R]` goals from 0 to 1 of states that are over, or stuck: the middle then."""
+        # A playout of a state that is over returns its goals, however odd they are; one that is
+        # stuck is not finished.
+        return self._in_range(self._machine.playout(states, np.random.default_rng(0), 1))
+
+    def _ended(
+        self, states: States, rng: np.random.Generator, deadline: Deadline | None
+    ) -> Playouts:
+        left = time_left(deadline)
+        if self._player is None or self._averages is None:
+            return self._machine.playout(states, rng, self._most_steps, **left)
+        averages = self._averages
+        averages.update()
+        return self._player.playout_by_weights(
+            states, averages.weights, averages.credits, rng, self._most_steps, **left
+        )
+
+    def _in_range(self, ended: Playouts) -> FloatArray:
+        low, high = self._machine.goal_range
+        goals = np.where(ended.finished[:, None], ended.goals, (low + high) / 2)
+        return np.clip((goals - low) / (high - low), 0.0, 1.0)
