@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from ggp.cli.arguments import FilePath, json_option, verbose_option
-from ggp.console import print_json
+from ggp.console import example, print_json
 from ggp.errors import ConfigError
 
 
-@click.command()
+@click.command(epilog=example("match-runner picture records/*.json --turn 1 --out board.svg"))
 @click.argument("record", type=FilePath())
 @click.option(
     "--turn",
@@ -34,8 +34,6 @@ def picture(record: Path, turn: int | None, every: bool, out: Path, as_json: boo
     """Draw the board of a recorded match after a turn, with its moves in words.
 
     The moves are played again by the rules in the record, which checks it too.
-
-    Example: match-runner picture match.json --turn 12 --out board.svg
     """
     from match_runner.charts import check_ending
     from match_runner.match.record_files import read_record

@@ -34,6 +34,7 @@ NEEDS = {
     "match-runner replay": ("match-runner play",),
     "match-runner export": ("match-runner play",),
     "match-runner import": ("match-runner play", "match-runner export"),
+    "match-runner picture": ("match-runner play",),
     "match-runner show": ("match-runner compare",),
 }
 """Examples that make what others read."""

@@ -30,8 +30,8 @@ FILES = (
     *(
         f"machine/propnet/play/kernels/{name}"
         for name in (
-            *("block_kernels", "block_playouts", "blocks", "choice", "drawing", "lane_ends"),
-            *("matching", "narrow", "tapes", "vector_code", "vectors"),
+            *("block_kernels", "block_playouts", "blocks", "choice", "crediting", "drawing"),
+            *("lane_ends", "matching", "narrow", "tapes", "vector_code", "vectors", "weighing"),
         )
     ),
     *(
@@ -45,12 +45,13 @@ FILES = (
     "belief/solving/unrolling_kernels",
     "env/kernels",
     *(f"learn/{name}" for name in ("feature_kernels", "net_kernels", "policy_kernels")),
+    "respond/tree_kernels",
     "search/boards/board_kernels",
     *(
         f"search/trees/{name}"
         for name in (
             *("growth_kernels", "proof_kernels", "regret_kernels", "tree_kernels", "tree_tables"),
-            "world_table",
+            *("keeping_kernels", "settings"),
         )
     ),
     "search/trials",
