@@ -1,4 +1,5 @@
-"""Links between pages: the file is there, and so is the heading that a link goes to."""
+"""Links between pages lead to a file that is there, and to a heading in it. No page has marks of a
+merge that was not finished."""
 
 from __future__ import annotations
 
@@ -38,3 +39,9 @@ def is_broken(page: Path, link: str) -> bool:
 def test_every_link_leads_somewhere(page: Path) -> None:
     links = _LINK.findall(_FENCED.sub("", page.read_text(encoding="utf-8")))
     assert not [link for link in links if is_broken(page, link)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of_page)
+def test_no_merge_is_unfinished(page: Path) -> None:
+    lines = page.read_text(encoding="utf-8").splitlines()
+    assert not [line for line in lines if line.startswith(("<<<<<<< ", ">>>>>>> "))]
