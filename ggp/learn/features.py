@@ -63,6 +63,12 @@ class Features:
                 f"{MOST_INPUTS:,}"
             )
 
+    def fit(self, names: Names) -> bool:
+        """Whether they are a policy's in the game that has these names."""
+        told = (self.num_moves, self.num_percepts, self.num_fluents)
+        own = (len(names.moves), len(names.percepts), len(names.fluents))
+        return told == own and self.reads_legal and self.reads_state == names.is_plain
+
     @cached_property
     def layout(self) -> I64:
         """Where the fields of a path's row begin: see `ggp.learn.feature_kernels`."""

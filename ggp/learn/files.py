@@ -1,7 +1,8 @@
 """Policies in files: npz archives that hold numbers and one text, and nothing that could run.
 
 A file may come from a stranger. So nothing is unpickled, sizes are looked at before memory is taken
-for them, and shapes are those that the text says, which are those that the game has. The members:
+for them, and shapes are those that the text says. What it says of a game is compared with the game
+before anything is played (`PolicyFile.check_game`). The members:
 
     about   bytes of JSON: the game, the digest of rules and names, the version, the layers, and
             the training record
@@ -16,6 +17,8 @@ import json
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +44,9 @@ MOST_BYTES = 1 << 30
 
 MOST_TEXT = 1 << 22
 """Most bytes of its text."""
+
+MOST_POINTS = 1000
+"""Most points of its learning curve."""
 
 MOST_ROLES = 64
 """Most roles of a game in it."""
@@ -117,12 +123,19 @@ class PolicyFile:
             file: what messages call it.
 
         Raises:
-            ConfigError: it was another one, or one whose rules or names are others.
+            ConfigError: it was another one, or one whose rules or names are others; or the file
+                says so, but its policies read what this game does not have.
         """
         if self.about.digest != names.digest:
             raise ConfigError(
                 f"the policy in {file} was learnt in {self.about.game}, with other rules than "
                 "those of this game; learn one with `ggp learn`"
+            )
+        # Kernels that read rows of bits do not check their indices.
+        if not self.about.features.fit(names):
+            raise ConfigError(
+                f"the policy in {file} reads what this game does not have, so the file is not "
+                "what it says; learn one with `ggp learn`"
             )
 
 
@@ -191,7 +204,7 @@ def _about(archive: zipfile.ZipFile) -> About:
         critic=tuple(map(_count, _few(told["critic"], 16))),
         num_roles=_count(told["num_roles"]),
         steps=tuple(map(_count, _few(told["steps"], MOST_ROLES + 1))),
-        record=dict(told["record"]),
+        record=_record(told["record"], told["roles"]),
     )
     if len(about.steps) != len(about.roles) + 1:
         raise ValueError("its numbers of steps are not those of its roles")
@@ -241,6 +254,35 @@ def _features(told: Mapping[str, Any]) -> Features:
         reads_state=told["reads_state"] is True,
         reads_legal=told["reads_legal"] is True,
     )
+
+
+def _record(told: Mapping[str, Any], roles: Sequence[str]) -> dict[str, Any]:
+    """The training record, if it has all that learning goes on with, and that is shown of it."""
+    _check_numbers(told)
+    curve = told["curve"]
+    if not isinstance(curve, list) or len(curve) > MOST_POINTS:
+        raise ValueError("its learning curve is no list of points")
+    for point in curve:
+        _check_numbers(point)
+        _finite(point["error"])
+        for role in roles:
+            _finite(point["entropy"][role])
+            if point["rewards"][role] is not None:
+                _finite(point["rewards"][role])
+    if any(one["updates"] >= other["updates"] for one, other in pairwise(curve)):
+        raise ValueError("the points of its learning curve are in no order")
+    return dict(told)
+
+
+def _check_numbers(told: Mapping[str, Any]) -> None:
+    for name in ("updates", "states", "decisions"):
+        _count(told[name])
+    _finite(told["seconds"])
+
+
+def _finite(told: Any) -> None:
+    if type(told) not in (int, float) or not isfinite(told):
+        raise ValueError(f"{str(told)[:20]} is no number")
 
 
 def _few(told: Any, most: int) -> Sequence[Any]:

@@ -187,7 +187,7 @@ class Learner:
         progress: Callable[[Told], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> Told:
-        """Learn until a budget is used up; the first one counts if there are several.
+        """Learn until a budget is used up: of several, the one that is used up first.
 
         With updates or states, the same seed gives the same policies.
 
@@ -198,10 +198,11 @@ class Learner:
             progress: called after each update.
 
         Raises:
-            ConfigError: there is no budget.
+            ConfigError: there is no budget, or it is not above 0.
         """
-        if updates is states is seconds is None:
-            raise ConfigError("learning needs a budget: updates, states, or seconds")
+        budgets = [each for each in (updates, states, seconds) if each is not None]
+        if not budgets or not min(budgets) > 0:
+            raise ConfigError("learning needs a budget above 0: updates, states, or seconds")
         began, spent = clock(), self._seconds
         first_update, first_state = self.updates, self.states
         told, share, longest = None, 0.0, 0.0
@@ -281,6 +282,12 @@ class Learner:
         about, settings = kept.about, self.settings
         if about.roles != tuple(self.learns) or about.critic_shape != self._critic.net.shape:
             raise ConfigError(f"in {file} other roles have learnt: {', '.join(about.roles)}")
+        features = features_of(self.env.names, bound_of(self.env))
+        if about.features != features:
+            raise ConfigError(
+                f"the policies in {file} read other bits than those that are learnt here; "
+                "begin anew, without going on from it"
+            )
         if about.hidden != settings.hidden:
             raise ConfigError(f"the layers in {file} are {about.hidden}, not {settings.hidden}")
         for each, array, steps in zip(self._optimisers, kept.arrays, about.steps, strict=True):

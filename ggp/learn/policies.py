@@ -41,8 +41,11 @@ class LearntPolicy:
             rows: `[N, W]` of bits, see `Reader.read`.
             temperature: below 1 makes likely moves likelier; above 0.
         """
-        logits = self.net(rows)
-        logits /= np.float32(temperature)
+        # Weights from a file may be so large that sums overflow: even then moves can be drawn.
+        with np.errstate(over="ignore", invalid="ignore"):
+            logits = self.net(rows)
+            logits /= np.float32(temperature)
+        np.nan_to_num(logits, copy=False)
         probabilities(rows, self.features.mask_words, logits)
         return logits
 

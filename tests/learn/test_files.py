@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from ggp.env import Environment, make
+from ggp.env.exact import ExactGame
 from ggp.errors import ConfigError
 from ggp.learn import Learner, Settings
 from ggp.learn.files import PolicyFile, read_policy, write_policy
@@ -63,6 +64,35 @@ def test_other_games_and_other_layers_are_refused() -> None:
         Learner(environment(), settings=other).go_on(kept(), "it")
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"num_moves": 1}, {"num_percepts": 99}, {"reads_state": True}, {"reads_legal": False}],
+)
+def test_features_that_the_game_does_not_have_are_refused(change: dict[str, Any]) -> None:
+    """Whoever copies the digest of a game cannot make kernels read or write beyond their arrays."""
+    about = replace(kept().about, features=replace(kept().about.features, **change))
+    forged = PolicyFile(about, kept().arrays)
+    with pytest.raises(ConfigError, match="does not have"):
+        forged.check_game(environment().names, "it")
+    with pytest.raises(ConfigError, match="does not have"):
+        Learner(environment(), settings=QUICK).go_on(forged, "it")
+
+
+def test_learning_does_not_go_on_from_policies_that_read_other_bits() -> None:
+    about = replace(kept().about, features=replace(kept().about.features, num_timed=0))
+    with pytest.raises(ConfigError, match="other bits"):
+        Learner(environment(), settings=QUICK).go_on(PolicyFile(about, kept().arrays), "it")
+
+
+def test_weights_that_overflow_still_give_probabilities() -> None:
+    exact = ExactGame(make("kuhn_poker"))
+    for value in (1e38, -1e38):
+        arrays = tuple(np.full_like(array, value) for array in kept().arrays)
+        policies = PolicyFile(kept().about, arrays).policies()
+        shares = policies["player1"].at_sets(exact.sets[0])
+        np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-5)
+
+
 def write(path: Path, text: dict[str, Any], **arrays: Any) -> None:
     """Write a file with some entries of its text changed, and some arrays, or without them."""
     write_policy(path, kept())
@@ -74,6 +104,8 @@ def write(path: Path, text: dict[str, Any], **arrays: Any) -> None:
     np.savez(path, **{name: each for name, each in members.items() if each is not None})
 
 
+RECORD: dict[str, Any] = json.loads(json.dumps(kept().about.record))
+
 WRONG: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "another format": ({"format": 2}, {}),
     "no roles": ({"roles": []}, {}),
@@ -84,6 +116,10 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "other layers": ({"hidden": [9]}, {}),
     "features that are none": ({"features": {}}, {}),
     "a record that is none": ({"record": 3}, {}),
+    "a record without numbers": ({"record": {}}, {}),
+    "a curve that is none": ({"record": {**RECORD, "curve": [1, 2]}}, {}),
+    "a curve that stands still": ({"record": {**RECORD, "curve": [RECORD["curve"][0]] * 2}}, {}),
+    "endless seconds": ({"record": {**RECORD, "seconds": float("inf")}}, {}),
     "no critic": ({}, {"critic": None}),
     "objects": ({}, {"critic": np.array([{}], dtype=object)}),
     "doubles": ({}, {"critic": np.zeros((4, 5))}),

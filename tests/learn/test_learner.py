@@ -69,6 +69,9 @@ def test_budgets_are_kept_and_progress_is_told() -> None:
     assert learner.updates > 4
     with pytest.raises(ConfigError, match="budget"):
         learner.learn()
+    for nothing in ({"updates": 0}, {"states": -1}, {"seconds": 0.0}, {"seconds": float("nan")}):
+        with pytest.raises(ConfigError, match="above 0"):
+            learner.learn(**nothing)
 
 
 def test_unknown_roles_are_refused() -> None:
