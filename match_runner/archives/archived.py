@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 
@@ -195,6 +196,20 @@ def _players(archived: Archived, order: Sequence[int], machine: Machine) -> dict
         for role, place in roles
         if role != RANDOM
     }
+
+
+def finite(told: str | float) -> float | None:
+    """A number of a file; None if it is none, or not finite."""
+    try:
+        found = float(told)
+    except (ValueError, OverflowError):
+        return None
+    return found if isfinite(found) else None
+
+
+def clock_of(told_s: float) -> float | None:
+    """A clock in seconds; files say with one that is not above 0 that there was none."""
+    return told_s if told_s > 0 else None
 
 
 def canonical(text: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ggp.cli.arguments import FilePath, FolderPath, hint_at_warnings, json_option, verbose_option
-from ggp.console import EXIT_FAILED, example, print_json, show_error
+from ggp.console import EXIT_BAD_INPUT, EXIT_FAILED, example, print_json, show_error
 from ggp.errors import ConfigError, MatchError
 from ggp.gdl.games import read_file
 from ggp.gdl.source import printable
@@ -48,21 +48,29 @@ def import_matches(files: tuple[Path, ...], game: str | None, folder: Path, as_j
     file cannot be imported, the others still are.
     """
     targets = _targets(files, folder)
-    read = [(file, _read(file)) for file in files]
+    read, code = {}, 0
+    for file in files:
+        try:
+            read[file] = _read(file)
+        except ConfigError as error:
+            show_error(str(error))
+            code = EXIT_BAD_INPUT
+    if not read:
+        return code
     if game is None:
-        named = next((each.game for _, each in read if each.game), "")
-        told = f"; {files[0]} names {printable(named)}, which is not fetched" if named else ""
+        named = next(((str(file), each.game) for file, each in read.items() if each.game), None)
+        told = "; {} names {}, which is not fetched".format(*map(printable, named)) if named else ""
         raise ConfigError(f"say which rules these matches were played by: --game GAME{told}")
     program = load_program(game)
     hint_at_warnings(game, program.diagnostics)
     make_folder(folder)
-    written, code = [], 0
-    for file, archived in read:
+    written = []
+    for file, archived in read.items():
         try:
             record = record_of(archived, game, program)
         except MatchError as error:
             show_error(f"{file}: {error}")
-            code = EXIT_FAILED
+            code = max(code, EXIT_FAILED)
             continue
         write_whole(targets[file], record_text(record))
         written.append(

@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 
 from ggp.errors import MatchError
 from ggp.gdl.shape import MAX_NESTING
-from match_runner.archives.archived import Archived
+from match_runner.archives.archived import Archived, clock_of, finite
 
 
 def read_xml(data: bytes) -> Archived:
@@ -28,11 +28,13 @@ def read_xml(data: bytes) -> Archived:
     Raises:
         MatchError: it is not XML, or no match, or not one that has the moves of all roles.
     """
+    if b"\0" in data:  # markup would hide in it from the next line
+        raise MatchError("it is not UTF-8: convert it first")
     if b"<!ENTITY" in data:
         raise MatchError("it declares entities of its own, which no match needs")
     try:
         match = ElementTree.fromstring(data)
-    except (ElementTree.ParseError, ValueError) as error:
+    except (ElementTree.ParseError, ValueError, LookupError) as error:
         raise MatchError(f"it is not XML: {error}") from error
     steps = match.findall("history/step")
     roles = _all(match, "role")
@@ -69,14 +71,14 @@ def _all(element: ElementTree.Element, path: str) -> list[str]:
 
 def _clock(match: ElementTree.Element, name: str) -> float | None:
     text = match.findtext(name)
-    return None if text is None else _number(text, name) or None
+    return None if text is None else clock_of(_number(text, name))
 
 
 def _number(text: str, name: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise MatchError(f"{name} must be a number, not {text[:40]!r}") from None
+    found = finite(text)
+    if found is None:
+        raise MatchError(f"{name} must be a number, not {text[:40]!r}")
+    return found
 
 
 def _term(element: ElementTree.Element, depth: int) -> str:

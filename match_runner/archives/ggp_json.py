@@ -15,7 +15,7 @@ from typing import Any
 
 from ggp.errors import GDLError, MatchError
 from ggp.gdl import parse_terms, to_kif
-from match_runner.archives.archived import Archived, Lost
+from match_runner.archives.archived import Archived, Lost, clock_of, finite
 
 _KINDS = {"TO": "late", "CE": "unreachable", "IL": "illegal"}
 """What errors begin with, and our words for them."""
@@ -29,6 +29,7 @@ def read_json(data: bytes) -> Archived:
     """
     try:
         match = json.loads(data)
+        json.dumps(match, ensure_ascii=False).encode()  # a record could not hold half a character
     except (ValueError, RecursionError) as error:
         raise MatchError(f"it is not JSON: {error}") from error
     if not isinstance(match, dict) or "moves" not in match:
@@ -42,7 +43,9 @@ def read_json(data: bytes) -> Archived:
         match_id=str(match.get("matchId", "")),
         game=str(match.get("gameMetaURL") or ""),
         roles=_texts(match["gameRoleNames"], "gameRoleNames") if "gameRoleNames" in match else None,
-        players=[name or "" for name in _list(match, "playerNamesFromHost")],
+        players=_texts(
+            [name or "" for name in _list(match, "playerNamesFromHost")], "playerNamesFromHost"
+        ),
         moves=moves,
         states=dict(enumerate(states)),
         scores=scores if is_completed and scores else None,
@@ -66,24 +69,20 @@ def _list(match: Mapping[str, Any], name: str) -> list[Any]:
 
 def _texts(found: object, name: str) -> list[str]:
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        raise MatchError(f"the field {name} must hold lists of texts")
+        raise MatchError(f"the field {name} must hold texts")
     return found
 
 
 def _number(found: object, name: str) -> float:
-    if isinstance(found, str | int | float) and not isinstance(found, bool):
-        try:
-            return float(found)
-        except ValueError:
-            pass
-    raise MatchError(f"the field {name} must hold numbers")
+    number = finite(found) if isinstance(found, str | int | float) else None
+    if number is None or isinstance(found, bool):
+        raise MatchError(f"the field {name} must hold numbers")
+    return number
 
 
 def _clock(match: Mapping[str, Any], name: str) -> float | None:
-    """A clock in seconds; those below 0 say that there was none."""
     found = match.get(name)
-    seconds = -1.0 if found is None else _number(found, name)
-    return seconds if seconds > 0 else None
+    return None if found is None else clock_of(_number(found, name))
 
 
 def _state(text: str) -> list[str]:

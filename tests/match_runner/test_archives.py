@@ -136,8 +136,13 @@ def test_fields_may_lack_and_states_may_have_true() -> None:
         ({"moves": TTT["moves"][:2]}, "the game is not over after turn 2"),  # type: ignore[index]
         ({"moves": [*TTT["moves"], ["noop", "noop"]]}, "turn 6: the game is over"),  # type: ignore[misc]
         ({"moves": [["((", "noop"]]}, "is not a term"),
-        ({"moves": [[1, 2]]}, "the field moves must hold lists of texts"),
+        ({"moves": [[1, 2]]}, "the field moves must hold texts"),
         ({"stateTimes": ["now"]}, "the field stateTimes must hold numbers"),
+        ({"stateTimes": [float("nan")]}, "the field stateTimes must hold numbers"),
+        ({"goalValues": [10**400, 0]}, "the field goalValues must hold numbers"),
+        ({"playClock": float("inf")}, "the field playClock must hold numbers"),
+        ({"playerNamesFromHost": [1, 2]}, "the field playerNamesFromHost must hold texts"),
+        ({"matchId": "\ud800"}, "it is not JSON: .*surrogates"),
         ({"errors": 3}, "the field errors must be a list"),
         ({"states": ["( ) )"]}, "the field states must hold lists of fluents"),
     ],
@@ -165,6 +170,12 @@ def test_what_cannot_be_read_is_said_in_a_line(tmp_path: Path) -> None:
     good = written(tmp_path, TTT)
     bomb = tmp_path / "bomb.xml"
     bomb.write_text('<!DOCTYPE match [<!ENTITY a "aa">]><match><role>&a;</role></match>')
+    hidden = tmp_path / "hidden.xml"
+    hidden.write_bytes(bomb.read_text().encode("utf-16-le"))
+    unread = tmp_path / "unread.xml"
+    unread.write_text('<?xml version="1.0" encoding="klingon"?><match/>')
+    endless = tmp_path / "endless.xml"
+    endless.write_text("<match><role>A</role><startclock>nan</startclock></match>")
     sight = tmp_path / "sight.xml"
     sight.write_text(
         "<match><sight-of>WHITE</sight-of><role>WHITE</role><role>BLACK</role>"
@@ -179,6 +190,9 @@ def test_what_cannot_be_read_is_said_in_a_line(tmp_path: Path) -> None:
     texts.write_text("moves")
     for file, message in (
         (bomb, "declares entities"),
+        (hidden, "it is not UTF-8"),
+        (unread, "unknown encoding: klingon"),
+        (endless, "startclock must be a number, not 'nan'"),
         (sight, "what WHITE saw"),
         (deep, "nests deeper"),
         (texts, "neither JSON nor XML"),
@@ -195,10 +209,12 @@ def test_what_cannot_be_read_is_said_in_a_line(tmp_path: Path) -> None:
 def test_the_others_are_imported_if_one_cannot_be(tmp_path: Path) -> None:
     good = written(tmp_path, TTT)
     bad = written(tmp_path, changed(goalValues=[0, 100]), "bad.json")
-    result = run(
-        "import", bad, good, "--game", "tic_tac_toe", "--out", str(tmp_path / "o"), "--json"
-    )
-    assert result.exit_code == 1
+    worse = written(tmp_path, [], "worse.json")
+    options = ("--game", "tic_tac_toe", "--out", str(tmp_path / "o"), "--json")
+    assert run("import", bad, good, *options).exit_code == 1
+    result = run("import", worse, bad, good, *options)
+    assert result.exit_code == 2
+    assert "worse.json is neither JSON" in result.stderr
     assert [each["turns"] for each in json.loads(result.stdout)] == [5]
     assert "bad.json: the rules give xplayer 100 points, the file 0" in result.stderr
 
