@@ -52,6 +52,9 @@ _BLOCKS = ("wall", "blocked", "block", "fence")
 
 DISC = "●"
 
+DISCS = "●◉◍◎"
+"""Discs of the first role, the second, and so on: they differ in more than colour."""
+
 _CODE = re.compile(r"([a-z])[_-]?([kqrbnp])")
 
 
@@ -123,7 +126,13 @@ class Symbols:
             side = owner if owner in COLOURS or not colour else colour
             symbol = pair[0 if side == "white" else 1]
             return Look(f"{side} {piece}".strip(), symbol, owner)
-        return Look(text, self._symbol(words, owner), owner)
+        symbol = self._symbol(words, owner)
+        return Look(text, self._disc_of(owner) if symbol == DISC else symbol, owner)
+
+    def _disc_of(self, owner: str) -> str:
+        if owner not in self._roles or owner in ("white", "black"):  # these differ in the dark too
+            return DISC
+        return DISCS[self._roles.index(owner) % len(DISCS)]
 
     def _symbol(self, words: Sequence[str], owner: str) -> str:
         rest = [word for word in words if word != owner]

@@ -87,7 +87,7 @@ def test_picture_without_colours_or_symbols_still_says_whose_pieces_are_whose() 
         screen.show(*draw(layout.picture(facts).to_json(), encoding, colours=colours))
         assert isinstance(screen.console.file, io.StringIO)
         shown[encoding] = screen.console.file.getvalue()
-    assert "●f │ ●s" in shown["utf-8"]
+    assert "●f │ ◉s" in shown["utf-8"]
     assert shown["ascii"].isascii()
     assert "first | second" in shown["ascii"]
 
