@@ -44,7 +44,7 @@ ELSEWHERE = {
 """Commands with one of these in them, and where they are run."""
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
-_FILE = re.compile(r"^`([\w.]+)`:\n\n```\w+\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_FILE = re.compile(r"`([\w.]+)`:\n\n```\w+\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 def commands_of(page: Path) -> list[list[str]]:
