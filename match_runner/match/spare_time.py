@@ -2,7 +2,7 @@
 
 Players think one after the other, so that nobody's clock runs while another one thinks. Where they
 may ponder, each is then given the time that the slowest of the others took longer than itself, as
-if all had begun together:
+if all had begun together and none had more than the play clock:
 
     white   |--------- decides ---------|
     black   | noop |- - - ponders - - - |    afterwards, on its own clock
@@ -58,7 +58,8 @@ class SpareTime:
             return
         for role, player in players.items():
             others_s = max((s for other, s in took_s.items() if other != role), default=0.0)
-            spare_s = others_s - took_s.get(role, 0.0)
+            # A turn ends with the play clock, however late an answer comes.
+            spare_s = min(others_s, self.conditions.play_clock_s) - took_s.get(role, 0.0)
             if spare_s < LEAST_S or not isinstance(player, Pondering):
                 continue
             error = _used(player.ponder, Deadline(self.clock() + spare_s, self.clock))

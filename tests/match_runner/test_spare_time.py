@@ -134,6 +134,18 @@ def test_players_ponder_as_long_as_the_slowest_of_the_others_took_longer() -> No
     assert len(x.pondered) == 3
 
 
+def test_an_answer_that_is_late_gives_nobody_more_than_the_play_clock() -> None:
+    clock = Clock()
+    moves = ["noop" if turn % 2 else mark for turn, mark in enumerate(MARKS)]
+    x = Ponderer(moves, clock, (60.0, 0.0, 0.0, 0.0, 0.0))
+    others = ["noop" if turn % 2 == 0 else mark for turn, mark in enumerate(MARKS)]
+    o = Ponderer(others, clock, (0.0, 0.0, 0.0, 0.0, 0.0))
+    none = RemoteConditions(start_clock_s=0)
+    conditions = replace(CLOCKS, ponder=True, max_turns=1, remote=none)
+    play_match(script_arena("tic_tac_toe", clock, xplayer=x, oplayer=o), 0, conditions)
+    assert o.pondered == [(0, 4.0)]
+
+
 def test_nobody_ponders_unless_the_match_is_played_so() -> None:
     x, o, _ = duel(ponder=False, start_s=7)
     assert not x.pondered
