@@ -43,6 +43,16 @@ ELSEWHERE = {
 }
 """Commands with one of these in them, and where they are run."""
 
+PYTHON_ELSEWHERE = {
+    "docs/use/adding-a-player.md": "tests/players/test_own_players.py",
+    "docs/use/cluster.md": "tests/match_runner/test_cluster.py",
+    "docs/use/environment.md": "tests/env/test_page.py",
+    "docs/use/learning.md": "tests/learn/test_page.py",
+    "docs/use/library.md": "tests/library/test_library.py",
+    "docs/use/openspiel.md": "tests/openspiel/test_algorithms.py",
+}
+"""Pages whose blocks of Python are run by other tests."""
+
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _FILE = re.compile(r"`([\w.]+)`:\n\n```\w+\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
@@ -103,8 +113,18 @@ def test_commands_of_other_pages_run(
             run([*words[:-1], *map(str, files)])
 
 
+def test_python_of_pages_runs_here_or_elsewhere() -> None:
+    for page in SHOWN:
+        blocks = [
+            text for kind, text in _BLOCK.findall(page.read_text("utf-8")) if kind == "python"
+        ]
+        if blocks and page != TUTORIAL and name_of_page(page) not in PYTHON_ELSEWHERE:
+            for block in blocks:
+                exec(block, {})
+
+
 def test_what_is_run_elsewhere_is_run_there() -> None:
-    for place in ELSEWHERE.values():
+    for place in (*ELSEWHERE.values(), *PYTHON_ELSEWHERE.values()):
         assert place.startswith("the step") or (REPOSITORY / place).exists(), place
 
 
