@@ -45,7 +45,7 @@ class WeightedPlayer(Protocol):
 
         Args:
             weights: `[R, M]` by move id, at least 1; those of `random` are not looked at.
-            credits: `[R, M, 2]` gets added, for each move, in how many playouts its role made it,
-                and the sum of the role's goals in them.
+            credits: `[R, M, 2]` gets added, for each move, in how many finished playouts its role
+                made it, and the sum of the role's goals in them.
         """
         ...

@@ -35,7 +35,8 @@ class MoveAverages:
         credits: `[R, M, 2]` number of playouts in which a role made a move, and the sum of its
             goals.
         weights: `[R, M]` for `WeightedPlayer`, as of the last update.
-        values: `[R, M]` averages from 0 to 1, as of the last update.
+        values: `[R, M]` averages from 0 to 1, as of the last update; goals beyond `goal_range` do
+            not take them any further.
     """
 
     def __init__(self, machine: WeightedPlayer) -> None:
@@ -60,7 +61,8 @@ class MoveAverages:
         self._known = known
         sums = (self.credits[:, :, 1] - self._low * counts) / (self._high - self._low)
         of_role = counts.sum(axis=1, keepdims=True)
-        mean = sums.sum(axis=1, keepdims=True) / np.maximum(of_role, 1.0)
-        self.values = (sums + DOUBT * mean) / (counts + DOUBT)
+        mean = np.clip(sums.sum(axis=1, keepdims=True) / np.maximum(of_role, 1.0), 0.0, 1.0)
+        # Kernels look for the best of all actions from 0 on: less than that would be no action.
+        self.values = np.clip((sums + DOUBT * mean) / (counts + DOUBT), 0.0, 1.0)
         weights = np.rint(UNIT * np.exp(GREED * (self.values - mean)))
         self.weights = np.clip(weights, 1, MOST).astype(np.int64)

@@ -74,6 +74,16 @@ def test_moves_that_were_worth_more_weigh_more() -> None:
     assert averages.weights[0, 0] == 1
 
 
+@pytest.mark.parametrize("goal", [-1_000_000, -1000, 1_000_000])
+def test_goals_beyond_all_bounds_lead_to_no_other_actions(goal: int) -> None:
+    machine = machine_of_rules(BANDIT.replace("100", str(goal)), "propnet")
+    tree, search = search_of(machine, guided=True)
+    search.send(1000)
+    assert (tree.leaves.averages() >= 0).all()
+    assert (tree.leaves.averages() <= 1).all()
+    assert search.estimates().visits.sum() == 1000
+
+
 def test_worlds_of_particles_have_no_code() -> None:
     """Room for worlds may hold anything before, and codes are followed where worlds are kept."""
     machine = machine_of_game("tic_tac_toe", "propnet")

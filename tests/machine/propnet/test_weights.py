@@ -126,3 +126,20 @@ def test_weighed_playouts_are_those_of_a_plain_reference(name: str) -> None:
         # What is rare may not be in the sample at all: then the mean says how much it varies.
         variance = np.maximum(sample.var(axis=0), most * mean)
         assert (np.abs(sample.mean(axis=0) - mean) <= 5 * np.sqrt(variance / few) + 1e-9).all()
+
+
+def test_lanes_are_not_credited_with_what_lost_ones_made_before_them() -> None:
+    machine, most_steps = machine_of("connect_four"), 20
+    made = []
+    for size in (1000, 4000):  # all lanes are let in at once, or some in place of others
+        credits = no_credits(machine)
+        start, rng = machine.initial(size), np.random.default_rng(1)
+        played = machine.playout_by_weights(start, even(machine), credits, rng, most_steps)
+        assert 0 < played.finished.sum() < size
+        steps = played.steps[played.finished].sum()
+        # In each step of a finished playout one of the two drops a disc, and the other waits.
+        wait = machine.move_id("noop")
+        dropped = np.delete(credits[:, :, 0], wait, axis=1).sum()
+        assert dropped <= steps
+        made.append(dropped / steps)
+    assert made[0] == pytest.approx(made[1], rel=0.02)

@@ -136,8 +136,8 @@ class Queue(NamedTuple):
         faults: `[R, 2]` whether a role had several goal values, or none, at an end.
         odds: `[len(PlayoutPlan.move_rows)]` the weight by which each move is drawn, at least 1;
             `[0]` where moves are drawn uniformly.
-        credits: `[M, 2]` for each move of the roles of the circuit, the number of playouts in which
-            it was made, and the sum of its role's goal values in them; `[0, 2]` if not wanted.
+        credits: `[M, 2]` for each move of the roles of the circuit, the number of finished playouts
+            in which it was made, and the sum of its role's goal values in them; `[0, 2]` if not wanted.
     """
 
     packed: U64
@@ -264,9 +264,6 @@ def begin_run(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, .
         masks[k] = np.uint64(0)
     for k in range(len(given)):
         given[k] = np.uint64(0)
-    if len(queue.credits):
-        for k in range(len(block.made)):
-            block.made[k] = np.uint64(0)
     seed_words(block.keys[at[RUN]], block.rng)
     at[NEXT], at[END] = block.bounds[at[RUN]], block.bounds[at[RUN] + 1]
     at[PLACED] = at[OLDEST] = at[TOGETHER] = at[FRESH] = at[STRAY] = 0
@@ -294,6 +291,10 @@ def fill(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) 
         # New lanes are or-ed in, so no bits may be left of those that ended.
         row = np.int64(state_rows[k]) * words
         store(rows, row, band(load(rows, row, width), playing))
+    if len(queue.credits):
+        for k in range(len(block.made) // words):
+            place = np.int64(k) * words
+            store(block.made, place, band(load(block.made, place, width), playing))
     num_words = packed.shape[1]
     word = 0
     free = ~masks[0]

@@ -1,6 +1,7 @@
 """Credits moves with the goals of the playouts in which they were made.
 
-A block remembers for each move the lanes that made it since they were let in. When lanes are
+A block remembers for each move the lanes that made it since they were let in (`fill` forgets what
+those before them made, whether they were judged or lost). When lanes are
 judged, a move is credited with the goal of its role, once for each lane that made it: bits are
 counted, where lists of the moves of each lane would have to be gone through.
 """
@@ -75,8 +76,3 @@ def credit(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:
                     count = count_ones(made[np.int64(move) * words + w] & bits)
                     queue.credits[move, 0] += count
                     queue.credits[move, 1] += count * plan.goal_values[k]
-    for w in range(words):
-        ended = masks[words + w]
-        if ended:
-            for move in range(number):
-                made[np.int64(move) * words + w] &= ~ended
