@@ -137,7 +137,8 @@ class Queue(NamedTuple):
         odds: `[len(PlayoutPlan.move_rows)]` the weight by which each move is drawn, at least 1;
             `[0]` where moves are drawn uniformly.
         credits: `[M, 2]` for each move of the roles of the circuit, the number of finished playouts
-            in which it was made, and the sum of its role's goal values in them; `[0, 2]` if not wanted.
+            in which it was made, and the sum of its role's goal values in them; `[0, 2]` if not
+            wanted.
     """
 
     packed: U64
