@@ -198,6 +198,11 @@ def test_a_server_that_is_started_anew_goes_on_with_a_match(tmp_path: Path) -> N
             assert next(events)["event"] == "reset"
         play_on(table, begun)
         found = record_of(table, tmp_path / "broken", begun["id"])
+    with live_table(tmp_path / "broken") as table:  # what the seat saw is gone, the truth is not
+        table.sit(begun)
+        last = len(found.turns)
+        assert table.get(f"/api/seats/{seat}")["played"] == last
+        assert table.get(f"/api/seats/{seat}/truth/{last}")["over"]
     assert [t.joint_move for t in found.turns] == [t.joint_move for t in expected.turns]
     assert found.goals == expected.goals
 

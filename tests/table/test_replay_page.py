@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from match_runner.match.records import record_from_json
-from tests.table.browsers import why_no_browser
+from tests.table.browsers import why_no_browser, window
 from tests.table.live import LiveTable
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.skipif(why_no_browser() is not None, reason=str(why_no_browser()))
 
@@ -42,6 +42,15 @@ def test_turns_play_by_themselves_until_the_end_or_a_press(page: Page, table: Li
     page.keyboard.press(" ")
     page.wait_for_selector(f"output:text('turn {last} of {last}')")
     page.wait_for_selector("button.play:text('Play')")
+
+
+def test_turns_play_slowly_for_those_who_like_less_to_move(
+    browser: Browser, table: LiveTable, bomb: str
+) -> None:
+    with window(browser, table, reduced_motion="reduce") as page:
+        page.goto(f"{table.url}/match/{bomb}")
+        page.wait_for_selector("button.play")
+        assert page.locator(".controls select").input_value() == "0.5"
 
 
 def test_a_turn_is_chosen_from_the_moves(page: Page, table: LiveTable, bomb: str) -> None:

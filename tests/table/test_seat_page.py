@@ -17,7 +17,7 @@ from tests.table.browsers import why_no_browser, window
 from tests.table.live import LiveTable
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, FloatRect, Locator, Page
+    from playwright.sync_api import Browser, FloatRect, Locator, Page, Route
 
 pytestmark = pytest.mark.skipif(why_no_browser() is not None, reason=str(why_no_browser()))
 
@@ -52,9 +52,10 @@ def seated(
 
     Args:
         role: the person's; else the first one.
-        more: of the match, or of the window (`viewport`).
+        more: of the match, or of the window (`viewport`, `may_fail`).
     """
     options = {"viewport": more.pop("viewport", {"width": 1280, "height": 800})}
+    options["may_fail"] = more.pop("may_fail", "")
     text = more.get("rules") or find_game(game).read_text(encoding="utf-8")
     roles = [each for each in read_program(text, game).roles if each != RANDOM]
     players = {each: "human" if each == (role or roles[0]) else "random" for each in roles}
@@ -112,6 +113,25 @@ def test_moves_without_a_choice_play_themselves(browser: Browser, table: LiveTab
         assert "you wait" in page.locator(".history").inner_text()
         page.locator("button.move", has_text="switch").click()
         page.wait_for_selector(OVER)
+
+
+def test_a_move_without_a_choice_that_is_lost_is_sent_again(
+    browser: Browser, table: LiveTable
+) -> None:
+    with seated(browser, table, "monty_hall", may_fail="Failed to load resource") as page:
+        lost: list[str] = []
+
+        def lose(route: Route) -> None:
+            if len(lost) == 1:
+                route.abort()
+            else:
+                route.continue_()
+            lost.append(route.request.post_data or "")
+
+        page.route("**/move", lose)
+        page.locator(".actions button.move").first.click()
+        page.wait_for_selector("button.move:has-text('switch to the other door')")
+        assert ["noop" in each for each in lost] == [False, True, True]
 
 
 @pytest.mark.verify

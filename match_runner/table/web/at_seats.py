@@ -6,6 +6,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from ggp.errors import GGPError
 from match_runner.table.held_match import ALL, HeldMatch, seat_of
 from match_runner.table.match_manager import MatchManager
 from match_runner.table.requests import number_of, read_move
@@ -26,7 +27,8 @@ class AtSeats:
         # Whoever has only the seat's link gets no further.
         more = request.scope["visitor"].is_host
         minds = more and self._manager.options.open_minds
-        return JSONResponse({**told, "open_minds": minds, "more": more})
+        played = None if own else await self._played(match)
+        return JSONResponse({**told, "open_minds": minds, "more": more, "played": played})
 
     async def seat_events(self, request: Request) -> Response:
         """Stream of what happens at a seat."""
@@ -58,6 +60,15 @@ class AtSeats:
         turn, move = read_move(await json_of(request))
         self._manager.move(request.path_params["seat"], turn, move)
         return JSONResponse({})
+
+    async def _played(self, match: HeldMatch) -> int | None:
+        """Number of turns of a match that is over; None if it is not, or cannot be replayed."""
+        if not match.is_over:
+            return None
+        try:
+            return len(await self._manager.replays.frames(match, ALL)) - 1
+        except GGPError:
+            return None
 
     def _seat(self, request: Request) -> tuple[HeldMatch, str]:
         found = self._manager.seats.get(request.path_params["seat"])

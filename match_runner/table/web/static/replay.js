@@ -5,6 +5,8 @@ import { isWaiting, move as moveWords } from "./words.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const SPEEDS = [0.5, 1, 2, 5];
+/** For those who like less to move. */
+const SLOW = window.matchMedia("(prefers-reduced-motion: reduce)");
 const MARKS = ["circle", "square", "triangle", "cross", "diamond", "bar"];
 
 /**
@@ -15,7 +17,7 @@ const MARKS = ["circle", "square", "triangle", "cross", "diamond", "bar"];
 export function player(next) {
   let timer = null;
   const speed = el("select", { "aria-label": "Turns a second", title: "Turns a second", onChange: () => { if (timer) play(); } },
-    ...SPEEDS.map((each) => el("option", { value: `${each}`, selected: each === 1 }, `${each} a second`)));
+    ...SPEEDS.map((each) => el("option", { value: `${each}`, selected: each === (SLOW.matches ? 0.5 : 1) }, `${each} a second`)));
   const button = el("button", { type: "button", class: "play", onClick: () => (timer ? pause() : play()) }, "Play");
 
   function play() {

@@ -9,6 +9,9 @@ import { ending } from "./seat_end.js";
 import { set, setting } from "./settings.js";
 import { both, inWords, isWaiting, learn, move as moveWords, percept, saw } from "./words.js";
 
+/** Time until a move without a choice that was not taken is looked at again. */
+const AGAIN_MS = 1_000;
+
 export async function seat(id) {
   const path = `/api/seats/${id}`;
   let told = await ask(path);
@@ -206,7 +209,10 @@ export async function seat(id) {
     try {
       await ask(`${path}/move`, { turn: asked.turn, move });
     } catch (error) {
-      if (isForced) return; // another window of this seat was faster
+      if (isForced) { // another window of this seat was faster, or the move never arrived
+        later();
+        return;
+      }
       told.ask = asked;
       newQuestion();
       draw();
@@ -226,6 +232,9 @@ export async function seat(id) {
     fill(clock, `${Math.floor(left_s / 60)}:${`${Math.floor(left_s % 60)}`.padStart(2, "0")}`);
     clock.classList.toggle("short", left_s < 10);
   }
+
+  /** Reads the seat again, as soon as the server answers. */
+  const later = () => setTimeout(() => again().catch(later), AGAIN_MS);
 
   async function again() {
     told = await ask(path);

@@ -16,7 +16,8 @@ export function ending({ told, path, stage, actions }) {
   const truths = new Map();
   const known = new Map();
   let turn = -1;
-  const last = () => Math.max(0, told.turns.length - 1);
+  // What the seat saw is not kept for ever, but the truth is.
+  const last = () => Math.max(0, told.played ?? told.turns.length - 1);
   const slider = el("input", { type: "range", id: "turn", min: "0", step: "1", onInput: () => go(Number(slider.value)) });
   const number = el("output", { for: "turn" });
   const step = (title, sign, by) => el("button", { type: "button", "aria-label": title, title, onClick: () => go(turn + by) }, sign);
