@@ -10,6 +10,9 @@ import numpy as np
 from ggp.clocks import TellsTime
 from ggp.machine.base import DEFAULT_MAX_STEPS, FloatArray, IntArray, Playouts, States
 
+MOST_SUM = (1 << 24) - 1
+"""Greatest sum of the weights of a role's moves."""
+
 
 @runtime_checkable
 class WeightedPlayer(Protocol):
@@ -44,8 +47,12 @@ class WeightedPlayer(Protocol):
         With weights of 1 everywhere the playouts are those of `Machine.playout`.
 
         Args:
-            weights: `[R, M]` by move id, at least 1; those of `random` are not looked at.
+            weights: `[R, M]` by move id, at least 1; those of `random` are not looked at. Those of
+                the moves that a role has add up to at most `MOST_SUM`.
             credits: `[R, M, 2]` gets added, for each move, in how many finished playouts its role
                 made it, and the sum of the role's goals in them.
+
+        Raises:
+            ValueError: a weight is less than 1, or there is too much weight.
         """
         ...

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.machine.base import FloatArray, IntArray
-from ggp.machine.weighted_playouts import WeightedPlayer
+from ggp.machine.weighted_playouts import MOST_SUM, WeightedPlayer
 
 UNIT, MOST = 8, 63
 """The weight of a move that is worth as much as all of its role on average, and the greatest."""
@@ -42,7 +42,9 @@ class MoveAverages:
     def __init__(self, machine: WeightedPlayer) -> None:
         shape = len(machine.roles), machine.num_moves
         self.credits: FloatArray = np.zeros((*shape, 2))
-        self.weights: IntArray = np.full(shape, UNIT, dtype=np.int64)
+        # With hundreds of thousands of moves, weights would add up to too much.
+        self._most = max(1, min(MOST, MOST_SUM // max(machine.num_moves, 1)))
+        self.weights: IntArray = np.full(shape, min(UNIT, self._most), dtype=np.int64)
         self.values: FloatArray = np.full(shape, 0.5)
         self._low, self._high = machine.goal_range
         self._known = 0.0
@@ -65,4 +67,4 @@ class MoveAverages:
         # Kernels look for the best of all actions from 0 on: less than that would be no action.
         self.values = np.clip((sums + DOUBT * mean) / (counts + DOUBT), 0.0, 1.0)
         weights = np.rint(UNIT * np.exp(GREED * (self.values - mean)))
-        self.weights = np.clip(weights, 1, MOST).astype(np.int64)
+        self.weights = np.clip(weights, 1, self._most).astype(np.int64)

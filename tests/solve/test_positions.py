@@ -142,6 +142,15 @@ def test_what_is_too_large_is_refused() -> None:
             solve_positions(machine, bounds)
 
 
+def test_linear_programs_that_would_take_long_are_refused() -> None:
+    machine = machine_of_rules(ROCK_PAPER_SCISSORS, "propnet")
+    with pytest.raises(
+        SolvingError, match="9 joint moves in a position after 0 turns, more than 8"
+    ):
+        solve_positions(machine, PositionBounds(1000, payoffs=8))
+    assert solve_positions(machine, PositionBounds(1000, payoffs=9)).values[0] == pytest.approx(50)
+
+
 def test_who_solves_can_be_stopped_at_any_part() -> None:
     machine = machine_of_rules(COLLECTING, "propnet")
     for solve_it in (

@@ -36,6 +36,11 @@ MOST_JOINT_MOVES = 30_000_000
 """Greatest number of joint moves of all positions together: each takes four bytes, and more for a
 moment."""
 
+MOST_PAYOFFS = 1 << 16
+"""Greatest number of joint moves of the two players in a position in which both have a choice.
+Linear programs take long from there on, and cannot be stopped: 0.02 s with 200 moves of each, with
+400 up to 1.6 s, and with 800 24 s, after which rounding errors had made them useless."""
+
 LISTED_AT_ONCE = 4096
 """Number of states whose legal moves are listed before they are counted."""
 
@@ -47,6 +52,7 @@ class PositionBounds(NamedTuple):
         positions: most positions.
         joint_moves: most joint moves of all of them together.
         turns: most turns.
+        payoffs: see `MOST_PAYOFFS`.
         at_once_by: number of positions among which both players must have had a choice at once
             in one; 0 for no such demand.
         is_over: says when to give up, asked a few times a second.
@@ -56,6 +62,7 @@ class PositionBounds(NamedTuple):
     positions: int
     joint_moves: int = MOST_JOINT_MOVES
     turns: int = DEFAULT_MAX_STEPS
+    payoffs: int = MOST_PAYOFFS
     at_once_by: int = 0
     is_over: Callable[[], bool] = lambda: False
     progress: Callable[[int, int], None] = lambda turns, positions: None
@@ -241,13 +248,24 @@ class _Finder:
                 chances.append(chance.probabilities)
             counts = np.stack([each.counts.astype(float) for each in lists], axis=1)
             self._num_joint += int(np.prod(counts, axis=1).sum())
-            self._is_at_once |= bool((counts[:, self._players] > 1).all(axis=1).any())
+            self._note_choices(counts[:, self._players])
             parts.append(lists)
         self._refuse_if_large()
         return (
             [joined(lists) for lists in zip(*parts, strict=True)],
             np.concatenate(chances) if chances else np.ones(1),
         )
+
+    def _note_choices(self, counts: FloatArray) -> None:
+        """Take note of how many moves the players have, `[E, 2]`."""
+        payoffs = np.where((counts > 1).all(axis=1), counts.prod(axis=1), 0.0).max(initial=0.0)
+        self._is_at_once |= bool(payoffs)
+        if payoffs > self._bounds.payoffs:
+            raise SolvingError(
+                f"the players have {payoffs:,.0f} joint moves in a position after "
+                f"{self._turn - 1} turns, more than {self._bounds.payoffs:,}: its linear program "
+                "would take too long"
+            )
 
     def _refuse_if_large(self, more: int = 0) -> None:
         bounds = self._bounds

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from ggp.machine.base import FloatArray, IntArray, Machine
+from ggp.machine.propnet.play.kernels.choice import MAX_PLANES
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+from ggp.machine.weighted_playouts import MOST_SUM
 from ggp.search.moves import MoveLists
 from tests.support.games import machine_of_game, machine_of_rules
 from tests.support.part_sheets import SHEETS, machine_listing
@@ -143,3 +145,18 @@ def test_lanes_are_not_credited_with_what_lost_ones_made_before_them() -> None:
         assert dropped <= steps
         made.append(dropped / steps)
     assert made[0] == pytest.approx(made[1], rel=0.02)
+
+
+def test_weights_that_kernels_have_no_room_for_are_refused() -> None:
+    assert MOST_SUM == (1 << MAX_PLANES) - 1
+    machine = machine_of_rules(URN, "propnet")
+    assert isinstance(machine, PropnetMachine)
+    for weight in (0, MOST_SUM // 9 + 1):
+        credits, rng = no_credits(machine), np.random.default_rng(0)
+        with pytest.raises(ValueError, match=f"at least 1, and at most {MOST_SUM:,}"):
+            machine.playout_by_weights(machine.initial(1), even(machine, weight), credits, rng)
+    credits, rng = no_credits(machine), np.random.default_rng(0)
+    most = even(machine, MOST_SUM // 9)
+    machine.playout_by_weights(machine.initial(1000), most, credits, rng)
+    assert (credits[:, :, 0].sum(axis=1) == 1000).all()
+    assert (credits[:, :, 0] > 50).all()

@@ -18,6 +18,7 @@ from ggp.machine.propnet.play.kernels.tapes import I32
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.runs import Done, QueuePlayer
 from ggp.machine.threads import made_once
+from ggp.machine.weighted_playouts import MOST_SUM
 
 UNIFORM: I32 = np.zeros(0, dtype=np.int32)
 """The odds of a queue whose moves are drawn uniformly."""
@@ -201,6 +202,14 @@ class CircuitPlayouts:
             numbers: ids of the moves of each role that draws by weight, in the order of the
                 circuit.
         """
+        for role, moves in numbers.items():
+            # Kernels have room for no more.
+            chosen = weights[role, moves]
+            if chosen.min(initial=1) < 1 or chosen.sum() > MOST_SUM:
+                raise ValueError(
+                    f"the weights of the moves of role {role} must be at least 1, and at most "
+                    f"{MOST_SUM:,} together"
+                )
         first = self._first_moves
         odds = np.ones(len(self._queries.playout.move_rows), dtype=np.int32)
         every = np.ones(first[-1], dtype=np.int32)

@@ -21,7 +21,6 @@ from ggp.machine.propnet.play.kernels.choice import (
     GROUP,
     IDLE,
     LEFT,
-    MAX_PLANES,
     POSSIBLE,
     Groups,
     clear_left,
@@ -40,9 +39,6 @@ from ggp.machine.propnet.play.kernels.vectors import (
     store,
     words_of,
 )
-
-MOST_SUM = (1 << MAX_PLANES) - 1
-"""Greatest sum of the weights of a role's moves."""
 
 
 @inlined
