@@ -59,6 +59,24 @@ def checked_seed(seed: object) -> int:
     return number
 
 
+def checked_count(count: object, name: str) -> int:
+    """A number of things, at least 1.
+
+    Args:
+        name: what messages call it, such as `rounds`.
+
+    Raises:
+        ConfigError: it is not a whole number, or below 1.
+    """
+    try:
+        number = operator.index(count)  # type: ignore[arg-type]
+    except TypeError:
+        number = 0
+    if number < 1:
+        raise ConfigError(f"{name} must be a whole number from 1, not {_shown(count)}")
+    return number
+
+
 def checked_clock(clock: object) -> Clock:
     """The clock with a name.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ggp.cli.bounds import growth_told
 from ggp.cli.solving import DIGITS, counting, telling
 from ggp.console import print_json, print_rich, table_of
 from ggp.errors import ConfigError
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
 
 UNIFORM_PLAYER = "random"
 """The player whose moves need no asking."""
-
-MOST_TURNS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +49,23 @@ class Approximation:
     plot: Path | None
 
 
+@dataclass(frozen=True, slots=True)
+class TreeLimits:
+    """Most states, turns and seconds for the tree of `--check`."""
+
+    states: int
+    turns: int
+    seconds: float
+
+
 def approximate(
     opened: Opened,
     spec: PlayerSpec,
     make: MakeChooser,
     asked: Approximation,
     seed: int,
+    limits: TreeLimits,
     *,
-    most_states: int,
     as_json: bool,
 ) -> None:
     """Measure, check and show."""
@@ -67,7 +76,7 @@ def approximate(
     machine = opened.machine
     is_uniform, roles = spec.text == UNIFORM_PLAYER, player_roles(machine)
     tells = bool(getattr(make(roles[0], _any_stream(seed)), "tells_policy", False))
-    exact = _exact(opened, make, most_states, tells) if asked.check else None
+    exact = _exact(opened, make, limits, tells) if asked.check else None
     seconds = None if asked.updates is not None else asked.seconds / len(roles)
     with telling(f"responding to {spec.text}") as tell:
 
@@ -103,13 +112,13 @@ def _any_stream(seed: int) -> Any:
 
 
 def _exact(
-    opened: Opened, make: MakeChooser, most_states: int, tells: bool
+    opened: Opened, make: MakeChooser, limits: TreeLimits, tells: bool
 ) -> dict[str, float] | None:
     """What a best response gets in each role.
 
     Raises:
         ConfigError: the player does not tell its policy.
-        MachineError: the tree is too large.
+        SolvingError: the tree is too large.
     """
     from ggp.solve import build_tree, sample_policy
     from ggp.solve.forest import evaluate
@@ -119,9 +128,14 @@ def _exact(
             "--check needs a player that tells its policy, such as random or policy:file=FILE; "
             "`ggp exploit` without --approximate asks others again and again"
         )
-    with counting("walking the whole tree") as progress:
+    until_s = time.monotonic() + limits.seconds
+    with growth_told(opened.program), counting("walking the whole tree") as progress:
         tree = build_tree(
-            opened.machine, most_states=most_states, most_turns=MOST_TURNS, progress=progress
+            opened.machine,
+            most_states=limits.states,
+            most_turns=limits.turns,
+            is_over=lambda: time.monotonic() > until_s,
+            progress=progress,
         )
         samples = [sample_policy(tree, k, make, 1, 0) for k in range(len(tree.players))]
         if not all(each.is_told for each in samples):

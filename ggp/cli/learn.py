@@ -97,6 +97,8 @@ def learn(
         raise ConfigError(
             f"{path} is there already; go on from it with --continue, or name a file with --out"
         )
+    if not path.absolute().parent.is_dir():
+        raise ConfigError(f"cannot write {path} later: there is no folder {path.parent}")
     kept = read_policy(path) if goes_on else None
     with telling(f"preparing {game}"):
         env = make(program, lanes, paths=False, backend=backend)

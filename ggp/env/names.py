@@ -117,9 +117,15 @@ def names_of(game: GameDefinition, machine: Machine) -> Names:
     by what their arguments can be, which may be more.
 
     Raises:
-        ConfigError: they would be too many, or cannot be listed.
+        ConfigError: there are no rules to list them from, or they would be too many, or cannot be
+            listed.
     """
     program = game.as_program()
+    if not program.rules:
+        raise ConfigError(
+            f"{game.source.name} has no rules to read its moves and percepts from; a game that is "
+            "learnt needs a rulesheet"
+        )
     roles = tuple(role for role in machine.roles if role != RANDOM)
     is_plain = not program.is_gdl2
     if isinstance(machine, OnCircuit):

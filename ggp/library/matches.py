@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ggp.errors import ConfigError
-from ggp.given import checked_clock, checked_seed
+from ggp.given import checked_clock, checked_count, checked_seed
 from ggp.library.games import Game
 from ggp.library.loading import load
 from ggp.machine import Limits
@@ -97,7 +97,8 @@ def compare(
         advance: called after each match, of which there are at most `rounds * len(players)`.
 
     Raises:
-        ConfigError: an unknown player, option or clock, too few players, or a wrong seed.
+        ConfigError: an unknown player, option or clock, too few players, no round, or a wrong
+            seed.
         MachineError: no machine can be built.
     """
     from match_runner.match.conditions import Conditions
@@ -105,6 +106,7 @@ def compare(
     from match_runner.series.plan import Series, SeriesGame
 
     checked_seed(seed)
+    checked_count(rounds, "rounds")
     if len(set(players)) < max(2, len(players)):
         raise ConfigError("give at least two players, each of them once")
     opened = game if isinstance(game, Game) else load(game)
@@ -140,7 +142,7 @@ def tournament(
         advance: called after each match.
 
     Raises:
-        ConfigError: a wrong file, an unknown player, option or clock, or a wrong seed.
+        ConfigError: a wrong file, an unknown player, option or clock, no round, or a wrong seed.
         MachineError: no machine can be built.
     """
     from match_runner.match.conditions import Conditions
@@ -153,6 +155,7 @@ def tournament(
             raise ConfigError("say who plays: players={name: spec}; a file of its own says so too")
         return _played(read_tournament(Path(games)), minutes, advance, summarize)
     checked_seed(seed)
+    checked_count(rounds, "rounds")
     if isinstance(games, str | os.PathLike):
         raise ConfigError("games is a list such as ['meier'] where players are given")
     conditions = Conditions(play_clock_s=play_clock, clock=checked_clock(clock))

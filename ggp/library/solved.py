@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ggp.frames import frame_of
-from ggp.given import checked_seed
+from ggp.given import checked_count, checked_seed
 from ggp.html_tables import html_table
 from ggp.library.games import Game
 from ggp.library.loading import load
@@ -203,13 +203,14 @@ def exploit(
 
     Raises:
         SolvingError: as for `solve`.
-        ConfigError: an unknown player or option, or a wrong seed.
+        ConfigError: an unknown player or option, no sample, or a wrong seed.
     """
     from ggp.players import make_player, parse_spec
     from ggp.solve import build_tree, sample_until, solve_tree
     from ggp.solve import exploit as evaluate
 
     checked_seed(seed)
+    checked_count(samples, "samples")
     spec = parse_spec(player)
     opened = game if isinstance(game, Game) else load(game)
     machine, program = opened._machine, opened.program

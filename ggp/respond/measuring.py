@@ -22,8 +22,15 @@ from ggp.errors import ConfigError
 from ggp.machine.base import FloatArray, Machine, player_roles
 from ggp.machine.definition import GameDefinition
 from ggp.respond.learnt import learnt
-from ggp.respond.matches import play
-from ggp.respond.responders import Budget, MakeResponder, Responder, Rival, Searched, scores
+from ggp.respond.responders import (
+    Budget,
+    MakeResponder,
+    Responder,
+    Rival,
+    Searched,
+    goals_of,
+    scores,
+)
 from ggp.solve.sampling import MakeChooser
 from ggp.statistics.intervals import LEVEL, Interval, mean_interval, mean_of_means
 
@@ -33,9 +40,6 @@ RESPONDERS: tuple[MakeResponder, ...] = (Searched, learnt)
 VALIDATION_SHARE, LEAST_VALIDATION, MOST_VALIDATION = 0.2, 16, 2000
 """Matches to judge a responder while it learns: a share of those that it learned from since the
 last time, and the bounds of their number."""
-
-_AT_ONCE = 1024
-"""Fresh matches side by side, at most."""
 
 _TOTAL_DIGITS = 6
 
@@ -155,12 +159,7 @@ class _Course:
         values = [course[-1].score.value or 0.0 for course in courses]
         best = responders[int(np.argmax(values))]
         mover = best.mover()
-        parts: list[FloatArray] = []
-        for start in range(0, matches, _AT_ONCE):
-            movers = {**self._others, self._role: mover}
-            count = min(_AT_ONCE, matches - start)
-            parts.append(play(self._rival.machine, self._rival.paths, movers, count, self._rng))
-        goals = np.concatenate(parts)
+        goals = goals_of(self._rival, {**self._others, self._role: mover}, matches, self._rng)
         own = np.nan_to_num(goals[:, self._role], nan=self._rival.machine.goal_range[0])
         judged = tuple(each for course in courses for each in course)
         return Response(best.name, judged, goals, self._interval(own))

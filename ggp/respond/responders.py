@@ -18,8 +18,8 @@ from ggp.respond.response_tree import Follower, ResponseTree, Walker
 from ggp.solve.sampling import MakeChooser
 
 CHEAP_LANES, ASKED_LANES = (256, 4096), (8, 32)
-"""Matches of the first update and most matches of one: where all moves are made by tables, and
-where players are asked. Matches of one update learn nothing from each other."""
+"""Matches of the first update, and most matches of one, or side by side: where all moves are made
+by tables, and where players are asked. Matches of one update learn nothing from each other."""
 
 _GROWTH = 1.1
 """By which updates grow."""
@@ -77,6 +77,14 @@ class Rival:
         """Whether nobody has to be asked in each match."""
         return self.make is None or self.tells
 
+    @property
+    def lanes(self) -> tuple[int, int]:
+        """Matches of the first update, and most matches side by side.
+
+        Each match has players of its own to be asked, so there must not be many at a time.
+        """
+        return CHEAP_LANES if self.is_cheap else ASKED_LANES
+
     def _mover(self, role: int, rng: np.random.Generator) -> Mover:
         if self.make is None:
             return Uniform(rng)
@@ -125,7 +133,7 @@ class Searched:
         self._walker = Walker(self._tree, rng)
 
     def learn(self, budget: Budget, after: Callable[[int], None]) -> None:
-        first, most = CHEAP_LANES if self._rival.is_cheap else ASKED_LANES
+        first, most = self._rival.lanes
         rival, role, walker = self._rival, self._role, self._walker
         began_s, lanes, matches, updates = cpu_seconds(), float(first), 0, 0
         while not updates or not budget.is_over(updates, cpu_seconds() - began_s):
@@ -148,5 +156,17 @@ def scores(
     rng: np.random.Generator,
 ) -> FloatArray:
     """`[L]` goal values of a role in `count` new matches; the least where one was not over."""
-    goals = play(rival.machine, rival.paths, {**others, role: mover}, count, rng)[:, role]
+    goals = goals_of(rival, {**others, role: mover}, count, rng)[:, role]
     return np.nan_to_num(goals, nan=rival.machine.goal_range[0])
+
+
+def goals_of(
+    rival: Rival, movers: Mapping[int, Mover], count: int, rng: np.random.Generator
+) -> FloatArray:
+    """`[L, R]` goal values in `count` new matches, not too many of them side by side."""
+    _, most = rival.lanes
+    parts = [
+        play(rival.machine, rival.paths, movers, min(most, count - start), rng)
+        for start in range(0, count, most)
+    ]
+    return np.concatenate(parts)

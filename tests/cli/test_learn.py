@@ -49,3 +49,9 @@ def test_what_is_no_policy_is_told(tmp_path: Path) -> None:
     path.unlink()
     assert "ggp learn" in run("policies", str(tmp_path)).stdout
     assert "neither" in run("policies", str(path)).stderr
+
+
+def test_a_folder_that_is_not_there_is_told_before_learning(tmp_path: Path) -> None:
+    result = run("learn", "kuhn_poker", "--minutes", "999", "--out", str(tmp_path / "no" / "k.npz"))
+    assert result.exit_code != 0
+    assert "there is no folder" in result.stderr

@@ -139,3 +139,10 @@ def test_exploit_refuses_options_of_the_other_mode() -> None:
         *("exploit", "kuhn_poker", "--player", "hyperplay:n=2"), "--approximate", "--check"
     )
     assert line.startswith("error: --check needs a player that tells its policy")
+    line = error_line(*asked, "--approximate", "--updates", "3", "--seconds", "3")
+    assert "either --updates or --seconds" in line
+    line = error_line(*asked, "--approximate", "--max-turns", "3")
+    assert line.startswith("error: --max-turns says nothing")
+    check = (*asked, "--approximate", "--updates", "1", "--check")
+    assert "too large" in error_line(*check, "--states", "3", code=1)
+    assert "turns" in error_line(*check, "--max-turns", "1", code=1)

@@ -99,6 +99,13 @@ def test_a_tournament_is_given_by_values_or_a_file(tmp_path: Path) -> None:
         ggp.tournament(["kuhn_poker"])
     with pytest.raises(ConfigError, match="games is a list"):
         ggp.tournament("kuhn_poker", players)
+    for none in (
+        lambda: ggp.tournament(["kuhn_poker"], players, rounds=0),
+        lambda: ggp.compare("kuhn_poker", ["random", "legal"], rounds=-1),
+        lambda: ggp.exploit("kuhn_poker", "legal", samples=0),
+    ):
+        with pytest.raises(ConfigError, match="must be a whole number from 1"):
+            none()
 
 
 def test_a_solved_game_has_its_strategy_as_a_frame() -> None:

@@ -12,7 +12,7 @@ from ggp.belief import PathTree
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine import Machine
-from ggp.machine.games import load_program
+from ggp.machine.games import build_machine, load_program
 from ggp.players import make_player, parse_spec
 from ggp.respond import Bound, Budget, measure
 from ggp.respond import learnt as responding
@@ -256,3 +256,27 @@ def test_a_net_learns_from_players_that_are_asked_in_each_match(
         responders=(learnt,),
     )
     assert min(each.score.value or 0.0 for each in found.responses.values()) > 85
+
+
+def test_few_players_that_are_asked_are_there_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them may have a belief and a tree: a thousand side by side would fill the memory."""
+    begun: list[int] = []
+    begin = Asked.begin
+
+    def watched(self: Asked, matches: np.ndarray) -> None:
+        begun.append(len(matches))
+        begin(self, matches)
+
+    monkeypatch.setattr(Asked, "begin", watched)
+    machine = machine_of_game("kuhn_poker", "propnet")
+    found = measure(machine, maker(machine, "legal"), Budget(2, None), 100, seed=1)
+    assert max(begun) == 32
+    assert {len(each.goals) for each in found.responses.values()} == {100}
+
+
+def test_a_game_without_rules_is_searched() -> None:
+    pytest.importorskip("pyspiel")
+    game = load_program("openspiel:kuhn_poker")
+    machine = build_machine(game)
+    found = measure(machine, None, Budget(1, None), 4, seed=1, program=game)
+    assert {each.by for each in found.responses.values()} == {"searched"}
