@@ -86,7 +86,7 @@ def choose_player(
 
 @lru_cache(maxsize=8)
 def _remembered(machine: Hashable, role: int, most_states: int, digest: str | None) -> Chosen:
-    """What was chosen: each match of a series has a new player on the same machine."""
+    """The choice, made once: each match of a series has a new player on the same machine."""
     return _chosen(cast("Machine", machine), role, most_states, digest, Effort())
 
 

@@ -81,7 +81,7 @@ class Learned(BeliefPlayer):
 
     @property
     def tells_policy(self) -> bool:  # type: ignore[override]
-        """What it learns in a match depends on its seed; what is in a file does not."""
+        """Only with a file: a policy that is learnt in a match depends on the seed."""
         return bool(self.options.policy)
 
     def prepare(self, deadline: Deadline) -> None:

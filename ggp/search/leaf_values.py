@@ -18,7 +18,7 @@ PLAYOUTS = 16
 """Most playouts of a leaf where they are guided: as many as the machine plays side by side."""
 
 UNKNOWN_WORTH: FloatArray = np.zeros((0, 0))
-"""What moves are worth where that is not known."""
+"""Averages of moves where there are none."""
 
 
 class LeafValues:

@@ -1,4 +1,4 @@
-"""What moves were worth on average, wherever in playouts they were made (MAST).
+"""Average goals of moves, wherever in playouts they were made (MAST).
 
 A move that often led to good goals is drawn more often in later playouts (Finnsson & Bjornsson,
 AAAI 2008), and tried earlier in states in which it was not tried yet.

@@ -63,6 +63,7 @@ class OutcomeSampling(TreeSearch):
 
     Args:
         elsewhere: the states the others may think possible.
+        submitted: see `TreeSearch`; lanes try the other moves as well, since regrets compare them.
     """
 
     most_lanes = 256
