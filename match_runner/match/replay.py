@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ggp.errors import MatchError
+from ggp.errors import ConfigError, MatchError
+from ggp.gdl.games import game_that_comes
+from ggp.gdl.source import printable
 from ggp.machine import Machine, build_machine
 from ggp.machine.base import States
 from ggp.machine.definition import GameDefinition
-from ggp.machine.games import load_program, read_program
+from ggp.machine.games import find_file, load_program, read_program
 from ggp.search.moves import is_legal
 from match_runner.match.records import MatchRecord, TurnRecord
 
@@ -22,6 +24,12 @@ def rules_of(record: MatchRecord) -> GameDefinition:
     """
     if record.rules:
         return read_program(record.rules, record.game)
+    # Whoever wrote the record says what its game is called: that is no reason to read a file.
+    if game_that_comes(record.game) is None and find_file(record.game) is not None:
+        raise ConfigError(
+            f"the record has no rules, and its game {printable(record.game)} is a file, which is "
+            "not read: put the text of the rules into its field rules"
+        )
     return load_program(record.game, files=False)
 
 

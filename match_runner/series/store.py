@@ -220,6 +220,7 @@ def _set_up(connection: sqlite3.Connection, path: Path, series: Series, fixed: b
     measured, planned = stored.pop("measured", {}), stored.pop("planned", {})
     for game in stored.get("games", {}).values():
         game.setdefault("clock", str(Clock.WALL))  # there was no other
+        game.setdefault("ponder", False)  # nobody did
     renamed = _renamed(stored.get("games", {}), wanted["games"])
     wanted["games"] = {renamed.get(name, name): game for name, game in wanted["games"].items()}
     differ = list(_differences(stored, wanted))

@@ -82,7 +82,9 @@ def _game(
 ) -> SeriesGame:
     played = max(m.planned.round for m in matches if m.planned.game == name) + 1
     conditions = Conditions(
-        play_clock_s=settings["play_clock"], clock=Clock(settings.get("clock", Clock.WALL))
+        play_clock_s=settings["play_clock"],
+        clock=Clock(settings.get("clock", Clock.WALL)),
+        ponder=settings.get("ponder", False),
     )
     rules = rules_of(first.record)
     return SeriesGame(name, rules, max(planned or 0, played), conditions, settings["fixed"])

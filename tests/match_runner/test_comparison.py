@@ -151,6 +151,7 @@ def test_clocks_are_not_mixed_and_what_is_old_was_on_the_wall(tmp_path: Path) ->
         (text,) = connection.execute("SELECT value FROM settings WHERE name = 'games'").fetchone()
         games = json.loads(text)
         assert games["kuhn_poker"].pop("clock") == "wall"
+        assert games["kuhn_poker"].pop("ponder") is False
         connection.execute(
             "UPDATE settings SET value = ? WHERE name = 'games'", (json.dumps(games),)
         )

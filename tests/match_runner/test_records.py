@@ -103,6 +103,16 @@ def test_a_record_is_checked_without_its_rulesheet_at_hand(tmp_path: Path) -> No
         rules_of(replace(read, rules=""))
 
 
+def test_the_name_of_a_game_in_a_record_has_no_file_read(tmp_path: Path) -> None:
+    record = play_match(arena_of("kuhn_poker"), 0)
+    secret = tmp_path / "secret"
+    secret.write_text("something: nobody else's business")
+    with pytest.raises(ConfigError, match="is a file, which is not read") as raised:
+        rules_of(replace(record, game=str(secret), rules=""))
+    assert "business" not in str(raised.value)
+    assert rules_of(replace(record, rules="")).digest == record.digest
+
+
 def test_file_names_tell_matches_apart(tmp_path: Path) -> None:
     record = recorded()
     other = replace(record, players={"agent": "legal"})
