@@ -114,7 +114,7 @@ def _any_stream(seed: int) -> Any:
 def _exact(
     opened: Opened, make: MakeChooser, limits: TreeLimits, tells: bool
 ) -> dict[str, float] | None:
-    """What a best response gets in each role.
+    """The score of a best response in each role.
 
     Raises:
         ConfigError: the player does not tell its policy.

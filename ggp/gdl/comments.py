@@ -148,7 +148,7 @@ def _joined(written: str) -> _Line:
 
 
 def _line_before(text: str, start: int) -> str:
-    """What stands on the same line in front of an offset."""
+    """The text in front of an offset, on the same line."""
     begin = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
     return text[begin:start]
 

@@ -85,7 +85,7 @@ def sentence(rule: Rule) -> str:
 
 
 def _concludes(head: Term) -> str:
-    """What a head says."""
+    """The words for a head."""
     return _said(_CONCLUSIONS, head) or str(head)
 
 
@@ -101,7 +101,7 @@ def _holds(term: Term) -> str:
 
 
 def _fails(term: Term) -> str:
-    """What the negation of a condition says."""
+    """The words for the negation of a condition."""
     if isinstance(term, Compound) and signature(term) == ("not", 1):
         return _holds(term.args[0])
     return _said(_NEGATIONS, term) or f"not {_inner(term)}"

@@ -149,7 +149,7 @@ class Program:
         return blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
 
     def describe(self) -> Description:
-        """What the rulesheet says of itself."""
+        """The description at the beginning of the rulesheet."""
         return describe(self.source.text)
 
     def as_program(self) -> Program:
@@ -158,7 +158,7 @@ class Program:
 
 
 def without_rules(roles: Sequence[str], name: str) -> Program:
-    """What stands for the rules of a game that is defined in another way."""
+    """A program without rules, for a game that is defined in another way."""
     no_relations: frozenset[Signature] = frozenset()
     return Program(tuple(roles), (), True, no_relations, no_relations, {}, Source(name, ""), ())
 

@@ -1,4 +1,4 @@
-"""What learns: an `Actor` for each role, which has a policy, and a `Critic` of states for all.
+"""The learning parts: an `Actor` for each role, with a policy, and a `Critic` of states for all.
 
 Both keep the rows of bits of a *segment*, some turns in all lanes, and learn from it in blocks of
 lanes, once. Only rows in which there is a choice are looked at.

@@ -117,7 +117,7 @@ class Features:
 
 
 def features_of(names: Names, max_turns: int | None) -> Features:
-    """What the policy of a role reads.
+    """The features that the policy of a role reads.
 
     Args:
         max_turns: a bound on the turns of a match; None if there is none.
@@ -135,7 +135,7 @@ def features_of(names: Names, max_turns: int | None) -> Features:
 
 
 def features_of_states(names: Names) -> Features:
-    """What a critic reads."""
+    """The features that a critic reads."""
     return Features(0, 0, len(names.fluents), 0, 0, reads_state=True, reads_legal=False)
 
 

@@ -98,7 +98,7 @@ class About:
 
 @dataclass(frozen=True)
 class PolicyFile:
-    """What a file holds.
+    """The content of a file.
 
     Attributes:
         about: its text.

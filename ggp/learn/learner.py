@@ -227,7 +227,7 @@ class Learner:
         return told
 
     def policies(self, *, averaged: bool = True) -> dict[str, LearntPolicy]:
-        """What was learnt so far, by role.
+        """The policies learnt so far, by role.
 
         Args:
             averaged: whether weights are averages over time, or the last ones.
@@ -242,7 +242,7 @@ class Learner:
         }
 
     def kept(self, game: str, version: str) -> PolicyFile:
-        """What was learnt, and all that is needed to go on learning.
+        """The policies, and all that is needed to go on learning.
 
         Args:
             game: its name; `version`: of the package.

@@ -31,7 +31,7 @@ class LearntPolicy:
 
     @property
     def features(self) -> Features:
-        """What it reads."""
+        """The bits that it reads."""
         return self.net.features
 
     def at(self, rows: U64, temperature: float = 1.0) -> F32:

@@ -183,7 +183,7 @@ class Game:
 
     @cached_property
     def _domains(self) -> Domains | None:
-        """What fluents there can be; None where no rules tell."""
+        """The fluents that there can be; None where no rules tell."""
         return Domains(rules) if (rules := self.program.as_program().rules) else None
 
     def _player_role(self, role: str) -> int:
@@ -353,7 +353,7 @@ class Belief(ShownBelief):
 
     @cached_property
     def fluents(self) -> tuple[str, ...]:
-        """What holds in some particle, sorted: the order of `marginals`."""
+        """Fluents that hold in some particle, sorted: the order of `marginals`."""
         return tuple(sorted({fluent for held in self._held for fluent in held}))
 
     @cached_property

@@ -181,7 +181,7 @@ def _played(
     advance: Callable[[], None],
     summarize: Callable[[Held], _Summary],
 ) -> _Summary:
-    """What a series comes to that is played in this process and not stored."""
+    """The summary of a series that is played in this process and not stored."""
     from match_runner.series.holding import held_so_far
     from match_runner.series.plan import check_series
     from match_runner.series.runner import run_series

@@ -1,4 +1,4 @@
-"""What `Game.player` gives: a player in its role."""
+"""A player in its role, as `Game.player` gives it."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Solved:
 
     @property
     def values(self) -> Mapping[str, float]:
-        """What optimal play is worth to each role."""
+        """The worth of optimal play to each role."""
         return self.solution.profile.values
 
     @property
@@ -154,7 +154,7 @@ def solve(
     seconds: float = MOST_SECONDS,
     build_seconds: float = math.inf,
 ) -> Solved:
-    """What optimal play is worth to each role of a small game, and how one plays so.
+    """Solve a small game: the worth of optimal play to each role, and how one plays so.
 
     Args:
         game: a game, or what `load` takes.

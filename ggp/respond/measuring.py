@@ -46,7 +46,7 @@ _TOTAL_DIGITS = 6
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a responder got at some time while it learned.
+    """The score of a responder at some time while it learned.
 
     Attributes:
         by: its name.
@@ -80,7 +80,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What responders got from a player.
+    """The scores of responders against a player, and the bounds that follow.
 
     Attributes:
         responses: by name of the responder's role.

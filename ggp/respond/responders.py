@@ -27,7 +27,7 @@ _GROWTH = 1.1
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a responder may use to learn.
+    """The budget of a responder that learns.
 
     Attributes:
         updates: number of updates; the same seed then gives the same responder.

@@ -1,4 +1,4 @@
-"""What pages of Start and Use show in `sh` and `python` blocks, tried as a reader would try it.
+"""The `sh` and `python` blocks in pages of Start and Use, tried as a reader would try them.
 
 Every command is read by the command line that it is for, so that options which are no more are
 found at once. Commands of the tutorial are run, in order, in one folder with the files it shows;

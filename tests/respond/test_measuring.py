@@ -81,7 +81,7 @@ def maker(machine: Machine, text: str) -> MakeChooser:
 
 
 def best_against_uniform(machine: Machine) -> dict[str, float]:
-    """What a best response to uniform play gets in each role, exactly."""
+    """The exact score of a best response to uniform play in each role."""
     tree = build_tree(machine)
     uniform = []
     for sets in tree.sets:
