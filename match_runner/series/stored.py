@@ -46,8 +46,10 @@ def read_series(folder: Path) -> Held:
             if not matches:
                 raise ConfigError(f"no match of the series in {folder} has been played yet")
             series = _series(settings, matches)
+            if not series.games:
+                raise ConfigError(f"cannot read {path}: its matches are of no game of the series")
             held = held_so_far(series, store)
-    except (sqlite3.Error, ValueError, KeyError, AttributeError, TypeError) as error:
+    except (sqlite3.Error, ValueError, LookupError, AttributeError, TypeError) as error:
         raise ConfigError(f"cannot read {path}: {error}") from error
     if len(series.games) == len(settings["games"]):
         return held
@@ -81,8 +83,9 @@ def _game(
     matches: list[Played],
 ) -> SeriesGame:
     played = max(m.planned.round for m in matches if m.planned.game == name) + 1
+    clock_s = settings["play_clock"]
     conditions = Conditions(
-        play_clock_s=settings["play_clock"],
+        play_clock_s=None if clock_s is None else float(clock_s),
         clock=Clock(settings.get("clock", Clock.WALL)),
         ponder=settings.get("ponder", False),
     )

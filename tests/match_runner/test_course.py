@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
+import sqlite3
+from contextlib import closing
 from math import fsum
 from pathlib import Path
 
@@ -29,6 +32,7 @@ from match_runner.series.course import (
 )
 from match_runner.series.holding import Held
 from match_runner.series.plan import Series
+from match_runner.series.store import FILE
 from match_runner.series.stored import read_series
 from match_runner.tournament import summary
 from match_runner.tournament.toml_file import read_tournament
@@ -164,3 +168,23 @@ def test_what_cannot_be_shown_or_drawn_is_said_in_a_line(folder: Path, tmp_path:
         assert result.exit_code == 2
         assert message in result.stderr
         assert result.stderr.count("\n") == 1
+
+
+def test_settings_that_were_damaged_are_said_in_a_line(folder: Path, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(folder / FILE)) as connection:
+        (text,) = connection.execute("SELECT value FROM settings WHERE name = 'games'").fetchone()
+    (game,) = json.loads(text).values()
+    for number, (wrong, message) in enumerate(
+        (
+            ({"kuhn_poker": game | {"play_clock": "soon"}}, "could not convert string to float"),
+            ({"meier": game}, "its matches are of no game of the series"),
+        )
+    ):
+        damaged = shutil.copytree(folder, tmp_path / str(number))
+        with closing(sqlite3.connect(damaged / FILE)) as connection, connection:
+            connection.execute(
+                "UPDATE settings SET value = ? WHERE name = 'games'", (json.dumps(wrong),)
+            )
+        result = run("show", str(damaged), "--plot", str(tmp_path / "x.svg"))
+        assert result.exit_code == 2, result.output
+        assert message in result.stderr
