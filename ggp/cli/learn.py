@@ -110,12 +110,19 @@ def learn(
         if kept is not None:
             learner.go_on(kept, str(path))
     budget = DEFAULT_MINUTES if minutes is None and updates is None else minutes
-    with telling(f"learning {game}") as tell:
-        told = learner.learn(
-            updates=updates,
-            seconds=None if budget is None else 60 * budget,
-            progress=_progress(tell),
-        )
+    begun = learner.updates
+    try:
+        with telling(f"learning {game}") as tell:
+            told = learner.learn(
+                updates=updates,
+                seconds=None if budget is None else 60 * budget,
+                progress=_progress(tell),
+            )
+    except KeyboardInterrupt:
+        if learner.updates > begun:  # else there is nothing new
+            write_policy(path, learner.kept(name, installed_version()))
+            click.echo(f"interrupted; written to {path}, from which --continue goes on", err=True)
+        raise
     write_policy(path, learner.kept(name, installed_version()))
     if as_json:
         print_json(_json(learner, told, path) | {"seed": seed, "backend": env.machine.backend})

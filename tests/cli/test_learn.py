@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
+
+from ggp.learn import Learner
 from tests.support.commands import json_of, run
 
 QUICK = ("--lanes", "32", "--updates", "2")
@@ -55,3 +58,25 @@ def test_a_folder_that_is_not_there_is_told_before_learning(tmp_path: Path) -> N
     result = run("learn", "kuhn_poker", "--minutes", "999", "--out", str(tmp_path / "no" / "k.npz"))
     assert result.exit_code != 0
     assert "there is no folder" in result.stderr
+
+
+def test_an_interrupt_keeps_what_was_learnt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "k.policy.npz"
+    segment, most = Learner._segment, 2
+
+    def interrupted(self: Learner) -> None:
+        if self.updates == most:
+            raise KeyboardInterrupt
+        segment(self)
+
+    monkeypatch.setattr(Learner, "_segment", interrupted)
+    asked = ("learn", "kuhn_poker", "--lanes", "32", "--updates", "5", "--out", str(out))
+    result = run(*asked)
+    assert result.exit_code != 0
+    assert "--continue goes on" in result.stderr
+    assert listed(str(out))[0]["updates"] == 2
+    before = out.read_bytes()
+    assert run(*asked, "--continue").exit_code != 0
+    assert out.read_bytes() == before
