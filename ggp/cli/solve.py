@@ -105,7 +105,7 @@ def _by_position(
     try:
         return solve_positions(machine, bounds)
     except SolvingError:
-        return None  # the tree is refused as well, or not of constant sum
+        return None  # the tree is refused as well, not of constant sum, or solved otherwise
 
 
 def _tell_positions(

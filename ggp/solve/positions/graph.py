@@ -36,7 +36,7 @@ MOST_JOINT_MOVES = 30_000_000
 """Greatest number of joint moves of all positions together: each takes four bytes, and more for a
 moment."""
 
-MOST_PAYOFFS = 1 << 16
+MOST_PAYOFFS = 1 << 17
 """Greatest number of joint moves of the two players in a position in which both have a choice.
 Linear programs take long from there on, and cannot be stopped: 0.02 s with 200 moves of each, with
 400 up to 1.6 s, and with 800 24 s, after which rounding errors had made them useless."""
