@@ -174,7 +174,3 @@ def test_what_is_not_constant_sum_is_refused() -> None:
     rules = ROCK_PAPER_SCISSORS.replace("(goal ?r 50)", "(goal ?r 60)")
     with pytest.raises(SolvingError, match="does not lose"):
         solved(rules)
-
-
-def test_matrices_as_large_as_those_of_colonel_blotto_are_solved() -> None:
-    assert PositionBounds(1000).payoffs >= 330**2
