@@ -39,7 +39,7 @@ moment."""
 MOST_PAYOFFS = 1 << 17
 """Greatest number of joint moves of the two players in a position in which both have a choice.
 Linear programs take long from there on, and cannot be stopped: 0.02 s with 200 moves of each, 0.5 s
-with 362, with 400 up to 1.6 s, and with 800 24 s, after which rounding errors had made them useless."""
+with 362, up to 1.6 s with 400, and 24 s with 800, which rounding errors then made useless."""
 
 LISTED_AT_ONCE = 4096
 """Number of states whose legal moves are listed before they are counted."""
