@@ -25,6 +25,7 @@ def bomb(table: LiveTable) -> str:
     return str(match)
 
 
+@pytest.mark.verify
 def test_turns_play_by_themselves_until_the_end_or_a_press(page: Page, table: LiveTable) -> None:
     match = table.begin("tic_tac_toe", {"xplayer": "random", "oplayer": "random"}, seed=1)["id"]
     last = len(table.over(match)["turns"]) - 1

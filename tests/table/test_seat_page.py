@@ -115,6 +115,7 @@ def test_moves_without_a_choice_play_themselves(browser: Browser, table: LiveTab
         page.wait_for_selector(OVER)
 
 
+@pytest.mark.verify
 def test_a_move_without_a_choice_that_is_lost_is_sent_again(
     browser: Browser, table: LiveTable
 ) -> None:
@@ -227,6 +228,7 @@ def test_a_piece_is_clicked_or_dragged_to_where_it_may_go(
         assert page.locator(".ghost").count() == 0
 
 
+@pytest.mark.verify
 def test_a_promotion_is_asked_for(browser: Browser, table: LiveTable) -> None:
     with seated(browser, table, "promotion", rules=PROMOTION) as page:
         page.click("[data-cell='cell:a,2']")
@@ -264,6 +266,7 @@ def test_many_moves_are_chosen_part_by_part(browser: Browser, table: LiveTable) 
 # ---------------------------------------------------------------- what may be where, and rules
 
 
+@pytest.mark.verify
 def test_what_may_be_where_is_shown_on_demand(browser: Browser, table: LiveTable) -> None:
     with seated(browser, table, "battleships_in_fog", seed=4) as page:
         assert page.locator(".unknown").count() == 16
@@ -307,6 +310,7 @@ def test_rules_and_percepts_are_beside_the_board(browser: Browser, table: LiveTa
 # ---------------------------------------------------------------- when it is over
 
 
+@pytest.mark.verify
 def test_the_truth_is_beside_what_one_knew_and_one_plays_again(
     browser: Browser, table: LiveTable
 ) -> None:
@@ -392,7 +396,7 @@ def out_of_reach(page: Page) -> list[str]:
     return found
 
 
-QUICK = ("breakthrough", "meier")
+QUICK = ("meier",)
 PHONE_GAMES = [
     pytest.param(game, marks=() if game in QUICK else pytest.mark.verify) for game in list_games()
 ]

@@ -32,8 +32,7 @@ from ggp.machine.propnet.play.kernels.blocks import (
     begin,
     new_block,
 )
-from ggp.machine.propnet.play.kernels.crediting import with_credits
-from ggp.machine.propnet.play.kernels.vectors import WIDTH
+from ggp.machine.propnet.play.kernels.vectors import WIDTH, aligned_words, words_of
 
 LANES_A_RUN = 1 << 14
 """Number of playouts that share one block, one after the other, and one random stream; more if they
@@ -141,7 +140,7 @@ class QueuePlayer:
             block = self._blocks.pop()
         except IndexError:
             block = new_block(self._plan, WIDTH)
-        block = with_credits(block, queue, WIDTH)
+        block = _with_credits(block, queue, WIDTH)
         visited = 0
         while True:
             try:
@@ -233,3 +232,11 @@ def _give_up(plan: PlayoutPlan, queue: Queue, block: Block) -> None:
     if at[STEP]:
         at[END], at[LAST] = at[NEXT], at[RUN] + 1
         play(plan, queue, block, 0, 1, WIDTH)
+
+
+def _with_credits(block: Block, queue: Queue, width: tuple[int, ...]) -> Block:
+    """The block, with room to remember moves if the queue wants them credited."""
+    number = len(queue.credits) * words_of(width)
+    if number <= len(block.made):
+        return block
+    return block._replace(made=aligned_words(number))

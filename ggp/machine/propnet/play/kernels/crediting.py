@@ -16,7 +16,6 @@ from ggp.machine.compiling.jit import inlined
 from ggp.machine.propnet.play.kernels.blocks import Block, PlayoutPlan, Queue
 from ggp.machine.propnet.play.kernels.choice import GROUP, POSSIBLE
 from ggp.machine.propnet.play.kernels.vectors import (
-    aligned_words,
     band,
     bor,
     count_ones,
@@ -26,14 +25,6 @@ from ggp.machine.propnet.play.kernels.vectors import (
     store,
     words_of,
 )
-
-
-def with_credits(block: Block, queue: Queue, width: tuple[int, ...]) -> Block:
-    """The block, with room to remember moves if the queue wants them credited."""
-    number = len(queue.credits) * words_of(width)
-    if number <= len(block.made):
-        return block
-    return block._replace(made=aligned_words(number))
 
 
 @inlined
