@@ -149,7 +149,7 @@ def test_what_is_read_of_the_system_is_what_the_documentation_says() -> None:
 
 def test_tests_that_the_documentation_names_are_there() -> None:
     named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", SECURITY.read_text(encoding="utf-8"))
-    assert len(named) > 20
+    assert len(named) >= 8
     for path, name in named:
         assert f"def {name}(" in (REPOSITORY / path).read_text(encoding="utf-8"), (path, name)
 

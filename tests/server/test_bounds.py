@@ -1,0 +1,101 @@
+"""Every bound of docs/reference/security.md on what strangers may ask is passed by a test."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.support.games import REPOSITORY
+
+PAGE = (REPOSITORY / "docs" / "reference" / "security.md").read_text(encoding="utf-8")
+
+BOUNDS = {
+    "address": (
+        "server/test_places.py::test_only_allowed_addresses_are_heard",
+        "server/test_limits.py::test_only_this_machine_is_heard_unless_somebody_says_otherwise",
+    ),
+    "body of a request": ("server/test_raw_sockets.py::test_what_is_too_much_is_refused",),
+    "headers": ("server/test_raw_sockets.py::test_what_is_too_much_is_refused",),
+    "chunks of a body": ("server/test_raw_sockets.py::test_what_is_too_much_is_refused",),
+    "time from the connection to the last byte": (
+        "server/test_raw_sockets.py::test_request_that_never_comes_is_given_up",
+    ),
+    "connections": (
+        "server/test_raw_sockets.py::test_too_many_connections_cost_those_that_say_nothing",
+    ),
+    "all unfinished requests together": (
+        "server/test_raw_sockets.py::test_long_requests_that_are_never_complete_take_bounded_memory",
+    ),
+    "a connection that has its answer": (
+        "server/test_raw_sockets.py::test_who_goes_on_sending_is_cut_off",
+        "server/test_raw_sockets.py::test_who_has_an_answer_and_stays_takes_nobodys_place",
+    ),
+    "length, nesting, number of rules, length of symbols": (
+        "protocol/test_messages.py::test_what_is_no_message_is_refused_with_a_reason",
+        "protocol/test_messages.py::test_limits_can_be_set",
+    ),
+    "matches": (
+        "protocol/test_lobby.py::test_start_opens_a_match_and_the_one_too_many_is_busy",
+        "protocol/test_places.py::test_one_address_does_not_keep_others_out_with_long_clocks",
+    ),
+    "matches without a place": (
+        "protocol/test_places.py::test_refused_matches_are_forgotten_when_there_are_many",
+    ),
+    "long texts": (
+        "server/test_limits.py::test_long_texts_of_unknown_matches_are_not_read",
+        "server/test_limits.py::test_long_texts_beyond_a_few_are_not_read",
+    ),
+    "connections that wait for the same answer": (
+        "server/test_limits.py::test_connections_that_wait_for_the_same_answer_are_few",
+    ),
+    "turns, missing turns in a row, clocks": (
+        "protocol/test_session.py::test_match_without_end_is_refused_at_a_limit",
+        "server/test_limits.py::test_large_gaps_are_refused_and_the_match_goes_on",
+        "protocol/test_messages.py::test_what_is_no_message_is_refused_with_a_reason",
+    ),
+    "percepts of a match": (
+        "server/test_limits.py::test_percepts_beyond_the_limit_count_as_not_known",
+    ),
+    "grounding, circuits": (
+        "machine/test_hostile_rules.py::test_rules_that_cannot_be_ground_pass_a_limit",
+        "machine/test_hostile_rules.py::test_game_that_cannot_be_ground_runs_without_a_circuit",
+    ),
+    "reasoning": (
+        "machine/test_hostile_rules.py::test_endless_legal_moves_pass_a_limit",
+        "machine/test_hostile_rules.py::test_limit_of_memory_is_named",
+    ),
+    "memory of a worker": (
+        "server/test_worker.py::test_worker_that_needs_too_much_memory_ends",
+        "server/test_taken_over.py::test_worker_is_ended_with_its_children_if_they_take_too_much",
+    ),
+    "silence in a match": (
+        "protocol/test_lobby.py::test_silent_match_is_forgotten_after_twice_its_clocks_and_a_minute",
+        "protocol/test_places.py::test_start_evicts_a_match_that_is_silent_for_longer_than_its_play_clock",
+    ),
+    "matches that are over": (
+        "protocol/test_lobby.py::test_few_matches_that_are_over_are_remembered",
+        "protocol/test_session.py::test_match_that_is_over_repeats_only_its_latest_turns",
+    ),
+    "log of a match": ("server/test_limits.py::test_log_that_is_full_says_so_and_is_not_resumed",),
+    "all logs": (
+        "server/test_limits.py::test_folder_of_logs_is_not_filled_by_strangers",
+        "server/test_limits.py::test_match_without_room_for_its_log_is_played",
+    ),
+    "match ids": ("server/test_server.py::test_names_of_matches_are_no_paths",),
+}
+"""Tests that pass each bound, below `tests`."""
+
+
+def test_every_bound_of_the_page_has_tests() -> None:
+    table = PAGE.partition("## What strangers may ask")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (.+?) \|", table, re.MULTILINE)[1:]
+    assert rows == [*BOUNDS]
+
+
+@pytest.mark.parametrize("what", BOUNDS)
+def test_tests_of_a_bound_are_there(what: str) -> None:
+    assert BOUNDS[what]
+    for named in BOUNDS[what]:
+        path, _, name = named.partition("::")
+        assert f"def {name}(" in (REPOSITORY / "tests" / path).read_text(encoding="utf-8"), named
