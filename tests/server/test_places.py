@@ -169,8 +169,12 @@ def test_address_of_a_peer_is_told_without_its_port() -> None:
 def test_match_whose_answer_is_refused_gives_its_place_up_at_once(tmp_path: Path) -> None:
     with live_server(HostOptions("legal", log_folder=tmp_path)) as server:
         assert server.post(start("ghost", clocks=CLOCKS)) == "ready"
-        with server.connect() as asking:
-            asking.sendall(request("(PLAY ghost 0 NIL NIL)"))
+
+        def ask_and_go() -> None:
+            with server.connect() as asking:
+                asking.sendall(request("(PLAY ghost 0 NIL NIL)"))
+
+        server.call(ask_and_go)  # in the server's thread: it cannot answer before the client is gone
         eventually(lambda: "undelivered" in kinds(tmp_path, "ghost"))
         assert server.post(start("next", clocks=CLOCKS)) == "ready"
         eventually(lambda: kinds(tmp_path, "ghost")[-1] == "end: gave way")
