@@ -234,6 +234,7 @@ def made(machine: Machine, spec: str, role: int) -> BeliefPlayer:
     return player
 
 
+@pytest.mark.verify
 def test_with_a_generator_los_plays_to_the_end() -> None:
     machine = machine_of_game("kriegspiel_5x5", "propnet")
     player = made(machine, "los:worlds=2,depth=1,evaluation=kriegspiel,boards=kriegspiel", 0)

@@ -171,6 +171,7 @@ def followed(*, solves: bool) -> tuple[Turns, int]:
     return found, lost
 
 
+@pytest.mark.verify
 def test_a_bag_with_few_survivors_for_some_turns_recovers_before_it_dies() -> None:
     found, lost = followed(solves=True)
     recovered = [turn for turn in found if turn[1] is How.SAMPLED and turn[3] is How.SOLVED]

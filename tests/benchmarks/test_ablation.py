@@ -53,6 +53,7 @@ def test_what_never_ends_costs_loading_only() -> None:
     assert summary({"one": compared}, "split rules")["playouts"] == 1.0
 
 
+@pytest.mark.verify
 def test_variants_are_circuits_of_the_same_game() -> None:
     before = optimise.PASSES
     variants = ["extract", "fusing+phases", "reach"]

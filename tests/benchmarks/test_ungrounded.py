@@ -63,6 +63,7 @@ def test_a_row_has_the_speed_of_every_backend_and_its_ratio_to_prolog(tmp_path: 
     assert all(row[name] > 0 for name in INTERPRETERS)
 
 
+@pytest.mark.verify
 def test_a_backend_that_passes_a_limit_has_no_speed(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> float:
         raise ReasonerLimitError("bytes of tables", 1, "playouts")

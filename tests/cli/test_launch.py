@@ -223,6 +223,7 @@ def test_what_an_encoding_does_not_have_is_shown_all_the_same(
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.verify
 def test_server_plays_with_all_its_standard_files_closed() -> None:
     done = shell(
         "ggp serve --player random --port 0 >&- 2>&- <&- & sleep 4; kill $! && wait $!; echo $?"

@@ -156,6 +156,7 @@ def test_info_of_a_game_of_openspiel_expects_no_ground_rules() -> None:
     }
 
 
+@pytest.mark.verify
 def test_validate_accepts_every_shared_rulesheet() -> None:
     files = sorted(map(str, SHARED.glob("gdl*/*")))
     if not files:

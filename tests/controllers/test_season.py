@@ -13,6 +13,7 @@ from tests.support.effort import rarely
 CLOCKS = (10, 2)
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("share", rarely([0, 1], {1}))
 def test_matches_of_every_kind_of_controller_have_no_faults(share: int) -> None:
     games = {sheet.name: sheet for sheet in sheets()}

@@ -88,6 +88,7 @@ def test_the_command_line_knows_every_command(page: Path) -> None:
         is_read(words)
 
 
+@pytest.mark.verify
 def test_the_tutorial_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)

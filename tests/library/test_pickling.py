@@ -71,6 +71,7 @@ def test_beliefs_keep_their_states_and_weights(name: str, backend: str) -> None:
         assert (found.marginals == belief.marginals).all()
 
 
+@pytest.mark.verify
 def test_a_game_is_built_anew_where_nobody_has_it(tmp_path: Path, elsewhere: None) -> None:
     path = tmp_path / "mine.kif"
     path.write_text(find_game("monty_hall").read_text())

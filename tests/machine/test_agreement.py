@@ -86,6 +86,7 @@ _goal_rules = st.lists(
 )
 
 
+@pytest.mark.verify
 @settings(max_examples=12, deadline=None)
 @given(
     _goal_rules, st.sampled_from(["", "(init p)", "(init q)", "(init p) (init q)"]), st.booleans()

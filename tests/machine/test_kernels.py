@@ -211,6 +211,7 @@ def run_plainly(known: str, program: str, folder: Path) -> subprocess.CompletedP
 NEWER = "jit.NUMBA_BELOW = (0, 1)"
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     "known", [NEWER, "import numba.core.typed_passes as own; del own.NoPythonBackend"]
 )

@@ -313,6 +313,7 @@ def test_it_plays_in_this_process_if_that_is_asked_for(
     assert [series.games[0].conditions.keeps_apart for series, *_ in held] == [True, False]
 
 
+@pytest.mark.verify
 def test_the_library_goes_the_same_way(marks: Path) -> None:
     record = ggp.play_match(GAME, {"agent": spec("leave-choose", 2, 1)}, play_clock=5.0)
     said = "was lost: a worker process died (exit status 3)"
@@ -330,6 +331,7 @@ def test_on_cpu_time_one_that_sleeps_is_in_time(marks: Path) -> None:
     assert len(list(marks.iterdir())) == 2  # it did sleep, and was told of the end
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("does", ["sleep-choose", "sleep-observe"])
 def test_on_cpu_time_one_that_sleeps_for_ever_is_given_up_on_the_wall(
     does: str, marks: Path, monkeypatch: pytest.MonkeyPatch

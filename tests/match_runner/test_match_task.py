@@ -61,6 +61,7 @@ def task(play_clock_s: float | None, *, in_process: bool = True) -> MatchTask:
     )
 
 
+@pytest.mark.verify
 def test_what_a_player_loads_at_first_costs_no_time_of_a_clock() -> None:
     Loads.decisions = 0
     assert not play(task(None)).faults

@@ -134,6 +134,7 @@ def test_a_common_goal_is_declared() -> None:
     assert utility == pyspiel.GameType.Utility.IDENTICAL
 
 
+@pytest.mark.verify
 def test_states_outlive_their_game_and_copies_share_their_position() -> None:
     state = open_game("kuhn_poker").new_initial_state()
     gc.collect()

@@ -84,6 +84,7 @@ def test_players_go_on_with_boards_that_agree_with_what_was_seen_lately(spec: st
         assert len(pieces(machine, drawn, "black")) == len(others)
 
 
+@pytest.mark.verify
 def test_boards_are_found_before_it_is_asked_for_a_move_that_is_urgent() -> None:
     machine = machine_of_game(GAME, "propnet")
     given = parse_spec("hyperplay:playouts=1,particles=1,exact=0,boards=kriegspiel")

@@ -88,6 +88,7 @@ def test_a_low_temperature_makes_likely_moves_likelier(tmp_path: Path) -> None:
     assert shares[0] > 1.5 * shares[2]
 
 
+@pytest.mark.verify
 def test_without_a_file_it_learns_with_or_without_a_clock() -> None:
     one = player("krieg_tic_tac_toe", "learned:updates=1")
     assert not one.tells_policy

@@ -58,6 +58,7 @@ def test_hyperplay_sees_no_use_in_scanning() -> None:
         assert decision.move.startswith("(fire ")
 
 
+@pytest.mark.verify
 def test_a_ship_that_was_found_is_hit_at_once() -> None:
     """Many moves win in all simulations; a prompt player chooses the one that wins now."""
     found: tuple[Told, ...] = (*PLACED, ("scan", ("(enemy 3 4)",)), ("noop", ("(shot 1 1)",)))

@@ -82,6 +82,7 @@ def test_hyperplay_values_are_right_on_average(seeds: range) -> None:
 # ---------------------------------------------------------------- solving alone
 
 
+@pytest.mark.verify
 @some_games
 def test_solving_alone_finds_what_there_is_and_proves_what_is_not(seeds: range) -> None:
     ratios, empty = [], 0

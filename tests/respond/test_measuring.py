@@ -109,6 +109,7 @@ def test_the_search_finds_best_responses_to_uniform_play(game: str, updates: int
     assert_near(found, best_against_uniform(machine), points=3.0)
 
 
+@pytest.mark.verify
 def test_the_search_comes_near_in_a_game_too_large_for_a_tree() -> None:
     """The exact values come from enumerating all of the responder's information sets."""
     machine = machine_of_game("phantom_ttt", "propnet")

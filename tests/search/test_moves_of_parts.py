@@ -95,6 +95,7 @@ def test_offers_of_a_deck_building_game_agree_with_prolog(deck_building: Machine
     assert (machine.goals(state) == reference.goals(other)).all()
 
 
+@pytest.mark.verify
 def test_players_believe_what_they_were_offered() -> None:
     game = ggp.load(str(DECK_BUILDING))
     record = ggp.play_match(game, {"left": "hyperplay:n=2", "right": "random"}, seed=3)

@@ -33,6 +33,7 @@ GAMES = {
 """Games and roles to play, in plain GDL and in GDL-II."""
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("style", rarely(["ggp-base", "gdl2"], {"ggp-base"}))
 def test_whole_matches_are_played(server: LiveServer, folder: Path, style: str) -> None:
     for game, role in GAMES["gdl2" in style]:

@@ -102,6 +102,7 @@ FAULTS: dict[str, tuple[Fault, str]] = {
 """What is injected, and how the log tells of it."""
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("name", rarely(FAULTS, FAULTS.keys() - {"thinker killed"}))
 def test_fault_while_thinking_costs_no_move(server: LiveServer, folder: Path, name: str) -> None:
     fault, told = FAULTS[name]

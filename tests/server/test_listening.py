@@ -116,6 +116,7 @@ def answer(connection: socket.socket) -> str:
         return text
 
 
+@pytest.mark.verify
 @needs_proc
 def test_nobody_is_refused_while_all_processes_are_killed_and_started_again(
     manager: Manager,

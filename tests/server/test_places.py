@@ -174,7 +174,7 @@ def test_match_whose_answer_is_refused_gives_its_place_up_at_once(tmp_path: Path
             with server.connect() as asking:
                 asking.sendall(request("(PLAY ghost 0 NIL NIL)"))
 
-        server.call(ask_and_go)  # in the server's thread: it cannot answer before the client is gone
+        server.call(ask_and_go)  # in its thread: the client is gone before it answers
         eventually(lambda: "undelivered" in kinds(tmp_path, "ghost"))
         assert server.post(start("next", clocks=CLOCKS)) == "ready"
         eventually(lambda: kinds(tmp_path, "ghost")[-1] == "end: gave way")
@@ -194,6 +194,7 @@ def test_match_of_a_controller_that_was_killed_while_it_waited_gives_its_place_u
         eventually(lambda: kinds(tmp_path, "ghost")[-1] == "end: gave way")
 
 
+@pytest.mark.verify
 def test_match_of_a_controller_that_was_killed_as_soon_as_it_had_asked_gives_its_place_up_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -364,6 +364,7 @@ def test_where_finding_out_cannot_be_broken_off_in_time_only_guesses_are_told(
     assert "guessed in" in str(reports[-1].decision.fault)
 
 
+@pytest.mark.verify
 def test_worker_that_needs_too_much_memory_ends() -> None:
     # A few copies of 90 MB of rules are more than 300 MB of data allow.
     async def scenario(heard: Heard) -> None:

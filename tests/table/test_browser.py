@@ -232,6 +232,7 @@ def test_names_are_text_and_never_markup(page: Page, table: LiveTable) -> None:
     assert page.locator("b", has_text=re.compile("^odd$")).count() == 0
 
 
+@pytest.mark.verify
 def test_a_mind_shows_why_hyperplay_does_not_ask(page: Page, table: LiveTable) -> None:
     match = table.begin("exploding_bomb", {"agent": "hyperplay2"}, seed=3)["id"]
     table.over(match)
@@ -291,6 +292,7 @@ def every_kind(table: LiveTable) -> Iterator[list[tuple[str, str]]]:
     table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
 
 
+@pytest.mark.verify
 def test_machines_that_read_pages_find_no_fault(
     browser: Browser, table: LiveTable, every_kind: list[tuple[str, str]]
 ) -> None:
@@ -311,6 +313,7 @@ def test_machines_that_read_pages_find_no_fault(
             assert shown == [], json.dumps(shown)
 
 
+@pytest.mark.verify
 def test_small_screens_show_everything(
     browser: Browser, table: LiveTable, every_kind: list[tuple[str, str]]
 ) -> None:
@@ -354,6 +357,7 @@ def test_a_page_says_that_the_server_is_gone_and_goes_on_when_it_is_back(
             lobby.wait_for_selector("#seat-0")
 
 
+@pytest.mark.verify
 def test_a_link_on_a_page_of_another_site_leads_to_the_seat(
     browser: Browser, table: LiveTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

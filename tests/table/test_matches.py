@@ -147,6 +147,7 @@ def test_where_everybody_sees_everything_spectators_see_all_but_minds(table: Liv
     table.post(f"{path}/end", {"key": begun["key"]})
 
 
+@pytest.mark.verify
 def test_a_clock_that_runs_out_makes_a_random_legal_move(table: LiveTable) -> None:
     players = {"xplayer": "human", "oplayer": "random"}
     begun = table.begin("tic_tac_toe", players, human_clock_s=0.2)

@@ -59,6 +59,7 @@ def test_lines_of_play_go_on_by_what_each_role_would_know(table: LiveTable, bomb
     assert lines("nonsense", 0) == []
 
 
+@pytest.mark.verify
 def test_what_holds_with_which_probability_is_told(table: LiveTable, bomb: str) -> None:
     (belief,) = look(table, f"/api/matches/{bomb}/mind?role=agent&turn=1")["belief"]
     shown = str(belief["picture"])

@@ -45,6 +45,7 @@ def test_turns_play_by_themselves_until_the_end_or_a_press(page: Page, table: Li
     page.wait_for_selector("button.play:text('Play')")
 
 
+@pytest.mark.verify
 def test_turns_play_slowly_for_those_who_like_less_to_move(
     browser: Browser, table: LiveTable, bomb: str
 ) -> None:

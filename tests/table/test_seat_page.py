@@ -146,6 +146,7 @@ def test_a_switch_leaves_them_to_the_person(browser: Browser, table: LiveTable) 
         page.wait_for_selector(".actions button.move:has-text('wait')")
 
 
+@pytest.mark.verify
 def test_a_second_key_press_does_not_play_the_next_turn(browser: Browser, table: LiveTable) -> None:
     with seated(browser, table, "connect_four") as page:
         page.locator("button.target").first.focus()
@@ -279,6 +280,7 @@ def test_what_may_be_where_is_shown_on_demand(browser: Browser, table: LiveTable
         assert page.locator(".cell-share").count() == 0
 
 
+@pytest.mark.verify
 def test_what_a_seat_may_ask_for_is_made_of_what_it_saw(table: LiveTable) -> None:
     """The same for all fleets of the other that fit."""
     told = set()
@@ -402,6 +404,7 @@ PHONE_GAMES = [
 ]
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("game", PHONE_GAMES)
 def test_a_telephone_has_all_that_is_pressed_in_sight(
     browser: Browser, table: LiveTable, game: str

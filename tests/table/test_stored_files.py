@@ -169,6 +169,7 @@ def test_series_are_shown_with_their_standings_as_they_grow(
     assert after["played"] == 6
 
 
+@pytest.mark.verify
 def test_a_series_that_is_damaged_says_so(tmp_path: Path) -> None:
     (tmp_path / "series.sqlite").write_bytes(b"nothing of the kind" * 100)
     with live_table(tmp_path) as table:

@@ -85,6 +85,7 @@ def test_a_history_that_contradicts_the_rules_is_told_as_such() -> None:
     assert caught.value.exhausted
 
 
+@pytest.mark.verify
 def test_chains_come_to_the_posterior() -> None:
     machine = machine_of_rules(UNEQUAL_PARENTS, "propnet")
     truth, turns = posterior(machine, 1, LATE_LOW), turns_of(machine, LATE_LOW)

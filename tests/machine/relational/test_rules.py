@@ -93,6 +93,7 @@ def test_memory_has_a_limit() -> None:
     assert machine.playout(machine.initial(2), np.random.default_rng(0)).finished.all()
 
 
+@pytest.mark.verify
 def test_steps_have_a_limit_and_the_machine_plays_on() -> None:
     numbers = "".join(f"(num {i})" for i in range(20))
     product = "".join(f"(num ?{c})" for c in "abcd")
