@@ -122,19 +122,11 @@ def test_what_was_given_up_cannot_be_done_and_what_work_needs_can(
 
 
 def test_every_claim_is_tried_and_explained() -> None:
-    listed = {
-        claim: names.strip()
-        for claim, names in re.findall(
-            r"^\| `([^`]+)` .* \| ([^|]+) \|$", section("### Claims"), re.M
-        )
-    }
+    listed = re.findall(r"^\| `([^`]+)` ", section("### Claims"), re.M)
     claims = "; ".join(re.findall(r'"([a-z][a-zA-Z ]+)"', inspect.getsource(sandbox)))
+    assert len(listed) == len(CLAIMS)
     assert set(listed) == CLAIMS
     assert all(claim in claims or claim in LANDLOCKED for claim in CLAIMS)
-    for claim in CLAIMS:
-        tried = [name for name, each in PROBES.items() if each.claim == claim]
-        shown = [name for name in tried if name not in calls.REFUSED]
-        assert listed[claim].partition(", and each call")[0] == "; ".join(shown)
 
 
 def section(heading: str) -> str:
