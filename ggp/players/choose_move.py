@@ -187,7 +187,7 @@ class LosOptions(ChooseMoveOptions):
 
 
 class Los(ChooseMove):
-    """The best mean over boards that agree with the last observation, and are searched openly."""
+    """The best mean over boards that agree with the last observation, each searched as if open."""
 
     Options = LosOptions
 

@@ -56,13 +56,13 @@ class HyperPlay2Options(SearchOptions):
     n: int = whole(4, "resource index: n particles, n^2 simulations a candidate", high=100)
     grow: int = whole(
         GROW_FROM,
-        "simulations a candidate until, with a clock, simulated roles double playouts; 0: never",
+        "with a clock: simulations a candidate before simulated roles double playouts; 0: never",
         low=0,
     )
 
 
 class HyperPlay2(SearchPlayer):
-    """The move with the best mean score in simulations where roles know what they would know."""
+    """The move with the best mean score in simulations where each role acts on what it knows."""
 
     Options = HyperPlay2Options
     SOURCE = "Schofield & Thielscher (AAAI 2015), Definitions 8 and 9"

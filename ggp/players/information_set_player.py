@@ -36,10 +36,10 @@ RESCUE_PLAYOUTS = 1_000
 class InformationSetOptions(SearchOptions):
     """Options of players that search information sets."""
 
-    depth: int = whole(2, "plies to look ahead; fewer where there is no time for that", high=50)
+    depth: int = whole(2, "plies to look ahead; fewer if time is short", high=50)
     histories: int | None = whole(
         None,
-        "histories folded in for a decision, without a clock",
+        "histories sampled for a decision, without a clock",
         high=10**7,
         usual=str(DEFAULT_HISTORIES),
     )

@@ -56,7 +56,7 @@ class LearnedOptions(RiskOptions):
         names_file=bool,
     )
     temperature: int = whole(
-        100, "percent of the policy's own: lower makes likely moves likelier", high=1000
+        100, "percent of the policy's own: less makes likely moves likelier", high=1000
     )
     updates: int = whole(20, "how often it learns without a file and without a clock")
 

@@ -21,7 +21,7 @@ class MCTSOptions(TreeOptions):
 
     guided: int = whole(
         1,
-        "1: walks and playouts go by what moves were worth, on circuits where all know all; 0: not",
+        "1: the worth of moves guides walks and playouts, on circuits where all know all; 0: not",
         low=0,
         high=1,
     )

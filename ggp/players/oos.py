@@ -29,7 +29,7 @@ class OOSOptions(TreeOptions):
     """Options of `oos`."""
 
     trials: int = whole(100_000, "walks down the tree for a decision, without a clock")
-    exploration: int = whole(40, "percent of choices of the role that learns that are even")
+    exploration: int = whole(40, "percent of the learning role's choices that are uniform")
     start: int = whole(10, "percent of walks from the start of the game", low=0, high=95)
 
     def __post_init__(self) -> None:
@@ -38,7 +38,7 @@ class OOSOptions(TreeOptions):
 
 
 class OOS(TreePlayer):
-    """A move drawn from a strategy that comes near an equilibrium, the longer it is looked for."""
+    """A move drawn from a strategy that approaches an equilibrium the longer it searches."""
 
     Options = OOSOptions
     SOURCE = "Lisy, Lanctot & Bowling (AAMAS 2015), Online Outcome Sampling"

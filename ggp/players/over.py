@@ -7,7 +7,7 @@ from ggp.search.kinds import INFORMED
 
 
 class Over(InformationSetPlayer):
-    """The best move some plies ahead, by what it will know then, if others move at random."""
+    """Searches information sets a few plies ahead, and assumes that others move at random."""
 
     Options = InformationSetOptions
     SOURCE = "Parker, Nau & Subrahmanian (AAAI 2006), overconfident play"

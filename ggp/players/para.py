@@ -7,7 +7,7 @@ from ggp.search.kinds import INFORMED
 
 
 class Para(InformationSetPlayer):
-    """The best move some plies ahead, by what it will know then, if the worst happens."""
+    """Searches information sets a few plies ahead, and assumes the worst of others."""
 
     Options = InformationSetOptions
     SOURCE = "Parker, Nau & Subrahmanian (AAAI 2006), paranoid play"

@@ -87,7 +87,7 @@ class PimcOptions(SearchOptions):
 
 
 class Pimc(SearchPlayer):
-    """The move with the best mean over worlds that are solved as if everybody knew them."""
+    """The move with the best mean over worlds, each solved as if everybody knew it."""
 
     Options = PimcOptions
     SOURCE = "Long, Sturtevant, Buro & Furtak (AAAI 2010)"

@@ -31,7 +31,7 @@ class PolicyOptions(RiskOptions):
 
 
 class Policy(BeliefPlayer):
-    """A move drawn by the strategy in a file, and a random one where that says nothing."""
+    """A move drawn by the strategy in a file, or a random one where the file says nothing."""
 
     Options = PolicyOptions
     options: PolicyOptions

@@ -32,7 +32,7 @@ class ThinksOn(Protocol):
 
 def ponder_field() -> Any:
     """The option that says how much of the time of others a player may use."""
-    meaning = "percent of the time of others in which it thinks on, where there is any"
+    meaning = "percent of the others' thinking time in which it thinks on"
     return whole(100, meaning, low=0, high=100)
 
 

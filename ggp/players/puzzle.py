@@ -38,7 +38,7 @@ class PuzzleOptions(RiskOptions):
 
 
 class Puzzle(BeliefPlayer):
-    """The best line of moves in a game of one role: all states, adapted playouts, and a solver."""
+    """The best line in a game of one role, by exhaustive search, adapted playouts and a solver."""
 
     Options = PuzzleOptions
     options: PuzzleOptions

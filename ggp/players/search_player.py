@@ -81,7 +81,7 @@ class SearchOptions(RiskOptions):
     boards: str = boards_field()
     retry: int = whole(
         100,
-        "percent of the clock where some moves of the turn before are left: a try was refused",
+        "percent of the clock for another try after a refused one",
         high=100,
     )
     ponder: int = ponder_field()

@@ -40,7 +40,7 @@ class TreeOptions(SearchOptions):
 
     trials: int = whole(20_000, "walks down the tree for a decision, without a clock")
     particles: int = whole(200, "particles in a bag that is sampled")
-    exploration: int = whole(40, "hundredths: how much a move gains by being tried rarely", low=0)
+    exploration: int = whole(40, "in hundredths: the bonus of moves that were rarely tried", low=0)
     outside: int = whole(
         50, "percent of walks from states that others think possible", low=0, high=95
     )
