@@ -81,6 +81,7 @@ def test_the_wheel_holds_the_packages_and_the_games(wheel: Contents) -> None:
     assert wheel == expected
 
 
+@pytest.mark.verify
 def test_the_sdist_holds_all_but_what_only_a_checkout_needs(unpacked: Path) -> None:
     found = {
         path.relative_to(unpacked).as_posix(): path.read_bytes()

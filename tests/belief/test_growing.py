@@ -38,6 +38,7 @@ def advanced(belief: HyperPlaySampler, path: Path, rng: np.random.Generator) -> 
     return bag
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("size", rarely([1, 3], {1}))
 def test_samples_count_by_how_much_of_what_they_began_with_agrees(size: int) -> None:
     """Half of all samples of one particle are `left`, each of weight 1; but a quarter is right."""
@@ -68,6 +69,7 @@ def test_a_large_bag_outweighs_a_small_sample_by_its_draws() -> None:
     assert kept > 0.8  # one draw of seventeen, be it as heavy as three
 
 
+@pytest.mark.verify
 def test_grown_bags_never_have_more_entries_than_there_is_room_and_keep_expectations() -> None:
     machine = machine_of_rules(UNEQUAL_PARENTS)
     belief = sampler(machine, capacity=8, room=24)

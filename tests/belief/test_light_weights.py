@@ -78,6 +78,7 @@ def test_sums_of_groups_are_in_units_of_their_own() -> None:
     assert found == pytest.approx([700.0, -2000.0 + np.log(2), -np.inf, -5000.0])
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("limit", [2, 3, 5])
 def test_room_that_heavy_entries_leave_is_given_to_the_lightest(limit: int) -> None:
     """Two heavy entries, three that are 0 as floats, and one that is so even beside these."""

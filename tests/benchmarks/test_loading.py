@@ -33,6 +33,7 @@ def test_what_runs_inside_of_a_phase_counts_only_for_itself(
     assert phases.seconds == {"whole": 1.0, "part": 6.0}
 
 
+@pytest.mark.verify
 def test_a_sheet_is_measured_in_a_process_of_its_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

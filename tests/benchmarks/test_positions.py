@@ -49,6 +49,7 @@ class TestSet:
     def test_in_every_position_some_moves_are_right_and_some_are_wrong(self) -> None:
         assert all(len(set(each.values.values())) > 1 for each in PUZZLES)
 
+    @pytest.mark.verify
     def test_every_answer_is_proven_again(self) -> None:
         for each in PUZZLES:
             values = proven_values(each.board, each.position)
@@ -141,6 +142,7 @@ class TestErrors:
         (error,) = to_json(answers)["errors"]
         assert (error["position"], error["move"], error["right"]) == ("a", "n", ["m"])
 
+    @pytest.mark.verify
     def test_players_that_see_to_the_end_err_less_than_those_that_do_not_look(self) -> None:
         some = [each for each in PUZZLES if not each.misleading][::10]
         errors = Counter(

@@ -27,6 +27,7 @@ def test_the_rules_need_no_repair_and_say_what_they_are(sheet: Path) -> None:
     assert load(str(sheet), strict=True).diagnostics == ()
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("name", rarely(NAMES, {*NAMES} - QUICK))
 def test_matches_end_and_both_backends_play_the_same(name: str) -> None:
     program = load(str(SHEETS[NAMES.index(name)]))

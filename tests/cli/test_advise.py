@@ -63,6 +63,7 @@ def test_no_round_is_begun_when_the_minutes_are_over() -> None:
     assert ": the matches cannot tell it from hyperplay" in lines[-1]
 
 
+@pytest.mark.verify
 def test_it_says_how_many_more_rounds_would_decide() -> None:
     args = ("advise", "tic_tac_toe", "--player", "legal", "--player", "random", "--rounds", "6")
     found = json_of(*args)

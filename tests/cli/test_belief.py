@@ -40,6 +40,7 @@ def test_probabilities_are_those_of_fluents_that_were_asked_for(tmp_path: Path) 
     assert found["fluents"] == pytest.approx({"(car 1)": 1 / 3, "(car 3)": 1 / 3})
 
 
+@pytest.mark.verify
 def test_what_sampling_cannot_find_is_solved_for(tmp_path: Path) -> None:
     game = str(text_file(tmp_path, coins(40)))
     found = json_of("belief", game, "--role", "seer", "--history", json_file(tmp_path, waited(40)))

@@ -41,6 +41,7 @@ def test_bench_can_be_read() -> None:
     assert result.stderr == ""
 
 
+@pytest.mark.verify
 def test_game_without_an_end_is_cut_off(tmp_path: Path) -> None:
     game = text_file(
         tmp_path,
@@ -146,6 +147,7 @@ def test_comparison_measures_both_backends_and_prints_their_ratio() -> None:
     assert "times as many states a second as prolog" in shown
 
 
+@pytest.mark.verify
 def test_comparison_without_a_move_says_so(tmp_path: Path) -> None:
     game = text_file(tmp_path, "(role a) (init x) (legal a go) (<= terminal (true x)) (goal a 1)")
     assert json_of("bench", game, "--seconds", "0.1", "--compare")["ratio"] is None

@@ -171,6 +171,7 @@ HAS_FULL = os.path.exists("/dev/full")
 full = pytest.mark.skipif(not HAS_FULL, reason="this system has no /dev/full")
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     ("command", "files"),
     [
@@ -194,6 +195,7 @@ def test_exit_code_is_right_where_the_error_cannot_be_told(command: str, files: 
     assert done.stdout == ""
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     "command", rarely([INFO, "ggp trace kuhn_poker", "ggp --help", PLAY], {INFO, "ggp --help"})
 )
@@ -211,6 +213,7 @@ def test_reader_that_went_away_has_an_exit_code_of_its_own(command: str) -> None
     assert done.stderr == ""
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("encoding", rarely(["ascii", "latin-1"], {"latin-1"}))
 def test_what_an_encoding_does_not_have_is_shown_all_the_same(
     encoding: str, tmp_path: Path

@@ -27,6 +27,7 @@ def test_solve_prints_values_and_certainty() -> None:
     assert found["seconds"] < 1
 
 
+@pytest.mark.verify
 def test_solve_goes_by_positions_where_everybody_knows_them(tmp_path: Path) -> None:
     hands = text_file(tmp_path, ROCK_PAPER_SCISSORS)
     found, tree = json_of("solve", hands), json_of("solve", hands, "--strategy")
@@ -109,6 +110,7 @@ def test_convert_prints_the_tree_of_a_game() -> None:
     assert sum(line.startswith("t") for line in lines) == 30
 
 
+@pytest.mark.verify
 def test_exploit_approximates_and_checks(tmp_path: Path) -> None:
     plot = tmp_path / "bound.png"
     asked = ("exploit", "kuhn_poker", "--player", "random", "--approximate")

@@ -189,6 +189,7 @@ def test_role_without_a_move_is_named(tmp_path: Path) -> None:
     assert last["legal"] == {"a": ["m"], "b": []}
 
 
+@pytest.mark.verify
 def test_goal_that_is_no_number_is_one_line(tmp_path: Path) -> None:
     for value in ("many", "inf", "nan", "(f 1)"):
         rules = f"(role a) (legal a m) (<= terminal (role a)) (init (s {value}))"

@@ -288,6 +288,7 @@ def test_environment_without_paths_needs_no_bound() -> None:
         environment("phantom_ttt", 3, max_turns=None)
 
 
+@pytest.mark.verify
 def test_moves_of_chance_that_are_not_listed_are_drawn_by_lane() -> None:
     machine, program = machine_listing(DEAL, 10), read_program(DEAL)
     env = Environment(program, machine, 300, max_turns=3)

@@ -116,6 +116,7 @@ def levels() -> Iterator[list[Hand]]:
         hands = [hand.play(move)[0] for hand in open_ for move in sorted(hand.legal())]
 
 
+@pytest.mark.verify
 def test_rules_agree_with_a_plain_model_in_every_history() -> None:
     machine = machine_of_game("leduc_poker", "propnet")
     roles = machine.roles

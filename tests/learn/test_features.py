@@ -12,6 +12,7 @@ from ggp.learn.features import Features, Reader, bound_of, features_of, of_paths
 GAMES = ("leduc_poker", "krieg_tic_tac_toe", "battleships_in_fog", "phantom_ttt")
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("game", GAMES)
 def test_rows_kept_up_to_date_are_those_of_whole_paths(game: str) -> None:
     env = make(game, 40, max_turns=80)
@@ -47,6 +48,7 @@ def test_different_paths_have_different_rows() -> None:
     assert len(np.unique(rows, axis=0)) == len(np.unique(paths, axis=0)) > 20
 
 
+@pytest.mark.verify
 def test_in_plain_gdl_the_state_is_read() -> None:
     env = make("connect_four", 8, paths=False)
     features = features_of(env.names, bound_of(env))

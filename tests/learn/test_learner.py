@@ -30,6 +30,7 @@ def test_self_play_comes_near_the_equilibrium_of_kuhn_poker() -> None:
     assert nash_conv() < 4
 
 
+@pytest.mark.verify
 def test_a_best_response_is_learnt_against_a_fixed_opponent() -> None:
     env = make("kuhn_poker", 512)
     exact = ExactGame(make("kuhn_poker", 1))
@@ -48,6 +49,7 @@ def test_a_best_response_is_learnt_against_a_fixed_opponent() -> None:
     assert worth.values[0] > worth.best[0] - 2
 
 
+@pytest.mark.verify
 def test_the_same_seed_learns_the_same() -> None:
     def learnt(seed: int) -> np.ndarray:
         learner = Learner(make("krieg_tic_tac_toe", 64, paths=False), settings=QUICK, seed=seed)

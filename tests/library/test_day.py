@@ -82,6 +82,7 @@ def test_what_is_no_state_is_refused() -> None:
             ggp.load("openspiel:kuhn_poker").state([])
 
 
+@pytest.mark.verify
 def test_a_tournament_is_given_by_values_or_a_file(tmp_path: Path) -> None:
     players = {"first": "legal", "dice": "random"}
     result = ggp.tournament(["kuhn_poker", "monty_hall"], players, rounds=2, seed=3)

@@ -66,6 +66,7 @@ def test_rulesheet_by_others_plays_as_its_rules_say(name: str, backend: str) -> 
         walk_together(machine, reference, seed=seed, max_steps=25)
 
 
+@pytest.mark.verify
 def test_rulesheet_that_needs_repairs_plays_as_its_normalised_rules_say() -> None:
     name = "gdl2/sushi_go.kif"
     machine = machine_of_shared(name)

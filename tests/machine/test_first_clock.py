@@ -95,6 +95,7 @@ def test_rules_that_kernels_cannot_interpret_are_played_on_prolog(
     assert built(normalize(parse(poker())), lambda: False)[0] == "prolog"
 
 
+@pytest.mark.verify
 def test_what_is_made_beside_is_given_up_when_the_circuit_is_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -111,6 +112,7 @@ def test_what_is_made_beside_is_given_up_when_the_circuit_is_there(
     assert begun
 
 
+@pytest.mark.verify
 def test_with_no_other_machine_whoever_asks_has_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: object) -> Machine:
         raise BackendUnavailableError("SWI-Prolog", "install it")

@@ -149,6 +149,7 @@ number_rows(rows, rows, slots, 1, np.zeros(1, dtype=np.int64), 0)
 """
 
 
+@pytest.mark.verify
 def test_one_line_says_that_kernels_are_compiled(tmp_path: Path) -> None:
     def said() -> str:
         own = {**children.environment(), "NUMBA_CACHE_DIR": str(tmp_path)}

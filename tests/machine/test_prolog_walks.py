@@ -63,6 +63,7 @@ def _rules(draw: st.DrawFn) -> str:
     return "\n".join(rules)
 
 
+@pytest.mark.verify
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     rules=_rules(),

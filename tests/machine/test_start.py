@@ -97,10 +97,12 @@ def second_output(program: str) -> str:
     return run.stdout
 
 
+@pytest.mark.verify
 def test_facts_of_a_game_seen_before_need_no_compiler() -> None:
     assert second_output(FACTS) == "\n"
 
 
+@pytest.mark.verify
 def test_second_start_loads_what_is_needed_and_nothing_that_only_compiling_needs() -> None:
     assert second_output(PLAYOUT) == "\n\nplay\n"  # and meanwhile others may import anything
 

@@ -253,6 +253,7 @@ def test_what_it_does_costs_its_move_and_no_more(
             assert played.joint_move["agent"] == MOVES[number - 1]
 
 
+@pytest.mark.verify
 def test_one_that_cannot_be_made_is_asked_no_more_and_the_match_is_played(marks: Path) -> None:
     record = held("loop-make", clock_s=0.1, start_s=0.2, patience=Patience(0.0, lives=2))
     assert record.error is None
@@ -280,6 +281,7 @@ def task(does: str, clock_s: float, start_s: float) -> MatchTask:
     return MatchTask(GAME, GAME, rules, "prolog", Limits(), {"agent": spec(does)}, 0, conditions)
 
 
+@pytest.mark.verify
 def test_a_match_of_a_series_goes_on_too(marks: Path) -> None:
     record = play(task("loop-choose", 0.1, 0.5))
     assert record.error is None
@@ -344,6 +346,7 @@ def test_on_cpu_time_one_that_sleeps_for_ever_is_given_up_on_the_wall(
     assert [turn.submitted["agent"] for turn in record.turns] == ["noop", None, "(cut red)"]
 
 
+@pytest.mark.verify
 def test_on_cpu_time_one_that_never_stops_working_is_late(marks: Path) -> None:
     record = held("loop-choose", 2, clock_s=CLOCK_S, clock=Clock.CPU, lives=1)
     assert faults(record) == [(2, "late", "gave no answer within 0.8 s of CPU time")]

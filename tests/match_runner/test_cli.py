@@ -389,6 +389,7 @@ def test_an_interrupt_prints_what_is_finished(monkeypatch: pytest.MonkeyPatch) -
     assert result.stderr == "interrupted after 2 of 5 matches\n"
 
 
+@pytest.mark.verify
 def test_a_signal_while_prolog_works_is_heeded() -> None:
     process = start(
         *("-m", "match_runner", "play", "kuhn_poker", "-v", "--json"),

@@ -140,6 +140,7 @@ def test_an_interrupt_leaves_a_file_that_can_be_continued(tmp_path: Path) -> Non
     assert f"kuhn_poker: {played} of 5000 matches, roles rotate, seed 0" in out
 
 
+@pytest.mark.verify
 def test_the_table_and_the_json_say_the_same(tmp_path: Path) -> None:
     args = [
         *("compare", "kuhn_poker", "--player", "hyperplay:n=3", "--player=hyperplay:n=2"),

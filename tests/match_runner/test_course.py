@@ -110,6 +110,7 @@ def test_long_series_have_scores_at_some_rounds() -> None:
     assert many[-1] == 12_345
 
 
+@pytest.mark.verify
 def test_show_writes_what_compare_writes(folder: Path, tmp_path: Path) -> None:
     asked = ("--csv", str(tmp_path / "a.csv"), "--plot", str(tmp_path / "a.svg"))
     again = run("compare", "kuhn_poker", "--players", *PLAYERS, "--matches", "6", "--seed", "0",
@@ -133,6 +134,7 @@ def test_show_knows_everything_of_a_series(series: Series, folder: Path) -> None
     assert shown == json.loads(json.dumps(found))
 
 
+@pytest.mark.verify
 def test_a_tournament_is_shown_with_all_its_games(tmp_path: Path) -> None:
     file = tmp_path / "t.toml"
     file.write_text(TOURNAMENT)

@@ -238,6 +238,7 @@ def test_parts_of_a_grid_can_be_named() -> None:
         of("chess")
 
 
+@pytest.mark.verify
 def test_shares_are_fifty_where_players_are_equal(tmp_path: Path) -> None:
     cells = {
         duel.game: play_duel(duel, settings(tmp_path, 12), InlineExecutor(), lambda: None)
@@ -301,6 +302,7 @@ def test_what_was_played_is_shown_and_not_played_again(tmp_path: Path) -> None:
     assert again == whole
 
 
+@pytest.mark.verify
 def test_auto_is_judged_and_everybody_rated(tmp_path: Path) -> None:
     duels = [
         Duel("kuhn_poker", ("auto", "legal"), "a", play_clock_s=5.0),
@@ -319,6 +321,7 @@ def test_auto_is_judged_and_everybody_rated(tmp_path: Path) -> None:
     assert standings.rows[0][1] == "-"  # no plain game was played
 
 
+@pytest.mark.verify
 def test_a_player_that_loses_every_match_loses_significantly(tmp_path: Path) -> None:
     # Whoever is first here is taken for `auto`.
     duel = Duel("tic_tac_toe", ("legal", "hyperplay:n=3"), "c")
@@ -372,6 +375,7 @@ def test_the_command_plays_a_part_and_writes_it_down(
     assert None in result["panels"][0]["values"][0]
 
 
+@pytest.mark.verify
 def test_duels_of_a_grid_may_end_by_themselves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

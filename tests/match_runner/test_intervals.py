@@ -126,6 +126,7 @@ def test_what_does_not_vary_leaves_no_doubt_to_student() -> None:
     assert (found.value, found.low, found.high) == (90, 90, 90)
 
 
+@pytest.mark.verify
 def test_intervals_cover_the_mean_about_as_often_as_they_promise() -> None:
     rng = np.random.default_rng(1)
     goals, weights = [0, 25, 75, 100], [0.3, 0.2, 0.3, 0.2]

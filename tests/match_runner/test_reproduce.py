@@ -134,6 +134,7 @@ def test_figure_3_has_both_curves_and_hyperplay(tmp_path: Path) -> None:
     assert claims_of(result)["HyperPlay (hyperplay:n=6) announces at once"] is True
 
 
+@pytest.mark.verify
 def test_figure_4_compares_with_equal_states_and_with_a_strong_player(tmp_path: Path) -> None:
     result, _ = make(only(FIGURE_4, 8), settings(tmp_path))
     by_name = {(p.series, p.at): p for p in result.points}
@@ -267,6 +268,7 @@ def test_every_experiment_of_the_paper_can_be_named() -> None:
     assert set(cli.EXPERIMENTS) == names
 
 
+@pytest.mark.verify
 def test_matches_can_be_added_and_other_settings_need_another_folder(tmp_path: Path) -> None:
     assert run("limitation", "--matches", "2", "--out", str(tmp_path)).exit_code == 0
     assert run("limitation", "--matches", "4", "--out", str(tmp_path)).exit_code == 0

@@ -247,6 +247,7 @@ def test_003_writes_heat_maps_and_one_report(
     assert [len(each["panels"]) for each in data] == [6, 3, 3, 0]
 
 
+@pytest.mark.verify
 def test_quick_measures_ten_trees_a_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli, "open_executor", executor_here)
     monkeypatch.setattr(tree_cells, "measure", stub)

@@ -56,6 +56,7 @@ def test_every_turn_has_its_budget_and_the_last_one_stays() -> None:
         assert 0.8 * budget <= found <= budget
 
 
+@pytest.mark.verify
 def test_trials_that_cost_nothing_come_to_an_end() -> None:
     # The last move of the bomb ends the game: equal moves of equal states are made once.
     machine = machine_of_game("exploding_bomb")

@@ -198,6 +198,7 @@ def methods(summary: ComparisonSummary) -> set[str | None]:
     return {*shown, *(difference.score.method for difference in summary.differences)}
 
 
+@pytest.mark.verify
 def test_only_a_series_that_was_played_as_planned_was_fixed(tmp_path: Path) -> None:
     series = series_of("kuhn_poker", *PLAYERS, rounds=FIXED_ROUNDS)
     with pytest.raises(StoppedError):

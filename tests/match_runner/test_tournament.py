@@ -189,6 +189,7 @@ def test_what_is_wrong_with_a_file_is_said_in_a_line(
 # ---------------------------------------------------------------- playing, stopping, going on
 
 
+@pytest.mark.verify
 def test_a_tournament_that_was_stopped_gives_the_same_as_one_that_was_not(tmp_path: Path) -> None:
     plan = read(GAMES + PLAYERS, tmp_path)
     whole, failures = summed_up(plan, tmp_path / "whole")
@@ -220,6 +221,7 @@ def test_nothing_is_played_twice_and_rounds_can_be_added(tmp_path: Path) -> None
     assert shorter.played == shorter.planned == 9
 
 
+@pytest.mark.verify
 def test_a_worker_that_dies_costs_nothing_but_time(tmp_path: Path) -> None:
     plan = read(GAMES + PLAYERS, tmp_path)
     seeds = [match.seed for match in plan_all(plan)]

@@ -69,6 +69,7 @@ def test_the_best_of_many_has_to_be_surer() -> None:
     assert verdict_text(found, 3).endswith("for certain (99 %, chosen among 3)")
 
 
+@pytest.mark.verify
 def test_equal_players_are_hardly_ever_called_worse_than_the_best() -> None:
     found = wrong_choices(examples(160), 0, seed=1)
     assert found["betting, corrected"] <= 0.01

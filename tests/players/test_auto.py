@@ -113,6 +113,7 @@ def test_larger_games_are_solved_on_a_start_clock() -> None:
     assert player.states_visited == 0
 
 
+@pytest.mark.verify
 def test_mixed_moves_are_drawn_by_lot_as_often_as_is_said() -> None:
     machine = machine_of_game("kuhn_poker")
     moves: list[str] = []
@@ -127,6 +128,7 @@ def test_mixed_moves_are_drawn_by_lot_as_often_as_is_said() -> None:
     assert moves.count("bet") == pytest.approx(100, abs=30)
 
 
+@pytest.mark.verify
 def test_every_number_is_guessed_as_well_as_possible() -> None:
     arena = arena_of("number_guessing", "agent=auto")
     for seed in range(8):

@@ -168,6 +168,7 @@ def test_without_time_after_a_refused_try_the_next_best_of_before_is_tried(spec:
         assert left[decision.move] == max(left.values())
 
 
+@pytest.mark.verify
 def test_what_time_is_left_adds_boards_to_a_pool() -> None:
     more = 0
     for seed in range(8):

@@ -104,6 +104,7 @@ def test_without_a_file_there_is_no_last_resort() -> None:
     assert player.tracker._last.is_sound
 
 
+@pytest.mark.verify
 def test_drawn_boards_stop_when_asked_and_are_kept_for_the_path() -> None:
     machine = machine_of_game(GAME, "propnet")
     maker = board_maker_of("kriegspiel", machine)

@@ -44,6 +44,7 @@ PLACED: tuple[Told, ...] = (("noop", ("(placed 2 2)",)), ("noop", ()))
 EAST: Told = ("noop", ("(own east)",))
 
 
+@pytest.mark.verify
 def test_hyperplay2_scans_first_in_the_fog() -> None:
     moves = [
         decide("battleships_in_fog", "admiral", "hyperplay2:n=4", seed, *PLACED).move
@@ -112,6 +113,7 @@ def test_hyperplay_announces_at_once_and_hyperplay2_asks() -> None:
         assert decision.move.startswith("(lessthan ")
 
 
+@pytest.mark.verify
 def test_hyperplay2_announces_when_one_number_is_left() -> None:
     history: tuple[Told, ...] = (
         ("noop", ()),

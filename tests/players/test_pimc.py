@@ -259,6 +259,7 @@ def test_a_slow_machine_answers_in_time_and_solves_what_it_can(seconds: float) -
         assert seed or len(decision.values) == 9
 
 
+@pytest.mark.verify
 def test_candidates_with_noisy_answers_are_all_tried_equally_often() -> None:
     """The best of noisy answers looks good: who was left out early would look bad for ever."""
     machine = machine_of_game("connect_four", "propnet")
@@ -272,6 +273,7 @@ def test_candidates_with_noisy_answers_are_all_tried_equally_often() -> None:
     assert decision.values[0].visits > 8
 
 
+@pytest.mark.verify
 def test_a_solved_game_is_not_thought_about_until_the_deadline() -> None:
     machine = machine_of_game("kuhn_poker", "propnet")
     player = made(machine, "player1")

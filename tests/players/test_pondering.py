@@ -84,6 +84,7 @@ def particles(player: BeliefPlayer) -> int:
     return len(player.tracker.bag.sets.states)
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     "spec", rarely(["hyperplay2:exact=0", "hyperplay:n=2,exact=0"], {"hyperplay2:exact=0"})
 )

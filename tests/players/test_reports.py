@@ -54,6 +54,7 @@ def test_first_report_is_a_legal_move(spec: str) -> None:
     assert reports[0].fault is None
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("spec", ["hyperplay", "hyperplay2"])
 def test_reports_grow_better(spec: str) -> None:
     reports, decision = reports_of(spec, "tic_tac_toe", "xplayer", 1.0)

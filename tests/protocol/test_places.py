@@ -205,6 +205,7 @@ def test_match_that_gave_way_goes_on_with_its_history() -> None:
     ]
 
 
+@pytest.mark.verify
 def test_refused_matches_are_forgotten_when_there_are_many() -> None:
     """Those of the address that sends most of them first."""
     lobby = Lobby("ggp")

@@ -42,6 +42,7 @@ def distance(left: dict[tuple[str, ...], float], right: dict[tuple[str, ...], fl
 # ---------------------------------------------------------------- beliefs
 
 
+@pytest.mark.verify
 @some_games
 def test_exact_beliefs_are_the_posterior(seeds: range) -> None:
     for seed in seeds:

@@ -184,6 +184,7 @@ def test_hyperplay_chooses_a_best_move(seeds: range) -> None:
     assert_standard(scores, len(seeds))
 
 
+@pytest.mark.verify
 @some_games
 def test_simulations_are_right_on_average(seeds: range) -> None:
     """Simulated roles choose by exact values, so that all that varies is what is drawn."""
@@ -196,6 +197,7 @@ def test_simulations_are_right_on_average(seeds: range) -> None:
     assert_standard(scores, len(seeds))
 
 
+@pytest.mark.verify
 @some_games
 def test_simulations_by_playouts_are_right_where_choices_are_clear(seeds: range) -> None:
     """With playouts close choices fall as they like, so only games without any are compared."""
@@ -213,6 +215,7 @@ def test_simulations_by_playouts_are_right_where_choices_are_clear(seeds: range)
     assert_standard(scores, len(seeds) // 4)
 
 
+@pytest.mark.verify
 @some_games
 def test_hyperplay2_chooses_a_best_move(seeds: range) -> None:
     """By its own counts, which with n=30 are 900 simulations, and 900 playouts in each."""

@@ -233,6 +233,7 @@ def test_a_net_learns_to_respond(player: str | None) -> None:
     }
 
 
+@pytest.mark.verify
 def test_a_net_learns_from_players_that_are_asked_in_each_match(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -259,6 +260,7 @@ def test_a_net_learns_from_players_that_are_asked_in_each_match(
     assert min(each.score.value or 0.0 for each in found.responses.values()) > 85
 
 
+@pytest.mark.verify
 def test_few_players_that_are_asked_are_there_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of them may have a belief and a tree: a thousand side by side would fill the memory."""
     begun: list[int] = []

@@ -88,6 +88,7 @@ def test_no_candidate_is_left_out_where_there_is_no_race() -> None:
     assert search.visits.min() == search.visits.max() > RACE_FROM
 
 
+@pytest.mark.verify
 def test_every_candidate_is_tried_equally_often_without_a_clock() -> None:
     machine, bags = opening()
     search = PlayoutSearch(machine, bags, np.random.default_rng(0))

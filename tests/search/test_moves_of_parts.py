@@ -73,6 +73,7 @@ def deck_building() -> Machine:
     return build_machine(normalize(parse(DECK_BUILDING.read_text())), "propnet")
 
 
+@pytest.mark.verify
 def test_offers_of_a_deck_building_game_agree_with_prolog(deck_building: Machine) -> None:
     machine = deck_building
     assert isinstance(machine, InParts)

@@ -129,6 +129,7 @@ def test_exchanges_are_worth_what_plain_alpha_beta_says(most: int) -> None:
     assert (own != still).any()
 
 
+@pytest.mark.verify
 def test_a_move_and_a_reply_are_worth_what_plain_alpha_beta_says() -> None:
     machine = machine_of_game("kriegspiel", "propnet")
     boards, states = random_positions(machine, 3, seed=1)

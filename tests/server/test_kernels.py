@@ -49,6 +49,7 @@ def serve(changes: str) -> subprocess.Popen[str]:
     return commands.start("-c", SERVE.format(changes=changes))
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     ("changes", "first"), [(COMPILES, ["compiled\n"]), (CACHED, [])], ids=["compiled", "cached"]
 )
@@ -64,6 +65,7 @@ def test_server_listens_once_kernels_are_compiled(changes: str, first: list[str]
     assert said.count("\n") == len(first)
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_server_that_compiles_ends_without_a_word(number: int) -> None:
     process = serve(TAKES_LONG)

@@ -51,6 +51,7 @@ def test_long_texts_beyond_a_few_are_not_read() -> None:
     assert len(read) == HostOptions("random").limits.long_texts
 
 
+@pytest.mark.verify
 def test_connections_that_wait_for_the_same_answer_are_few() -> None:
     async def ask() -> list[str]:
         limits = ServerLimits(waiting=3)

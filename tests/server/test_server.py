@@ -273,6 +273,7 @@ def test_command_serves_until_it_is_interrupted(tmp_path: Path, number: int) -> 
     eventually(lambda: not any(map(is_alive, workers)))
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("numbers", [[signal.SIGINT], [signal.SIGTERM], [signal.SIGINT] * 2])
 def test_server_that_has_just_begun_ends_without_a_word(numbers: list[signal.Signals]) -> None:
     process, _ = serve()
@@ -282,6 +283,7 @@ def test_server_that_has_just_begun_ends_without_a_word(numbers: list[signal.Sig
     assert process.returncode == 0
 
 
+@pytest.mark.verify
 def test_server_in_the_background_of_a_shell_is_not_interrupted() -> None:
     process, port = serve(ignores_interrupts=True)
     process.send_signal(signal.SIGINT)

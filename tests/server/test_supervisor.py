@@ -82,6 +82,7 @@ def test_server_ends_with_the_process_that_keeps_its_socket(number: int) -> None
         ask_once(port, "(INFO)")
 
 
+@pytest.mark.verify
 @needs_proc
 def test_server_that_is_told_to_end_is_not_started_again() -> None:
     process, _ = serve()

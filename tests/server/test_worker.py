@@ -262,6 +262,7 @@ def test_whatever_a_player_raises_the_match_goes_on(
     assert "pass" in {value.move for value in decision.values}
 
 
+@pytest.mark.verify
 def test_a_peer_that_is_served_decides_by_itself() -> None:
     """It is told the rules, without which it knows no twin of the game."""
     pytest.importorskip("pyspiel")

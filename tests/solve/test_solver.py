@@ -50,6 +50,7 @@ def test_games_of_the_paper_are_worth_what_is_known(
     assert solution.others == ()
 
 
+@pytest.mark.verify
 def test_guessing_a_number_is_always_worth_everything() -> None:
     solution = solved("number_guessing", "propnet")
     assert solution.profile.values == {"agent": 100}
@@ -63,6 +64,7 @@ def test_tic_tac_toe_is_a_draw_by_induction() -> None:
     assert solution.tree.num_states == 5478
 
 
+@pytest.mark.verify
 def test_meier_falls_apart_into_games_that_can_be_solved() -> None:
     solution = solved("meier", "propnet")
     assert solution.profile.values == pytest.approx(

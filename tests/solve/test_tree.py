@@ -195,6 +195,7 @@ def test_moves_are_counted_before_all_of_them_are_listed(monkeypatch: pytest.Mon
         build_tree(machine_of_rules(rules), most_states=100)
 
 
+@pytest.mark.verify
 def test_games_that_may_go_on_for_ever_are_refused() -> None:
     rules = """
     (role agent) (init waiting) (legal agent wait) (legal agent stop)

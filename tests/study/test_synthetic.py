@@ -191,6 +191,7 @@ def test_nobody_loses_anything_where_one_side_wins_all_leaves(bias: float) -> No
     assert means(TreeModel(1.0, bias, 0.3), 2) == (0, 0)
 
 
+@pytest.mark.verify
 def test_random_play_loses_more_against_simultaneous_updates_and_pimc_does_not() -> None:
     model = TreeModel(0.8, 0.75, 0.6)
     one, two = means(model, 8), means(model, 8, alternating=False)

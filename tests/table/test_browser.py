@@ -150,6 +150,7 @@ def test_a_page_that_is_reloaded_in_a_match_shows_the_same(page: Page, table: Li
     page.wait_for_selector(".status:has-text('ended early')")
 
 
+@pytest.mark.verify
 def test_a_replay_is_stepped_through(page: Page, table: LiveTable) -> None:
     match = table.begin("tic_tac_toe", {"xplayer": "random", "oplayer": "random"}, seed=1)["id"]
     last = len(table.over(match)["turns"]) - 1
@@ -170,6 +171,7 @@ def test_a_replay_is_stepped_through(page: Page, table: LiveTable) -> None:
     page.wait_for_selector(f"output:text('turn 1 of {last}')")
 
 
+@pytest.mark.verify
 def test_a_match_is_followed_while_it_is_played(page: Page, table: LiveTable) -> None:
     begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "random"})
     page.goto(f"{table.url}/match/{begun['id']}?key={begun['key']}")
@@ -252,6 +254,7 @@ def test_a_mind_shows_why_hyperplay_does_not_ask(page: Page, table: LiveTable) -
     assert page.locator(".lines > li").first.inner_text().startswith("90 points for agent")
 
 
+@pytest.mark.verify
 def test_bags_are_told_in_the_words_of_the_commands(page: Page, table: LiveTable) -> None:
     page.goto(table.url)
     told = [quality.as_json() for quality in IN_WORDS]

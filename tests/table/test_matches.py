@@ -132,6 +132,7 @@ def test_a_match_with_people_is_watched_by_its_key_only(table: LiveTable) -> Non
     assert table.over(begun["id"])["match"]["error"] == "the match was ended"
 
 
+@pytest.mark.verify
 def test_where_everybody_sees_everything_spectators_see_all_but_minds(table: LiveTable) -> None:
     begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "hyperplay:n=2"})
     (seat,) = seats_of(begun).values()
@@ -157,6 +158,7 @@ def test_a_clock_that_runs_out_makes_a_random_legal_move(table: LiveTable) -> No
     assert all(faults[0]["text"] == "gave no answer within 0.2 s" for faults in late)
 
 
+@pytest.mark.verify
 def test_a_seat_says_which_moves_it_can_know_to_be_legal(table: LiveTable) -> None:
     """White's own men are known; whether a try is possible hidden men decide."""
     begun = table.begin("krieg_tic_tac_toe", {"xplayer": "human", "oplayer": "random"}, seed=1)
@@ -226,6 +228,7 @@ def test_turns_that_were_cut_off_are_played_again(tmp_path: Path) -> None:
     assert len(kept.read_bytes().splitlines()) == 2
 
 
+@pytest.mark.verify
 def test_nothing_that_happens_is_missed_when_a_connection_breaks(table: LiveTable) -> None:
     begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "human"})
     seats = seats_of(begun)

@@ -80,6 +80,7 @@ def test_there_is_no_mind_of_nobody(table: LiveTable, bomb: str, query: str) -> 
     assert table.request("GET", f"/api/matches/{bomb}/mind?{query}")[0] in (400, 404)
 
 
+@pytest.mark.verify
 def test_what_players_think_is_told_while_they_do(table: LiveTable) -> None:
     begun = table.begin("krieg_tic_tac_toe", {"xplayer": "human", "oplayer": "hyperplay2:n=2"})
     (seat,) = seats_of(begun).values()

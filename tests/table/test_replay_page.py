@@ -67,6 +67,7 @@ def test_a_turn_is_chosen_from_the_moves(page: Page, table: LiveTable, bomb: str
     assert page.locator(".move-list [aria-current]").inner_text() == moves.nth(2).inner_text()
 
 
+@pytest.mark.verify
 def test_values_over_time_lead_to_where_a_mind_was_most_wrong(
     page: Page, table: LiveTable, bomb: str
 ) -> None:
@@ -82,6 +83,7 @@ def test_values_over_time_lead_to_where_a_mind_was_most_wrong(
         page.wait_for_selector(f"output:text('turn {worst} of 3')")
 
 
+@pytest.mark.verify
 def test_a_record_is_downloaded_when_the_match_is_over(
     page: Page, table: LiveTable, bomb: str
 ) -> None:

@@ -105,6 +105,7 @@ def press(page: Page) -> None:
 # ---------------------------------------------------------------- moves without a choice
 
 
+@pytest.mark.verify
 def test_moves_without_a_choice_play_themselves(browser: Browser, table: LiveTable) -> None:
     with seated(browser, table, "monty_hall") as page:
         page.locator(".actions button.move").first.click()
@@ -185,6 +186,7 @@ def test_what_is_done_before_the_first_turn_is_said_with_a_bar(
     assert hidden_then
 
 
+@pytest.mark.verify
 def test_steps_before_the_first_turn_go_on_to_the_end(table: LiveTable) -> None:
     begun = table.begin("monty_hall", {"candidate": "human"})
     (link,) = begun["links"].values()
@@ -198,6 +200,7 @@ def test_steps_before_the_first_turn_go_on_to_the_end(table: LiveTable) -> None:
 # ---------------------------------------------------------------- the board
 
 
+@pytest.mark.verify
 def test_the_board_fills_the_window(browser: Browser, table: LiveTable) -> None:
     with seated(browser, table, "breakthrough") as page:
         for width, height in ((1280, 800), (1600, 900), (1024, 768)):

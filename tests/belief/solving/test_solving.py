@@ -287,6 +287,7 @@ class LikesLow:
         return np.concatenate([np.zeros(0), *shares])
 
 
+@pytest.mark.verify
 def test_what_is_solved_for_weighs_by_the_model_of_others() -> None:
     machine = machine_of_game("krieg_tic_tac_toe", "propnet")
     tree, role, model = PathTree(machine), 0, LikesLow()

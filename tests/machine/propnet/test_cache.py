@@ -226,6 +226,7 @@ def test_file_with_wrong_content_is_made_anew(
     assert_rebuilt(kept.program, path, kept.path.read_bytes(), monkeypatch)
 
 
+@pytest.mark.verify
 def test_file_that_cannot_be_played_is_made_anew(
     cache: DiskCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -379,6 +380,7 @@ def in_a_new_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "_tried", set())
 
 
+@pytest.mark.verify
 def test_rules_that_passed_a_limit_are_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     program = normalize(parse(SLOW_TO_GROUND))
     in_a_new_process(monkeypatch)
@@ -445,6 +447,7 @@ def test_a_refusal_holds_until_the_limit_is_raised(
     assert refusal.covers(limits) == covered
 
 
+@pytest.mark.verify
 def test_warning_says_what_to_do(caplog: pytest.LogCaptureFixture) -> None:
     program = normalize(parse(SLOW_TO_GROUND + "(goal a 1)"))
     build_machine(program, "auto", Limits(grounding_seconds=1.0)).close()

@@ -120,6 +120,7 @@ def test_child_finds_modules_from_any_folder(monkeypatch: pytest.MonkeyPatch) ->
 # -------------------------------------------------------------------- limits
 
 
+@pytest.mark.verify
 def test_task_that_uses_too_much_time_is_stopped() -> None:
     with pytest.raises(ReasonerLimitError, match="the work passed the limit of 1 seconds; the ru"):
         run("spin", seconds=0.6)
@@ -136,6 +137,7 @@ def test_waiting_does_not_count_as_time_used() -> None:
     assert run("nap", 1.5, seconds=1.0) == b"rested"
 
 
+@pytest.mark.verify
 def test_task_that_needs_too_much_memory_is_stopped() -> None:
     with pytest.raises(ReasonerLimitError, match=r"the limit of 536,870,912 bytes of memory"):
         run("hoard", memory_bytes=GIGABYTE // 2)
@@ -160,6 +162,7 @@ def test_endless_grounding_passes_a_limit(seconds: float, memory_bytes: int, rea
         run("grounded", program, seconds=seconds, memory_bytes=memory_bytes)
 
 
+@pytest.mark.verify
 def test_large_grounding_runs_out_of_memory() -> None:
     numbers = "".join(f"(number {i})" for i in range(60))
     product = " ".join(f"(number ?{name})" for name in "bcdefgh")

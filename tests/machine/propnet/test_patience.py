@@ -38,6 +38,7 @@ print("came to its end")
 """With no care taken, clingo ends the process within the first hundred or so."""
 
 
+@pytest.mark.verify
 def test_questions_may_be_broken_off_at_any_moment() -> None:
     run = subprocess.run(
         [sys.executable, "-c", INTERRUPTED_QUESTIONS],
