@@ -34,19 +34,20 @@ PLAYERS = (
 
 
 def main() -> None:
-    """Make everything that is not there."""
-    translate()
+    """Make everything that is not there, the translation beside all else."""
+    translation = translate()
     os.environ["GGP_CACHE_DIR"] = str(CIRCUITS)
     for game in GAMES:
         machine_of_game(game, "propnet")
     compile_kernels()
+    translation.wait()
 
 
-def translate() -> None:
-    """Pytest's own translation of the modules of tests, also where Python is to keep nothing."""
+def translate() -> subprocess.Popen[bytes]:
+    """Begin pytest's own translation of the modules of tests, also where Python is to keep none."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     command = [sys.executable, "-m", "pytest", "--collect-only", "-qq"]
-    subprocess.run(command, cwd=REPOSITORY, env=environment, stdout=subprocess.DEVNULL, check=False)
+    return subprocess.Popen(command, cwd=REPOSITORY, env=environment, stdout=subprocess.DEVNULL)
 
 
 def compile_kernels() -> None:

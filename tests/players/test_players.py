@@ -181,10 +181,12 @@ def test_slow_machine_with_many_moves_is_not_stepped_in_all_of_them_at_once() ->
 
 @pytest.mark.parametrize(
     ("game", "spec"),
-    zip(
-        MODEST_GAMES,
-        cycle(["hyperplay:n=2", "oos:trials=60", "hyperplay2:n=2", "ismcts:trials=60"]),
-        strict=False,
+    list(
+        zip(
+            MODEST_GAMES,
+            cycle(["hyperplay:n=2", "oos:trials=60", "hyperplay2:n=2", "ismcts:trials=60"]),
+            strict=False,
+        )
     ),
 )
 def test_same_seed_gives_the_same_decision(game: str, spec: str) -> None:
