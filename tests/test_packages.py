@@ -96,6 +96,7 @@ def test_the_sdist_holds_all_but_what_only_a_checkout_needs(unpacked: Path) -> N
     assert all(found[name] == data for name, data in expected.items())
 
 
+@pytest.mark.verify
 def test_the_sdist_makes_the_same_wheel_wherever_it_is_unpacked(
     wheel: Contents, unpacked: Path, tmp_path: Path
 ) -> None:

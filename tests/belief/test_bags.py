@@ -221,6 +221,7 @@ class TestWeights:
         error = (0.25 * 0.75 / (trials * capacity)) ** 0.5
         assert total / trials == pytest.approx(1 / 4, abs=4 * error)
 
+    @pytest.mark.verify
     def test_drawn_completions_are_weighted_without_bias(self) -> None:
         seen = """
         (<= (legal random (again ?x)) (true (at 1)) (number ?x))

@@ -123,6 +123,7 @@ WEIGHED = (
 leaves more or fewer places for its second: histories are not equally likely."""
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(("name", "num_turns", "count"), WEIGHED, ids=["leduc_poker", "battleship"])
 def test_histories_are_drawn_by_their_prior(name: str, num_turns: int, count: int) -> None:
     machine = fresh(name)

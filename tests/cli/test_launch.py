@@ -72,6 +72,7 @@ def test_interrupt_during_imports_is_one_line(command: str, tmp_path: Path) -> N
     assert process.returncode == 130
 
 
+@pytest.mark.verify
 def test_interrupt_during_imports_of_a_command_is_one_line(tmp_path: Path) -> None:
     # Numba swallows exceptions, as libraries in C do.
     (tmp_path / "numba.py").write_text(
@@ -187,6 +188,7 @@ def test_results_are_printed_without_other_files(command: str, files: str) -> No
     assert done.stderr == ""
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("command", ["ggp info nosuchgame", "match-runner play nosuchgame"])
 @pytest.mark.parametrize("files", ["2>&-", pytest.param("2>/dev/full", marks=full)])
 def test_exit_code_is_right_where_the_error_cannot_be_told(command: str, files: str) -> None:

@@ -81,6 +81,7 @@ def test_validate_plays_and_says_what_goes_wrong(game: str) -> None:
     assert f"{game}: 20 random matches, 0 came to their end" in result.stdout
 
 
+@pytest.mark.verify
 def test_validate_shows_two_histories_of_what_a_role_cannot_know(game: str) -> None:
     text = Path(game).read_text()
     peeking = "(<= (legal guesser peek) (true (turn 3)) (true (coin left)))"

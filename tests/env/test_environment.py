@@ -279,6 +279,7 @@ def test_more_percepts_than_there_is_room_for_are_told() -> None:
     assert not env.reset(1).paths.any()
 
 
+@pytest.mark.verify
 def test_environment_without_paths_needs_no_bound() -> None:
     env = environment("phantom_ttt", 3, paths=False, max_turns=None)
     assert env.max_turns == 1000

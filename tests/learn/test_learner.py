@@ -60,6 +60,7 @@ def test_the_same_seed_learns_the_same() -> None:
     assert (learnt(1) != learnt(2)).any()
 
 
+@pytest.mark.verify
 def test_budgets_are_kept_and_progress_is_told() -> None:
     learner = Learner(make("connect_four", 64, paths=False), settings=QUICK)
     told: list[Told] = []

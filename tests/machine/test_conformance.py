@@ -26,6 +26,7 @@ from ggp.machine.abilities import GoalTexts
 from ggp.machine.base import NO_PERCEPTS, UNKNOWN, IntArray
 from ggp.machine.games import load_program
 from tests.support.batches import live, mixed_states, random_joint_moves
+from tests.support.effort import LIKE_OTHERS
 from tests.support.games import (
     BACKENDS,
     MODEST_GAMES,
@@ -77,11 +78,17 @@ SHORT_GAMES = [game for game in MODEST_GAMES if game != "othello"]
 """Games of which random matches end within the depth of `states`."""
 
 
+MACHINES = [
+    *((game, backend) for backend in BACKENDS for game in SHORT_GAMES),
+    *((game, "openspiel") for game in SPIEL_GAMES),
+]
+
+
 @pytest.fixture(
     scope="module",
     params=[
-        *((game, backend) for backend in BACKENDS for game in SHORT_GAMES),
-        *((game, "openspiel") for game in SPIEL_GAMES),
+        pytest.param(each, marks=pytest.mark.verify if each[0] in LIKE_OTHERS else ())
+        for each in MACHINES
     ],
     ids="-".join,
 )

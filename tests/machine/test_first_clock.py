@@ -64,6 +64,7 @@ def test_who_asks_a_moment_before_the_circuit_is_ready_gets_what_is_there(
     assert built(load("kuhn_poker"), lambda: bool(asked))[0] in WITHOUT_CIRCUIT
 
 
+@pytest.mark.verify
 def test_nobody_waits_for_hopeless_rules(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -299,6 +299,7 @@ def test_a_match_in_a_worker_process_goes_on_too(marks: Path) -> None:
     assert [kind for _, kind, _ in faults(record)] == ["late"] * 3
 
 
+@pytest.mark.verify
 def test_it_plays_in_this_process_if_that_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, marks: Path
 ) -> None:
@@ -326,6 +327,7 @@ def test_the_library_goes_the_same_way(marks: Path) -> None:
 # ---------------------------------------------------------------- CPU time
 
 
+@pytest.mark.verify
 def test_on_cpu_time_one_that_sleeps_is_in_time(marks: Path) -> None:
     record = held("late-choose", clock_s=CLOCK_S, clock=Clock.CPU, lives=1)
     assert not record.faults

@@ -211,6 +211,7 @@ def test_matches_on_another_backend_are_refused(tmp_path: Path) -> None:
         compared(series, tmp_path)
 
 
+@pytest.mark.verify
 def test_a_series_goes_on_with_the_backend_that_auto_chose_at_first(tmp_path: Path) -> None:
     first = series_of(*KUHN, backend="prolog")
     compared(first, tmp_path)

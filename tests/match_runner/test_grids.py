@@ -349,6 +349,7 @@ def run(*args: str) -> Result:
     return CliRunner().invoke(main, ["reproduce", *args], prog_name="match-runner")
 
 
+@pytest.mark.verify
 def test_the_command_plays_a_part_and_writes_it_down(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

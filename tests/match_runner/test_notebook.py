@@ -109,6 +109,7 @@ def test_a_record_that_fits_no_rules_is_shown_without_boards(record: MatchRecord
     assert reader.tags.count("summary") == 1
 
 
+@pytest.mark.verify
 def test_long_matches_are_drawn_up_to_a_number_of_boards() -> None:
     count = "(role a) (init (n 0)) (<= (legal a go) (role a)) (<= terminal (true (n 99)))"
     steps = " ".join(f"(after {n} {n + 1})" for n in range(99))

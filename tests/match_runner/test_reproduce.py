@@ -176,6 +176,7 @@ def test_figure_5_tells_who_scanned(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert all(" of 2" in claim.ours for claim in result.claims if "scans" in claim.text)
 
 
+@pytest.mark.verify
 def test_of_matches_that_were_all_lost_nothing_is_said(tmp_path: Path) -> None:
     results = [
         experiment.run(settings(tmp_path, 2), Crashing(9), lambda: None)
@@ -188,6 +189,7 @@ def test_of_matches_that_were_all_lost_nothing_is_said(tmp_path: Path) -> None:
     assert write_results(results, settings(tmp_path, 2), "0", "report")[0].exists()
 
 
+@pytest.mark.verify
 def test_what_was_played_is_not_played_again(tmp_path: Path) -> None:
     limitation = Limitation()
     first, _ = make(limitation, settings(tmp_path))

@@ -45,6 +45,7 @@ def test_a_match_of_a_series_can_be_played_alone() -> None:
         assert timeless(play_match(arena, series[i].seed)) == series[i]
 
 
+@pytest.mark.verify
 def test_other_seeds_are_other_matches() -> None:
     found = played(0, 30, ("player1=random",)).records
     deals = {record.turns[0].joint_move["random"] for record in found}

@@ -105,6 +105,7 @@ def test_rows_are_those_of_environments(name: str) -> None:
     assert turn.turns[0] > 4
 
 
+@pytest.mark.verify
 def test_length_that_nothing_proves_can_be_given() -> None:
     unknown = open_game("phantom_ttt")
     kinds = unknown.get_type()

@@ -97,6 +97,7 @@ def test_moves_at_once_are_mixed_where_everybody_knows_everything() -> None:
     assert min(map(moves.count, ("rock", "paper", "scissors"))) > 8
 
 
+@pytest.mark.verify
 def test_games_of_openspiel_are_solved_as_well() -> None:
     pytest.importorskip("pyspiel")
     machine = machine_of_game("openspiel:leduc_poker", "openspiel")

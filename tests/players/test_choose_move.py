@@ -117,6 +117,7 @@ def timed(name: str, seconds: float, seed: int = 0) -> tuple[ChooseMove, Decisio
     return player, player.choose(clock.deadline(seconds)), clock
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("name", ["los:worlds=2", "aos:worlds=2"])
 def test_where_there_is_time_more_boards_are_found_and_searched(name: str) -> None:
     player, decision, _ = timed(name, 0.6)

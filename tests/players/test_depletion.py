@@ -190,6 +190,7 @@ TOLD_LATE = (
 """Three of twelve numbers, and nothing is known of them until all are told: one path in 1,728."""
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("is_timed", [False, True])
 def test_search_for_particles_is_bounded_by_the_clock_where_there_is_one(is_timed: bool) -> None:
     machine = machine_of_rules(TOLD_LATE, "propnet")

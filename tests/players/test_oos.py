@@ -24,6 +24,7 @@ def test_it_comes_near_an_equilibrium(game: str, most: float) -> None:
     assert exploit(tree, equilibrium, policies, 0).nash_conv < most
 
 
+@pytest.mark.verify
 def test_it_draws_its_move_from_the_probabilities_it_reports() -> None:
     machine = machine_of_game("spy_vs_spy", "propnet")
     role = role_index(machine, next(r for r in machine.roles if r != "random"))

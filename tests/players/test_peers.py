@@ -77,6 +77,7 @@ def test_a_refused_move_is_known_to_be_taken() -> None:
     assert decision.exact
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     ("game", "spec"), [("connect_four", TREE), ("kuhn_poker", SET), ("phantom_ttt", SET)]
 )

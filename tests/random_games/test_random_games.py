@@ -56,6 +56,7 @@ def test_exact_beliefs_are_the_posterior(seeds: range) -> None:
             assert held(at, bag) == pytest.approx(truth(at, path)), seed
 
 
+@pytest.mark.verify
 @some_games
 def test_hyperplay_values_are_right_on_average(seeds: range) -> None:
     scores = []

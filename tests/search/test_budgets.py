@@ -142,6 +142,7 @@ def opening() -> tuple[Machine, Bags]:
     return machine, sampler.start(0)
 
 
+@pytest.mark.verify
 def test_a_round_of_chosen_candidates_tries_no_other() -> None:
     machine, bags = opening()
     search = PlayoutSearch(machine, bags, np.random.default_rng(0))

@@ -158,6 +158,7 @@ def test_worker_is_ended_with_its_children_if_they_take_too_much(
     asyncio.run(scenario())
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(("what", "takes_more"), [("own", True), ("shared", False)])
 def test_memory_that_copies_share_counts_once(what: str, takes_more: bool) -> None:
     child = children.start(f"{__name__}:grows", what)

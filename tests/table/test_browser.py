@@ -150,7 +150,6 @@ def test_a_page_that_is_reloaded_in_a_match_shows_the_same(page: Page, table: Li
     page.wait_for_selector(".status:has-text('ended early')")
 
 
-@pytest.mark.verify
 def test_a_replay_is_stepped_through(page: Page, table: LiveTable) -> None:
     match = table.begin("tic_tac_toe", {"xplayer": "random", "oplayer": "random"}, seed=1)["id"]
     last = len(table.over(match)["turns"]) - 1

@@ -55,6 +55,7 @@ def test_turns_play_slowly_for_those_who_like_less_to_move(
         assert page.locator(".controls select").input_value() == "0.5"
 
 
+@pytest.mark.verify
 def test_a_turn_is_chosen_from_the_moves(page: Page, table: LiveTable, bomb: str) -> None:
     page.goto(f"{table.url}/match/{bomb}#turn=0")
     moves = page.locator(".move-list li")

@@ -174,6 +174,7 @@ PROGRESS = """async (told) => {
 }"""
 
 
+@pytest.mark.verify
 def test_what_is_done_before_the_first_turn_is_said_with_a_bar(
     page: Page, table: LiveTable
 ) -> None:
@@ -211,6 +212,7 @@ def test_the_board_fills_the_window(browser: Browser, table: LiveTable) -> None:
             assert board["y"] + board["height"] <= height
 
 
+@pytest.mark.verify
 def test_a_piece_is_clicked_or_dragged_to_where_it_may_go(
     browser: Browser, table: LiveTable
 ) -> None:

@@ -115,7 +115,7 @@ def test_what_a_call_finds_of_itself_late_is_used() -> None:
     prolog.close()
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(_rules, _links, _asked)
 def test_recursion_in_circles_has_the_same_answers(
     rules: list[str], links: list[str], asked: list[str]
