@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from benchmarks.boards import measure_boards
 from benchmarks.circuits import measure_circuits, show_circuits
 from benchmarks.decisions import GAMES as DECISIONS
 from benchmarks.decisions import measure_decision
@@ -41,6 +42,7 @@ class Wanted(NamedTuple):
     seconds: float
     rounds: int
     size: int
+    games: tuple[str, ...]
 
 
 def _speed(wanted: Wanted) -> Rows:
@@ -96,6 +98,11 @@ def _at_once(what: str, measure: Callable[[Wanted], Any]) -> Callable[[Wanted], 
     return measured
 
 
+def _boards(wanted: Wanted) -> Rows:
+    with spinner("boards with pieces"):
+        return list(measure_boards(wanted.seconds, wanted.rounds, wanted.games))
+
+
 PARTS: dict[str, tuple[str, Callable[[Wanted], Any]]] = {
     "speed": ("states a second", _speed),
     "profile": ("nanoseconds a state", _at_once("profile", _profile)),
@@ -108,6 +115,7 @@ PARTS: dict[str, tuple[str, Callable[[Wanted], Any]]] = {
         "first move",
         _at_once("both backends, for minutes", lambda wanted: measure_evaluation(wanted.size)),
     ),
+    "boards": ("boards with pieces, CPU ms", _boards),
     "start": ("starts, CPU seconds", _at_once("starts", lambda _: measure_start())),
     "scale": ("threads, as a share of processes", _scale),
     "circuits": ("", _circuits),
@@ -138,27 +146,33 @@ PARTS: dict[str, tuple[str, Callable[[Wanted], Any]]] = {
 @click.option("--seconds", default=3.0, show_default=True, help="How long to play each game.")
 @click.option("--rounds", default=3, show_default=True, help="How often; the median counts.")
 @click.option("--n", "size", default=8, show_default=True, help="n of the hyperplay2 compared.")
+@click.option("--game", "games", multiple=True, help="Boards only: measure this game; or a path.")
 @click.option("--only", multiple=True, type=click.Choice(list(PARTS)), help="Measure only this.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="JSON file to write.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON and no tables.")
 def main(
     rulesheets: Path | None,
     seconds: float,
     rounds: int,
     size: int,
+    games: tuple[str, ...],
     only: tuple[str, ...],
     out: Path | None,
+    as_json: bool,
 ) -> None:
     """Measure the backends against each other on this machine, one core."""
-    wanted = Wanted(rulesheets, seconds, rounds, size)
+    wanted = Wanted(rulesheets, seconds, rounds, size, games)
     results: dict[str, Any] = {"system": describe_system()}
     for name, (title, measure) in PARTS.items():
         if only and name not in only:
             continue
         results[name] = measure(wanted)
-        if title:
+        if title and not as_json:
             show(title, results[name] if isinstance(results[name], list) else [results[name]])
     if "profile" in results:
         results["vector_limit"] = vector_limit()
+    if as_json:
+        click.echo(json.dumps(results, indent=1))
     if out is not None:
         out.write_text(json.dumps(results, indent=1) + "\n")
 

@@ -1,0 +1,28 @@
+"""What a search of boards costs is measured for any game whose pieces are declared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import boards
+
+
+@pytest.mark.verify
+def test_rows_say_what_was_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boards, "BOARDS", {1: 4, 2: 1})
+    monkeypatch.setattr(boards, "HISTORIES", {1: 2})
+    rows = list(boards.measure_boards(0.0, 1, ["kriegspiel_5x5"]))
+    assert [(row["searched"], row["plies"], row["side_by_side"]) for row in rows] == [
+        ("board with exchanges", 1, 4),
+        ("board with exchanges", 2, 1),
+        ("history of over", 1, 2),
+    ]
+    assert all(row["game"] == "kriegspiel_5x5" and row["cpu_ms_each"] > 0 for row in rows)
+
+
+def test_the_file_of_a_game_has_its_name_or_its_first_word(tmp_path: Path) -> None:
+    assert boards._file_of("kriegspiel_5x5") == "kriegspiel"
+    (tmp_path / "my_chess.toml").touch()
+    assert boards._file_of(str(tmp_path / "my_chess.gdl")) == str(tmp_path / "my_chess.toml")
