@@ -1,5 +1,5 @@
 # make play    set up, then watch HyperPlay-II defuse the bomb
-# make test    set up, then lint, types and all tests
+# make test    set up, then lint, types and tests
 PYTHON := .venv/bin/python
 
 .DEFAULT_GOAL := help

@@ -47,6 +47,20 @@ def test_every_folder_of_tests_is_a_step(verify: ModuleType) -> None:
     assert "tests/the rest" in names
 
 
+def test_every_test_is_run_by_one_step(verify: ModuleType) -> None:
+    """Or, if it is judged by a clock, by the step of these."""
+    every = {file.relative_to(REPOSITORY) for file in (REPOSITORY / "tests").rglob("test_*.py")}
+    steps = [step for step in verify.read_steps(verify.STEPS) if step.name.startswith("tests/")]
+    run: list[Path] = []
+    for step in steps:
+        assert step.command.startswith("GGP_THOROUGH=1 {python} -m pytest -m 'not timed' ")
+        options, _, where = step.command.rpartition(" ")
+        assert not {"-k", "--deselect", "--ignore"} & {*options.split()}
+        found = {path.relative_to(REPOSITORY) for path in REPOSITORY.glob(where)}
+        run += [file for file in every if file in found or found & {*file.parents}]
+    assert sorted(run) == sorted(every)
+
+
 def test_a_run_goes_on_with_what_has_not_passed(
     verify: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from ggp.cli import main
 from ggp.console import EXIT_CODES
 from match_runner.cli import main as match_runner
+from tests.match_runner.http_player import free_port
 from tests.support.commands import run, start, text_file
 from tests.support.effort import rarely
 from tests.support.games import REPOSITORY
@@ -230,8 +231,12 @@ def test_what_an_encoding_does_not_have_is_shown_all_the_same(
 
 @pytest.mark.verify
 def test_server_plays_with_all_its_standard_files_closed() -> None:
+    port = free_port()
+    ask = "printf 'POST / HTTP/1.0\\r\\nContent-Length: 6\\r\\n\\r\\n(INFO)' >&3 && grep -q 200 <&3"
     done = shell(
-        "ggp serve --player random --port 0 >&- 2>&- <&- & sleep 4; kill $! && wait $!; echo $?"
+        f"ggp serve --player random --port {port} >&- 2>&- <&- & "
+        f"until (exec 3<>/dev/tcp/127.0.0.1/{port} && {ask}) 2>&-; do "
+        "kill -0 $! || exit; sleep 0.1; done; kill $! && wait $!; echo $?"
     )
     assert done.stdout == "0\n"
 
