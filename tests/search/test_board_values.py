@@ -167,3 +167,27 @@ def test_players_value_boards_where_they_stop_looking() -> None:
             "stay": pytest.approx(50 + 1.2 * (5 - 9 + 0.05 * 9 - 0.05 * 5)),
         }
         assert decision.move == "take"
+
+
+@pytest.mark.parametrize("role", [0, 1])
+def test_boards_as_words_are_worth_the_same_to_the_last_bit(role: int) -> None:
+    rng = np.random.default_rng(1)
+    positions = []
+    for _ in range(4):
+        board = chess.Board()
+        for _ in range(60):
+            moves = list(board.legal_moves)
+            if not moves:
+                break
+            board.push(moves[rng.integers(len(moves))])
+            positions.append(board.copy(stack=False))
+    words = BoardValues(ChessBoards(), KS)  # type: ignore[arg-type]
+    plain = BoardValues(ChessBoards(), KS)  # type: ignore[arg-type]
+    assert words._masks is not None
+    plain._masks = None
+    found, expected = (
+        each.worth(each.boards(positions), role)  # type: ignore[arg-type]
+        for each in (words, plain)
+    )
+    assert found.tolist() == expected.tolist()
+    assert len(np.unique(found)) > 50

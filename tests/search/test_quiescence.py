@@ -271,3 +271,24 @@ def test_boards_are_searched_until_the_time_is_up() -> None:
     assert found.num_left == len(own) - found.num_searched
     assert found.estimates().visits.max() <= found.num_searched
     assert found.estimates().visits.any()
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_values_do_not_depend_on_how_many_boards_are_searched_side_by_side(
+    depth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    rng, states = np.random.default_rng(0), machine.initial(40)
+    for _ in range(20):
+        lists = [machine.legal(states, role) for role in (0, 1)]
+        places = [each.offsets[:-1] + rng.integers(each.counts) for each in lists]
+        joint = np.stack([m.values[p] for m, p in zip(lists, places, strict=True)], axis=1)
+        states = machine.step(states, joint).states
+        states = states.take(np.flatnonzero(~machine.terminal(states)))
+    states = states.take(np.flatnonzero(machine.legal(states, 0).counts > 1))
+    many = search(machine, states, 0, depth, 8)
+    monkeypatch.setattr("ggp.search.boards.board_search.FIRST_BOARDS", 1)
+    monkeypatch.setattr("ggp.search.boards.board_search.BOARDS_AT_ONCE", 1)
+    assert search(machine, states, 0, depth, 8) == many
+    assert len(states) > 10
+    assert len({value for value, _ in many.values()}) > 10

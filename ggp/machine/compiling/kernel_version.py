@@ -47,6 +47,7 @@ FILES = (
     *(f"learn/{name}" for name in ("feature_kernels", "net_kernels", "policy_kernels")),
     "respond/tree_kernels",
     "search/boards/board_kernels",
+    "search/boards/mask_kernels",
     *(
         f"search/trees/{name}"
         for name in (

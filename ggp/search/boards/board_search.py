@@ -7,7 +7,8 @@ has its own goals.
 
 The value of a move is its mean over the boards in which it can be made: boards in which it is
 illegal, or a try that is refused, do not count. Boards are searched a few at a time, in random
-order, so that a clock may end the search after any of them.
+order, so that a clock may end the search after any of them; without one as many as fill the blocks
+of a circuit.
 """
 
 from __future__ import annotations
@@ -25,8 +26,13 @@ from ggp.search.worlds.clairvoyant import ClairvoyantValues, Worlds, answered_by
 from ggp.search.worlds.layer_limits import PLAYOUTS, CountLimit, DepthLimit
 from ggp.search.worlds.world_search import drawn_worlds
 
-BOARDS_AT_ONCE = 8
-"""Boards searched side by side: bounds memory."""
+FIRST_BOARDS = 8
+"""Boards searched side by side to begin with, and always if there is a clock: what is not done when
+it ends is lost."""
+
+BOARDS_AT_ONCE = 256
+JOINT_AT_ONCE = 1 << 16
+"""Most boards searched side by side, and joint moves that they should have: bounds memory."""
 
 
 class BoardSearch:
@@ -70,6 +76,7 @@ class BoardSearch:
         self._playouts = PLAYOUTS if evaluation is None else 1
         self.moves = candidates(machine, bags) if moves is None else moves
         self._seen: list[ClairvoyantValues] = []
+        self._at_once = FIRST_BOARDS
         self._states, self._weights = self._drawn(bags, most)
 
     @property
@@ -107,7 +114,7 @@ class BoardSearch:
         end = min(self.num_searched + count, len(self._weights))
         while (start := self.num_searched) < end:
             check(self._deadline)
-            lanes = np.arange(start, min(start + BOARDS_AT_ONCE, end))
+            lanes = np.arange(start, min(start + self._at_once, end))
             self._seen.append(self._searched(self._states.take(lanes)))
 
     def estimates(self) -> Estimates:
@@ -148,6 +155,10 @@ class BoardSearch:
         worlds = Worlds(machine, states, self._role, self._evaluation, skip_refused=True)
         worlds.grow(DepthLimit(CountLimit(steps), self._depth), self._deadline)
         check(self._deadline)
+        if self._deadline is None:
+            tried = sum(len(layer.after) for layer in worlds.layers.layers)
+            most = len(states) * JOINT_AT_ONCE // max(tried, 1)
+            self._at_once = min(max(most, FIRST_BOARDS), BOARDS_AT_ONCE)
         if not worlds.solved:
             if not worlds.layers.layers:
                 return answered_by_lot(machine, states, self._role, self._rng, steps)

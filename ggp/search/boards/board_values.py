@@ -41,6 +41,7 @@ from ggp.search.boards.board_kernels import (
     read_boards,
     value_boards,
 )
+from ggp.search.boards.mask_kernels import MOST_SQUARES, RayMasks, value_masks
 
 Steps = tuple[tuple[int, int], ...]
 """Squares from here, as (files, ranks)."""
@@ -166,6 +167,7 @@ class BoardValues:
         pieces = [(terms.pieces[name], machine.roles[role]) for role, name in kinds]
         rays = [_rays(piece, role, size) for piece, role in pieces]
         each = [ray for of_kind in rays for of_square in of_kind for ray in of_square]
+        self._masks = _masks(rays) if math.prod(size) <= MOST_SQUARES else None
         ahead = np.array([_ahead(piece, role, size) for piece, role in pieces])
         self._tables = PieceTables(
             side=np.array([self._players.index(role) for role, _ in kinds], dtype=np.int32),
@@ -195,14 +197,17 @@ class BoardValues:
         """States as boards."""
         words = self.squares.bits.fluent_words(states)
         codes = np.empty((len(words), math.prod(self.squares.size)), dtype=np.int64)
-        read_boards.for_steps(_STEPS * len(words))(words, self._square, self._code, codes)
+        read_boards(words, self._square, self._code, codes)
         return Boards(codes, self._sides)
 
     def worth(self, boards: Boards, role: int) -> FloatArray:
         """`[L]` values of boards for a role, if the game is not over there."""
         count = len(boards.codes)
         totals, checks = np.empty((count, SIDES)), np.empty((count, SIDES), dtype=np.int64)
-        value_boards.for_steps(_STEPS * count)(boards.codes, self._tables, totals, checks)
+        if self._masks is None:
+            value_boards.for_steps(_STEPS * count)(boards.codes, self._tables, totals, checks)
+        else:
+            value_masks(boards.codes, self._tables, self._masks, totals, checks)
         own = self._players.index(role)
         lead = totals[:, own] - totals[:, 1 - own] + self.terms.check * checks[:, own]
         low, high = self._machine.goal_range
@@ -241,6 +246,27 @@ def _rays(piece: Piece, role: str, size: tuple[int, int]) -> list[list[list[int]
                 rays.append(squares)
         found.append(rays)
     return found
+
+
+def _masks(rays: list[list[list[list[int]]]]) -> RayMasks:
+    """The rays of all kinds from all squares, as words."""
+    each = [of_square for of_kind in rays for of_square in of_kind]
+    # One square alone is attacked whatever stands there.
+    leaps = [_words([ray for ray in of_square if len(ray) == 1]) for of_square in each]
+    up = [_words([ray for ray in of_square if ray[0] < ray[-1]]) for of_square in each]
+    down = [_words([ray for ray in of_square if ray[0] > ray[-1]]) for of_square in each]
+    return RayMasks(
+        leaps=np.array([np.bitwise_or.reduce(words) for words in leaps], dtype=np.uint64),
+        first_up=_firsts(list(map(len, up))),
+        up=np.concatenate(up),
+        first_down=_firsts(list(map(len, down))),
+        down=np.concatenate(down),
+    )
+
+
+def _words(rays: list[list[int]]) -> NDArray[np.uint64]:
+    """Sets of squares as words."""
+    return np.array([sum(1 << square for square in ray) for ray in rays], dtype=np.uint64)
 
 
 def _ahead(piece: Piece, role: str, size: tuple[int, int]) -> list[int]:

@@ -30,8 +30,8 @@ from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, check
 from ggp.search.boards.board_values import Boards, BoardValues, MovePattern
 
-LANES_AT_ONCE = 512
-"""Boards to begin with side by side, between two looks at the clock."""
+LANES_AT_ONCE = 8192
+"""Boards to begin with side by side: bounds memory. A search against a clock asks for fewer."""
 
 _UNSEEN, _NOWHERE = -2, -1
 

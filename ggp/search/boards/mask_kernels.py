@@ -1,0 +1,120 @@
+"""Kernels on boards of at most 64 squares: sets of squares are words.
+
+The squares of a ray are a constant apart, so the one that is nearest on a ray upwards is the lowest
+bit of those that are occupied, and on a ray downwards the highest. What a piece attacks is found
+without following its rays, and without a branch:
+
+    ray upwards          . . 1 1 1 1 1 .        occupied         . 1 . 1 . 1 . .
+    nearest, and below   1 1 1 1 . . . .        attacked         . . 1 1 . . . .
+
+Values are added up in the order of `board_kernels`, so they are equal to the last bit.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.machine.compiling.jit import by_reference, inlined, kernel
+from ggp.machine.propnet.play.kernels.vectors import lowest_one
+from ggp.search.boards.board_kernels import EMPTY, I32, PieceTables
+
+U64 = NDArray[np.uint64]
+
+MOST_SQUARES = 64
+
+
+@by_reference
+class RayMasks(NamedTuple):
+    """The squares that pieces attack, as words: K kinds of pieces, S squares.
+
+    Attributes:
+        leaps: `[K * S]` squares that are attacked whatever is in the way.
+        first_up, first_down: `[K * S + 1]` the rays of a kind from a square that go to higher, and
+            to lower numbers of squares.
+        up, down: the squares of these rays.
+    """
+
+    leaps: U64
+    first_up: I32
+    up: U64
+    first_down: I32
+    down: U64
+
+
+@inlined
+def _occupied(codes: np.ndarray, lane: int) -> np.uint64:
+    """The squares of a lane with a piece."""
+    found = np.uint64(0)
+    for square in range(codes.shape[1]):
+        found |= np.uint64(codes[lane, square] != EMPTY) << np.uint64(square)
+    return found
+
+
+@inlined
+def _attacks(masks: RayMasks, at: int, occupied: np.uint64) -> np.uint64:
+    """The squares that a piece attacks; `at`: its kind * S + its square."""
+    one = np.uint64(1)
+    found: np.uint64 = masks.leaps[at]
+    for ray in range(masks.first_up[at], masks.first_up[at + 1]):
+        squares = masks.up[ray]
+        stops = squares & occupied
+        found |= squares & (stops ^ (stops - one))  # all bits, if nothing is in the way
+    for ray in range(masks.first_down[at], masks.first_down[at + 1]):
+        squares = masks.down[ray]
+        below = (squares & occupied) >> one
+        for shift in (1, 2, 4, 8, 16, 32):
+            below |= below >> np.uint64(shift)
+        found |= squares & ~below
+    return found
+
+
+@kernel
+def value_masks(
+    codes: np.ndarray,
+    tables: PieceTables,
+    masks: RayMasks,
+    totals: np.ndarray,
+    checks: np.ndarray,
+) -> None:
+    """As `board_kernels.value_boards`."""
+    one = np.uint64(1)
+    squares = codes.shape[1]
+    for lane in range(len(codes)):
+        occupied = _occupied(codes, lane)
+        first, second = np.uint64(0), np.uint64(0)
+        rest = occupied
+        while rest:
+            square = lowest_one(rest)
+            rest &= rest - one
+            code = codes[lane, square]
+            found = _attacks(masks, code * squares + square, occupied)
+            side = np.uint64(tables.side[code])
+            first |= found & (side - one)
+            second |= found & (np.uint64(0) - side)
+        firsts, seconds = 0.0, 0.0
+        first_checks, second_checks = np.int64(0), np.int64(0)
+        rest = occupied
+        while rest:
+            square = lowest_one(rest)
+            rest &= rest - one
+            code = codes[lane, square]
+            by_first = np.int64((first >> np.uint64(square)) & one)
+            by_second = np.int64((second >> np.uint64(square)) & one)
+            worth = tables.worth[code]
+            placed = worth + tables.ahead[code, square]
+            protected, threatened = tables.protected * worth, tables.threatened * worth
+            if tables.side[code]:
+                firsts += threatened * by_first
+                first_checks += by_first * tables.king[code]
+                seconds += placed
+                seconds += protected * by_second
+            else:
+                firsts += placed
+                firsts += protected * by_first
+                seconds += threatened * by_second
+                second_checks += by_second * tables.king[code]
+        totals[lane, 0], totals[lane, 1] = firsts, seconds
+        checks[lane, 0], checks[lane, 1] = first_checks, second_checks
