@@ -119,7 +119,9 @@ def _piece(data: Mapping[str, Any]) -> Piece:
 
 def _pattern(text: str) -> MovePattern:
     words = text.strip("()").split()
-    return MovePattern(words[0], len(words), words.index("?file"), words.index("?rank"))
+    told = "?from_file" in words or "?from_rank" in words
+    origin = (words.index("?from_file"), words.index("?from_rank")) if told else None
+    return MovePattern(words[0], len(words), words.index("?file"), words.index("?rank"), origin)
 
 
 def _steps(data: Any) -> tuple[tuple[int, int], ...]:

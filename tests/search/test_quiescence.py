@@ -242,7 +242,7 @@ def test_a_game_whose_file_names_no_captures_has_no_quiescence() -> None:
 def test_what_moves_are_noisy_must_say_where_they_go(tmp_path: object) -> None:
     text = find_companion("kriegspiel", ".toml").read_text()
     file = find_companion("kriegspiel", ".toml").__class__(str(tmp_path)) / "values.toml"
-    file.write_text(text.replace("(move ? ? ?file ?rank)", "(move ? ? ?file ?where)"))
+    file.write_text(text.replace("?file ?rank)", "?file ?where)"))
     with pytest.raises(ConfigError, match="does not say what boards are worth"):
         read_terms(file)
 

@@ -29,7 +29,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.errors import ConfigError
-from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States, player_roles
+from ggp.machine.base import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Machine,
+    Ragged,
+    States,
+    player_roles,
+)
 from ggp.machine.boards import BoardRelation, BoardSquares
 from ggp.machine.propnet.play.kernels.packed import words_for
 from ggp.search.anytime import Deadline, check
@@ -41,7 +49,7 @@ from ggp.search.boards.board_kernels import (
     read_boards,
     value_boards,
 )
-from ggp.search.boards.mask_kernels import MOST_SQUARES, RayMasks, value_masks
+from ggp.search.boards.mask_kernels import MOST_SQUARES, RayMasks, list_captures, value_masks
 
 Steps = tuple[tuple[int, int], ...]
 """Squares from here, as (files, ranks)."""
@@ -81,12 +89,15 @@ class MovePattern:
         name: of the move.
         size: of words in it, with the name.
         file, rank: their places among these words.
+        origin: the places of the file and rank that they come from, if these are declared. What
+            captures, then, is a piece that attacks the square that it goes to.
     """
 
     name: str
     size: int
     file: int
     rank: int
+    origin: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -167,7 +178,7 @@ class BoardValues:
         pieces = [(terms.pieces[name], machine.roles[role]) for role, name in kinds]
         rays = [_rays(piece, role, size) for piece, role in pieces]
         each = [ray for of_kind in rays for of_square in of_kind for ray in of_square]
-        self._masks = _masks(rays) if math.prod(size) <= MOST_SQUARES else None
+        self._masks = _masks(rays if math.prod(size) <= MOST_SQUARES else [])
         ahead = np.array([_ahead(piece, role, size) for piece, role in pieces])
         self._tables = PieceTables(
             side=np.array([self._players.index(role) for role, _ in kinds], dtype=np.int32),
@@ -204,10 +215,10 @@ class BoardValues:
         """`[L]` values of boards for a role, if the game is not over there."""
         count = len(boards.codes)
         totals, checks = np.empty((count, SIDES)), np.empty((count, SIDES), dtype=np.int64)
-        if self._masks is None:
-            value_boards.for_steps(_STEPS * count)(boards.codes, self._tables, totals, checks)
-        else:
+        if len(self._masks.leaps):
             value_masks(boards.codes, self._tables, self._masks, totals, checks)
+        else:
+            value_boards.for_steps(_STEPS * count)(boards.codes, self._tables, totals, checks)
         own = self._players.index(role)
         lead = totals[:, own] - totals[:, 1 - own] + self.terms.check * checks[:, own]
         low, high = self._machine.goal_range
@@ -215,6 +226,38 @@ class BoardValues:
         values = (low + high) / 2 + self.terms.scale * lead
         # Terminal states are worth their goals: searches do not ask for their values here.
         return np.clip(values, low + margin, high - margin)
+
+    def captures(
+        self,
+        boards: Boards,
+        role: int,
+        legal: Ragged,
+        wanted: BoolArray,
+        places: NDArray[np.int32],
+        last: IntArray,
+    ) -> IntArray:
+        """`[K, 3]` lanes, moves and squares of a role's moves that may take a piece.
+
+        Args:
+            legal: the moves of the role on each board.
+            wanted: `[L]` which boards to look at.
+            places: `[moves, 2]` the squares that moves go to, and come from, see `list_captures`.
+            last: `[L]` the only square on which pieces may be taken; `EMPTY`: any.
+        """
+        found = np.empty((len(legal.values), 3), dtype=np.int64)
+        count = list_captures(
+            legal.offsets,
+            legal.values,
+            wanted,
+            places,
+            last,
+            boards.codes,
+            self._tables,
+            self._masks,
+            self._players.index(role),
+            found,
+        )
+        return found[:count]
 
     def attacked(self, states: States, role: int) -> BoolArray:
         """`[L, X, Y]` squares that some piece of a role attacks."""
@@ -258,9 +301,9 @@ def _masks(rays: list[list[list[list[int]]]]) -> RayMasks:
     return RayMasks(
         leaps=np.array([np.bitwise_or.reduce(words) for words in leaps], dtype=np.uint64),
         first_up=_firsts(list(map(len, up))),
-        up=np.concatenate(up),
+        up=np.concatenate([_words([]), *up]),
         first_down=_firsts(list(map(len, down))),
-        down=np.concatenate(down),
+        down=np.concatenate([_words([]), *down]),
     )
 
 

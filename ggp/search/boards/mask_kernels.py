@@ -118,3 +118,51 @@ def value_masks(
                 second_checks += by_second * tables.king[code]
         totals[lane, 0], totals[lane, 1] = firsts, seconds
         checks[lane, 0], checks[lane, 1] = first_checks, second_checks
+
+
+@kernel
+def list_captures(
+    offsets: np.ndarray,
+    moves: np.ndarray,
+    wanted: np.ndarray,
+    places: I32,
+    last: np.ndarray,
+    codes: np.ndarray,
+    tables: PieceTables,
+    masks: RayMasks,
+    side: int,
+    found: np.ndarray,
+) -> int:
+    """List the moves of a side that may take a piece of the other one; returns their number.
+
+    Args:
+        offsets, moves: `[L + 1]`, `[N]` its legal moves.
+        wanted: `[L]` which lanes to look at.
+        places: `[moves, 2]` the squares that moves go to, and come from; `EMPTY` where there is
+            none, or it is not known: then whatever goes to the square may take what is there.
+        last: `[L]` the only square on which pieces may be taken; `EMPTY`: any.
+        found: `[N, 3]` out: lane, move and square.
+    """
+    squares = codes.shape[1]
+    count = 0
+    for lane in range(len(codes)):
+        if not wanted[lane]:
+            continue
+        occupied = _occupied(codes, lane)
+        for number in range(offsets[lane], offsets[lane + 1]):
+            target, origin = places[moves[number], 0], places[moves[number], 1]
+            if target == EMPTY or (last[lane] != EMPTY and target != last[lane]):
+                continue
+            taken = codes[lane, target]
+            if taken == EMPTY or tables.side[taken] == side:
+                continue
+            if origin != EMPTY and len(masks.leaps):
+                piece = codes[lane, origin]
+                if piece == EMPTY:
+                    continue
+                reach = _attacks(masks, piece * squares + origin, occupied)
+                if not (reach >> np.uint64(target)) & np.uint64(1):
+                    continue
+            found[count, 0], found[count, 1], found[count, 2] = lane, moves[number], target
+            count += 1
+    return count

@@ -24,16 +24,25 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ggp.machine.arrays import take_segments
-from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
+from ggp.machine.base import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Machine,
+    Ragged,
+    States,
+    player_roles,
+)
 from ggp.search.anytime import Deadline, check
+from ggp.search.boards.board_kernels import EMPTY
 from ggp.search.boards.board_values import Boards, BoardValues, MovePattern
 
 LANES_AT_ONCE = 8192
 """Boards to begin with side by side: bounds memory. A search against a clock asks for fewer."""
 
-_UNSEEN, _NOWHERE = -2, -1
+_UNSEEN, _NOWHERE = -2, EMPTY
 
 
 class _Captures(NamedTuple):
@@ -95,7 +104,8 @@ class Quiescence:
     def __init__(self, machine: Machine, values: BoardValues, role: int, most: int) -> None:
         self.role = role
         self._machine, self._values, self._most = machine, values, most
-        self._targets = np.full(0, _UNSEEN, dtype=np.int64)
+        self._players = player_roles(machine)
+        self._places = np.full((0, 2), _UNSEEN, dtype=np.int32)
 
     def values(
         self,
@@ -177,21 +187,16 @@ class Quiescence:
         ]
         counts = np.stack([np.diff(offsets) for offsets, _ in lists], axis=1)
         found: list[_Captures] = []
-        for role in roles:
-            if role == machine.random_role:
-                continue
+        for role in self._players:
             # The role that is not to move has no choice.
             alone = (np.delete(counts, role, axis=1) == 1).all(axis=1) & ~ply.over
             worth = ply.values
             own = role == self.role
             alone &= worth < ply.high if own else worth > ply.low
-            lanes = np.flatnonzero(alone)
-            offsets, values = lists[role]
-            taken, at = take_segments(offsets, lanes)
-            owner, moves = np.repeat(lanes, np.diff(taken)), values[at]
-            squares = self._target(moves)
-            noisy = self._noisy(ply, role, owner, squares)
-            owner, moves, squares = owner[noisy], moves[noisy], squares[noisy]
+            legal = Ragged(*lists[role])
+            places = self._places_of(legal.values)
+            taking = self._values.captures(ply.boards, role, legal, alone, places, ply.squares)
+            owner, moves, squares = (np.ascontiguousarray(column) for column in taking.T)
             joint = np.empty((len(owner), self._num_roles), dtype=np.int64)
             for other in roles:
                 joint[:, other] = (
@@ -204,34 +209,36 @@ class Quiescence:
                 ply.high[owner] = np.minimum(ply.high[owner], worth[owner])
         return _Captures(*(np.concatenate(list(each)) for each in zip(*found, strict=True)))
 
-    def _noisy(self, ply: _Ply, role: int, lanes: IntArray, squares: IntArray) -> BoolArray:
-        """`[K]` whether a move goes to a piece of the other role that may be taken."""
-        last = ply.squares[lanes]
-        here = (squares != _NOWHERE) & ((last == _NOWHERE) | (last == squares))
-        owners = ply.boards.owners(lanes, np.maximum(squares, 0))
-        return np.asarray(here & (owners >= 0) & (owners != role))
+    def _places_of(self, moves: IntArray) -> NDArray[np.int32]:
+        """`[M, 2]` the squares that each move of the game goes to and comes from, `_NOWHERE` for
+        none; those of the given ones are known."""
+        if len(moves) and moves.max() >= len(self._places):
+            more = 2 * int(moves.max()) + 1 - len(self._places)
+            new = np.full((more, 2), _UNSEEN, dtype=np.int32)
+            self._places = np.concatenate([self._places, new])
+        unseen = self._places[moves, 0] == _UNSEEN
+        for move in np.unique(moves[unseen]).tolist() if unseen.any() else ():
+            words = self._machine.move_text(move).strip("()").split()
+            self._places[move] = self._places_in(words)
+        return self._places
 
-    def _target(self, moves: IntArray) -> IntArray:
-        """`[K]` number of the square that each move goes to, `_NOWHERE` for none."""
-        if len(moves) and moves.max() >= len(self._targets):
-            more = np.full(2 * int(moves.max()) + 1 - len(self._targets), _UNSEEN, dtype=np.int64)
-            self._targets = np.concatenate([self._targets, more])
-        target = self._targets[moves]
-        if (target == _UNSEEN).any():
-            for move in np.unique(moves[target == _UNSEEN]).tolist():
-                self._targets[move] = self._target_of(self._machine.move_text(move).strip("()"))
-            target = self._targets[moves]
-        return target
-
-    def _target_of(self, move: str) -> int:
-        words = move.split()
+    def _places_in(self, words: list[str]) -> tuple[int, int]:
         for pattern in self._values.terms.noisy:
             if _fits(pattern, words):
-                squares = self._values.squares
-                file, rank = words[pattern.file], words[pattern.rank]
-                if file in squares.files and rank in squares.ranks:
-                    return squares.files.index(file) * squares.size[1] + squares.ranks.index(rank)
-        return _NOWHERE
+                target = self._square(words[pattern.file], words[pattern.rank])
+                if target != _NOWHERE:
+                    origin = pattern.origin
+                    return target, (
+                        _NOWHERE if origin is None else self._square(*(words[k] for k in origin))
+                    )
+        return _NOWHERE, _NOWHERE
+
+    def _square(self, file: str, rank: str) -> int:
+        """The number of a square, `_NOWHERE` if it is not on the board."""
+        squares = self._values.squares
+        if file not in squares.files or rank not in squares.ranks:
+            return _NOWHERE
+        return squares.files.index(file) * squares.size[1] + squares.ranks.index(rank)
 
     def _after(self, ply: _Ply, captures: _Captures) -> tuple[_Ply, IntArray]:
         """The boards after moves that do capture, and `[L]` the roles that made these moves."""
