@@ -75,14 +75,14 @@ def value_open(
         if not open_.any():
             break
         chosen = np.zeros(len(floors), dtype=np.bool_)
-        chosen[place[_firsts(before, open_, size)]] = True
+        chosen[place[first_open(before, open_, size)]] = True
         worlds.play_out(1, rng, deadline, chosen)
         valued = valued | chosen
         size *= WAVE_GROWTH
     worlds.note(np.flatnonzero(~valued), floors[~valued])
 
 
-def _firsts(owner: IntArray, open_: BoolArray, size: int) -> IntArray:
+def first_open(owner: IntArray, open_: BoolArray, size: int) -> IntArray:
     """Places of the first `size` open states of each owner; those of an owner are neighbours."""
     at = np.flatnonzero(open_)
     first, group = first_seen(owner[at])

@@ -38,6 +38,7 @@ from ggp.machine.base import (
 from ggp.search.anytime import Deadline, check
 from ggp.search.boards.board_kernels import EMPTY
 from ggp.search.boards.board_values import Boards, BoardValues, MovePattern
+from ggp.search.boards.lower_bounds import WAVE_GROWTH, first_open
 
 LANES_AT_ONCE = 8192
 """Boards to begin with side by side: bounds memory. A search against a clock asks for fewer."""
@@ -83,6 +84,19 @@ class _Ply:
     low: FloatArray
     high: FloatArray
     over: BoolArray
+
+    def take(self, lanes: IntArray) -> _Ply:
+        """Some of the boards."""
+        return _Ply(
+            self.states.take(lanes),
+            self.boards.take(lanes),
+            self.before[lanes],
+            self.squares[lanes],
+            self.values[lanes],
+            self.low[lanes],
+            self.high[lanes],
+            self.over[lanes],
+        )
 
 
 class Quiescence:
@@ -143,34 +157,79 @@ class Quiescence:
         count = len(states)
         boards = self._values.boards(states)
         infinite = np.full(count, np.inf)
-        plies = [
-            _Ply(
-                states,
-                boards,
-                np.arange(count),
-                np.full(count, _NOWHERE),
-                self._values.worth(boards, self.role),
-                -infinite,
-                infinite,
-                np.zeros(count, dtype=np.bool_),
-            )
-        ]
+        root = _Ply(
+            states,
+            boards,
+            np.arange(count),
+            np.full(count, _NOWHERE),
+            self._values.worth(boards, self.role),
+            -infinite,
+            infinite,
+            np.zeros(count, dtype=np.bool_),
+        )
+        check(deadline)
+        captures = self._captures(root)
+        if len(captures.lanes):
+            self._by_promise(root, *self._after(root, captures), deadline)
+        return root.values
+
+    def _by_promise(
+        self, root: _Ply, ply: _Ply, movers: IntArray, deadline: Deadline | None
+    ) -> None:
+        """Value the boards before first captures, those that look best played out first.
+
+        What follows can only make a capture worse for the role that made it, unless it moves again:
+        others are left out as soon as they are not better than the best so far.
+        """
+        over = np.flatnonzero(ply.over)
+        _fold(ply.take(over), root, movers[over] == self.role)
+        may_gain = self._may_gain(ply, movers)
+        # From here on larger is better for the role that captured.
+        sign = np.where(movers == self.role, 1.0, -1.0)
+        order = np.lexsort((-sign * ply.values, ply.before))
+        open_ = ~ply.over[order]
+        size = 1
+        while True:
+            better = sign * (ply.values - root.values[ply.before]) > 0
+            open_ &= (may_gain | better)[order]
+            chosen = order[first_open(ply.before[order], open_, size)]
+            if not len(chosen):
+                return
+            part, mine = ply.take(chosen), movers[chosen] == self.role
+            best = root.values[part.before]
+            part.low = np.where(mine, np.maximum(part.low, best), part.low)
+            part.high = np.where(mine, part.high, np.minimum(part.high, best))
+            self._follow(part, self._most - 1, deadline)
+            _fold(part, root, mine)
+            open_[np.isin(order, chosen)] = False
+            size *= WAVE_GROWTH
+
+    def _may_gain(self, ply: _Ply, movers: IntArray) -> BoolArray:
+        """`[L]` whether the role that made the last capture might make the next one."""
+        found = np.zeros(len(movers), dtype=np.bool_)
+        for role in self._players:
+            rows = np.flatnonzero((movers == role) & ~ply.over)
+            if len(rows):
+                legal = self._machine.legal(ply.states.take(rows), role, allow_stuck=True)
+                found[rows] = legal.counts > 1
+        return found
+
+    def _follow(self, ply: _Ply, most: int, deadline: Deadline | None) -> None:
+        """Value boards by at most so many more captures."""
+        plies = [ply]
         movers: list[IntArray] = []
-        while len(movers) < self._most:
+        while len(movers) < most:
             check(deadline)
             captures = self._captures(plies[-1])
             if not len(captures.lanes):
                 break
-            ply, movers_of = self._after(plies[-1], captures)
-            plies.append(ply)
+            after, movers_of = self._after(plies[-1], captures)
+            plies.append(after)
             movers.append(movers_of)
-        for ply, before, ours in zip(
+        for after, before, ours in zip(
             reversed(plies[1:]), reversed(plies[:-1]), reversed(movers), strict=True
         ):
-            mine = ours == self.role
-            np.maximum.at(before.values, ply.before[mine], ply.values[mine])
-            np.minimum.at(before.values, ply.before[~mine], ply.values[~mine])
-        return plies[0].values
+            _fold(after, before, ours == self.role)
 
     def _captures(self, ply: _Ply) -> _Captures:
         """Captures on squares of the other role, on boards where it is clear which role is to move.
@@ -265,6 +324,12 @@ class Quiescence:
             over,
         )
         return after, captures.movers[taking]
+
+
+def _fold(ply: _Ply, before: _Ply, mine: BoolArray) -> None:
+    """Count what boards are worth to the role that captured: `[L]` whether that was us."""
+    np.maximum.at(before.values, ply.before[mine], ply.values[mine])
+    np.minimum.at(before.values, ply.before[~mine], ply.values[~mine])
 
 
 def _fits(pattern: MovePattern, words: list[str]) -> bool:
