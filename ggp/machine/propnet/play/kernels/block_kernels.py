@@ -297,8 +297,13 @@ def load_lanes(
         num = min(64, count - start)
         word, shift = (at + start) >> 6, np.uint64((at + start) & 63)
         for block in range(packed.shape[1]):
+            some = np.uint64(0)
             for lane in range(num):
                 square[lane] = packed[first + start + lane, block]
+                some |= square[lane]
+            # Most fluents of a large game hold in none of 64 states: their rows are zero already.
+            if not some:
+                continue
             for lane in range(num, 64):
                 square[lane] = 0
             # States have fluents side by side, rows have lanes side by side: 64 lanes of 64 fluents
@@ -325,12 +330,15 @@ def store_lanes(
         word = start >> 6
         for block in range(packed.shape[1]):
             size = min(64, num - 64 * block)
+            some = np.uint64(0)
             for bit in range(size):
                 k = 64 * block + bit
                 square[bit] = rows[np.int64(wires.rows[k]) * words + word] ^ wires.inverted[k]
+                some |= square[bit]
             for bit in range(size, 64):
                 square[bit] = 0
-            transpose(square)
+            if some:
+                transpose(square)
             for lane in range(min(64, count - start)):
                 packed[first + start + lane, block] = square[lane]
 
