@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from ggp.cli.arguments import DEFAULT_GROUNDING_S
+from ggp.errors import ReasonerLimitError
 from ggp.gdl import list_games, parse, read_rulesheet
-from ggp.machine import Limits
+from ggp.gdl.program import Program
+from ggp.machine import Limits, Machine
 from tests.support.commands import json_of, run, text_file
 from tests.support.games import SHARED
 from tests.support.hopeless import poker
@@ -238,27 +240,16 @@ def test_info_says_how_the_circuit_became_smaller_when_asked() -> None:
     assert "pass" in shown
 
 
-GROUNDED_BY_FEW = """
-(role a) (init z) (legal a m) (goal a 0) (<= terminal (true never))
-(n 0) (n 1) (n 2) (n 3) (n 4) (n 5) (n 6) (n 7) (n 8) (n 9)
-(<= (next z) (true z) (does a m)) (<= (next never) (true z) (not (true z)))
-(<= (next (j ?a ?b ?c ?d ?e ?f ?g ?h))
-    (true never) (n ?a) (n ?b) (n ?c) (n ?d) (n ?e) (n ?f) (n ?g) (n ?h))
-"""
-"""A hundred million ground rules."""
+def test_grounding_that_took_too_long_may_be_given_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_long(program: Program, limits: Limits, ready: bool) -> Machine:
+        raise ReasonerLimitError("seconds", limits.grounding_seconds, "grounding the rules")
 
-
-TOO_LONG = ("2 seconds", "6 seconds of waiting")
-
-
-def test_grounding_takes_as_long_as_it_is_told_to(tmp_path: Path) -> None:
-    game = text_file(tmp_path, GROUNDED_BY_FEW)
-    result = run("info", game, "--grounding-seconds", "1.5", "--json")
-    assert json.loads(result.stdout)["backend"] == "prolog"
-    # On a busy computer the clock comes first.
-    assert any(f"the limit of {limit};" in result.stderr for limit in TOO_LONG)
+    monkeypatch.setattr("ggp.machine.build._propnet", too_long)
+    result = run("info", "monty_hall", "--grounding-seconds", "1.5", "--json")
+    assert json.loads(result.stdout)["backend"] == "relational"
+    assert "passed the limit of 2 seconds" in result.stderr
     assert "`--grounding-seconds 6` tries for longer" in result.stderr
-    assert "`--backend prolog`" in result.stderr
+    assert "`--backend relational`" in result.stderr
 
 
 @pytest.mark.parametrize("command", ["info", "trace", "evaluate", "bench"])
