@@ -12,12 +12,21 @@ The last point distinguishes them from consecutive shots at cells that are cross
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ggp.machine.arrays import segment_ids, take_segments
 from ggp.machine.base import BoolArray, IntArray, Machine, Ragged, States, player_roles
 from ggp.search.joint_moves import JointMoves
 from ggp.search.moves import MoveLists
+
+
+class MovesAfter(NamedTuple):
+    """`[K, R]` number of moves of each role in K states, and the moves."""
+
+    counts: IntArray
+    lists: list[Ragged]
 
 
 def refused_tries(
@@ -28,6 +37,7 @@ def refused_tries(
     moves: IntArray,
     after: States,
     place: IntArray | None = None,
+    options_after: MovesAfter | None = None,
 ) -> BoolArray:
     """`[K]` whether each joint move was a refused try.
 
@@ -39,6 +49,7 @@ def refused_tries(
         moves: `[K, R]` these joint moves.
         after: states that they lead to, none of them terminal.
         place: `[K]` index in `after` of the state each joint move leads to; default: 0, 1, ...
+        options_after: the moves in these states, if they are known.
     """
     if place is None:
         place = np.arange(len(lanes))
@@ -47,7 +58,7 @@ def refused_tries(
     players = player_roles(machine)
     if len(players) < 2 or not np.isin(sole, players).any():
         return refused
-    counts, lists = _options_after(machine, after)
+    counts, lists = options_after or moves_after(machine, after)
     for role in players:
         rows = np.flatnonzero(sole[lanes] == role)
         if not len(rows):
@@ -69,8 +80,8 @@ def refused_tries(
     return refused
 
 
-def _options_after(machine: Machine, states: States) -> tuple[IntArray, list[Ragged]]:
-    """`[K, R]` number of moves of each role in each state, and the moves."""
+def moves_after(machine: Machine, states: States) -> MovesAfter:
+    """The moves of all roles in states that are not over."""
     lists = []
     for role in range(len(machine.roles)):
         if role == machine.random_role:
@@ -78,4 +89,4 @@ def _options_after(machine: Machine, states: States) -> tuple[IntArray, list[Rag
             lists.append(Ragged(chance.offsets, chance.moves))
         else:
             lists.append(machine.legal(states, role, allow_stuck=True))
-    return np.stack([each.counts for each in lists], axis=1), lists
+    return MovesAfter(np.stack([each.counts for each in lists], axis=1), lists)

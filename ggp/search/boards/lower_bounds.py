@@ -34,9 +34,15 @@ class FloorEvaluation(Protocol):
 
     role: int
 
-    def floors(self, states: States) -> tuple[FloatArray, BoolArray]:
+    def floors(
+        self, states: States, choices: IntArray | None = None
+    ) -> tuple[FloatArray, BoolArray]:
         """`[L]` values of states for the role at first sight, and `[L]` whether these are lower
-        bounds."""
+        bounds.
+
+        Args:
+            choices: `[L, R]` number of moves of each role, if it is known.
+        """
         ...
 
 
@@ -56,7 +62,7 @@ def value_open(
     Raises:
         OutOfTime: not all could be valued.
     """
-    floors, is_floor = evaluation.floors(worlds.layers.open)
+    floors, is_floor = evaluation.floors(worlds.layers.open, worlds.layers.choices)
     before, chooser, place = worlds.layers.leading()
     # Each of our first moves has a value of its own, so everything it leads to matters.
     can_wait = is_floor[place] & (chooser != evaluation.role) & (len(worlds.layers.layers) > 1)

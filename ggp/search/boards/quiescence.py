@@ -39,6 +39,7 @@ from ggp.search.anytime import Deadline, check
 from ggp.search.boards.board_kernels import EMPTY
 from ggp.search.boards.board_values import Boards, BoardValues, MovePattern
 from ggp.search.boards.lower_bounds import WAVE_GROWTH, first_open
+from ggp.search.refusals import moves_after
 
 LANES_AT_ONCE = 8192
 """Boards to begin with side by side: bounds memory. A search against a clock asks for fewer."""
@@ -136,17 +137,15 @@ class Quiescence:
         found = own if role == self.role else sum(self._machine.goal_range) - own
         return found, np.zeros(len(states), dtype=np.int64)
 
-    def floors(self, states: States) -> tuple[FloatArray, BoolArray]:
-        """`[L]` stand-pat values of states for us, and `[L]` whether we may stand pat there."""
+    def floors(
+        self, states: States, choices: IntArray | None = None
+    ) -> tuple[FloatArray, BoolArray]:
+        """`[L]` stand-pat values of states for us, and `[L]` whether we may stand pat there; see
+        `FloorEvaluation`."""
         found, _ = self._values.values(states, self.role, np.random.default_rng(0))
-        ours = np.ones(len(states), dtype=np.bool_)
-        for role in range(self._num_roles):
-            if role == self._machine.random_role:
-                counts = np.diff(self._machine.chance(states).offsets)
-            else:
-                counts = self._machine.legal(states, role, allow_stuck=True).counts
-            ours &= counts > 1 if role == self.role else counts == 1
-        return found, ours
+        counts = moves_after(self._machine, states).counts if choices is None else choices
+        others = np.delete(counts, self.role, axis=1)
+        return found, (counts[:, self.role] > 1) & (others == 1).all(axis=1)
 
     @property
     def _num_roles(self) -> int:

@@ -18,7 +18,7 @@ from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, Pace
 from ggp.search.estimates import TIE_TOLERANCE
 from ggp.search.joint_moves import LANES_AT_ONCE, TIMED_LANES, JointMoves, joint_moves
-from ggp.search.refusals import refused_tries
+from ggp.search.refusals import moves_after, refused_tries
 
 
 class Backed(NamedTuple):
@@ -54,11 +54,13 @@ class _Level:
         open: the states that are to be searched, or valued.
         places: `[O]` their indices among the states of the level.
         values: `[R, S]` goals of states that are over; undefined for the others.
+        choices: `[O, R]` number of moves of each role in the open states, if it was found.
     """
 
     open: States
     places: IntArray
     values: FloatArray
+    choices: IntArray | None = None
 
     @cached_property
     def place(self) -> IntArray:
@@ -70,8 +72,9 @@ class _Level:
     def take(self, states: IntArray) -> _Level:
         """Some of the states."""
         places = np.flatnonzero(self.place[states] >= 0)
-        on = self.open.take(self.place[states[places]])
-        return _Level(on, places, self.values[:, states])
+        on = self.place[states[places]]
+        choices = None if self.choices is None else self.choices[on]
+        return _Level(self.open.take(on), places, self.values[:, states], choices)
 
 
 class Layers:
@@ -101,6 +104,11 @@ class Layers:
     def open(self) -> States:
         """The states of the last level that are not over."""
         return self._levels[-1].open
+
+    @property
+    def choices(self) -> IntArray | None:
+        """`[O, R]` number of moves of each role in these states, if it is known already."""
+        return self._levels[-1].choices
 
     @property
     def num_states(self) -> int:
@@ -205,7 +213,7 @@ class Layers:
         return backed
 
     def _refused(self, moves: JointMoves, after: IntArray, level: _Level) -> BoolArray:
-        """`[J]` whether each joint move is a refused try.
+        """`[J]` whether each joint move is a refused try; the level learns its choices.
 
         Args:
             after: `[J]` state of the level that each leads to.
@@ -214,8 +222,10 @@ class Layers:
         on = np.flatnonzero(place >= 0)
         state, joint = moves.some(0, len(after))
         refused = np.zeros(len(after), dtype=np.bool_)
+        found = moves_after(self._machine, level.open)
+        level.choices = found.counts
         refused[on] = refused_tries(
-            self._machine, self.open, moves, state[on], joint[on], level.open, place[on]
+            self._machine, self.open, moves, state[on], joint[on], level.open, place[on], found
         )
         return refused
 
