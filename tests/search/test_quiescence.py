@@ -74,6 +74,18 @@ def random_positions(machine: Machine, number: int, seed: int) -> tuple[list[che
     return boards, machine.concatenate(states)
 
 
+def tried_positions(machine: Machine) -> States:
+    """States after random tries, in which white has a choice."""
+    rng, states = np.random.default_rng(0), machine.initial(40)
+    for _ in range(20):
+        lists = [machine.legal(states, role) for role in (0, 1)]
+        places = [each.offsets[:-1] + rng.integers(each.counts) for each in lists]
+        joint = np.stack([m.values[p] for m, p in zip(lists, places, strict=True)], axis=1)
+        states = machine.step(states, joint).states
+        states = states.take(np.flatnonzero(~machine.terminal(states)))
+    return states.take(np.flatnonzero(machine.legal(states, 0).counts > 1))
+
+
 def bag_of(machine: Machine, states: States, role: int) -> Bags:
     one = initial_segments(machine, 1, keep_views=False)
     count = len(states)
@@ -273,22 +285,30 @@ def test_boards_are_searched_until_the_time_is_up() -> None:
     assert found.estimates().visits.any()
 
 
-@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("depth", [1, pytest.param(2, marks=pytest.mark.verify)])
 def test_values_do_not_depend_on_how_many_boards_are_searched_side_by_side(
     depth: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = machine_of_game("kriegspiel_5x5", "propnet")
-    rng, states = np.random.default_rng(0), machine.initial(40)
-    for _ in range(20):
-        lists = [machine.legal(states, role) for role in (0, 1)]
-        places = [each.offsets[:-1] + rng.integers(each.counts) for each in lists]
-        joint = np.stack([m.values[p] for m, p in zip(lists, places, strict=True)], axis=1)
-        states = machine.step(states, joint).states
-        states = states.take(np.flatnonzero(~machine.terminal(states)))
-    states = states.take(np.flatnonzero(machine.legal(states, 0).counts > 1))
+    states = tried_positions(machine)
     many = search(machine, states, 0, depth, 8)
     monkeypatch.setattr("ggp.search.boards.board_search.FIRST_BOARDS", 1)
     monkeypatch.setattr("ggp.search.boards.board_search.BOARDS_AT_ONCE", 1)
     assert search(machine, states, 0, depth, 8) == many
     assert len(states) > 10
     assert len({value for value, _ in many.values()}) > 10
+
+
+def test_pieces_that_attack_no_square_take_nothing_there() -> None:
+    """Where the file says where moves come from, fewer are tried, and values are the same."""
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    states = tried_positions(machine)
+    anywhere = replace(KS, noisy=tuple(replace(each, origin=None) for each in KS.noisy))
+    values, steps = [], []
+    for terms in (KS, anywhere):
+        before = machine.states_visited
+        evaluation = quiescence(machine, 0, terms=terms)
+        values.append(evaluation.values(states, 0, np.random.default_rng(0))[0].tolist())
+        steps.append(machine.states_visited - before)
+    assert values[0] == values[1]
+    assert 0 < steps[0] < steps[1]
