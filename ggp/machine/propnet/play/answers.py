@@ -55,7 +55,7 @@ class Answers:
 
     def evaluate(self, asked: Query, packed: Packed, moves: NDArray[np.int32]) -> Packed:
         """The same where moves are made, given as rows of `Queries.step`."""
-        out = np.zeros((len(packed), asked.starts[-1]), dtype=np.uint64)
+        out = np.empty((len(packed), asked.starts[-1]), dtype=np.uint64)
         scratch = aligned_words(asked.num_rows * words_of(WIDTH)), np.empty(64, dtype=np.uint64)
         query(asked, packed, moves, out, *scratch, WIDTH)
         return out
