@@ -17,6 +17,7 @@ from ggp.machine.base import States
 from ggp.players.belief_player import BeliefPlayer, Choice
 from ggp.players.option_fields import whole
 from ggp.players.player import Context, MoveValue
+from ggp.players.pondering import ponder_field, ponder_share
 from ggp.players.risk import RiskOptions
 from ggp.search.anytime import Deadline
 from ggp.search.puzzles.lines import Line, is_puzzle, replayed
@@ -35,6 +36,7 @@ class PuzzleOptions(RiskOptions):
     """Options of `puzzle`."""
 
     rounds: int = whole(200, "pieces of work of each search for a decision, without a clock")
+    ponder: int = ponder_field()
 
 
 class Puzzle(BeliefPlayer):
@@ -55,10 +57,16 @@ class Puzzle(BeliefPlayer):
 
     def prepare(self, deadline: Deadline) -> None:
         """Search in the time before the first turn; see `Preparing`."""
-        self.ponder(deadline)
+        self._search_ahead(deadline)
 
     def ponder(self, deadline: Deadline) -> None:
         """Search on from the state that was reached last; see `Pondering`."""
+        self._search_ahead(deadline.part(ponder_share(self.options)))
+
+    def _search_ahead(self, deadline: Deadline) -> None:
+        """Search while nobody waits for a move."""
+        if deadline.passed():
+            return
         bag = self.tracker.bag
         if bag.depleted[0] or not len(bag.sets.states):
             return

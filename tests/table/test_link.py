@@ -51,6 +51,23 @@ def test_a_worker_that_is_done_before_the_server_has_seen_it_is_heard(tmp_path: 
     asyncio.run(check())
 
 
+def test_nobody_waits_for_a_worker_that_was_forgotten(tmp_path: Path) -> None:
+    """A match may be ended when its worker has just finished, before or while it is waited for."""
+
+    async def check() -> None:
+        exchange = Exchange(tmp_path)
+        exchange.expect("early", lambda message: None)
+        exchange.forget("early")
+        await asyncio.wait_for(exchange.all_heard("early"), 1.0)
+        exchange.expect("late", lambda message: None)
+        waiting = asyncio.ensure_future(exchange.all_heard("late"))
+        await asyncio.sleep(0)
+        exchange.forget("late")
+        await asyncio.wait_for(waiting, 1.0)
+
+    asyncio.run(check())
+
+
 def test_a_worker_hears_the_server_and_that_it_is_gone(tmp_path: Path) -> None:
     async def check() -> None:
         exchange = Exchange(tmp_path)

@@ -115,15 +115,19 @@ class Exchange:
     async def all_heard(self, key: str) -> None:
         """Wait until all messages of a worker that has finished its work have been read.
 
-        Its result comes another way, and may arrive earlier, even before the worker connected.
+        Its result comes another way, and may arrive earlier, even before the worker connected, or
+        after the match was ended and its key forgotten: then nothing more is read.
         """
+        if (read := self._read.get(key)) is None:
+            return
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._read[key].wait(), LAST_WORDS_S)
+            await asyncio.wait_for(read.wait(), LAST_WORDS_S)
 
     def forget(self, key: str) -> None:
         """Drop the worker with this key: no more is read from it."""
         self._hear.pop(key, None)
-        self._read.pop(key, None)
+        if (read := self._read.pop(key, None)) is not None:
+            read.set()  # whoever waits for its last words need not wait any longer
         writer = self._writers.pop(key, None)
         if writer is not None:
             writer.transport.abort()
