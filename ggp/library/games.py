@@ -168,7 +168,7 @@ class Game:
         Raises:
             BeliefDepletedError: no complete path agrees with the history, or none was found.
             ConfigError: there is no such role, a term the rules cannot make, or a wrong seed or
-                number.
+                number; or the match was over after one of the turns.
         """
         machine = copy(self._machine)  # counts the states that only this call visits
         number = self._player_role(role)

@@ -206,6 +206,17 @@ def test_histories_that_cannot_be_are_refused() -> None:
         game.belief("random")
 
 
+@pytest.mark.parametrize("exact", [0, 100])
+def test_a_history_that_ends_the_match_is_said_to(exact: int) -> None:
+    game = ggp.load(TOSS)
+    over: list[tuple[str, list[str]]] = [("noop", []), ("(say heads)", [])]
+    for history, turn in ((over, 2), ([*over, ("noop", [])], 2)):
+        with pytest.raises(ConfigError, match=f"the match is over after turn {turn} of"):
+            game.belief("guesser", history, exact=exact, particles=20)
+    with pytest.raises(BeliefDepletedError, match="contradicts the rules"):
+        game.belief("guesser", [("(say heads)", [])], exact=exact, particles=20)
+
+
 def test_a_player_plays_a_match_on_its_own() -> None:
     game = ggp.load("monty_hall")
     player = game.player("candidate", "hyperplay2:n=4", seed=2)

@@ -169,6 +169,15 @@ def test_a_puzzle_is_solved() -> None:
     assert decision.move == "left"
 
 
+@pytest.mark.parametrize(("spec", "thinks"), [("puzzle", True), ("puzzle:ponder=0", False)])
+def test_puzzles_are_searched_while_others_think(spec: str, thinks: bool) -> None:
+    machine = machine_of_rules(PUZZLE)
+    player = make_player(parse_spec(spec), machine, 0, np.random.default_rng(0))
+    assert isinstance(player, Puzzle)
+    player.ponder(Deadline.after(0.1))
+    assert (player._search is not None) == thinks
+
+
 @pytest.mark.parametrize("game", ["kuhn_poker", "tic_tac_toe", "krieg_tic_tac_toe"])
 @pytest.mark.parametrize("seconds", [0.0, 0.3])
 def test_it_answers_in_time(game: str, seconds: float) -> None:
