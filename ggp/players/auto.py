@@ -13,7 +13,7 @@ from ggp.players.belief_player import BeliefPlayer
 from ggp.players.choosing import Chosen, choose_player
 from ggp.players.hyperplay2 import HyperPlay2, HyperPlay2Options
 from ggp.players.ismcts import ISMCTS
-from ggp.players.mcts import MCTS, MCTSOptions
+from ggp.players.mcts import MCTS
 from ggp.players.option_fields import whole
 from ggp.players.player import Context, Decision, Preparing
 from ggp.players.pondering import ponder_field, ponder_share
@@ -24,7 +24,7 @@ from ggp.players.solved import (
     Effort,
     Solved,
 )
-from ggp.players.tree_player import TreeOptions
+from ggp.players.tree_player import GuidedOptions
 from ggp.search.anytime import Deadline
 
 PREPARED_TIMES = 4
@@ -121,8 +121,8 @@ def _player_of(chosen: Chosen, options: AutoOptions, context: Context) -> Belief
         return Solved(chosen.part, options.risk, context)
     make: dict[str, Callable[[], BeliefPlayer]] = {
         "puzzle": lambda: Puzzle(PuzzleOptions(risk=options.risk), context),
-        "mcts": lambda: MCTS(MCTSOptions(risk=options.risk), context),
+        "mcts": lambda: MCTS(GuidedOptions(risk=options.risk), context),
         "hyperplay2": lambda: HyperPlay2(HyperPlay2Options(risk=options.risk), context),
-        "ismcts": lambda: ISMCTS(TreeOptions(risk=options.risk), context),
+        "ismcts": lambda: ISMCTS(GuidedOptions(risk=options.risk), context),
     }
     return make[chosen.player]()

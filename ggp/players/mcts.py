@@ -3,28 +3,14 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import Any
 
 from ggp.machine.base import is_open
-from ggp.players.option_fields import whole
 from ggp.players.player import Context
-from ggp.players.tree_player import TreeOptions, TreePlayer
+from ggp.players.tree_player import GuidedOptions, TreePlayer
 from ggp.search.kinds import INFORMED, TREES
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class MCTSOptions(TreeOptions):
-    """Options of `mcts`."""
-
-    guided: int = whole(
-        1,
-        "1: the worth of moves guides walks and playouts, on circuits where all know all; 0: not",
-        low=0,
-        high=1,
-    )
 
 
 class MCTS(TreePlayer):
@@ -35,8 +21,7 @@ class MCTS(TreePlayer):
     where roles take turns (Winands, Bjornsson & Saito, 2008).
     """
 
-    Options = MCTSOptions
-    options: MCTSOptions
+    Options = GuidedOptions
     SOURCE = "Kocsis & Szepesvari (2006), UCT; Finnsson & Bjornsson (2008), MAST"
     KINDS = frozenset({INFORMED, TREES})
 
@@ -49,10 +34,6 @@ class MCTS(TreePlayer):
     @property
     def proves(self) -> bool:
         return self._open
-
-    @property
-    def guided(self) -> bool:
-        return self._open and bool(self.options.guided)
 
     @property
     def outside(self) -> float:

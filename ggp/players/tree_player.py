@@ -47,6 +47,18 @@ class TreeOptions(SearchOptions):
     worlds: int = whole(MOST_WORLDS, "joint paths remembered in a decision: bounds memory")
 
 
+@dataclass(frozen=True)
+class GuidedOptions(TreeOptions):
+    """Options of players whose trees may be guided by what moves were worth in playouts."""
+
+    guided: int = whole(
+        1,
+        "1: the worth of moves guides walks and playouts, on circuits; 0: not",
+        low=0,
+        high=1,
+    )
+
+
 class TreePlayer(SearchPlayer):
     """A player with a tree for each role, kept from turn to turn."""
 
@@ -111,7 +123,7 @@ class TreePlayer(SearchPlayer):
     @property
     def guided(self) -> bool:
         """Whether walks and playouts go by what moves were worth in playouts."""
-        return False
+        return isinstance(self.options, GuidedOptions) and bool(self.options.guided)
 
     @property
     def outside(self) -> float:

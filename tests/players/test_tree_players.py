@@ -59,7 +59,7 @@ def test_others_are_not_given_our_knowledge() -> None:
     assert decision.move == "bet"
     knowing = player("ismcts:trials=6000,outside=0", machine)
     knowing.observe("wait", ["(picked 1)"])
-    assert value_of(knowing.choose(), "bet") < 15
+    assert value_of(knowing.choose(), "bet") < 30
 
 
 def best_value(machine: Machine, states: States, role: int) -> float:
@@ -179,6 +179,6 @@ def test_mcts_says_the_same_as_ismcts_where_everybody_knows_everything() -> None
     role = role_index(machine, machine.roles[0])
     found = [
         player(f"{n}trials=500,outside=0", machine, role).choose()
-        for n in ("mcts:guided=0,", "ismcts:")
+        for n in ("mcts:", "ismcts:")
     ]
     assert found[0].values == found[1].values
