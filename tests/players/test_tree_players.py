@@ -178,7 +178,6 @@ def test_mcts_says_the_same_as_ismcts_where_everybody_knows_everything() -> None
     machine = machine_of_game("connect_four", "propnet")
     role = role_index(machine, machine.roles[0])
     found = [
-        player(f"{n}trials=500,outside=0", machine, role).choose()
-        for n in ("mcts:", "ismcts:")
+        player(f"{n}trials=500,outside=0", machine, role).choose() for n in ("mcts:", "ismcts:")
     ]
     assert found[0].values == found[1].values
