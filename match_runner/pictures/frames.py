@@ -47,6 +47,7 @@ class Artist:
         rules = program.as_program()
         self.layout = Layout.of(rules, side_file)
         self._words = None if rules.rules else StateWords(program)
+        self._before: Json = {}  # the picture of the state before the turn
 
     def picture(self, texts: Iterable[str]) -> Any:
         """Picture of some terms, given in canonical KIF."""
@@ -100,6 +101,19 @@ class Artist:
         """Cells that the moves of some roles name."""
         return [cell for role, move in moves.items() for cell in self.cells(move, role)]
 
+    def _marks(self, moves: Mapping[str, str], state: Json) -> list[str]:
+        """Cells that moves name, and for what is dropped into a column, where it came to rest.
+
+        Args:
+            state: the picture after the moves. It must not be shown to those who may not know it.
+        """
+        found: list[str] = []
+        for role, move in moves.items():
+            named = self.cells(move, role)
+            fell = self.drops_in(move)
+            found += (fell and _changed(self._before, state, named)) or named
+        return found
+
     def frame(
         self, number: int, turn: TurnRecord | None, fluents: Iterable[str], *, over: bool
     ) -> Json:
@@ -123,16 +137,19 @@ class Artist:
             "decisions": {},
             "values": {},
         }
-        if turn is not None:
+        if turn is None:
+            self._before = {}
+        else:
             frame |= {
                 "moves": dict(turn.joint_move),
                 "percepts": {role: list(seen) for role, seen in turn.percepts.items()},
                 "views": {role: self.view(seen) for role, seen in turn.percepts.items()},
-                "marks": self.marks(turn.joint_move),
+                "marks": self._marks(turn.joint_move, state),
                 "faults": [{"role": f.role, "text": f.text} for f in turn.faults],
                 "decisions": {r: decision_json(d) for r, d in turn.decisions.items()},
                 "values": _values(turn),
             }
+        self._before = state
         return frame | {"words": self.words_in(frame)}
 
     def view(self, percepts: Sequence[str]) -> Any:
@@ -142,6 +159,20 @@ class Artist:
         picture = self.picture(percepts)
         shown = any(kind.is_view(part) for name, kind in KINDS.items() for part in picture[name])
         return picture if shown else None
+
+
+def _changed(before: Json, after: Json, named: Sequence[str]) -> list[str]:
+    """Cells in the columns of some cells that show something else than before."""
+    was = {
+        cell["id"]: cell["items"] for board in before.get("boards", ()) for cell in board["cells"]
+    }
+    found = []
+    for board in after["boards"]:
+        columns = {cell["column"] for cell in board["cells"] if cell["id"] in named}
+        for cell in board["cells"]:
+            if cell["column"] in columns and was.get(cell["id"], cell["items"]) != cell["items"]:
+                found.append(cell["id"])
+    return found
 
 
 def _values(turn: TurnRecord) -> dict[str, float]:

@@ -39,6 +39,16 @@ def test_cells_of_the_last_moves_are_marked(artist: Artist) -> None:
     assert artist.frame(0, None, [], over=False)["marks"] == []
 
 
+def test_what_is_dropped_into_a_column_is_marked_where_it_came_to_rest() -> None:
+    record = ggp.play_match("connect_four", {}, seed=1)
+    discs: set[str] = set()
+    for frame in frames_of(record, None):
+        (board,) = frame["state"]["boards"]
+        now = {cell["id"] for cell in board["cells"] if cell["items"]}
+        assert set(frame["marks"]) == now - discs
+        discs = now
+
+
 def test_openspiels_own_words_are_shown_beside_the_terms() -> None:
     record = ggp.play_match("openspiel:tic_tac_toe", {"p0": "random", "p1": "random"}, seed=1)
     frames = list(frames_of(record, None))
