@@ -250,7 +250,7 @@ def test_all_writes_a_table_and_a_figure_of_each_and_one_report(
         assert f"![{each['title']}]({name}.png)" in report
     told = "| round 1: ask, HyperPlay-II | paper: 90.00 ± 0.00 | 90.00 ± 0.00 | agree |  |"
     assert told in report
-    assert "Table 1: values in the Exploding Bomb\n" in result.stdout
+    assert "Table 1: values in the Exploding Bomb, on propnet\n" in result.stdout
     assert f"report: {tmp_path / 'report.md'}\n" in result.stdout
 
 
