@@ -1,0 +1,19 @@
+"""The colours of the pages have names."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import match_runner.table.web
+
+STATIC = Path(match_runner.table.web.__file__).parent / "static"
+COLOUR = re.compile(r"#[0-9a-fA-F]{3,8}\b(?=\s*[;,)])|\brgba?\(|\bhsla?\(")
+NAMED = re.compile(r"--[a-z0-9-]+:[^;]*;")
+
+
+def test_colours_are_written_down_as_values_of_properties_only() -> None:
+    sheets = sorted(STATIC.glob("*.css"))
+    assert sum(len(COLOUR.findall(sheet.read_text())) for sheet in sheets) > 50
+    for sheet in sheets:
+        assert not COLOUR.search(NAMED.sub("", sheet.read_text())), sheet.name
