@@ -40,13 +40,18 @@ def test_cells_of_the_last_moves_are_marked(artist: Artist) -> None:
 
 
 def test_what_is_dropped_into_a_column_is_marked_where_it_came_to_rest() -> None:
-    record = ggp.play_match("connect_four", {}, seed=1)
-    discs: set[str] = set()
-    for frame in frames_of(record, None):
-        (board,) = frame["state"]["boards"]
-        now = {cell["id"] for cell in board["cells"] if cell["items"]}
-        assert set(frame["marks"]) == now - discs
-        discs = now
+    artist = Artist(ggp.load("connect_four", backend="prolog").program)
+    discs = ["(disc 3 1 first)", "(disc 3 2 second)", "(disc 5 1 first)"]
+    moves = ["(drop 3)", "(drop 3)", "(drop 5)"]
+    marks = []
+    for number in range(4):
+        joint = {"first": moves[number - 1], "second": "noop"}
+        turn = TurnRecord(joint, {}, {}, {}, ()) if number else None
+        marks.append(artist.frame(number, turn, discs[:number], over=False)["marks"])
+    assert marks == [[], ["disc:3,1"], ["disc:3,2"], ["disc:5,1"]]
+    # Of a move that changed nothing, only the column is known.
+    refused = TurnRecord({"first": "(drop 3)", "second": "noop"}, {}, {}, {}, ())
+    assert artist.frame(4, refused, discs, over=False)["marks"] == ["disc:3,6"]
 
 
 def test_openspiels_own_words_are_shown_beside_the_terms() -> None:
