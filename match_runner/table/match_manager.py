@@ -37,7 +37,7 @@ from match_runner.table.seats.seating import HUMAN, TableTask, play_at_table
 from match_runner.table.stored_files import StoredFiles
 from match_runner.workers.executor import LocalPool, WorkerFailedError
 
-MOST_WITH_PEOPLE = 16
+MOST_WITH_PEOPLE = 24
 """Most matches with people at once: each has a process."""
 
 MOST_WAITING = 1_000

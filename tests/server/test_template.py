@@ -58,15 +58,20 @@ def with_nursery(template: TemplateProcess, scenario: Callable[[Nursery], Awaita
     asyncio.run(run())
 
 
+LET_GO: set[int] = set()
+"""Workers that end: they may be there for a moment still, as children of the template."""
+
+
 def let_go(taken: Taken) -> None:
     """Close the pipes of a worker, which ends it."""
+    LET_GO.add(taken.pid)
     os.close(taken.orders)
     os.close(taken.answers)
 
 
 def ready(template: TemplateProcess) -> set[int]:
     """Workers there are, when all is quiet as many as are kept ready."""
-    return set(children.started_by(pid_of(template)))
+    return set(children.started_by(pid_of(template))) - LET_GO
 
 
 def test_worker_is_there_at_once_and_has_all_it_needs(template: TemplateProcess) -> None:
@@ -88,6 +93,7 @@ def test_worker_is_there_at_once_and_has_all_it_needs(template: TemplateProcess)
             worker.send(Think(1, 0, (turn,), asyncio.get_running_loop().time() + PATIENCE_S))
             while not any(isinstance(each, MoveReport) and each.final for each in told):
                 await asyncio.sleep(0.01)
+        LET_GO.add(worker.pid)
         await worker.close()
 
     with_nursery(template, scenario)
@@ -114,6 +120,7 @@ def test_processes_that_are_ready_outlive_the_server_and_those_it_took_do_not(
 def test_ready_process_that_dies_or_is_stopped_is_never_taken(template: TemplateProcess) -> None:
     eventually(lambda: len(ready(template)) == 2)
     dies, stops = ready(template)
+    LET_GO.update((dies, stops))
     os.kill(stops, signal.SIGSTOP)
     os.kill(dies, signal.SIGKILL)
     eventually(lambda: not is_alive(dies) and children.state_and_cpu(stops)[0] == "T")

@@ -10,8 +10,10 @@ import pytest
 
 from match_runner.match.record_files import read_record
 from match_runner.match.replay import check_record, rules_of
+from match_runner.table import match_manager
 from match_runner.table.offers import Offers
 from tests.table.live import SECRETS, WORDS, LiveTable, live_table, seats_of
+from tests.table.many_seats import play_rounds
 
 COMPUTERS = {"xplayer": "random", "oplayer": "random"}
 
@@ -19,6 +21,24 @@ COMPUTERS = {"xplayer": "random", "oplayer": "random"}
 def record_of(table: LiveTable, folder: Path, match: str) -> Any:
     table.over(match)
     return read_record(folder / "matches" / match / "record.json")
+
+
+def test_no_more_people_have_a_match_than_there_is_room_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(match_manager, "MOST_WITH_PEOPLE", 1)
+    game, players = "krieg_tic_tac_toe", {"xplayer": "human", "oplayer": "random"}
+    asked = {"game": game, "players": players}
+    with live_table(tmp_path) as table:
+        table.begin(game, players)
+        refused = table.post("/api/matches", asked, status=400)
+        assert "there are 1 matches with people already; end one of them first" in str(refused)
+
+
+@pytest.mark.verify
+def test_twenty_people_play_at_once() -> None:
+    told = play_rounds(20, 2, "random")
+    assert len(told["rounds"]) == 2
 
 
 def test_a_match_of_computers_is_played_recorded_and_replayed(tmp_path: Path) -> None:
