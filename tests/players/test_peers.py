@@ -24,13 +24,16 @@ def seated(game: str, role: str, spec: str, seed: int = 0) -> Player:
     return make_player(parse_spec(spec), machine, number, rng, program=load_program(game))
 
 
+TICK_S = 0.06
+
+
 class Ticking:
-    """A clock that goes on by 60 ms whenever it is looked at."""
+    """A clock that goes on by `TICK_S` whenever it is looked at."""
 
     now_s = 0.0
 
     def __call__(self) -> float:
-        self.now_s += 0.06
+        self.now_s += TICK_S
         return self.now_s
 
 
@@ -87,7 +90,8 @@ def test_a_peer_answers_in_time_by_the_clock_that_it_is_given(game: str, spec: s
     if game == "kuhn_poker":
         player.observe("noop", ["(dealt king)"])
     decision = player.choose(Deadline(clock() + 1.0, clock))
-    assert clock.now_s < 1.0
+    # One look may find that the time is over, and another one tells how long it took.
+    assert clock.now_s < 1.0 + 2 * TICK_S
     assert decision.fault is None
 
 
