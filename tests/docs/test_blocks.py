@@ -34,6 +34,7 @@ ELSEWHERE = {
     "match-runner reproduce": "the step `paper` of `make verify`",
     "match-runner tournament": "tests/match_runner/test_tournament.py",
     "match-runner import": "tests/match_runner/test_archives.py",
+    "match-runner replay 'records/": "tests/match_runner/test_archives.py",
     "match-runner export": "tests/match_runner/test_exports.py",
     "--scheduler": "tests/match_runner/test_cluster.py",
     "logs/": "tests/server",
