@@ -67,7 +67,9 @@ def followed(
         try:
             tracker.observe(move, percepts, Submission(), deadline)
         except BeliefDepletedError as error:
-            _require_goes_on(machine, role, known, move, percepts, turn, rng)
+            # Of a turn that others follow, particles that were not found may be found later.
+            if error.exhausted or turn == len(history):
+                _require_goes_on(machine, role, known, move, percepts, turn, rng)
             if error.exhausted:
                 raise
     require_particles(tracker.bag, tree, machine.states_visited - before)

@@ -14,6 +14,7 @@ import pytest
 
 import ggp
 from ggp.errors import BeliefDepletedError, ConfigError, GDLError, IllegalMoveError
+from ggp.players.tracker import Tracker
 from tests.library.notebooks import NOTEBOOKS, run_cells, shown_by
 from tests.support.effort import rarely
 from tests.support.games import GAMES, REPOSITORY
@@ -215,6 +216,23 @@ def test_a_history_that_ends_the_match_is_said_to(exact: int) -> None:
             game.belief("guesser", history, exact=exact, particles=20)
     with pytest.raises(BeliefDepletedError, match="contradicts the rules"):
         game.belief("guesser", [("(say heads)", [])], exact=exact, particles=20)
+
+
+def test_particles_that_were_not_found_are_no_end_of_the_match(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    observe = Tracker.observe
+
+    def observe_without_proof(self: Tracker, *told: Any) -> None:
+        try:
+            observe(self, *told)
+        except BeliefDepletedError as error:
+            raise BeliefDepletedError(error.path, error.attempts, exhausted=False) from None
+
+    monkeypatch.setattr(Tracker, "observe", observe_without_proof)
+    history: list[tuple[str, list[str]]] = [("noop", []), ("(say heads)", []), ("noop", [])]
+    with pytest.raises(BeliefDepletedError):  # a turn follows, so the match may have gone on
+        ggp.load(TOSS).belief("guesser", history)
 
 
 def test_a_player_plays_a_match_on_its_own() -> None:
