@@ -98,11 +98,6 @@ def _at_once(what: str, measure: Callable[[Wanted], Any]) -> Callable[[Wanted], 
     return measured
 
 
-def _boards(wanted: Wanted) -> Rows:
-    with spinner("boards with pieces"):
-        return list(measure_boards(wanted.seconds, wanted.rounds, wanted.games))
-
-
 PARTS: dict[str, tuple[str, Callable[[Wanted], Any]]] = {
     "speed": ("states a second", _speed),
     "profile": ("nanoseconds a state", _at_once("profile", _profile)),
@@ -115,7 +110,13 @@ PARTS: dict[str, tuple[str, Callable[[Wanted], Any]]] = {
         "first move",
         _at_once("both backends, for minutes", lambda wanted: measure_evaluation(wanted.size)),
     ),
-    "boards": ("boards with pieces, CPU ms", _boards),
+    "boards": (
+        "boards with pieces, CPU ms",
+        _at_once(
+            "boards with pieces",
+            lambda wanted: list(measure_boards(wanted.seconds, wanted.rounds, wanted.games)),
+        ),
+    ),
     "start": ("starts, CPU seconds", _at_once("starts", lambda _: measure_start())),
     "scale": ("threads, as a share of processes", _scale),
     "circuits": ("", _circuits),

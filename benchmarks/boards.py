@@ -20,11 +20,12 @@ import numpy as np
 from ggp.belief import Bags
 from ggp.belief.segments import initial_segments
 from ggp.machine import Machine, build_machine
-from ggp.machine.base import IntArray, States
+from ggp.machine.base import States
 from ggp.machine.games import load_program
 from ggp.players.evaluations import evaluation_of
 from ggp.search.boards.board_search import BoardSearch
 from ggp.search.information_sets.set_search import InformationSetSearch
+from ggp.search.moves import random_moves
 
 GAMES = ("kriegspiel_5x5", "kriegspiel")
 """Games that come with a file: of their name, or of its first word."""
@@ -130,16 +131,10 @@ def _positions(machine: Machine, number: int, rng: np.random.Generator) -> State
     states = machine.initial(4 * number)
     for _ in range(TURNS):
         states = states.take(np.flatnonzero(~machine.terminal(states)))
-        joint = [_drawn(machine, states, role, rng) for role in range(len(machine.roles))]
+        joint = [random_moves(machine, states, role, rng) for role in range(len(machine.roles))]
         states = machine.step(states, np.stack(joint, axis=1)).states
     states = states.take(np.flatnonzero(~machine.terminal(states)))
     return states.take(np.flatnonzero(machine.legal(states, 0).counts > 1)[:number])
-
-
-def _drawn(machine: Machine, states: States, role: int, rng: np.random.Generator) -> IntArray:
-    moves = machine.legal(states, role)
-    place = (rng.random(len(states)) * moves.counts).astype(np.int64)
-    return np.asarray(moves.values[moves.offsets[:-1] + place])
 
 
 def _bag(machine: Machine, states: States, number: int) -> Bags:
