@@ -81,7 +81,7 @@ def refused_tries(
 
 
 def moves_after(machine: Machine, states: States) -> MovesAfter:
-    """The moves of all roles in states that are not over."""
+    """The moves of all roles in states; where one is over, they mean nothing."""
     lists = []
     for role in range(len(machine.roles)):
         if role == machine.random_role:

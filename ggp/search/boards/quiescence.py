@@ -31,7 +31,6 @@ from ggp.machine.base import (
     FloatArray,
     IntArray,
     Machine,
-    Ragged,
     States,
     player_roles,
 )
@@ -147,10 +146,6 @@ class Quiescence:
         others = np.delete(counts, self.role, axis=1)
         return found, (counts[:, self.role] > 1) & (others == 1).all(axis=1)
 
-    @property
-    def _num_roles(self) -> int:
-        return len(self._machine.roles)
-
     def _played_out(self, states: States, deadline: Deadline | None) -> FloatArray:
         """`[L]` values of states for us, with captures played out."""
         count = len(states)
@@ -235,15 +230,7 @@ class Quiescence:
 
         Records in the ply what the role to move gets by standing pat.
         """
-        machine = self._machine
-        roles = range(self._num_roles)
-        lists = [
-            machine.chance(ply.states)[:2]
-            if role == machine.random_role
-            else tuple(machine.legal(ply.states, role, allow_stuck=True))
-            for role in roles
-        ]
-        counts = np.stack([np.diff(offsets) for offsets, _ in lists], axis=1)
+        counts, lists = moves_after(self._machine, ply.states)
         found: list[_Captures] = []
         for role in self._players:
             # The role that is not to move has no choice.
@@ -251,15 +238,13 @@ class Quiescence:
             worth = ply.values
             own = role == self.role
             alone &= worth < ply.high if own else worth > ply.low
-            legal = Ragged(*lists[role])
+            legal = lists[role]
             places = self._places_of(legal.values)
             taking = self._values.captures(ply.boards, role, legal, alone, places, ply.squares)
             owner, moves, squares = (np.ascontiguousarray(column) for column in taking.T)
-            joint = np.empty((len(owner), self._num_roles), dtype=np.int64)
-            for other in roles:
-                joint[:, other] = (
-                    moves if other == role else lists[other][1][lists[other][0][owner]]
-                )
+            joint = np.empty((len(owner), len(lists)), dtype=np.int64)
+            for other, choices in enumerate(lists):
+                joint[:, other] = moves if other == role else choices.values[choices.offsets[owner]]
             found.append(_Captures(owner, np.full(len(owner), role), squares, joint))
             if own:
                 ply.low[owner] = np.maximum(ply.low[owner], worth[owner])
