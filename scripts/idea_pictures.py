@@ -6,8 +6,10 @@ python scripts/idea_pictures.py --only particle
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 import matplotlib
@@ -28,6 +30,8 @@ OURS, THEIRS, QUIET = "#00796b", "#d84315", "#9e9e9e"
 """Colours that are told apart by most people, on light and on dark pages."""
 
 BOARD = 3
+
+CENTRED = {"ha": "center", "va": "center"}
 
 
 def particle() -> Figure:
@@ -74,6 +78,42 @@ def simulation() -> Figure:
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("value of the move")
     axes[0].legend(frameon=False)
+    return figure
+
+
+def strategy_fusion() -> Figure:
+    """The two trees in which search with open cards errs: who wins where, and who is in doubt."""
+    figure, axes = pyplot.subplots(2, 2, figsize=(9, 6))
+    games = (("strategy_fusion", "max"), ("non_locality", "min"))
+    for row, (name, asked) in zip(axes, games, strict=True):
+        game = ggp.load(name)
+        for world, axis in zip((1, 2), row, strict=True):
+            axis.set_title(f"{name}, world {world}", fontsize=11)
+            axis.set(xlim=(-1.1, 1.1), ylim=(-3.3, 0.3))
+            axis.axis("off")
+            state, _ = game.initial().play(
+                {"max": "noop", "min": "noop", "random": f"(world {world})"}
+            )
+            _tree(axis, state, asked, 0.0, 0.0)
+    return figure
+
+
+def opponent_models() -> Figure:
+    """What calling with a queen is worth in Kuhn poker, by how the other is believed to bet."""
+    game = ggp.load("kuhn_poker")
+    bets = {"even moves": None, "always bets": (1, 1), "bluffs as it should": (1 / 3, 1)}
+    bets["never bluffs"] = (0, 1)
+    with TemporaryDirectory() as folder:
+        values = [
+            _worth_of_calling(game, Path(folder) / "model.json", each) for each in bets.values()
+        ]
+    figure, axis = pyplot.subplots(figsize=(9, 2.6))
+    axis.barh(list(bets), values, color=OURS, height=0.6)
+    axis.axvline(25, color=THEIRS, lw=2)
+    axis.text(25.5, -0.75, "fold: 25 for certain", color=THEIRS, fontsize=9)
+    axis.invert_yaxis()
+    axis.set(xlim=(0, 100), xlabel="value of calling")
+    axis.grid(axis="x", alpha=0.3)
     return figure
 
 
@@ -153,6 +193,62 @@ def _board(axis: Axes, fluents: set[str], unknown: bool = False) -> None:
     axis.axis("off")
 
 
+def _tree(axis: Axes, state: ggp.State, asked: str, x: float, y: float, side: float = 0.5) -> None:
+    """Draw what follows from a state; the last choice of the role `asked` has a dashed ring."""
+    if state.terminal:
+        wins = state.goals["max"] == 100
+        axis.text(
+            x, y, "Max wins" if wins else "Min wins", color=OURS if wins else THEIRS, **CENTRED
+        )
+        return
+    movers = [role for role in ("max", "min") if len(state.legal(role)) > 1]
+    if not movers:
+        _tree(
+            axis, state.play(dict.fromkeys(("max", "min", "random"), "noop"))[0], asked, x, y, side
+        )
+        return
+    (mover,) = movers
+    in_doubt = mover == asked and y < 0
+    for at, move in zip((x - side, x + side), sorted(state.legal(mover)), strict=True):
+        if at > x and _same(state, mover):
+            continue
+        at = x if _same(state, mover) else at
+        label = "either" if at == x else move.strip("()").removeprefix("go ")
+        axis.plot([x, at], [y - 0.12, y - 0.88], color=QUIET, lw=1)
+        axis.text((x + at) / 2, y - 0.5, label, backgroundcolor="white", fontsize=8, **CENTRED)
+        others = dict.fromkeys({"max", "min", "random"} - {mover}, "noop")
+        _tree(axis, state.play({mover: move, **others})[0], asked, at, y - 1, side)
+    ring = {"boxstyle": "round", "fc": "white", "ec": THEIRS, "ls": "--"} if in_doubt else None
+    axis.text(x, y, mover.title(), bbox=ring, weight="bold", **CENTRED)
+
+
+def _same(state: ggp.State, mover: str) -> bool:
+    """Whether it makes no difference which of its moves a role makes."""
+    others = dict.fromkeys({"max", "min", "random"} - {mover}, "noop")
+    after = [state.play({mover: move, **others})[0] for move in state.legal(mover)]
+    return len({each.fluents for each in after}) == 1 and not after[0].terminal
+
+
+def _worth_of_calling(game: ggp.Game, file: Path, bets: tuple[float, float] | None) -> float:
+    """Value of calling with a queen if a jack and a king bet with these probabilities."""
+    spec = "hyperplay:n=8"
+    if bets is not None:
+        strategy = [
+            {
+                "history": [{"move": "noop", "percepts": [f"(dealt {card})"]}],
+                "moves": {"bet": share, "check": 1 - share},
+            }
+            for card, share in zip(("jack", "king"), bets, strict=True)
+        ]
+        file.write_text(json.dumps({"strategy": {"player1": strategy}}))
+        spec += f",model=policy:{file}"
+    player = game.player("player2", spec, seed=1)
+    player.observe("noop", ["(dealt queen)"])
+    player.observe("noop", ["bet"])
+    (found,) = [each for each in player.choose().values if each.move == "call"]
+    return found.value
+
+
 def _value(game: ggp.Game, spec: str, move: str) -> tuple[float, float]:
     """Value and standard error of a move at the turn in which the agent may ask."""
     agent = game.player("agent", spec, seed=1)
@@ -187,6 +283,8 @@ def _random_moves(machine, states, role, rng):  # type: ignore[no-untyped-def]
 PICTURES: dict[str, Callable[[], Figure]] = {
     "particle": particle,
     "simulation": simulation,
+    "strategy-fusion": strategy_fusion,
+    "opponent-models": opponent_models,
     "exact-belief": exact,
     "circuit": circuit,
 }
