@@ -2,6 +2,10 @@
 
 The policy comes from a file that the user names, or it is learnt in the start clock of this very
 match. Nothing learnt is kept for another match, and nothing is read that was not named.
+
+With `search` its belief is weighted by how likely the others, by their policies, were to come to
+each particle, and its policy takes a step towards moves that are worth more when everybody goes on
+by policy from there: see `ggp.players.policy_search`.
 """
 
 from __future__ import annotations
@@ -13,24 +17,41 @@ from typing import Any
 
 import numpy as np
 
-from ggp.belief import Bags
+from ggp.belief import (
+    DEFAULT_EXACT,
+    OWN_COMPLETIONS,
+    Bags,
+    FollowsPaths,
+    HyperPlaySampler,
+    PathTree,
+    Sampler,
+)
 from ggp.env.circuit_engine import engine_of, suits
 from ggp.env.environment import Environment
-from ggp.env.kernels import U64
 from ggp.env.names import names_of
 from ggp.errors import ConfigError
 from ggp.learn import Learner, LearntPolicy
-from ggp.learn.features import of_paths
 from ggp.learn.files import read_policy
-from ggp.machine.base import UNKNOWN, FloatArray, IntArray
+from ggp.learn.rollouts import Rollouts
+from ggp.machine.base import FloatArray, IntArray, Ragged
 from ggp.machine.definition import GameDefinition
-from ggp.machine.propnet.play.kernels.packed import rows_of_bits, words_for
 from ggp.players.belief_player import BeliefPlayer, Choice
+from ggp.players.learnt_moves import LearntMoves, PathRows
 from ggp.players.option_fields import whole, words
 from ggp.players.player import Context
+from ggp.players.policy_search import PolicySearch, stepped
 from ggp.players.risk import RiskOptions
+from ggp.players.search_player import move_values
 from ggp.search.anytime import Deadline
+from ggp.search.budgets import run_search
 from ggp.search.estimates import candidates
+
+MOST_PARTICLES = 1000
+"""Most particles of a bag that is searched, if there is a clock, and time."""
+
+STEP, SOLE_STEP = 0.1, 0.001
+"""Temperature of a step of search, as a share of the goal range: of games of several roles, and of
+one, where nobody can take advantage of a role that always plays the best."""
 
 START_SHARE = 0.85
 """Share of the start clock in which it learns."""
@@ -59,6 +80,9 @@ class LearnedOptions(RiskOptions):
         100, "percent of the policy's own: less makes likely moves likelier", high=1000
     )
     updates: int = whole(20, "how often it learns without a file and without a clock")
+    search: int = whole(0, "steps of search on the policy; 0: none", low=0, high=100)
+    trials: int = whole(256, "rollouts of each candidate when it searches without a clock")
+    particles: int = whole(256, "particles in a bag that is searched, if it is sampled")
 
 
 class Learned(BeliefPlayer):
@@ -68,51 +92,89 @@ class Learned(BeliefPlayer):
     options: LearnedOptions
 
     def __init__(self, options: Any, context: Context) -> None:
-        super().__init__(options, context)
         if context.program is None:
             raise ConfigError("learned needs the rules of the game, and was given none")
         self._program: GameDefinition = context.program
-        self._names = names_of(self._program, self.machine)
+        self._names = names_of(self._program, context.machine)
+        self._policies: dict[str, LearntPolicy] = {}
+        self._model: LearntMoves | None = None
+        super().__init__(options, context)
         self._engine = engine_of(self.machine, self._names)
-        self._policy: LearntPolicy | None = None
+        self._rows = PathRows(self.machine, self.tracker.tree, self._names)
         self._seed = int(self.rng.integers(1 << 62))
         if self.options.policy:
-            self._policy = self._read(self.options.policy)
+            self._policies.update(self._read(self.options.policy))
 
     @property
     def tells_policy(self) -> bool:  # type: ignore[override]
-        """Only with a file: a policy that is learnt in a match depends on the seed."""
-        return bool(self.options.policy)
+        """Only with a file and without search: what is learnt or searched depends on the seed."""
+        return bool(self.options.policy) and not self.options.search
+
+    @property
+    def most_particles(self) -> int:
+        return MOST_PARTICLES if self.options.search else super().most_particles
+
+    def sampler(self, tree: PathTree) -> Sampler:
+        if not self.options.search:
+            return super().sampler(tree)
+        rows = PathRows(self.context.machine, tree, self._names)
+        self._model = LearntMoves(self.machine, tree, self.role, rows, self._policies)
+        return HyperPlaySampler(
+            self.machine,
+            tree,
+            exact=DEFAULT_EXACT,
+            capacity=self.options.particles,
+            keep_views=True,
+            model=self._model,
+            follows=True,
+            completions=OWN_COMPLETIONS,
+            solves=True,
+        )
+
+    def simulated(self) -> tuple[FollowsPaths, ...]:
+        return () if self._model is None else (self._model,)
 
     def prepare(self, deadline: Deadline) -> None:
         """Learn in the time before the first turn; see `Preparing`."""
-        if self._policy is None:
+        if not self._policies:
             self._learn(deadline.part(START_SHARE))
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
-        if self._policy is None:
+        if not self._policies:
             self._learn(None if deadline is None else deadline.part(FIRST_SHARE))
         moves = candidates(self.machine, bag).values
-        return self.mixed(moves, self._shares(bag, moves)), self.unvalued(moves.tolist())
+        shares = self._shares(bag, moves)
+        if not self.options.search:
+            return self.mixed(moves, shares), self.unvalued(moves.tolist())
+        estimates = run_search(
+            self._search(bag, deadline), self.machine, self.options.trials, deadline
+        )
+        tried = estimates.visits > 0
+        if tried.any():
+            # What was not tried, for want of time, is worth what the policy is on average.
+            usual = np.average(estimates.values[tried], weights=shares[tried] + 1e-12)
+            values = np.where(tried, estimates.values, usual)
+            shares = stepped(shares, values, self._step / self.options.search)
+        return self.mixed(moves, shares), move_values(self.machine, estimates)
 
     # ---------------------------------------------------------------- learning
 
-    def _read(self, file: str) -> LearntPolicy:
+    def _read(self, file: str) -> dict[str, LearntPolicy]:
         kept = read_policy(Path(file))
         kept.check_game(self._names, file)
         policies, role = kept.policies(), self.machine.roles[self.role]
         if role not in policies:
             raise ConfigError(f"{file} has no policy of {role}, only of {', '.join(policies)}")
-        return policies[role]
+        return policies
 
     def _learn(self, deadline: Deadline | None) -> None:
-        """Learn policies of all roles, and keep that of ours."""
+        """Learn policies of all roles."""
         learner = Learner(self._environment(), seed=self._seed)
         if deadline is None:
             learner.learn(updates=self.options.updates)
         else:
             learner.learn(seconds=max(deadline.left_s(), 1e-9), clock=deadline.clock)
-        self._policy = learner.policies()[self.machine.roles[self.role]]
+        self._policies.update(learner.policies())
         _log.info("learned from %d decisions", learner.decisions)
 
     def _environment(self) -> Environment:
@@ -121,41 +183,29 @@ class Learned(BeliefPlayer):
 
     # ---------------------------------------------------------------- playing
 
+    @property
+    def _step(self) -> float:
+        """The temperature of a step, in goal values."""
+        low, high = self.machine.goal_range
+        return (SOLE_STEP if len(self._names.roles) == 1 else STEP) * max(high - low, 1e-9)
+
+    def _search(self, bag: Bags, deadline: Deadline | None) -> PolicySearch:
+        policies = [self._policies.get(role) for role in self._names.roles]
+        rollouts = Rollouts(self._engine, policies, sum(self.machine.goal_range) / 2)
+        return PolicySearch(
+            *(self.machine, bag, rollouts, policies, self._rows, self.rng, deadline)
+        )
+
     def _shares(self, bag: Bags, moves: IntArray) -> FloatArray:
-        """`[M]` probabilities of moves."""
-        assert self._policy is not None
-        places = [self._names.move(self.machine.move_text(move)) for move in moves.tolist()]
-        row = self._row(bag, np.array(places))
-        temperature = self.options.temperature / 100
-        shares = self._policy.at(row, temperature)[0, places].astype(np.float64)
-        return np.asarray(shares / shares.sum())
-
-    def _row(self, bag: Bags, places: IntArray) -> U64:
-        """`[1, W]` what the policy reads."""
-        assert self._policy is not None
-        features = self._policy.features
-        zeros = np.zeros(len(places), dtype=np.int64)
-        masks = rows_of_bits(zeros, places, 1, words_for(len(self._names.moves)))
-        if features.reads_state:
+        """`[M]` probabilities of moves by the policy alone."""
+        policy = self._policies[self.machine.roles[self.role]]
+        places = self._rows.actions(moves)
+        masks = self._rows.masks(Ragged(np.array([0, len(moves)]), moves))
+        if policy.features.reads_state:
             state = bag.states_of(0).take(np.zeros(1, dtype=np.int64))
-            return np.concatenate([masks, self._engine.fluent_words(state)], axis=1)
-        turns = self._tokens(int(bag.paths[0]))
-        paths = np.zeros((1, len(turns), max(map(len, turns), default=0)), dtype=np.int32)
-        for turn, tokens in enumerate(turns):
-            paths[0, turn, : len(tokens)] = tokens
-        return of_paths(features, masks, paths, np.array([len(turns)], dtype=np.int32))
-
-    def _tokens(self, path: int) -> list[list[int]]:
-        """The tokens of each turn of a path, as `Turn.paths`; what is not known is left out."""
-        machine, names, tree = self.machine, self._names, self.tracker.tree
-        found = []
-        for node in tree.beginnings(np.array([path]))[1:]:
-            move, percepts, _ = tree.last_turns(node)[0].tolist()
-            tokens = []
-            if move != UNKNOWN:
-                tokens.append(1 + names.move(machine.move_text(move)))
-            if percepts != UNKNOWN:
-                seen = map(names.percept, machine.percept_texts(percepts))
-                tokens += [1 + len(names.moves) + each for each in seen]
-            found.append(tokens)
-        return found
+            row = np.concatenate([masks, self._engine.fluent_words(state)], axis=1)
+        else:
+            row = self._rows.rows(policy.features, bag.paths[:1], masks)
+        temperature = self.options.temperature / 100
+        shares = policy.at(row, temperature)[0, places].astype(np.float64)
+        return np.asarray(shares / shares.sum())

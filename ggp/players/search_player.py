@@ -33,6 +33,7 @@ from ggp.belief.finder import Finder, Setting
 from ggp.belief.finding.boards import DrawnBoards
 from ggp.belief.policy_models import LearnedMoves
 from ggp.belief.strategies import remember
+from ggp.machine.base import Machine
 from ggp.players.belief_player import BeliefPlayer, Choice
 from ggp.players.board_makers import board_maker_of, boards_field
 from ggp.players.opponents import learned_file, model_field, model_of
@@ -265,16 +266,21 @@ class SearchPlayer(BeliefPlayer):
             self.report(self.chosen(estimates, rng), self._values(estimates))
 
     def _values(self, estimates: Estimates) -> tuple[MoveValue, ...]:
-        each = zip(
-            estimates.moves.values.tolist(),
-            estimates.values.tolist(),
-            estimates.stderrs.tolist(),
-            estimates.visits.tolist(),
-            strict=True,
-        )
-        return tuple(
-            MoveValue(self.machine.move_text(move), value, None if np.isnan(error) else error, n)
-            if n
-            else MoveValue(self.machine.move_text(move), None, None, 0)
-            for move, value, error, n in each
-        )
+        return move_values(self.machine, estimates)
+
+
+def move_values(machine: Machine, estimates: Estimates) -> tuple[MoveValue, ...]:
+    """The values of the candidates of one bag, as decisions report them."""
+    each = zip(
+        estimates.moves.values.tolist(),
+        estimates.values.tolist(),
+        estimates.stderrs.tolist(),
+        estimates.visits.tolist(),
+        strict=True,
+    )
+    return tuple(
+        MoveValue(machine.move_text(move), value, None if np.isnan(error) else error, n)
+        if n
+        else MoveValue(machine.move_text(move), None, None, 0)
+        for move, value, error, n in each
+    )
