@@ -126,7 +126,7 @@ class LearntMoves(PathModel):
         policy = self._policies.get(self._machine.roles[role])
         if policy is None or policy.features.reads_state:
             return [None] * len(paths)
-        legal = Ragged(offsets_of(list(map(len, moves))), np.concatenate(moves))
+        legal = Ragged(offsets_of(np.array(list(map(len, moves)))), np.concatenate(moves))
         places = self._rows.actions(legal.values)
         rows = self._rows.rows(policy.features, paths, self._rows.masks(legal))
         owner = segment_ids(legal.offsets)
