@@ -35,7 +35,8 @@ from match_runner.match.record_files import make_folder, record_text
     type=FolderPath(),
     required=True,
     metavar="DIR",
-    help="Where the records are written, under the names of the files.",
+    help="Where the records are written, under the names of the files; that of a finalstate.xml "
+    "under the name of its folder.",
 )
 @json_option
 @verbose_option
@@ -87,13 +88,22 @@ def _targets(files: tuple[Path, ...], folder: Path) -> dict[Path, Path]:
     """Where the record of each file is written."""
     targets: dict[Path, Path] = {}
     for file in files:
-        target = folder / f"{file.stem}.json"
+        target = folder / f"{_name(file)}.json"
         if target in targets.values():
             raise ConfigError(f"two files would become {target}; import them one by one")
         if target.resolve() == file.resolve():
             raise ConfigError(f"{file} would be replaced by its record; give another --out")
         targets[file] = target
     return targets
+
+
+def _name(file: Path) -> str:
+    """What the record of a file is called.
+
+    The Dresden GameController names the folder after the match, and the last file in each of them
+    `finalstate.xml`.
+    """
+    return file.absolute().parent.name if file.name == "finalstate.xml" else file.stem
 
 
 def _read(file: Path) -> Archived:

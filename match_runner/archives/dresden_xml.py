@@ -2,7 +2,7 @@
 
     <match>
       <match-id>...</match-id> <sight-of>RANDOM</sight-of>
-      <role>XPLAYER</role> ... <player>...</player> ... <startclock>30</startclock>
+      <role>xplayer</role> ... <player>...</player> ... <startclock>30</startclock>
       <history>
         <step> <step-number>1</step-number> <move>(MARK 1 1)</move> <move>NOOP</move> </step>
       </history>
@@ -10,7 +10,9 @@
       <state> <fact> <prop-f>CELL</prop-f> <arg>1</arg> ... </fact> ... </state>
     </match>
 
-Only what chance saw (`sight-of` RANDOM) has the moves of all roles, and the last state.
+There is a file for every state, with the moves before it, and `finalstate.xml`, which has scores.
+In games of GDL-II there is a folder for every role, and only what chance saw (`sight-of` RANDOM)
+has moves: a match of a game without the role `random` cannot be told from what is written.
 """
 
 from __future__ import annotations
@@ -38,13 +40,16 @@ def read_xml(data: bytes) -> Archived:
         raise MatchError(f"it is not XML: {error}") from error
     steps = match.findall("history/step")
     roles = _all(match, "role")
+    if match.find("herstory") is not None:
+        raise MatchError("it is XML of ggp-base: import the JSON that is written beside it")
     if match.tag != "match" or not roles:
         raise MatchError("it is no match of the Dresden GameController: it has no roles")
     moves = [_all(step, "move") for step in steps]
     if any(len(each) != len(roles) for each in moves):
         sight = match.findtext("sight-of", "one role").strip()
         raise MatchError(
-            f"it holds what {sight} saw, not the moves of all roles; import the file for RANDOM"
+            f"it holds what {sight} saw, not the moves of all roles; import the file for RANDOM, "
+            "which games with the role random have"
         )
     facts = [_term(fact, 0) for fact in match.findall("state/fact")]
     rewards = [_number(text, "reward") for text in _all(match, "scores/reward")]

@@ -2,9 +2,11 @@
 
     {"matchId": ..., "gameMetaURL": ..., "gameRoleNames": [...],
      "states": ["( (cell 1 1 b) )", ...], "moves": [["(mark 1 1)", "noop"], ...],
-     "errors": [["", "TO"], ...], "goalValues": [100, 0]}
+     "errors": [["", ""], ["", "TO"], ...], "goalValues": [100, 0]}
 
-Fields that a version lacks are taken as not known. Chance is the role `random` there too.
+Fields that a version lacks are taken as not known. Chance is the role `random` there too. The
+first of `errors` is about the start, in which no move is lost; those of turns follow it. Archives
+hold matches as `{"url": ..., "data": MATCH}`, one a line.
 """
 
 from __future__ import annotations
@@ -31,7 +33,11 @@ def read_json(data: bytes) -> Archived:
         match = json.loads(data)
         json.dumps(match, ensure_ascii=False).encode()  # a record could not hold half a character
     except (ValueError, RecursionError) as error:
+        if isinstance(error, json.JSONDecodeError) and error.msg == "Extra data":
+            raise MatchError("it holds several matches: put each into a file of its own") from error
         raise MatchError(f"it is not JSON: {error}") from error
+    if isinstance(match, dict) and isinstance(match.get("data"), dict):
+        match = match["data"]
     if not isinstance(match, dict) or "moves" not in match:
         raise MatchError("it is no match of ggp-base: it has no field moves")
     moves = [_texts(each, "moves") for each in _list(match, "moves")]
@@ -49,7 +55,7 @@ def read_json(data: bytes) -> Archived:
         moves=moves,
         states=dict(enumerate(states)),
         scores=scores if is_completed and scores else None,
-        lost={turn: _lost(each) for turn, each in enumerate(_list(match, "errors"))},
+        lost=_lost_of_turns(_list(match, "errors"), len(moves)),
         times_s=[_number(each, "stateTimes") / 1000 for each in _list(match, "stateTimes")],
         start_clock_s=_clock(match, "startClock"),
         play_clock_s=_clock(match, "playClock"),
@@ -94,6 +100,15 @@ def _state(text: str) -> list[str]:
         return [to_kif(term) for term in parse_terms(inner)]
     except GDLError as error:
         raise MatchError("the field states must hold lists of fluents") from error
+
+
+def _lost_of_turns(errors: list[Any], num_turns: int) -> dict[int, Lost]:
+    """By turn the moves that were lost.
+
+    The entry of the start is there if there are more entries than turns.
+    """
+    before = 1 if len(errors) > num_turns else 0
+    return {turn: _lost(each) for turn, each in enumerate(errors[before:])}
 
 
 def _lost(errors: object) -> Lost:

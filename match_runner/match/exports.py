@@ -1,7 +1,7 @@
 """Records in the formats of other programs.
 
 `dresden-xml` is what the Dresden GameController writes when a match is over: no play clock
-then, everything in upper case, all moves ("the sight of RANDOM"), the fluents of the last
+then, all but roles in upper case, all moves ("the sight of RANDOM"), the fluents of the last
 state. It has no field for faults. `tiltyard-json` is what ggp-base's `Match` reads and writes,
 and what Tiltyard publishes; it has no field for percepts, which follow from rules and moves.
 """
@@ -41,7 +41,7 @@ def dresden_xml(record: MatchRecord, states: Sequence[Fluents]) -> str:
     _add(match, "match-id", _match_id(record))
     _add(match, "sight-of", RANDOM.upper())
     for role in record.roles:
-        _add(match, "role", role.upper())
+        _add(match, "role", role)
     for name in _player_names(record):
         _add(match, "player", name.upper())
     _add(match, "timestamp", str(_milliseconds(record)[-1]))
@@ -85,7 +85,10 @@ def tiltyard_json(record: MatchRecord, states: Sequence[Fluents]) -> str:
         "states": [f"( {' '.join(state)} )" for state in states],
         "moves": [[turn.joint_move[role] for role in record.roles] for turn in record.turns],
         "stateTimes": times_ms,
-        "errors": [[_error(role, turn) for role in record.roles] for turn in record.turns],
+        "errors": [
+            [""] * len(record.roles),  # those of the start, which costs no move
+            *([_error(role, turn) for role in record.roles] for turn in record.turns),
+        ],
         "previewClock": NO_CLOCK,
         "startClock": _start_clock(record),
         "playClock": _whole(record.play_clock_s),

@@ -114,7 +114,7 @@ def test_a_match_of_an_archive_is_replayed(tmp_path: Path) -> None:
     exported = run("export", str(out / "match.json"), "--to", "tiltyard-json")
     again = json.loads(exported.stdout)
     assert (again["matchId"], again["goalValues"]) == ("test.1", [100, 0])
-    assert [errors[1] for errors in again["errors"]] == ["", "TO", "", "IL (mark 1 1)", "CE"]
+    assert [errors[1] for errors in again["errors"]] == ["", "", "TO", "", "IL (mark 1 1)", "CE"]
 
 
 def test_fields_may_lack_and_states_may_have_true() -> None:
@@ -150,6 +150,71 @@ def test_fields_may_lack_and_states_may_have_true() -> None:
 def test_what_does_not_fit_is_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(MatchError, match=message):
         imported(changed(**fields))
+
+
+def test_errors_of_the_start_are_those_of_no_turn() -> None:
+    """ggp-base writes one entry more than there are turns."""
+    record = imported(changed(errors=[["CE", "CE"], *TTT["errors"]]))  # type: ignore[misc]
+    assert [(f.turn, f.role) for f in record.faults] == [(at, "oplayer") for at in (1, 3, 4)]
+
+
+def test_lines_of_an_archive_hold_a_match_each(tmp_path: Path) -> None:
+    line = json.dumps({"url": "http://matches.example/1/", "data": TTT})
+    assert read_json(line.encode()) == read_json(json.dumps(TTT).encode())
+    with pytest.raises(MatchError, match="it holds several matches: put each into a file"):
+        read_json(f"{line}\n{line}\n".encode())
+
+
+FINAL_STATE = """<?xml version="1.0" encoding="ISO-8859-1" standalone="no"?>
+<?xml-stylesheet type="text/xsl" href="../view.xsl"?><!DOCTYPE match SYSTEM "http://x.example/d.dtd">
+<match>
+    <match-id>doors</match-id>
+    <sight-of>{sight}</sight-of>
+    <role>candidate</role>
+    <role>random</role>
+    <player>J\xe9R\xd4ME</player>
+    <player>RANDOM</player>
+    <timestamp>1700000000000</timestamp>
+    <startclock>5</startclock>
+    <history>
+        <step><step-number>1</step-number>{moves}</step>
+    </history>
+    <state><fact><prop-f>CAR</prop-f><arg>3</arg></fact></state>
+</match>
+"""
+"""A file in the form that the GameController writes: its encoding, stylesheet and spelling."""
+
+
+def final_state(tmp_path: Path, sight: str, moves: str) -> str:
+    path = tmp_path / f"doors-{sight}" / "finalstate.xml"
+    path.parent.mkdir()
+    text = FINAL_STATE.format(sight=sight, moves=moves)
+    path.write_bytes(text.encode("latin-1"))
+    return str(path)
+
+
+def test_the_last_file_of_the_controller_is_named_by_its_folder(tmp_path: Path) -> None:
+    moves = "<move>(CHOOSE 2)</move><move>(HIDE 3)</move>"
+    path = final_state(tmp_path, "RANDOM", moves)
+    archived = read_xml(Path(path).read_bytes())
+    assert archived.players == ["J\xe9R\xd4ME", "RANDOM"]
+    assert archived.states == {1: ["(CAR 3)"]}
+    text = Path(path).read_bytes().replace(b"<state>", b"<!--").replace(b"</state>", b"-->")
+    Path(path).write_bytes(text)
+    out = tmp_path / "out"
+    result = run("import", path, "--game", "monty_hall", "--out", str(out))
+    assert result.exit_code == 0, result.output
+    record = read_record(out / "doors-RANDOM.json")
+    assert record.turns[0].joint_move == {"candidate": "(choose 2)", "random": "(hide 3)"}
+    assert record.error == "the match was not completed"
+
+
+def test_files_without_moves_say_which_has_them(tmp_path: Path) -> None:
+    path = final_state(tmp_path, "CANDIDATE", "")
+    with pytest.raises(MatchError, match="import the file for RANDOM, which games with"):
+        read_xml(Path(path).read_bytes())
+    with pytest.raises(MatchError, match="import the JSON that is written beside it"):
+        read_xml(b"<match><startClock>2</startClock><herstory/><history/></match>")
 
 
 def test_aborted_matches_have_no_scores() -> None:
