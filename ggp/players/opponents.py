@@ -4,7 +4,8 @@
     greedy               a softmax of HyperPlay values; greedy:20 has temperature 20
     threshold            by bands of win probability; threshold:40:70 has other thresholds, in
                          percent, and threshold:FILE has them fitted to the counts in FILE
-    policy:FILE          a strategy, such as `ggp solve GAME --strategy --json` prints
+    policy:FILE          a strategy, such as `ggp solve GAME --strategy --json` prints, or policies
+                         that `ggp learn` wrote, whose names end in .npz
     learned:FILE         counts of moves by information set, kept in FILE from match to match
 
 Only `learned` writes: matches are independent of each other unless a file for it is named.
@@ -21,7 +22,9 @@ import numpy as np
 from ggp.belief import UNIFORM, MoveModel, PathTree
 from ggp.belief.policy_models import LearnedMoves, PolicyMoves
 from ggp.belief.strategies import read_strategies
+from ggp.errors import ConfigError
 from ggp.machine.base import Machine
+from ggp.machine.definition import GameDefinition
 from ggp.players.option_fields import words
 from ggp.search.nested.opponent_models import GreedyMoves, ThresholdMoves
 
@@ -32,8 +35,11 @@ TEMPERATURE = 10.0
 
 FORMS = "uniform|greedy[:T]|threshold[:C:R]|threshold:FILE|policy:FILE|learned:FILE"
 
-Maker = Callable[[Machine, PathTree, int, np.random.Generator], MoveModel]
-"""A function that makes a model from a player's machine, paths, role and generator."""
+POLICIES = ".npz"
+"""The end of the names of files of policies that were learnt."""
+
+Maker = Callable[[Machine, PathTree, int, np.random.Generator, GameDefinition | None], MoveModel]
+"""A function that makes a model from a player's machine, paths, role, generator and rules."""
 
 
 def model_field() -> Any:
@@ -48,7 +54,12 @@ def model_field() -> Any:
 
 
 def model_of(
-    text: str, machine: Machine, tree: PathTree, role: int, rng: np.random.Generator
+    text: str,
+    machine: Machine,
+    tree: PathTree,
+    role: int,
+    rng: np.random.Generator,
+    program: GameDefinition | None = None,
 ) -> MoveModel:
     """The model that an option names, for one match.
 
@@ -57,11 +68,12 @@ def model_of(
         role: the player's role.
         rng: the player's; random choices of a model are made by a child of it, so that the player's
             own stay the same.
+        program: the rules, where they are known: policies that were learnt are of one game.
 
     Raises:
         ConfigError: its file cannot be read, or has no strategies.
     """
-    return _maker(text)(machine, tree, role, rng)
+    return _maker(text)(machine, tree, role, rng, program)
 
 
 def learned_file(text: str) -> str | None:
@@ -82,34 +94,53 @@ def _maker(text: str) -> Maker:
         return lambda *_: UNIFORM
     if name == "greedy":
         temperature = _number(rest, "greedy:T", 0.1, 1000) if rest else TEMPERATURE
-        return lambda machine, tree, role, rng: GreedyMoves(
+        return lambda machine, tree, role, rng, _: GreedyMoves(
             machine, tree, role, _child(rng), temperature
         )
     if name == "threshold":
         return _threshold(rest)
+    if name == "policy" and rest.endswith(POLICIES):
+        return lambda machine, tree, role, _, program: _learnt(rest, machine, tree, role, program)
     if name == "policy" and rest:
-        return lambda machine, tree, role, _: PolicyMoves(
+        return lambda machine, tree, role, *_: PolicyMoves(
             machine, tree, role, read_strategies(rest)
         )
     if name == "learned" and rest:
-        return lambda machine, tree, role, _: LearnedMoves(
+        return lambda machine, tree, role, *_: LearnedMoves(
             machine, tree, role, read_strategies(rest) if Path(rest).exists() else {}
         )
     raise ValueError(f"must be {FORMS}, not {text}")
 
 
+def _learnt(
+    file: str, machine: Machine, tree: PathTree, role: int, program: GameDefinition | None
+) -> MoveModel:
+    """The others move by policies that were learnt."""
+    # Only here: few players need nets.
+    from ggp.env.names import names_of
+    from ggp.learn.files import read_policy
+    from ggp.players.learnt_moves import LearntMoves, PathRows
+
+    if program is None:
+        raise ConfigError(f"model=policy:{file} needs the rules of the game, and was given none")
+    names, kept = names_of(program, machine), read_policy(Path(file))
+    kept.check_game(names, file)
+    rows = PathRows(machine, tree, names)
+    return LearntMoves(machine, tree, role, rows, kept.policies())
+
+
 def _threshold(rest: str) -> Maker:
     call, colon, raise_ = rest.partition(":")
     if not rest:
-        return lambda machine, tree, role, rng: ThresholdMoves(machine, tree, role, _child(rng))
+        return lambda machine, tree, role, rng, _: ThresholdMoves(machine, tree, role, _child(rng))
     if colon:
         form = "threshold:C:R, in percent"
         low = _number(call, form, 0, 100) / 100
         high = _number(raise_, form, 100 * low, 100) / 100
-        return lambda machine, tree, role, rng: ThresholdMoves(
+        return lambda machine, tree, role, rng, _: ThresholdMoves(
             machine, tree, role, _child(rng), low, high
         )
-    return lambda machine, tree, role, rng: ThresholdMoves(
+    return lambda machine, tree, role, rng, _: ThresholdMoves(
         machine, tree, role, _child(rng), counts=read_strategies(rest)
     )
 

@@ -158,7 +158,9 @@ class SearchPlayer(BeliefPlayer):
         return self.model if isinstance(self.model, PathModel) else None
 
     def sampler(self, tree: PathTree) -> Sampler:
-        self.model = model_of(self.options.model, self.machine, tree, self.role, self.rng)
+        self.model = model_of(
+            *(self.options.model, self.machine, tree, self.role, self.rng, self.context.program)
+        )
         return make_sampler(
             self.options.sampler,
             self.machine,

@@ -11,6 +11,7 @@ import pytest
 from ggp.belief.move_models import TREMBLE
 from ggp.env import make
 from ggp.env.environment import Environment
+from ggp.errors import ConfigError
 from ggp.learn import Learner, Settings
 from ggp.learn.files import PolicyFile, write_policy
 from ggp.machine import Machine
@@ -19,7 +20,9 @@ from ggp.machine.games import load_program
 from ggp.machine.propnet.play.kernels.packed import rows_of_bits, words_for
 from ggp.players import make_player, parse_spec
 from ggp.players.learned import Learned
+from ggp.players.learnt_moves import LearntMoves
 from ggp.players.policy_search import stepped
+from ggp.players.search_player import SearchPlayer
 from ggp.search.anytime import Deadline
 from tests.support.games import machine_of_game
 
@@ -202,3 +205,32 @@ def test_the_same_seed_decides_the_same_and_a_clock_is_kept(game: str, tmp_path:
     deadline = Deadline.after(2.0)
     decided(1, deadline)
     assert deadline.left_s() > -0.2
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("name", ["hyperplay2:n=2", "ismcts:trials=200", "pimc"])
+def test_policies_are_models_of_the_others(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.npz"
+    write_policy(path, learnt("kuhn_poker"))
+    machine, program = machine_of_game("kuhn_poker", "propnet"), load_program("kuhn_poker")
+    joiner = "," if ":" in name else ":"
+    spec = parse_spec(f"{name}{joiner}model=policy:{path}")
+    made = make_player(spec, machine, 0, np.random.default_rng(1), program=program)
+    assert isinstance(made, SearchPlayer)
+    assert isinstance(made.model, LearntMoves)
+    assert made.choose().fault is None
+    with pytest.raises(ConfigError, match="needs the rules"):
+        make_player(spec, machine, 0, np.random.default_rng(1))
+
+
+def test_models_of_other_games_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "p.npz"
+    write_policy(path, learnt("kuhn_poker"))
+    with pytest.raises(ConfigError, match="other rules"):
+        make_player(
+            parse_spec(f"hyperplay2:model=policy:{path}"),
+            machine_of_game("krieg_tic_tac_toe", "propnet"),
+            0,
+            np.random.default_rng(1),
+            program=load_program("krieg_tic_tac_toe"),
+        )
