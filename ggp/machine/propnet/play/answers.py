@@ -46,6 +46,7 @@ class Answers:
         self._moves = moves
         self._few = _FewStates(queries, moves)
         self._blank: list[tuple[Packed, Packed]] = []  # scratch of `matching`
+        self._blocks: dict[int, list[tuple[Packed, Packed]]] = {}  # of `evaluate`, by query
 
     def ask(self, asked: Query, packed: Packed) -> Packed:
         """`[L, asked.starts[-1]]` the words of a query's literals, whatever moves are made."""
@@ -56,8 +57,13 @@ class Answers:
     def evaluate(self, asked: Query, packed: Packed, moves: NDArray[np.int32]) -> Packed:
         """The same where moves are made, given as rows of `Queries.step`."""
         out = np.empty((len(packed), asked.starts[-1]), dtype=np.uint64)
-        scratch = aligned_words(asked.num_rows * words_of(WIDTH)), np.empty(64, dtype=np.uint64)
+        spare = self._blocks.setdefault(id(asked), [])  # queries live as long as the machine
+        try:
+            scratch = spare.pop()
+        except IndexError:
+            scratch = aligned_words(asked.num_rows * words_of(WIDTH)), np.empty(64, dtype=np.uint64)
         query(asked, packed, moves, out, *scratch, WIDTH)
+        spare.append(scratch)
         return out
 
     def terminal(self, packed: Packed) -> BoolArray:

@@ -1,8 +1,7 @@
-"""Evaluates tapes on blocks of lanes, and moves lanes in and out of blocks.
+"""Evaluates tapes on blocks of lanes.
 
 A block is a flat array of rows of `words_of(width)` words: bit b of word w of a row is lane
-`64 * w + b`. Packed states are the other way round: `[L, ceil(F / 64)]`, bit f of a lane is
-fluent f.
+`64 * w + b`.
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ggp.machine.compiling.jit import inlined, kernel
-from ggp.machine.propnet.play.kernels.tapes import I32, TURNED, U64, WHOLE, Query, Tape, Wires
+from ggp.machine.propnet.play.kernels.lanes.packing import load_lanes, store_lanes
+from ggp.machine.propnet.play.kernels.tapes import I32, TURNED, U64, WHOLE, Query, Tape
 from ggp.machine.propnet.play.kernels.vectors import (
     band,
     bor,
@@ -258,91 +258,6 @@ def _run_loop(
     return at
 
 
-@inlined
-def transpose(bits: U64) -> None:
-    """Turn a 64 x 64 square of bits (64 words) over its diagonal, in place."""
-    # Swaps two quarters of the square, then of each of its quarters, and so on (Hacker's Delight,
-    # section 7-3): 6 rounds instead of 4,096 single bits.
-    mask = np.uint64(0x00000000FFFFFFFF)
-    size = 32
-    while size:
-        shift = np.uint64(size)
-        for start in range(0, 64, 2 * size):
-            for k in range(start, start + size):
-                swap = ((bits[k] >> shift) ^ bits[k + size]) & mask
-                bits[k] ^= swap << shift
-                bits[k + size] ^= swap
-        size >>= 1
-        mask ^= mask << np.uint64(size)
-
-
-@inlined
-def load_lanes(
-    packed: U64,
-    first: int,
-    count: int,
-    row_of: I32,
-    rows: U64,
-    at: int,
-    words: int,
-    square: U64,
-) -> None:
-    """Copy packed states `first .. first + count` to lanes from `at` on of a block.
-
-    Bits of rows from lane `at` on must be zero. `row_of`: `[F]` row of each fluent, -1 if it is
-    not wanted. `square`: `[64]` scratch.
-    """
-    out_of_line()
-    for start in range(0, count, 64):
-        num = min(64, count - start)
-        word, shift = (at + start) >> 6, np.uint64((at + start) & 63)
-        for block in range(packed.shape[1]):
-            some = np.uint64(0)
-            for lane in range(num):
-                square[lane] = packed[first + start + lane, block]
-                some |= square[lane]
-            # Most fluents of a large game hold in none of 64 states: their rows are zero already.
-            if not some:
-                continue
-            for lane in range(num, 64):
-                square[lane] = 0
-            # States have fluents side by side, rows have lanes side by side: 64 lanes of 64 fluents
-            # are transposed at once.
-            transpose(square)
-            for bit in range(min(64, len(row_of) - 64 * block)):
-                row = np.int64(row_of[64 * block + bit])
-                if row < 0:
-                    continue
-                rows[row * words + word] |= square[bit] << shift
-                # Lanes need not begin at a word: the rest belongs to the next one.
-                if shift and num + np.int64(shift) > 64:
-                    rows[row * words + word + 1] |= square[bit] >> (np.uint64(64) - shift)
-
-
-@inlined
-def store_lanes(
-    rows: U64, wires: Wires, count: int, packed: U64, first: int, words: int, square: U64
-) -> None:
-    """Pack K literals of lanes 0 .. count of a block into `packed[first ...]`, `[L, K / 64]`."""
-    out_of_line()
-    num = len(wires.rows)
-    for start in range(0, count, 64):
-        word = start >> 6
-        for block in range(packed.shape[1]):
-            size = min(64, num - 64 * block)
-            some = np.uint64(0)
-            for bit in range(size):
-                k = 64 * block + bit
-                square[bit] = rows[np.int64(wires.rows[k]) * words + word] ^ wires.inverted[k]
-                some |= square[bit]
-            for bit in range(size, 64):
-                square[bit] = 0
-            if some:
-                transpose(square)
-            for lane in range(min(64, count - start)):
-                packed[first + start + lane, block] = square[lane]
-
-
 @kernel
 def query(
     asked: Query,
@@ -356,22 +271,26 @@ def query(
     """Evaluate K literals of every state and joint move: `out[L, ceil(K / 64)]`.
 
     `moves`: `[L, R]` row of each role's move; `[L, 0]` if nothing depends on moves. `rows` and
-    `square`: `[num_rows * W]` and `[64]` scratch.
+    `square`: `[num_rows * W]` and `[64]` scratch; the rows of moves are 0, and are so afterwards.
     """
     words = words_of(width)
     for first in range(0, len(packed), 64 * words):
         count = len(packed) - first
         if count > 64 * words:
             count = 64 * words
-        for k in range(asked.num_inputs * words):
+        for k in range((1 + len(asked.row_of)) * words):
             rows[k] = np.uint64(0)
-        load_lanes(packed, first, count, asked.row_of, rows, 0, words, square)
+        load_lanes(packed, first, count, asked.row_of, rows, words, square)
         for lane in range(count):
             for role in range(moves.shape[1]):
                 row = np.int64(moves[first + lane, role])
                 rows[row * words + (lane >> 6)] |= np.uint64(1) << np.uint64(lane & 63)
         run_tape(asked.tape, 0, rows, rows, width)
-        store_lanes(rows, asked.wires, count, out, first, words, square)
+        store_lanes(rows, asked.wires, count, out, first, square, width)
+        # Not before, as a literal may be a move.
+        for lane in range(count):
+            for role in range(moves.shape[1]):
+                rows[np.int64(moves[first + lane, role]) * words + (lane >> 6)] = np.uint64(0)
 
 
 @kernel

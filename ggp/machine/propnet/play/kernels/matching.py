@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from ggp.machine.base import UNKNOWN
 from ggp.machine.compiling.jit import inlined, kernel
-from ggp.machine.propnet.play.kernels.block_kernels import run_tape, transpose
+from ggp.machine.propnet.play.kernels.block_kernels import run_tape
+from ggp.machine.propnet.play.kernels.lanes.packing import load_runs, transpose
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Tape, Wires
 from ggp.machine.propnet.play.kernels.vectors import lowest_one, out_of_line, words_of
 
@@ -61,7 +62,7 @@ def advance_matching(  # noqa: C901
         count = min(64 * words, len(lanes) - first)
         for k in range(num_inputs * words):
             rows[k] = np.uint64(0)
-        _load_runs(packed, lanes, first, count, row_of, rows, words)
+        load_runs(packed, lanes, first, count, row_of, rows, words)
         for lane in range(count):
             for role in range(moves.shape[1]):
                 row = np.int64(move_rows[role, moves[first + lane, role]])
@@ -135,33 +136,3 @@ def _agreeing(
         found |= agree
         start = end
     return found
-
-
-@inlined
-def _load_runs(
-    packed: U64,
-    lanes: NDArray[np.int64],
-    first: int,
-    count: int,
-    row_of: I32,
-    rows: U64,
-    words: int,
-) -> None:
-    """Copy the states of neighbouring lanes to a block, equal neighbours together."""
-    out_of_line()
-    start = 0
-    while start < count:
-        state = lanes[first + start]
-        end = start + 1
-        while end < count and end & 63 and lanes[first + end] == state:
-            end += 1
-        mask = _ALL << np.uint64(start & 63)
-        if end & 63:
-            mask &= ~(_ALL << np.uint64(end & 63))
-        for block in range(packed.shape[1]):
-            bits = packed[state, block]
-            while bits:
-                row = np.int64(row_of[64 * block + lowest_one(bits)])
-                bits &= bits - np.uint64(1)
-                rows[row * words + (start >> 6)] |= mask
-        start = end

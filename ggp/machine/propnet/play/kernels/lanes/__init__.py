@@ -1,0 +1,4 @@
+"""Lanes of states, in and out of the blocks that tapes are evaluated on.
+
+In come packed states, out go bits of rows, and packed states again. Begin with `packing`.
+"""

@@ -1,0 +1,241 @@
+"""Moves lanes in and out of blocks.
+
+Blocks have lanes side by side, packed states the other way round: `[L, ceil(F / 64)]`, bit f of a
+lane is fluent f. So 64 lanes of 64 fluents are a square of bits that is turned over its diagonal.
+That takes as long as moving some 150 bits one by one, and in most games far fewer fluents hold. So
+each square is moved in the way that is faster:
+
+    few bits, or lanes like their neighbours     a bit at a time, for all equal neighbours at once
+    many                                         the square is turned over
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ggp.machine.base import IntArray
+from ggp.machine.compiling.jit import inlined
+from ggp.machine.propnet.play.kernels.tapes import I32, U64, Wires
+from ggp.machine.propnet.play.kernels.vectors import (
+    bxor,
+    count_ones,
+    load,
+    lowest_one,
+    out_of_line,
+    reduce_or,
+    splat,
+    words_of,
+)
+
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_ONE = np.uint64(1)
+
+MANY = 128
+"""With more bits than this a square is turned over."""
+
+
+@inlined
+def transpose(bits: U64) -> None:
+    """Turn a 64 x 64 square of bits (64 words) over its diagonal, in place."""
+    # Swaps two quarters of the square, then of each of its quarters, and so on (Hacker's Delight,
+    # section 7-3): 6 rounds instead of 4,096 single bits.
+    mask = np.uint64(0x00000000FFFFFFFF)
+    size = 32
+    while size:
+        shift = np.uint64(size)
+        for start in range(0, 64, 2 * size):
+            for k in range(start, start + size):
+                swap = ((bits[k] >> shift) ^ bits[k + size]) & mask
+                bits[k] ^= swap << shift
+                bits[k + size] ^= swap
+        size >>= 1
+        mask ^= mask << np.uint64(size)
+
+
+@inlined
+def lanes_from(start: int, end: int) -> np.uint64:
+    """The bits of lanes `start` to `end` of a word; `end`: from `start + 1` to 64."""
+    return (_ALL << np.uint64(start)) & (_ALL >> np.uint64(64 - end))
+
+
+@inlined
+def load_lanes(
+    packed: U64, first: int, count: int, row_of: I32, rows: U64, words: int, square: U64
+) -> None:
+    """Copy packed states `first .. first + count` to the lanes of a block.
+
+    All bits of these rows must be zero. `row_of`: `[F]` row of each fluent, -1 if it is not wanted.
+    `square`: `[64]` scratch.
+    """
+    out_of_line()
+    for start in range(0, count, 64):
+        num = min(64, count - start)
+        word = start >> 6
+        for block in range(packed.shape[1]):
+            last = np.uint64(0)
+            ones = 0
+            for lane in range(num):
+                bits = packed[first + start + lane, block]
+                if bits != last:
+                    ones += count_ones(bits) + 1
+                last = bits
+                square[lane] = bits
+            # Most fluents of a large game hold in none of 64 states: their rows are zero already.
+            if not ones:
+                continue
+            if ones <= MANY:
+                _load_changes(square, num, row_of, 64 * block, rows, word, words)
+                continue
+            for lane in range(num, 64):
+                square[lane] = np.uint64(0)
+            transpose(square)
+            for bit in range(min(64, len(row_of) - 64 * block)):
+                row = np.int64(row_of[64 * block + bit])
+                if row >= 0:
+                    rows[row * words + word] = square[bit]
+
+
+@inlined
+def _load_changes(
+    square: U64, num: int, row_of: I32, fluent: int, rows: U64, word: int, words: int
+) -> None:
+    """Copy 64 fluents of up to 64 lanes to a block, those of equal neighbours together.
+
+    Args:
+        square: `[num]` the fluents that hold in each lane.
+        fluent: the first one.
+    """
+    out_of_line()
+    start = 0
+    while start < num:
+        bits = square[start]
+        end = start + 1
+        while end < num and square[end] == bits:
+            end += 1
+        lanes = lanes_from(start, end)
+        while bits:
+            row = np.int64(row_of[fluent + lowest_one(bits)])
+            bits &= bits - _ONE
+            if row >= 0:
+                rows[row * words + word] |= lanes
+        start = end
+
+
+@inlined
+def load_runs(
+    packed: U64, lanes: IntArray, first: int, count: int, row_of: I32, rows: U64, words: int
+) -> None:
+    """Copy the states of neighbouring lanes to a block, equal neighbours together.
+
+    Args:
+        lanes: `[K]` the state of each lane; `first .. first + count` are copied.
+        row_of: `[F]` row of each fluent; all bits of these rows must be zero.
+    """
+    out_of_line()
+    start = 0
+    while start < count:
+        state = lanes[first + start]
+        end = start + 1
+        while end < count and end & 63 and lanes[first + end] == state:
+            end += 1
+        mask = lanes_from(start & 63, end - (start & ~63))
+        for block in range(packed.shape[1]):
+            bits = packed[state, block]
+            while bits:
+                row = np.int64(row_of[64 * block + lowest_one(bits)])
+                bits &= bits - _ONE
+                rows[row * words + (start >> 6)] |= mask
+        start = end
+
+
+@inlined
+def store_lanes(
+    rows: U64,
+    wires: Wires,
+    count: int,
+    packed: U64,
+    first: int,
+    square: U64,
+    width: tuple[int, ...],
+) -> None:
+    """Pack K literals of lanes 0 .. count of a block into `packed[first ...]`, `[L, K / 64]`."""
+    out_of_line()
+    for block in range(packed.shape[1]):
+        size = min(64, len(wires.rows) - 64 * block)
+        ones = 0
+        for k in range(64 * block, 64 * block + size):
+            ones += _ones_of(rows, wires, k, count, width)
+            if ones > MANY * (1 + (count >> 6)):
+                break
+        if ones > MANY * (1 + (count >> 6)):
+            _store_squares(rows, wires, block, count, packed, first, square, words_of(width))
+            continue
+        for lane in range(first, first + count):
+            packed[lane, block] = np.uint64(0)
+        if not ones:
+            continue
+        for bit in range(size):
+            _store_bits(rows, wires, 64 * block + bit, count, packed, first, width)
+
+
+@inlined
+def _ones_of(rows: U64, wires: Wires, k: int, count: int, width: tuple[int, ...]) -> int:
+    """Number of the lanes of a block in which a literal holds."""
+    words = words_of(width)
+    row, inverted = np.int64(wires.rows[k]) * words, wires.inverted[k]
+    if not reduce_or(bxor(load(rows, row, width), splat(inverted, width))):
+        return 0
+    ones = 0
+    for word in range((count + 63) >> 6):
+        ones += count_ones(rows[row + word] ^ inverted)
+    return ones
+
+
+@inlined
+def _store_bits(
+    rows: U64,
+    wires: Wires,
+    k: int,
+    count: int,
+    packed: U64,
+    first: int,
+    width: tuple[int, ...],
+) -> None:
+    """Pack one literal of lanes 0 .. count where it holds."""
+    words = words_of(width)
+    row, inverted = np.int64(wires.rows[k]) * words, wires.inverted[k]
+    if not reduce_or(bxor(load(rows, row, width), splat(inverted, width))):
+        return
+    for start in range(0, count, 64):
+        bits = rows[row + (start >> 6)] ^ inverted
+        if count - start < 64:
+            bits &= lanes_from(0, count - start)
+        while bits:
+            packed[first + start + lowest_one(bits), k >> 6] |= _ONE << np.uint64(k & 63)
+            bits &= bits - _ONE
+
+
+@inlined
+def _store_squares(
+    rows: U64,
+    wires: Wires,
+    block: int,
+    count: int,
+    packed: U64,
+    first: int,
+    square: U64,
+    words: int,
+) -> None:
+    """Pack 64 literals of lanes 0 .. count."""
+    out_of_line()
+    size = min(64, len(wires.rows) - 64 * block)
+    for start in range(0, count, 64):
+        for bit in range(size):
+            k = 64 * block + bit
+            row = np.int64(wires.rows[k]) * words
+            square[bit] = rows[row + (start >> 6)] ^ wires.inverted[k]
+        for bit in range(size, 64):
+            square[bit] = np.uint64(0)
+        transpose(square)
+        for lane in range(min(64, count - start)):
+            packed[first + start + lane, block] = square[lane]

@@ -1,0 +1,50 @@
+"""States come out of a block as they went in, however many bits they have."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ggp.machine.propnet.circuit import Circuit, Outputs
+from ggp.machine.propnet.play.kernels.block_kernels import query
+from ggp.machine.propnet.play.kernels.packed import pack_rows, unpack
+from ggp.machine.propnet.play.kernels.vectors import WIDTH, aligned_words, words_of
+from ggp.machine.propnet.play.layout.queries import query_of
+
+NONE = np.zeros(0, dtype=np.int32)
+FLUENTS = 150
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.1, 0.9])
+@pytest.mark.parametrize("lanes", [65, 1024, 1500])
+def test_states_come_out_of_a_block_as_they_went_in(share: float, lanes: int) -> None:
+    rng = np.random.default_rng(lanes)
+    states = rng.random((lanes // 3 + 1, FLUENTS)) < share
+    # Some neighbours are equal, and some alone.
+    held = states[np.sort(rng.integers(0, len(states), lanes))]
+    inverted = rng.random(FLUENTS) < 0.1
+    literals = (2 * np.arange(1, 1 + FLUENTS) + inverted).astype(np.int32)
+    asked = query_of(_circuit(), [literals])
+    packed = pack_rows(held)
+    out = np.full((lanes, asked.starts[-1]), 7, dtype=np.uint64)
+    scratch = aligned_words(asked.num_rows * words_of(WIDTH)), np.empty(64, dtype=np.uint64)
+    query(asked, packed, np.zeros((lanes, 0), dtype=np.int32), out, *scratch, WIDTH)
+    assert (unpack(out, FLUENTS) == held ^ inverted).all()
+
+
+def _circuit() -> Circuit:
+    nothing = Outputs((), NONE)
+    return Circuit(
+        roles=("me",),
+        fluents=tuple(f"f{k:03}" for k in range(FLUENTS)),
+        initial=np.zeros(FLUENTS, dtype=np.bool_),
+        constant=(),
+        offsets=np.zeros(1, dtype=np.int64),
+        literals=NONE,
+        loops=(),
+        next=np.zeros(FLUENTS, dtype=np.int32),
+        legal=(nothing,),
+        sees=(nothing,),
+        goals=(nothing,),
+        terminal=0,
+    )
