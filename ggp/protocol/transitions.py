@@ -1,6 +1,6 @@
 """The life of a match as a table: the effect of each event in each state.
 
-`docs/reference/protocol.md` shows it as a diagram, drawn from this table.
+`docs/reference/protocol.md` has it as a table for readers, written from this one.
 """
 
 from __future__ import annotations

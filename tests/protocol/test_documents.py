@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from ggp.protocol.transitions import TRANSITIONS
-from tests.protocol.diagram import BEGIN, DOCUMENT, END, drawing, redrawn
+from tests.protocol.life_table import BEGIN, DOCUMENT, END, STAYS, rewritten, table
 
 
-def test_state_diagram_is_drawn_from_the_table() -> None:
+def test_the_life_of_a_match_is_written_from_the_table() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     assert text.count(BEGIN) == text.count(END) == 1
-    assert redrawn(text) == text, "run python -m tests.protocol.diagram"
+    assert rewritten(text) == text, "run python -m tests.protocol.life_table"
 
 
-def test_diagram_shows_every_transition() -> None:
-    for (state, event), transition in TRANSITIONS.items():
-        arrow = f"    {state} --> {transition.state} : "
-        line = next(line for line in drawing().splitlines() if line.startswith(arrow))
-        assert event.value in line
-        assert transition.action.value in line
+def test_the_page_shows_every_transition() -> None:
+    rows = [line.removeprefix("| ")[:-2].split(" | ") for line in table().splitlines()[2:]]
+    shown = {
+        (state, event): (action, state if after == STAYS else after)
+        for events, states, action, after in rows
+        for event in events.split(", ")
+        for state in states.split(", ")
+    }
+    assert shown == {
+        (str(state), event.value): (each.action.value, str(each.state))
+        for (state, event), each in TRANSITIONS.items()
+    }
