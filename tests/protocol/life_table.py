@@ -15,7 +15,7 @@ STAYS = "the same"
 
 
 def table() -> str:
-    """The table of transitions: a row for the events that have the same effect in the same states."""
+    """The table of transitions: a row for events with the same effect in the same states."""
     states: dict[tuple[Event, Action, str], list[str]] = {}
     for (state, event), transition in TRANSITIONS.items():
         after = STAYS if transition.state is state else str(transition.state)
