@@ -16,17 +16,18 @@ STAYS = "the same"
 
 def table() -> str:
     """The table of transitions: a row for events with the same effect in the same states."""
-    states: dict[tuple[Event, Action, str], list[str]] = {}
+    states: dict[tuple[Event, Action, str], list[MatchState]] = {}
     for (state, event), transition in TRANSITIONS.items():
         after = STAYS if transition.state is state else str(transition.state)
         states.setdefault((event, transition.action, after), []).append(state)
     events: dict[tuple[str, Action, str], list[str]] = {}
     for event, action, after in sorted(states, key=lambda effect: list(Event).index(effect[0])):
-        before = ", ".join(sorted(states[event, action, after], key=list(MatchState).index))
+        some = states[event, action, after]
+        before = ", ".join(state for state in MatchState if state in some)
         events.setdefault((before, action, after), []).append(event.value)
     lines = ["| on | in state | we | next state |", "|---|---|---|---|"]
-    for (before, action, after), some in events.items():
-        lines.append(f"| {', '.join(some)} | {before} | {action.value} | {after} |")
+    for (before, action, after), names in events.items():
+        lines.append(f"| {', '.join(names)} | {before} | {action.value} | {after} |")
     return "\n".join(lines) + "\n"
 
 
