@@ -3,7 +3,7 @@
 A relay stands between the referee and the server. While a move is thought about it kills or
 stops workers, takes their memory away, cuts connections, sends messages twice or late, or kills
 the server, then or just before the move is asked for. It never tries again: what is refused or
-broken off is lost, as with real game controllers. Prints the table of docs/measured/robustness.md.
+broken off is lost, as with real game controllers. docs/measured/robustness.md sums up its table.
 Linux only.
 
     python scripts/inject_faults.py --out runs/faults --matches 3
