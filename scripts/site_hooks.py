@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
@@ -20,7 +21,7 @@ PROJECT = Path(__file__).resolve().parent.parent
 GUESTS = {
     **{f"{name}.md": f"project/{name}.md" for name in ("CHANGELOG", "CONTRIBUTING", "SECURITY")},
     **{
-        path.relative_to(PROJECT).as_posix(): f"notebooks/{path.name}"
+        f"examples/{path.name}": f"examples/{path.name}"
         for path in (PROJECT / "examples").glob("*.ipynb")
     },
     "README.md": "index.md",
@@ -30,10 +31,17 @@ GUESTS = {
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
 
+@event_priority(100)
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds what lies outside of docs."""
+    """Adds what lies outside of docs, before plugins look for files that are theirs.
+
+    mkdocs-jupyter finds the text of a notebook only where its name on the site says.
+    """
     for path, uri in GUESTS.items():
-        if uri not in files.src_uris:
+        if path == uri:
+            folders = str(PROJECT), config.site_dir
+            files.append(File(uri, *folders, use_directory_urls=config.use_directory_urls))
+        elif uri not in files.src_uris:
             files.append(File.generated(config, uri, abs_src_path=str(PROJECT / path)))
     return files
 
