@@ -17,10 +17,12 @@ from ggp.cli.arguments import (
     seed_option,
     verbose_option,
 )
+from ggp.cli.learn_seeds import learn_several
 from ggp.cli.solving import telling
 from ggp.console import example, installed_version, print_json, print_rich, table_of
 from ggp.errors import ConfigError
 from ggp.launch import preload
+from ggp.seeds import check_seed
 
 if TYPE_CHECKING:
     from ggp.learn import Learner, Told
@@ -65,6 +67,24 @@ _SHOWN = 10
     show_default=True,
     help="Matches side by side.",
 )
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    metavar="K",
+    help="Learn from so many seeds, from --seed on, and keep the policies that others gain least "
+    "against.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="With --seeds: processes side by side.  [default: 1]",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="With --seeds: learn on the Dask cluster of this scheduler (or scheduler file).",
+)
 @seed_option("the first weights, and of all matches")
 @backend_option
 @json_option
@@ -76,6 +96,9 @@ def learn(
     goes_on: bool,
     out: Path | None,
     lanes: int,
+    seeds: int | None,
+    jobs: int | None,
+    scheduler: str | None,
     seed: int,
     backend: str,
     as_json: bool,
@@ -83,11 +106,15 @@ def learn(
     """Learn policies of a game by self-play, and write them to a file.
 
     All roles learn at once. The player learned:policy=FILE plays what they learnt.
+
+    With --seeds each run is judged by what others gain by responding to it: its exact NashConv in
+    a small game, elsewhere what responders learn to gain.
     """
     preload("ggp.learn", "numba")
     from ggp.env import make
     from ggp.learn import Learner, usual_settings
     from ggp.learn.files import SUFFIX, read_policy, write_policy
+    from ggp.library.learnt_seeds import Task
     from ggp.machine.games import load_program
 
     program = load_program(game)
@@ -99,6 +126,21 @@ def learn(
         )
     if not path.absolute().parent.is_dir():
         raise ConfigError(f"cannot write {path} later: there is no folder {path.parent}")
+    budget = DEFAULT_MINUTES if minutes is None and updates is None else minutes
+    if seeds is None and (jobs, scheduler) != (None, None):
+        raise ConfigError("--jobs and --scheduler are for --seeds, the number of runs")
+    if seeds is not None:
+        if goes_on:
+            raise ConfigError("--continue goes on from one file; leave out --seeds")
+        check_seed(seed + seeds - 1)
+        seconds = None if budget is None else 60 * budget
+        one = Task(
+            *(program.source.name, program.source.text, backend, lanes, updates, seconds, seed),
+            installed_version(),
+        )
+        tasks = [one._replace(seed=seed + k) for k in range(seeds)]
+        learn_several(tasks, path, jobs, scheduler, as_json=as_json)
+        return
     kept = read_policy(path) if goes_on else None
     with telling(f"preparing {game}"):
         env = make(program, lanes, paths=False, backend=backend)
@@ -109,7 +151,6 @@ def learn(
         learner = Learner(env, settings=settings, seed=seed)
         if kept is not None:
             learner.go_on(kept, str(path))
-    budget = DEFAULT_MINUTES if minutes is None and updates is None else minutes
     begun = learner.updates
     try:
         with telling(f"learning {game}") as tell:

@@ -139,19 +139,24 @@ class PolicyFile:
             )
 
 
-def write_policy(path: Path, kept: PolicyFile) -> None:
-    """Write a file; all of it, or none.
-
-    Raises:
-        GGPError: see `write_whole`.
-    """
+def bytes_of(kept: PolicyFile) -> bytes:
+    """The bytes of a file."""
     text = json.dumps({"format": FORMAT} | asdict(kept.about)).encode()
     names = [*(f"role {k}" for k in range(len(kept.about.roles))), "critic"]
     arrays: dict[str, Any] = {"about": np.frombuffer(text, dtype=np.uint8)}
     arrays |= dict(zip(names, kept.arrays, strict=True))
     out = io.BytesIO()
     np.savez_compressed(out, **arrays)
-    write_whole(path, out.getvalue())
+    return out.getvalue()
+
+
+def write_policy(path: Path, kept: PolicyFile) -> None:
+    """Write a file; all of it, or none.
+
+    Raises:
+        GGPError: see `write_whole`.
+    """
+    write_whole(path, bytes_of(kept))
 
 
 def read_policy(path: Path) -> PolicyFile:

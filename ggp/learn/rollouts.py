@@ -17,6 +17,7 @@ from ggp.env.kernels import FINE, I32, I64, U64, Bools, choose
 from ggp.errors import NoLegalMoveError
 from ggp.learn.blas import one_thread
 from ggp.learn.feature_kernels import NO_ROW, observe, take_choices
+from ggp.learn.features import of_paths
 from ggp.learn.net_kernels import F32
 from ggp.learn.policies import LearntPolicy
 from ggp.learn.policy_kernels import draw
@@ -56,6 +57,20 @@ class Rollouts:
         self._engine, self._policies, self._middle = engine, policies, middle
         self._mask_words = int(engine.starts[2] - engine.starts[1])
 
+    def matches(self, num: int, rng: np.random.Generator) -> Ended:
+        """Whole matches."""
+        rows = [
+            np.zeros((num, 0 if policy is None else policy.features.num_words), dtype=np.uint64)
+            for policy in self._policies
+        ]
+        for policy, each in zip(self._policies, rows, strict=True):
+            if policy is not None and not policy.features.reads_state:
+                masks = np.zeros((num, policy.features.mask_words), dtype=np.uint64)
+                nothing = np.zeros((num, 0, 0), dtype=np.int32)
+                turns = np.zeros(num, dtype=np.int32)
+                each[:] = of_paths(policy.features, masks, nothing, turns)
+        return self.run(self._engine.initial(num), rows, 0, -1, np.zeros(0, dtype=np.int64), rng)
+
     def run(
         self,
         states: States,
@@ -72,7 +87,7 @@ class Rollouts:
             rows: `[L, W]` of each player, what it knows (`ggp.learn.features`), whatever they say
                 is legal; they are used up.
             turns: that were made before.
-            role: whose first action is given.
+            role: whose first action is given; -1 for nobody's.
             actions: `[L]` it; one that is not legal becomes a random legal one.
             stop: asked once a turn; when true, all matches that go on are broken off.
 

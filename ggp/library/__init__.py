@@ -2,7 +2,8 @@
 
 Begin with `games`, which says what a game, its states and beliefs are. `loading` makes games of
 texts, `beliefs` follows matches, `seated` holds players, `matches` plays, `solved`
-has small games solved, and `shown` is how notebooks show all that.
+has small games solved, `learnt_seeds` has policies learnt from several seeds, and `shown` is how
+notebooks show all that.
 """
 
 from ggp.library.games import Belief, Game, Playout, State, Step

@@ -80,3 +80,21 @@ def test_an_interrupt_keeps_what_was_learnt(
     before = out.read_bytes()
     assert run(*asked, "--continue").exit_code != 0
     assert out.read_bytes() == before
+
+
+@pytest.mark.verify
+def test_of_several_seeds_the_least_exploitable_is_kept(tmp_path: Path) -> None:
+    out = str(tmp_path / "k.policy.npz")
+    found = json_of("learn", "kuhn_poker", *QUICK, "--seeds", "2", "--seed", "5", "--out", out)
+    assert {run["seed"] for run in found["runs"]} == {5, 6}
+    assert all(run["exact"] for run in found["runs"])
+    best = min(found["runs"], key=lambda run: run["given_away"])
+    assert found["seed"] == best["seed"]
+    (told,) = listed(out)
+    assert told["seed"] == best["seed"]
+    shown = run("learn", "kuhn_poker", *QUICK, "--seeds", "2", "--out", out, "--continue")
+    assert "leave out --seeds" in shown.stderr
+
+
+def test_places_are_for_several_seeds() -> None:
+    assert "are for --seeds" in run("learn", "kuhn_poker", "--jobs", "2", "--out", "x.npz").stderr

@@ -15,6 +15,7 @@ import pytest
 
 from ggp.console import setup_logging
 from ggp.errors import ConfigError, MatchError
+from ggp.library.learnt_seeds import Task, learn_seed, learn_seeds
 from ggp.machine import Limits
 from match_runner.match.conditions import Conditions
 from match_runner.series.match_task import MatchTask, play
@@ -320,3 +321,14 @@ def test_the_recipes_write_job_scripts(
     assert f"{sys.executable} -m distributed.cli.dask_worker tcp://" in script
     for line in lines:
         assert line in script
+
+
+@pytest.mark.verify
+def test_seeds_of_a_policy_are_learnt_on_it(cluster: Any) -> None:
+    text = (REPOSITORY / "games/kuhn_poker.gdl").read_text()
+    tasks = [Task("kuhn_poker.gdl", text, "auto", 32, 2, None, seed, "0") for seed in (1, 2)]
+    found = learn_seeds(tasks, scheduler=cluster.scheduler_address)
+    assert sorted(each.seed for each in found) == [1, 2]
+    assert [each.is_exact for each in found] == [True, True]
+    here = sorted(learn_seed(task).given_away for task in tasks)
+    assert [each.given_away for each in found] == here
