@@ -67,8 +67,8 @@ class CircuitEngine:
         told = [] if self._told is not None else sees
         self._step = query_of(circuit, [circuit.next, *told], moves=True)
         self._rows_of = self._move_rows(lists)
-        self._spare: list[tuple[U64, U64]] = []
-        self._most_rows = max(self._look.num_rows, self._step.num_rows)
+        # Scratch of each query, which leaves the rows of moves as it found them: at 0.
+        self._spare: dict[int, list[tuple[U64, U64]]] = {id(self._look): [], id(self._step): []}
 
     def initial(self, num_lanes: int) -> States:
         return self._machine.initial(num_lanes)
@@ -107,13 +107,14 @@ class CircuitEngine:
 
     def _ask(self, asked: Query, packed: U64, moves: NDArray[np.int32]) -> U64:
         out = np.zeros((len(packed), asked.starts[-1]), dtype=np.uint64)
+        spare = self._spare[id(asked)]
         try:
-            rows, square = self._spare.pop()
+            rows, square = spare.pop()
         except IndexError:
-            rows = aligned_words(self._most_rows * words_of(WIDTH))
+            rows = aligned_words(asked.num_rows * words_of(WIDTH))
             square = np.zeros(64, dtype=np.uint64)
         query(asked, packed, moves, out, rows, square, WIDTH)
-        self._spare.append((rows, square))
+        spare.append((rows, square))
         return out
 
     def _move_rows(self, lists: Sequence[Sequence[str]]) -> NDArray[np.int32]:
