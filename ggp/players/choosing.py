@@ -32,12 +32,11 @@ if TYPE_CHECKING:
 SOLUTION = "solution"
 """Name of what is chosen where a game is solved."""
 
-DECISIVE_GAP = 10.0
-"""Clairvoyance gap of a role, in points, from which on `hyperplay2` is chosen. With 0.3 s a move it
-was ahead of `ismcts` in games with a greater one (battleships_in_fog with 33 to 46 points, though
-not since trees keep their worlds; banker_and_thief_sequential with 12). It was not in others, such
-as dark_hex, krieg_tic_tac_toe and phantom_connect_four, with less than 8: see
-docs/measured/experiments.md."""
+DECISIVE_GAP = 20.0
+"""Clairvoyance gap of a role, in points, from which on `hyperplay2` is chosen. It is not worse than
+`ismcts` in games with a greater one (battleships_in_fog with 33 to 46 points, mastermind with 28 to
+41), and was worse in a game with 12 points and in others with less than 8: see
+docs/measured/strength.md."""
 
 MATCHES, DECISIONS, LARGEST_SET = 40, 20, 300
 """Arguments of `measure_gaps`: between 0.05 and 1.3 s on a propositional network."""
