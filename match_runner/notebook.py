@@ -23,6 +23,7 @@ from match_runner.pictures.frames import Artist
 from match_runner.pictures.kinds import KINDS
 from match_runner.pictures.picture import Json
 from match_runner.pictures.side_file import side_file_of
+from match_runner.pictures.symbols import unfilled
 
 MOST_BOARDS = 60
 """Most states of a match that are drawn; of later turns there are only words."""
@@ -37,6 +38,9 @@ _KEPT = 8
 """Artists that are kept: to know a game's boards may take a second."""
 
 _COLOURS = ("#0b5cad", "#a3262a", "#2e7031", "#7a4a00", "#6a3d9a", "#00695c")
+_LINES = ("solid", "double", "dotted", "dashed", "wavy")
+"""Lines below what belongs to all roles but the first, where symbols alone do not tell whose it is."""
+
 _CELL = (
     "border:1px solid #b8b0a0;background:#f6f2e9;color:#222;min-width:2em;height:2em;"
     "text-align:center;padding:0 0.2em;line-height:1.1"
@@ -180,7 +184,10 @@ def _item(item: Json, owners: Sequence[str]) -> str:
     colour = ""
     if item["owner"] in owners:
         colour = f"color:{_COLOURS[owners.index(item['owner']) % len(_COLOURS)]};"
-    mark = f'<span style="{colour}font-weight:bold">{escape(item["symbol"])}</span>'
+    if item["mark"]:
+        colour += f"text-decoration:underline {_LINES[(item['mark'] - 1) % len(_LINES)]};"
+    symbol = escape(unfilled(item["symbol"], item["owner"]))
+    mark = f'<span style="{colour}font-weight:bold">{symbol}</span>'
     share = _share(item["share"])
     return f"{mark}<small>&thinsp;{share}</small>" if share else mark
 

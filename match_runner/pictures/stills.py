@@ -32,6 +32,9 @@ _COLOURS = {
     **{"red": "#d93a34", "blue": "#3477dd", "green": "#2f9e4f", "yellow": "#f2c71f"},
     **{"white": "#ffffff", "black": "#1b1d21", "orange": "#ee8322", "purple": "#8e4cc7"},
 }
+_MARKS = ("-", (0, (6, 1.5)), ":", "--", "-.")
+"""Lines below what belongs to all roles but the first, see `symbols`."""
+
 _EDGES: Mapping[str, tuple[float, float, float, float]] = {
     **{"▔": (0, 0, 1, 0), "▕": (1, 0, 1, 1), "▁": (0, 1, 1, 1), "▏": (0, 0, 0, 1)}
 }
@@ -122,6 +125,10 @@ def _draw_items(axes: Axes, cell: Json, x: float, y: float, owners: list[str]) -
         symbol, colour, rim = _look(item, owners)
         size = (0.62 if len(symbol) == 1 else min(0.3, 1.3 / len(symbol))) / len(inside) ** 0.7
         _text(axes, x + middle, y + 0.5, symbol, size, colour, rim=rim)
+        if item["mark"]:
+            style = _MARKS[(item["mark"] - 1) % len(_MARKS)]
+            ends = [x + middle - 0.3 / len(inside), x + middle + 0.3 / len(inside)]
+            axes.plot(ends, [y + 0.86] * 2, color=_INK, linewidth=1.4, linestyle=style)
 
 
 def _look(item: Json, owners: list[str]) -> tuple[str, str, str | None]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 EMPTY = frozenset({"blank", "empty", "none", "nil", "free", "vacant", "available", "nothing"})
 """Contents that say that a cell is empty; `b` too, unless a role begins with it."""
@@ -55,16 +55,31 @@ DISC = "●"
 DISCS = "●◉◍◎"
 """Discs of the first role, the second, and so on: they differ in more than colour."""
 
+PEGS = "●■▲◆★✚"
+"""Discs of the first colour, the second, and so on, where colours are no roles."""
+
+OWN_SHAPES = frozenset({*DISCS, "✕", "○"})
+"""Symbols that tell by their shape whose they are."""
+
+_FILLED = frozenset({"white", "black"})
+"""Roles whose pieces differ without colours too: one is filled, the other is not."""
+
 _CODE = re.compile(r"([a-z])[_-]?([kqrbnp])")
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a content is shown: see `picture.Item`."""
+    """How a content is shown: see an item of `kinds.boards`."""
 
     text: str
     symbol: str
     owner: str
+    mark: int = 0
+
+
+def unfilled(symbol: str, owner: str) -> str:
+    """A symbol where nothing is filled with the colour of its owner: discs of white are rings."""
+    return "○" if symbol == DISC and owner == "white" else symbol
 
 
 class Symbols:
@@ -89,6 +104,7 @@ class Symbols:
         self._roles = roles
         self._known, self._owners = known or {}, owners or {}
         names = {name for each in values for name in each}
+        self._colours = sorted({part for name in names for part in _parts(name)} & COLOURS)
         codes = {name for name in names if _CODE.fullmatch(name)}
         self._coded = len(codes) >= 3 and len(codes) >= len(names) - 2
         pieces = {name[-1] for name in codes} if self._coded else set()
@@ -111,6 +127,21 @@ class Symbols:
 
     def look(self, words: Sequence[str]) -> Look:
         """How a content is shown, given as the constants of which it consists."""
+        look = self._unmarked(words)
+        return replace(look, mark=self._mark(look.symbol, look.owner))
+
+    def _mark(self, symbol: str, owner: str) -> int:
+        """The mark of the owner; 0 if the symbol alone tells whose it is.
+
+        Discs and crosses have a shape for each role. Pieces and signs of white and black are filled
+        with white and black; words are not.
+        """
+        if owner not in self._roles or symbol in OWN_SHAPES:
+            return 0
+        is_filled = len(symbol) == 1 and not symbol.isalnum()
+        return 0 if is_filled and _FILLED.issuperset(self._roles) else self._roles.index(owner)
+
+    def _unmarked(self, words: Sequence[str]) -> Look:
         if self.is_empty(words):
             return Look("empty", "", "")
         text = " ".join(words)
@@ -127,12 +158,15 @@ class Symbols:
             symbol = pair[0 if side == "white" else 1]
             return Look(f"{side} {piece}".strip(), symbol, owner)
         symbol = self._symbol(words, owner)
-        return Look(text, self._disc_of(owner) if symbol == DISC else symbol, owner)
+        return Look(text, self._disc_of(owner, words) if symbol == DISC else symbol, owner)
 
-    def _disc_of(self, owner: str) -> str:
-        if owner not in self._roles or owner in ("white", "black"):  # these differ in the dark too
-            return DISC
-        return DISCS[self._roles.index(owner) % len(DISCS)]
+    def _disc_of(self, owner: str, words: Sequence[str]) -> str:
+        if owner in self._roles:
+            if _FILLED.issuperset(self._roles):
+                return DISC
+            return DISCS[self._roles.index(owner) % len(DISCS)]
+        colours = [part for word in words for part in _parts(word) if part in COLOURS]
+        return PEGS[self._colours.index(colours[0]) % len(PEGS)] if colours else DISC
 
     def _symbol(self, words: Sequence[str], owner: str) -> str:
         rest = [word for word in words if word != owner]

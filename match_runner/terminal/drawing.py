@@ -13,8 +13,12 @@ from ggp.console import table_of
 from match_runner.match.views import plain
 from match_runner.pictures.kinds import KINDS
 from match_runner.pictures.picture import Json
+from match_runner.pictures.symbols import unfilled
 
 _STYLES = ("bold cyan", "bold magenta", "bold yellow", "bold green", "bold red", "bold blue")
+_MARKS = ("underline", "underline2", "overline", "italic", "strike")
+"""Styles of what belongs to all roles but the first, where symbols alone do not tell whose it is."""
+
 _WIDEST = 12
 """Most characters of a cell; longer texts are cut, and stand in full where a board is a table."""
 
@@ -80,15 +84,18 @@ class _Pen:
     def _cell(self, cell: Json | None) -> Text:
         text = Text()
         for item in cell["items"] if cell is not None else ():
-            mark = item["symbol"] if _fits(item["symbol"], self._encoding) else item["text"]
+            symbol = unfilled(item["symbol"], item["owner"])
+            mark = symbol if _fits(symbol, self._encoding) else item["text"]
             if len(mark) > _WIDEST:
                 mark = f"{mark[: _WIDEST - 1]}."
             style = ""
             if mark and item["owner"] in self._owners:
                 if self._colours:
                     style = self.style(item["owner"])
+                    if item["mark"]:
+                        style = f"{style} {_MARKS[(item['mark'] - 1) % len(_MARKS)]}"
                     self.legend[item["owner"]] = None
-                elif mark == item["symbol"]:
+                elif mark == symbol:
                     mark += item["owner"][:1]
             if mark:
                 text.append_text(plain(f" {mark}" if len(text) else mark, style))

@@ -5,7 +5,8 @@ board  id, title; columns, from left to right, and rows, from top to bottom: the
 cell   id; column and row, indices from the top left; items, the likeliest first
 item   text: it in words, such as `black rook`; symbol: what to draw, a character where the
        piece is well known, else the text, empty if the item says that the cell is empty; owner:
-       the role whose it is, or empty; share: its probability; title: the fluent as KIF
+       the role whose it is, or empty; mark: what tells the owner where symbols are alike, 0 for
+       none; share: its probability; title: the fluent as KIF
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ from match_runner.pictures.picture import (
 )
 from match_runner.pictures.shapes import Skeleton, flatten
 
-UNKNOWN = {"text": "unknown", "symbol": "?", "owner": None, "share": 1.0, "title": "not known"}
+UNKNOWN = {
+    **{"text": "unknown", "symbol": "?", "owner": None},
+    **{"mark": 0, "share": 1.0, "title": "not known"},
+}
 """Stands in a cell of which a role does not know all."""
 
 
@@ -79,6 +83,7 @@ def _item(
         "text": short(look.text),
         "symbol": short(look.symbol, 24),
         "owner": look.owner,
+        "mark": look.mark,
         "share": told.share,
         "title": title,
     }

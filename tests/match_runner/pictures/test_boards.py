@@ -9,7 +9,7 @@ import pytest
 from ggp.gdl import parse, parse_term
 from ggp.gdl.normalize import normalize
 from match_runner.pictures import Layout
-from match_runner.pictures.symbols import Symbols
+from match_runner.pictures.symbols import Symbols, unfilled
 
 CHAIN = " ".join(f"(succ {i} {i + 1})" for i in range(1, 4))
 LETTERS = "(after a b) (after b c) (after c d)"
@@ -269,6 +269,39 @@ def test_well_known_pieces_have_symbols_and_owners(
 ) -> None:
     found = Symbols(roles.split(), values).look(words)
     assert (found.text, found.symbol, found.owner) == look
+
+
+@pytest.mark.parametrize(
+    ("roles", "values", "marks"),
+    [
+        ("red blue", [["red", "blue"], ["flag"]], [0, 1]),
+        ("red blue green", [["red", "blue", "green"], ["sapper"]], [0, 1, 2]),
+        ("white black", [["white", "black"], ["sapper"]], [0, 1]),
+        ("white black", [["white", "black"], ["flag"]], [0, 0]),
+        ("white black", [["white", "black"], ["king"]], [0, 0]),
+        ("red black", [["red", "black"], ["king", "pawn"]], [0, 1]),
+        ("red blue", [["red", "blue"], ["disc"]], [0, 0]),
+        ("xplayer oplayer", [["xplayer", "oplayer"]], [0, 0]),
+    ],
+)
+def test_what_looks_alike_has_a_mark_of_its_owner(
+    roles: str, values: list[list[str]], marks: list[int]
+) -> None:
+    symbols = Symbols(roles.split(), values)
+    last = values[-1][0] if len(values) > 1 else None
+    looks = [symbols.look([owner, last] if last else [owner]) for owner in values[0]]
+    assert [look.mark for look in looks] == marks
+    assert all(look.owner == role for look, role in zip(looks, roles.split(), strict=True))
+    told = [(unfilled(look.symbol, look.owner), look.mark) for look in looks if last != "flag"]
+    assert len(set(told)) == len(told)
+
+
+def test_colours_that_are_no_roles_have_shapes() -> None:
+    symbols = Symbols(["breaker"], [["red", "green", "blue", "grey_stone"]])
+    looks = [symbols.look([each]).symbol for each in ("blue", "green", "grey_stone", "red")]
+    assert looks == ["●", "■", "▲", "◆"]
+    red_and_black = Symbols(["red", "black"], [["red", "black"]])
+    assert [red_and_black.look([each]).symbol for each in ("red", "black")] == ["●", "◉"]
 
 
 @pytest.mark.parametrize(

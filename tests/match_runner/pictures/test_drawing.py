@@ -86,6 +86,17 @@ def test_cells_of_the_last_moves_are_marked(page: Page, chess: Layout) -> None:
     assert sorted(marked) == ["cell:a,1", "cell:b,2"]
 
 
+def test_owners_of_what_looks_alike_have_lines_of_their_own(page: Page) -> None:
+    cells = ("(cell 1 1 red flag)", "(cell 2 1 blue flag)", "(cell 3 1 blue spy)")
+    rules = " ".join(f"(init {cell})" for cell in cells)
+    made = layout(f"{rules} (<= (next (cell ?x ?y ?o ?p)) (true (cell ?x ?y ?o ?p)))", "red blue")
+    show(page, state(made, *cells))
+    lines = page.locator(".item").evaluate_all(
+        "all => all.map((each) => getComputedStyle(each).textDecorationLine)"
+    )
+    assert lines == ["none", "underline", "underline"]
+
+
 def test_names_are_never_markup(page: Page, chess: Layout) -> None:
     show(page, state(chess, *STATE, f"(holds white {EVIL})", f"(holds black {EVIL})"))
     assert page.locator("img, script:not([type=module])").count() == 0

@@ -13,6 +13,8 @@ const WHITE_PIECES = "♔♕♖♗♘♙⛀⛁";
 const BLACK_PIECES = "♚♛♜♝♞♟⛂⛃";
 const EDGES = { "▔": "north", "▕": "east", "▁": "south", "▏": "west" };
 const PALETTE = 6;
+// Lines below what belongs to all roles but the first, where symbols alone do not tell whose they are.
+const MARKS = 5;
 const CERTAIN = 0.995;
 const MOST_SMALL = 3;
 // Variation selector for the text form of characters that also have an emoji form.
@@ -205,6 +207,7 @@ function drawItem(item, owners) {
   if (colour) span.dataset.colour = colour;
   else if (item.owner) span.dataset.owner = Math.max(0, owners.indexOf(item.owner)) % PALETTE;
   else if (isIn(shape, BLACK_PIECES)) span.dataset.colour = "grey";
+  if (item.mark) span.dataset.mark = 1 + ((item.mark - 1) % MARKS);
   if (isIn(shape, BLACK_PIECES)) span.classList.add("piece");
   if (!isGlyph) span.style.setProperty("--length", Math.min(Math.max(shape.length, 2), 9));
   if (item.share < CERTAIN) span.style.opacity = (0.5 + 0.5 * item.share).toFixed(2);
