@@ -39,7 +39,7 @@ _KEPT = 8
 
 _COLOURS = ("#0b5cad", "#a3262a", "#2e7031", "#7a4a00", "#6a3d9a", "#00695c")
 _LINES = ("solid", "double", "dotted", "dashed", "wavy")
-"""Lines below what belongs to all roles but the first, where symbols alone do not tell whose it is."""
+"""Lines below what belongs to all roles but the first, where symbols do not tell it."""
 
 _CELL = (
     "border:1px solid #b8b0a0;background:#f6f2e9;color:#222;min-width:2em;height:2em;"

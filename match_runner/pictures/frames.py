@@ -97,21 +97,18 @@ class Artist:
         """A fluent in words."""
         return self.layout.words.fluent(term_of(text)) or in_order(term_of(text))
 
-    def marks(self, moves: Mapping[str, str]) -> list[str]:
-        """Cells that the moves of some roles name."""
-        return [cell for role, move in moves.items() for cell in self.cells(move, role)]
-
-    def _marks(self, moves: Mapping[str, str], state: Json) -> list[str]:
+    def marks(self, moves: Mapping[str, str], before: Json, after: Json) -> list[str]:
         """Cells that moves name, and for what is dropped into a column, where it came to rest.
 
         Args:
-            state: the picture after the moves. It must not be shown to those who may not know it.
+            before, after: the picture before and after the moves, as somebody sees it who may know
+                the marks; empty if there was none.
         """
         found: list[str] = []
         for role, move in moves.items():
             named = self.cells(move, role)
             fell = self.drops_in(move)
-            found += (fell and _changed(self._before, state, named)) or named
+            found += (fell and _new_in_columns(before, after, named)) or named
         return found
 
     def frame(
@@ -144,7 +141,7 @@ class Artist:
                 "moves": dict(turn.joint_move),
                 "percepts": {role: list(seen) for role, seen in turn.percepts.items()},
                 "views": {role: self.view(seen) for role, seen in turn.percepts.items()},
-                "marks": self._marks(turn.joint_move, state),
+                "marks": self.marks(turn.joint_move, self._before, state),
                 "faults": [{"role": f.role, "text": f.text} for f in turn.faults],
                 "decisions": {r: decision_json(d) for r, d in turn.decisions.items()},
                 "values": _values(turn),
@@ -161,16 +158,20 @@ class Artist:
         return picture if shown else None
 
 
-def _changed(before: Json, after: Json, named: Sequence[str]) -> list[str]:
-    """Cells in the columns of some cells that show something else than before."""
+def _new_in_columns(before: Json, after: Json, named: Sequence[str]) -> list[str]:
+    """Cells in the columns of some cells that show something which was not there before."""
     was = {
-        cell["id"]: cell["items"] for board in before.get("boards", ()) for cell in board["cells"]
+        (cell["id"], item["title"])
+        for board in before.get("boards", ())
+        for cell in board["cells"]
+        for item in cell["items"]
     }
     found = []
-    for board in after["boards"]:
+    for board in after.get("boards", ()):
         columns = {cell["column"] for cell in board["cells"] if cell["id"] in named}
         for cell in board["cells"]:
-            if cell["column"] in columns and was.get(cell["id"], cell["items"]) != cell["items"]:
+            new = [item for item in cell["items"] if (cell["id"], item["title"]) not in was]
+            if cell["column"] in columns and any(item["symbol"] not in ("", "?") for item in new):
                 found.append(cell["id"])
     return found
 

@@ -17,7 +17,7 @@ from match_runner.pictures.symbols import unfilled
 
 _STYLES = ("bold cyan", "bold magenta", "bold yellow", "bold green", "bold red", "bold blue")
 _MARKS = ("underline", "underline2", "overline", "italic", "strike")
-"""Styles of what belongs to all roles but the first, where symbols alone do not tell whose it is."""
+"""Styles of what belongs to all roles but the first, where symbols do not tell it."""
 
 _WIDEST = 12
 """Most characters of a cell; longer texts are cut, and stand in full where a board is a table."""

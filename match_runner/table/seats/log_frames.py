@@ -75,7 +75,6 @@ def _frame(artist: Artist, match: LoggedMatch, number: int) -> Json:
     role, turn, sent = match.role, match.turns[number - 1], match.sent.get(number - 1)
     if turn.move is not None:
         frame["moves"][role] = turn.move
-        frame["marks"] = artist.marks(frame["moves"])
     if turn.percepts is not None:
         frame["percepts"][role] = list(turn.percepts)
         frame["views"][role] = artist.view(turn.percepts)
@@ -123,7 +122,7 @@ def _draw_states(
     """
     state = machine.initial(1)
     frames[0]["state"] = artist.picture(machine.fluents(state)[0])
-    for frame, joint in zip(frames[1:], joint_moves, strict=True):
+    for before, frame, joint in zip(frames[:-1], frames[1:], joint_moves, strict=True):
         texts = map(machine.move_text, joint[0].tolist())
         moves = dict(zip(machine.roles, texts, strict=True))
         for role, (name, text) in enumerate(moves.items()):
@@ -131,7 +130,8 @@ def _draw_states(
                 raise MatchError(f"turn {frame['turn']} of the log: {name} cannot play {text}")
         state = machine.step(state, joint).states
         frame["state"] = artist.picture(machine.fluents(state)[0])
-        frame["moves"], frame["marks"] = moves, artist.marks(moves)
+        frame["moves"] = moves
+        frame["marks"] = artist.marks(moves, before["state"], frame["state"])
     if not machine.terminal(state)[0]:
         return dict.fromkeys(machine.roles)
     return dict(zip(machine.roles, machine.goals(state)[0].tolist(), strict=True))
@@ -162,4 +162,7 @@ def _draw_known(
             known = knowledge.known()
         frame["state"] = artist.certain(known.shares)
         frame["known"] = {"states": known.states, "exact": known.exact}
+        if number:
+            before = frames[number - 1]["state"]
+            frame["marks"] = artist.marks(frame["moves"], before, frame["state"])
     return {match.role: goal}

@@ -161,6 +161,7 @@ class _Reporter:
         self._is_told = told_by(program.as_program()) is not None
         self._knowledge: dict[str, Knowledge] = {}
         self._may: dict[str, Json] = {}  # what may be where, by role, as each believes it
+        self._shown: dict[str, Json] = {}  # what each role saw last
         self._reported_s: dict[str, float] = {}
         for number, role in enumerate(program.roles):
             if task.players.get(role) == HUMAN and not self._is_told:
@@ -257,7 +258,6 @@ class _Reporter:
                 "move": turn.joint_move[role],
                 "percepts": list(turn.percepts[role]),
                 "view": frame["views"][role],
-                "marks": self._artist.marks({role: turn.joint_move[role]}),
                 "faults": [each["text"] for each in frame["faults"] if each["role"] == role],
             }
         if self._is_told:
@@ -277,6 +277,10 @@ class _Reporter:
         state = self._artist.certain(known.shares)
         state["facts"] += map(fact, known.lines())
         self._may[role] = self._artist.heat(known.likely)
+        if turn is not None:
+            moves = {role: turn.joint_move[role]}
+            own["marks"] = self._artist.marks(moves, self._shown.get(role, {}), state)
+        self._shown[role] = state
         return {**own, "state": state, "known": about}
 
 
