@@ -68,6 +68,14 @@ _SHOWN = 10
     help="Matches side by side.",
 )
 @click.option(
+    "--threads",
+    type=click.IntRange(min=1, max=1 << 10),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Processors to use: roles learn side by side; what they learn does not depend on it.",
+)
+@click.option(
     "--seeds",
     type=click.IntRange(min=1),
     metavar="K",
@@ -96,6 +104,7 @@ def learn(
     goes_on: bool,
     out: Path | None,
     lanes: int,
+    threads: int,
     seeds: int | None,
     jobs: int | None,
     scheduler: str | None,
@@ -143,12 +152,12 @@ def learn(
         return
     kept = read_policy(path) if goes_on else None
     with telling(f"preparing {game}"):
-        env = make(program, lanes, paths=False, backend=backend)
+        env = make(program, lanes, paths=False, backend=backend, threads=threads)
         settings = usual_settings(env)
         if kept is not None:
             about = kept.about
             settings = replace(settings, hidden=about.hidden, critic=about.critic)
-        learner = Learner(env, settings=settings, seed=seed)
+        learner = Learner(env, settings=settings, seed=seed, threads=threads)
         if kept is not None:
             learner.go_on(kept, str(path))
     begun = learner.updates

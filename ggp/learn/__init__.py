@@ -9,13 +9,15 @@
     ['player1', 'player2']
 
 In comes an environment, out come policies. Begin with `learner`, which plays and learns; `actors`
-are its parts, a policy for each role and a critic. `features` say what nets read, `nets` compute,
+are its parts, a policy for each role and a critic, which a `crew` of threads lets learn side by
+side, by `settings`. `features` say what nets read, `nets` compute,
 on one thread of `blas`, and `policies` are what is learnt, `files` where it is kept. `rollouts`
 play matches on by policies, and `judging` says what policies give away.
 `feature_kernels`, `net_kernels` and `policy_kernels` work row by row.
 """
 
-from ggp.learn.learner import Learner, Settings, Told, usual_settings
+from ggp.learn.learner import Learner, Told
 from ggp.learn.policies import LearntPolicy
+from ggp.learn.settings import Settings, usual_settings
 
 __all__ = ["Learner", "LearntPolicy", "Settings", "Told", "usual_settings"]

@@ -19,10 +19,11 @@ from ggp.env.kernels import I64
 from ggp.env.turn import Turn
 from ggp.learn.feature_kernels import NO_ROW, take_choices
 from ggp.learn.features import Reader
-from ggp.learn.learner import Learner, Settings
+from ggp.learn.learner import Learner
 from ggp.learn.policies import LearntPolicy
 from ggp.learn.policy_kernels import draw
 from ggp.learn.rollouts import Rollouts
+from ggp.learn.settings import Settings
 
 UPDATES, MATCHES = 100, 4096
 """Of each responder, and fresh matches after it."""

@@ -24,6 +24,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import pairwise
 from math import sqrt
 from typing import Any
@@ -37,11 +38,13 @@ from ggp.errors import ConfigError
 from ggp.gdl.nearest import unknown
 from ggp.learn.actors import Actor, Critic, Steps
 from ggp.learn.blas import one_thread
+from ggp.learn.crew import Crew
 from ggp.learn.features import bound_of, features_of, features_of_states
 from ggp.learn.files import About, PolicyFile
 from ggp.learn.nets import Optimiser
 from ggp.learn.policies import LearntPolicy
 from ggp.learn.policy_kernels import advantages
+from ggp.learn.settings import Settings, usual_settings
 from ggp.seeds import MOST_SEED, check_seed
 
 Others = Callable[[Turn], I64]
@@ -58,43 +61,6 @@ _LEAST_SPREAD = 0.05
 
 _MIDDLE, _HALF = 50.0, 50.0
 """Goal values, from 0 to 100, are learnt as rewards from -1 to 1."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How to learn.
-
-    Attributes:
-        turns: S, of a segment.
-        block: lanes from which there is one step.
-        hidden, critic: units of the hidden layers of policies, and of the critic.
-        rate: of learning, at the beginning; it falls to a tenth.
-        warm, cold: temperature at the beginning and at the end, in standard deviations of the
-            rewards of matches.
-        clip: how far a step may change probabilities, as a ratio.
-        decay: lambda of advantages.
-    """
-
-    turns: int = 32
-    block: int = 64
-    hidden: tuple[int, ...] = (64, 64)
-    critic: tuple[int, ...] = (64,)
-    rate: float = 2e-3
-    warm: float = 0.4
-    cold: float = 0.08
-    clip: float = 0.2
-    decay: float = 1.0
-
-
-def usual_settings(env: Environment) -> Settings:
-    """The settings for an environment.
-
-    Where only one role plays, nobody can take advantage of it, and it needs no entropy for that in
-    the end. But there may be much to find out at the beginning.
-    """
-    if len(env.names.roles) > 1:
-        return Settings()
-    return Settings(hidden=(128,), block=16, rate=3e-3, cold=0.005)
 
 
 @dataclass(frozen=True)
@@ -130,6 +96,7 @@ class Learner:
         others: how all other roles move; default: at random.
         settings: default: those of `usual_settings`.
         seed: of everything random.
+        threads: processors to use; what is learnt does not depend on it.
 
     Attributes:
         updates, states, decisions: see `Told`.
@@ -147,8 +114,10 @@ class Learner:
         others: Others | None = None,
         settings: Settings | None = None,
         seed: int = 0,
+        threads: int = 1,
     ) -> None:
         check_seed(seed)
+        self._crew = Crew(threads)
         self.env, self.seed = env, seed
         self.settings = settings = settings or usual_settings(env)
         self.updates = self.states = self.decisions = 0
@@ -319,10 +288,9 @@ class Learner:
             self._critic.watch(turn, number)
             if self._others is not None:
                 actions[:] = self._others(turn)
-            for actor in self._actors:
-                self._key += 1
-                key = (self.seed * 1_000_003 + self._key * 7_919) & ((1 << 63) - 1)
-                actor.act(turn, number, key, actions)
+            self._crew.do(
+                partial(actor.act, turn, number, self._new_key(), actions) for actor in self._actors
+            )
             turn = env.step(actions)
             self._ended[number] = turn.ended
             # A match that is cut off is worth nothing to anybody.
@@ -333,6 +301,11 @@ class Learner:
         self.updates += 1
         self.states += env.num_lanes * self.settings.turns
         self.decisions += sum(actor.num_rows for actor in self._actors)
+
+    def _new_key(self) -> int:
+        """Random bits for one role in one turn."""
+        self._key += 1
+        return (self.seed * 1_000_003 + self._key * 7_919) & ((1 << 63) - 1)
 
     def _improve(self, share: float) -> float:
         """Learn from the segment; returns the error of the critic."""
@@ -352,10 +325,16 @@ class Learner:
             gains = np.empty((settings.turns, high - low, values.shape[2]), dtype=np.float32)
             rewards, ended = self._rewards[:, low:high], self._ended[:, low:high]
             advantages(values, rewards, ended, settings.decay, gains)
-            self._critic.learn(gains, rate)
+            self._crew.do(
+                [
+                    partial(self._critic.learn, gains, rate),
+                    *(
+                        partial(actor.learn, low, high, gains[:, :, actor.role], steps)
+                        for actor in self._actors
+                    ),
+                ]
+            )
             error += self._critic.error / blocks
-            for actor in self._actors:
-                actor.learn(low, high, gains[:, :, actor.role], steps)
         return error
 
     def _spread(self) -> float:

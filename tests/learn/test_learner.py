@@ -50,13 +50,15 @@ def test_a_best_response_is_learnt_against_a_fixed_opponent() -> None:
 
 
 @pytest.mark.verify
-def test_the_same_seed_learns_the_same() -> None:
-    def learnt(seed: int) -> np.ndarray:
-        learner = Learner(make("krieg_tic_tac_toe", 64, paths=False), settings=QUICK, seed=seed)
+def test_the_same_seed_learns_the_same_with_any_number_of_threads() -> None:
+    def learnt(seed: int, threads: int = 1) -> np.ndarray:
+        env = make("krieg_tic_tac_toe", 64, paths=False, threads=threads)
+        learner = Learner(env, settings=QUICK, seed=seed, threads=threads)
         learner.learn(updates=3)
         return learner.policies()["xplayer"].net.weights.flat
 
     np.testing.assert_array_equal(learnt(1), learnt(1))
+    np.testing.assert_array_equal(learnt(1), learnt(1, threads=3))
     assert (learnt(1) != learnt(2)).any()
 
 
