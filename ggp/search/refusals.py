@@ -12,14 +12,49 @@ The last point distinguishes them from consecutive shots at cells that are cross
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ggp.machine.arrays import segment_ids, take_segments
 from ggp.machine.base import BoolArray, IntArray, Machine, Ragged, States, player_roles
+from ggp.machine.propnet.play.turns import CircuitTurns, MovesTold, Turned
 from ggp.search.joint_moves import JointMoves
 from ggp.search.moves import MoveLists
+
+
+def turned(
+    machine: Machine,
+    states: States,
+    lanes: IntArray,
+    joint_moves: IntArray,
+    *,
+    percepts: bool = False,
+    before: Sequence[Ragged] = (),
+) -> Turned:
+    """Successors after joint moves, see `CircuitTurns.turned`; other machines tell only whether
+    these are over, and always give percepts."""
+    found = None
+    if isinstance(machine, CircuitTurns):
+        found = machine.turned(states, lanes, joint_moves, percepts=percepts, before=before)
+    if found is None:
+        stepped = machine.step(states.take(lanes), joint_moves)
+        found = Turned(stepped.states, stepped.percepts, machine.terminal(stepped.states))
+    return found
+
+
+def joined_turns(machine: Machine, parts: Sequence[Turned]) -> Turned:
+    """Turns made in several batches, at least one, of one machine."""
+    if len(parts) == 1:
+        return parts[0]
+    told = [part.told for part in parts if part.told is not None]
+    return Turned(
+        machine.concatenate([part.states for part in parts]),
+        np.concatenate([part.percepts for part in parts]),
+        np.concatenate([part.over for part in parts]),
+        MovesTold(*map(np.concatenate, zip(*told, strict=True))) if told else None,
+    )
 
 
 class MovesAfter(NamedTuple):
@@ -64,7 +99,7 @@ def refused_tries(
         if not len(rows):
             continue
         handed_over = np.zeros(len(before), dtype=np.bool_)
-        idle = (np.delete(counts[place[rows]], role, axis=1) <= 1).all(axis=1)
+        idle = _is_idle(counts[place[rows]], role)
         handed_over[lanes[rows[~idle]]] = True
         # Most moves are decided by now: their successors' moves need not be looked up.
         rows = rows[idle]
@@ -78,6 +113,38 @@ def refused_tries(
         fewer = ~new & ~again & (np.diff(taken) > 0)
         refused[rows] = fewer & handed_over[lanes[rows]]
     return refused
+
+
+def refused_turns(
+    machine: Machine, options: JointMoves, lanes: IntArray, over: BoolArray, told: MovesTold
+) -> BoolArray:
+    """The same as `refused_tries`, where machines tell what is to be known of moves afterwards.
+
+    Args:
+        options: the joint moves of S states.
+        lanes: `[K]` state in which each of K joint moves was made.
+        over: `[K]` whether they end the game.
+        told: of the moves after them.
+    """
+    refused = np.zeros(len(lanes), dtype=np.bool_)
+    if len(player_roles(machine)) < 2:
+        return refused
+    sole, state = options.sole[lanes], lanes
+    for role in player_roles(machine):
+        rows = np.flatnonzero((sole == role) & ~over)
+        counts = told.choices[rows]
+        new, again = told.news[rows, role], told.agains[rows, role]
+        idle = _is_idle(counts, role)
+        handed_over = np.zeros(len(options.stuck), dtype=np.bool_)
+        handed_over[state[rows[~idle | new]]] = True
+        fewer = idle & ~new & ~again & (counts[:, role] > 0)
+        refused[rows] = fewer & handed_over[state[rows]]
+    return refused
+
+
+def _is_idle(counts: IntArray, role: int) -> BoolArray:
+    """`[K]` whether no other role than this one has a choice."""
+    return np.asarray((np.delete(counts, role, axis=1) <= 1).all(axis=1))
 
 
 def moves_after(machine: Machine, states: States) -> MovesAfter:

@@ -31,8 +31,8 @@ FILES = (
         f"machine/propnet/play/kernels/{name}"
         for name in (
             *("block_kernels", "block_playouts", "blocks", "choice", "crediting", "drawing"),
-            *("lane_ends", "lanes/packing", "matching", "narrow", "tapes", "vector_code"),
-            *("vectors", "weighing"),
+            *("lane_ends", "lanes/packing", "lanes/turning", "matching", "narrow", "tapes"),
+            *("vector_code", "vectors", "weighing"),
         )
     ),
     *(

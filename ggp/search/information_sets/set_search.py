@@ -16,12 +16,14 @@ A ply is a turn. A turn with a refused try costs no ply, up to a number in a row
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from ggp.belief import UNIFORM, Bags, MoveModel
-from ggp.machine.base import FloatArray, IntArray, Machine, States, Stepped
+from ggp.machine.base import FloatArray, IntArray, Machine, Ragged, States
+from ggp.machine.propnet.play.turns import Turned
 from ggp.search.anytime import BETWEEN_LOOKS_S, Deadline, Pace
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.information_sets.histories import Histories, drawn_from
@@ -30,7 +32,7 @@ from ggp.search.information_sets.set_values import Leaf
 from ggp.search.joint_moves import LANES_AT_ONCE, TIMED_LANES, JointMoves, joint_moves
 from ggp.search.parts import Evaluation
 from ggp.search.playouts import RandomPlayouts
-from ggp.search.refusals import refused_tries
+from ggp.search.refusals import joined_turns, refused_tries, refused_turns, turned
 
 JOINT_AT_ONCE = 1 << 18
 """Joint moves of one turn that a batch of histories folded in together should have."""
@@ -208,9 +210,9 @@ class InformationSetSearch:
                 continue  # some role is stuck in each of these
             state, places = options.places(*bounds)
             _, joint = options.some(*bounds)
-            stepped = self._stepped(lanes.states.take(state), joint)
-            over = machine.terminal(stepped.states)
-            ends, goes_on = np.flatnonzero(over), np.flatnonzero(~over)
+            free = tree.free(lanes.nodes[state])
+            stepped = self._stepped(lanes.states, state, joint, options.lists if free.any() else ())
+            ends, goes_on = np.flatnonzero(stepped.over), np.flatnonzero(~stepped.over)
             actions = tree.actions(lanes.nodes[state], joint[:, role])
             nodes = np.empty(len(state), dtype=np.int64)
             if len(ends):
@@ -218,11 +220,14 @@ class InformationSetSearch:
                 nodes[ends] = tree.ended(actions[ends], goals)
             on = stepped.states.take(goes_on)
             refused = np.zeros(len(goes_on), dtype=np.bool_)
-            free = np.flatnonzero(tree.free(lanes.nodes[state[goes_on]]))
-            if len(free):
-                tried = goes_on[free]
-                refused[free] = refused_tries(
-                    machine, lanes.states, options, state[tried], joint[tried], on.take(free)
+            tried = np.flatnonzero(free[goes_on])
+            if len(tried) and stepped.told is not None:
+                found_so = refused_turns(machine, options, state, stepped.over, stepped.told)
+                refused[tried] = found_so[goes_on[tried]]
+            elif len(tried):
+                at = goes_on[tried]
+                refused[tried] = refused_tries(
+                    machine, lanes.states, options, state[at], joint[at], on.take(tried)
                 )
             nodes[goes_on] = tree.reached(
                 actions[goes_on], stepped.percepts[goes_on, role], refused
@@ -249,17 +254,23 @@ class InformationSetSearch:
             np.concatenate([part.counts for part in found]),
         ).merged(machine)
 
-    def _stepped(self, states: States, joint: IntArray) -> Stepped:
+    def _stepped(
+        self, states: States, state: IntArray, joint: IntArray, before: Sequence[Ragged]
+    ) -> Turned:
         """Advance by one turn; joint moves of a single state may be more than are made at once."""
-        parts = [
-            self._machine.step(states.take(np.arange(start, end)), joint[start:end])
-            for start, end in self._steps.batches(len(joint))
-        ]
-        if len(parts) == 1:
-            return parts[0]
-        return Stepped(
-            self._machine.concatenate([part.states for part in parts]),
-            np.concatenate([part.percepts for part in parts]),
+        return joined_turns(
+            self._machine,
+            [
+                turned(
+                    self._machine,
+                    states,
+                    state[start:end],
+                    joint[start:end],
+                    percepts=True,
+                    before=before,
+                )
+                for start, end in self._steps.batches(len(joint))
+            ],
         )
 
     def _chances(self, states: States, options: JointMoves) -> dict[int, FloatArray]:

@@ -15,10 +15,11 @@ import numpy as np
 
 from ggp.machine.arrays import first_seen, offsets_of, segment_ids, take_segments
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
+from ggp.machine.propnet.play.turns import MovesTold, Turned
 from ggp.search.anytime import Deadline, Pace
 from ggp.search.estimates import TIE_TOLERANCE
 from ggp.search.joint_moves import LANES_AT_ONCE, TIMED_LANES, JointMoves, joint_moves
-from ggp.search.refusals import moves_after, refused_tries
+from ggp.search.refusals import moves_after, refused_tries, refused_turns, turned
 
 
 class Backed(NamedTuple):
@@ -77,6 +78,56 @@ class _Level:
         return _Level(self.open.take(on), places, self.values[:, states], choices)
 
 
+class _Found:
+    """The successors of a level, found in several batches; equal states of one are kept once.
+
+    Args:
+        none: no states.
+    """
+
+    def __init__(self, machine: Machine, none: States) -> None:
+        self._machine = machine
+        self._states = [none]
+        self._over: list[BoolArray] = []
+        self._told: list[MovesTold] = []
+        self._first: list[IntArray] = []
+        self._group: list[IntArray] = []
+        self._size = self._number = 0
+
+    def add(self, made: Turned) -> None:
+        """Record a batch."""
+        first, group = first_seen(self._machine.groups(made.states))
+        self._states.append(made.states.take(first))
+        self._over.append(made.over)
+        if made.told is not None:
+            self._told.append(made.told)
+        self._first.append(self._number + first)
+        self._group.append(self._size + group)
+        self._size += len(first)
+        self._number += len(group)
+
+    def merged(self) -> tuple[States, IntArray, IntArray]:
+        """The distinct states, the first joint move that leads to each, and `[J]` the state that
+        each joint move leads to."""
+        if len(self._first) == 1:
+            return self._states[1], self._first[0], self._group[0]
+        none = np.zeros(0, dtype=np.int64)
+        joined = self._machine.concatenate(self._states)
+        first, group = first_seen(self._machine.groups(joined))
+        firsts = np.concatenate([none, *self._first])
+        return joined.take(first), firsts[first], group[np.concatenate([none, *self._group])]
+
+    def over(self) -> BoolArray:
+        """`[J]` whether the game is over after each joint move."""
+        return np.concatenate([np.zeros(0, dtype=np.bool_), *self._over])
+
+    def told(self) -> MovesTold | None:
+        """What was told of the moves after each joint move."""
+        if not self._told:
+            return None
+        return MovesTold(*(np.concatenate(each) for each in zip(*self._told, strict=True)))
+
+
 class Layers:
     """The states that may occur, turn by turn, as far as they were searched.
 
@@ -97,7 +148,7 @@ class Layers:
     ) -> None:
         self._machine, self.role, self._skip_refused = machine, role, skip_refused
         self.layers: list[_Layer] = []
-        self._levels = [self._level(states)]
+        self._levels = [self._level(states, machine.terminal(states))]
         self._moves: JointMoves | None = None
 
     @property
@@ -133,23 +184,22 @@ class Layers:
             GoalError: a goal value is not a number.
         """
         machine, moves = self._machine, self.moves(deadline)
-        found: list[States] = [self.open.take(np.zeros(0, dtype=np.int64))]
-        parts: list[IntArray] = []
-        size = 0
+        found = _Found(machine, self.open.take(np.zeros(0, dtype=np.int64)))
+        before = moves.lists if self._skip_refused else ()
         pace = Pace(deadline, TIMED_LANES, LANES_AT_ONCE)
         for start, end in pace.batches(int(moves.offsets[-1])):
             state, joint = moves.some(start, end)
-            stepped = machine.step(self.open.take(state), joint).states
-            first, group = first_seen(machine.groups(stepped))
-            found.append(stepped.take(first))
-            parts.append(size + group)
-            size += len(first)
-        joined = machine.concatenate(found)
-        first, group = first_seen(machine.groups(joined))
-        after = group[np.concatenate(parts)] if parts else np.zeros(0, dtype=np.int64)
-        level = self._level(joined.take(first))
+            found.add(turned(machine, self.open, state, joint, before=before))
+        states, first, after = found.merged()
+        over, told = found.over(), found.told()
+        level = self._level(states, over[first])
+        if told is not None:
+            level.choices = told.choices[first][level.places]
         if self._skip_refused and len(after):
-            refused = self._refused(moves, after, level)
+            if told is None:
+                refused = self._refused(moves, after, level)
+            else:
+                refused = refused_turns(machine, moves, segment_ids(moves.offsets), over, told)
             if refused.any():
                 moves = moves.without(refused)
                 kept = after[~refused]
@@ -229,9 +279,8 @@ class Layers:
         )
         return refused
 
-    def _level(self, states: States) -> _Level:
+    def _level(self, states: States, over: BoolArray) -> _Level:
         machine = self._machine
-        over = machine.terminal(states)
         values = np.full((len(machine.roles), len(states)), np.nan)
         ended = np.flatnonzero(over)
         if len(ended):

@@ -45,12 +45,13 @@ from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.moves import MoveTable
 from ggp.machine.propnet.play.percepts import CircuitPercepts, percept_names
 from ggp.machine.propnet.play.playouts import CircuitPlayouts
+from ggp.machine.propnet.play.turns import CircuitTurns
 from ggp.machine.propnet.reports import PassReport
 from ggp.machine.rows import RowTable, grouped
 from ggp.machine.threads import made_once
 
 
-class PropnetMachine:
+class PropnetMachine(CircuitTurns):
     """`Machine` on a circuit; several threads may use it at once (see `ggp.machine.threads`).
 
     Args:
@@ -149,8 +150,7 @@ class PropnetMachine:
         return legal
 
     def _say_stuck(self, packed: Packed, lane: int, role: int) -> NoReturn:
-        state = self._states(packed[lane][None])
-        raise NoLegalMoveError(self.roles[role], self.fluents(state)[0])
+        raise NoLegalMoveError(self.roles[role], self._fluents.texts(packed[lane][None])[0])
 
     def chance(self, states: States) -> Chance:
         return even_chance(self, states)

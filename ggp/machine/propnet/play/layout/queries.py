@@ -51,6 +51,16 @@ class Queries:
         return self._query([self._terminal])
 
     @made_once
+    def moves(self) -> Query:
+        """The legal moves of each role of the game, a group each."""
+        return self._query(self._of_roles)
+
+    @made_once
+    def look(self) -> Query:
+        """The same, then one group with `terminal`."""
+        return self._query([*self._of_roles, self._terminal])
+
+    @made_once
     def goals(self) -> Query:
         """A group of goal values for each role."""
         return self._query([outputs.literals for outputs in self.circuit.goals])
@@ -75,6 +85,10 @@ class Queries:
     def first_move_row(self) -> int:
         """Row of the first move of the first role in `step`."""
         return 1 + self._num_fluents
+
+    @property
+    def _of_roles(self) -> list[Literals]:
+        return [outputs.literals for outputs in self.circuit.legal[: self.num_roles]]
 
     @property
     def _terminal(self) -> Literals:

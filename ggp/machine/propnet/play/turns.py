@@ -1,0 +1,238 @@
+"""Turns of many lanes at once on a circuit, and what may be done after them.
+
+A search over boards asks the same of every successor: is the game over, who is to move, what can be
+captured. To read states, ask, and write lists of moves for each question takes several times as
+long as the gates. Here they are asked together, and only what the answers are needed for is
+written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ggp.machine.base import BoolArray, IntArray, Ragged, States
+from ggp.machine.propnet.parts import Parts
+from ggp.machine.propnet.play.kernels.lanes.turning import make_turns, test_moves
+from ggp.machine.propnet.play.kernels.packed import Packed, PropnetStates
+from ggp.machine.propnet.play.kernels.tapes import I32, Query, Wires
+from ggp.machine.propnet.play.kernels.vectors import WIDTH, aligned_words, words_of
+from ggp.machine.propnet.play.layout.queries import Queries
+from ggp.machine.propnet.play.moves import MoveTable
+from ggp.machine.propnet.play.percepts import CircuitPercepts
+from ggp.machine.threads import made_once
+
+_NO_LISTS = np.zeros((0, 0), dtype=np.int64), np.zeros(0, dtype=np.int64)
+
+
+class MovesTold(NamedTuple):
+    """What is told of the moves after K joint moves; it means nothing where the game is over.
+
+    Attributes:
+        choices: `[K, R]` number of moves of each role, 2 for more.
+        news: `[K, R]` whether a role has a move that it did not have before.
+        agains: `[K, R]` whether it still has the move that it made.
+    """
+
+    choices: IntArray
+    news: BoolArray
+    agains: BoolArray
+
+
+class Turned(NamedTuple):
+    """K successors.
+
+    Attributes:
+        states: these.
+        percepts: `[K, R]` percept ids of each role; none if not wanted.
+        over: `[K]` whether each is terminal.
+        told: of the moves afterwards; None if not known.
+    """
+
+    states: States
+    percepts: IntArray
+    over: BoolArray
+    told: MovesTold | None = None
+
+
+class Tested(NamedTuple):
+    """Moves in L states.
+
+    Attributes:
+        choices: `[L, R]` number of moves of each role, 2 for more.
+        firsts: `[L, R]` the first move of each role that has one.
+        legal: `[K]` whether each move that was tested is legal.
+    """
+
+    choices: IntArray
+    firsts: IntArray
+    legal: BoolArray
+
+
+class CircuitTurns:
+    """The part of `PropnetMachine` that makes turns, for searches: they ask with `isinstance`."""
+
+    roles: tuple[str, ...]
+    parts: Parts
+    states_visited: int
+    _queries: Queries
+    _moves: MoveTable
+    _percepts: CircuitPercepts
+
+    def turned(
+        self,
+        states: States,
+        lanes: IntArray,
+        joint_moves: IntArray,
+        *,
+        percepts: bool,
+        before: Sequence[Ragged] = (),
+    ) -> Turned | None:
+        """Make joint moves.
+
+        Args:
+            states: L states.
+            lanes: `[K]` the state of each joint move; equal ones had better be neighbours.
+            joint_moves: `[K, R]` move ids.
+            percepts: whether percepts are wanted.
+            before: the moves of each role in the L states, if successors' moves are to be compared
+                with them.
+
+        Returns:
+            the successors; None if the machine can do no better than `step`.
+
+        Raises:
+            MachineError: these are no moves of the roles.
+        """
+        if self.parts.apart:
+            return None
+        packed, step, number = self._packed(states), self._queries.step, len(joint_moves)
+        look = self._queries.look if before else self._queries.terminal
+        words = step.part(packed[:0], 0).shape[1], step.starts[-1] - step.starts[1]
+        out = np.empty((number, words[0]), dtype=np.uint64)
+        seen = np.empty((number if percepts else 0, words[1]), dtype=np.uint64)
+        over = np.empty(number, dtype=np.bool_)
+        choices = np.empty((number, len(before)), dtype=np.int64)
+        news, agains = np.empty((2, number, len(before)), dtype=np.bool_)
+        lists = _NO_LISTS if not before else _joined(before)
+        with_scratch = self._scratch.setdefault(id(look), [])
+        try:
+            scratch = with_scratch.pop()
+        except IndexError:
+            scratch = self._new_scratch(look)
+        first = 64 * step.starts[1]
+        done = make_turns(
+            step,
+            step.literals(0, len(self._queries.circuit.next)),
+            Wires(step.wires.rows[first:], step.wires.inverted[first:]),
+            look,
+            self._needed(look),
+            packed,
+            np.ascontiguousarray(lanes),
+            np.ascontiguousarray(joint_moves),
+            self._moves.rows,
+            self._begins,
+            *lists,
+            *scratch,
+            out,
+            seen,
+            over,
+            choices,
+            news,
+            agains,
+            WIDTH,
+        )
+        with_scratch.append(scratch)
+        if not done:
+            # Raises an error that says what is wrong.
+            self._moves.rows_of(joint_moves, number)
+        self.states_visited += number
+        told = np.zeros((0, len(self.roles)), dtype=np.int64)
+        if percepts:
+            asked = step._replace(starts=step.starts - step.starts[1])
+            told = self._percepts.after(asked, seen, joint_moves)
+        return Turned(
+            self._states(out), told, over, MovesTold(choices, news, agains) if before else None
+        )
+
+    def tested(
+        self, states: States, lanes: IntArray, roles: IntArray, moves: IntArray
+    ) -> Tested | None:
+        """Count the moves of all roles, and test some.
+
+        Args:
+            states: L states; where the game is over, the answers mean nothing.
+            lanes: `[K]` state in which each move is tested, increasing.
+            roles, moves: `[K]` the role of each, and a move that it can have.
+
+        Returns:
+            the answers; None if the machine can do no better than `legal`.
+        """
+        if self.parts.apart:
+            return None
+        packed, look = self._packed(states), self._queries.moves
+        choices = np.empty((len(packed), len(self.roles)), dtype=np.int64)
+        firsts = np.zeros(choices.shape, dtype=np.int64)
+        legal = np.empty(len(lanes), dtype=np.bool_)
+        places = self._moves.rows[roles, moves] - self._begins[roles]
+        with_scratch = self._scratch.setdefault(id(look), [])
+        try:
+            scratch = with_scratch.pop()
+        except IndexError:
+            scratch = self._new_scratch(look)
+        _, rows, _, square = scratch
+        test_moves(look, packed, lanes, roles, places, rows, square, choices, firsts, legal, WIDTH)
+        with_scratch.append(scratch)
+        for role, numbers in enumerate(self._moves.numbers[: len(self.roles)]):
+            firsts[:, role] = numbers[firsts[:, role]]
+        return Tested(choices, firsts, legal)
+
+    # ---------------------------------------------------------------- private
+
+    def _packed(self, states: States) -> Packed:
+        raise NotImplementedError
+
+    def _states(self, packed: Packed) -> PropnetStates:
+        raise NotImplementedError
+
+    @made_once
+    def _begins(self) -> IntArray:
+        """`[R]` row in `Queries.step` of the first move of each role."""
+        return self._queries.first_move_row + self._queries.role_moves[:-1].astype(np.int64)
+
+    @made_once
+    def _scratch(self) -> dict[int, list[tuple[Packed, Packed, Packed, Packed]]]:
+        """Unused scratch of kernels, by query; queries live as long as the machine."""
+        return {}
+
+    @made_once
+    def _fluents_read(self) -> dict[int, I32]:
+        return {}
+
+    def _needed(self, look: Query) -> I32:
+        """The fluents that a query reads."""
+        found = self._fluents_read.get(id(look))
+        if found is None:
+            read = np.unique(np.concatenate([look.tape.inputs, look.wires.rows]))
+            found = (read[(read > 0) & (read <= len(look.row_of))] - 1).astype(np.int32)
+            self._fluents_read[id(look)] = found
+        return found
+
+    def _new_scratch(self, look: Query) -> tuple[Packed, Packed, Packed, Packed]:
+        words = words_of(WIDTH)
+        most = int(np.diff(self._queries.moves.starts).max(initial=0))
+        return (
+            aligned_words(self._queries.step.num_rows * words),
+            aligned_words(look.num_rows * words),
+            aligned_words(64 * most * words),
+            np.zeros(64, dtype=np.uint64),
+        )
+
+
+def _joined(lists: Sequence[Ragged]) -> tuple[IntArray, IntArray]:
+    """The offsets of all lists, as rows, and their values, one after the other."""
+    ends = np.cumsum([0, *(len(each.values) for each in lists)])
+    offsets = np.stack([each.offsets + end for each, end in zip(lists, ends, strict=False)])
+    return offsets, np.concatenate([each.values for each in lists])

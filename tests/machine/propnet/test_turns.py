@@ -1,0 +1,99 @@
+"""Turns made together with questions about what follows, against one question at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ggp.errors import MachineError
+from ggp.machine.base import States
+from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+from ggp.search.joint_moves import joint_moves
+from ggp.search.moves import random_moves
+from ggp.search.refusals import moves_after
+from tests.support.games import machine_of_game
+
+GAMES = ("kriegspiel_5x5", "krieg_tic_tac_toe", "meier", "monty_hall")
+
+
+def circuit_of(game: str) -> PropnetMachine:
+    machine = machine_of_game(game, "propnet")
+    assert isinstance(machine, PropnetMachine)
+    return machine
+
+
+def random_states(machine: PropnetMachine, turns: int, seed: int) -> States:
+    """States of random play that are not over, of all lengths up to so many turns."""
+    rng = np.random.default_rng(seed)
+    states: States = machine.initial(60)
+    found = [states]
+    for _ in range(turns):
+        joint = [random_moves(machine, states, role, rng) for role in range(len(machine.roles))]
+        states = machine.step(states, np.stack(joint, axis=1)).states
+        states = states.take(np.flatnonzero(~machine.terminal(states)))
+        found.append(states)
+    joined = machine.concatenate(found)
+    return joined.take(np.sort(rng.permutation(len(joined))[:60]))
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_turns_are_those_of_single_questions(game: str) -> None:
+    machine = circuit_of(game)
+    states = random_states(machine, 20, 0)
+    options = joint_moves(machine, states, 0)
+    lanes, joint = options.some(0, min(1500, int(options.offsets[-1])))
+    made = machine.turned(states, lanes, joint, percepts=True, before=options.lists)
+    plain = machine.step(states.take(lanes), joint)
+    assert made is not None
+    assert made.told is not None
+    assert (machine.fluent_words(made.states) == machine.fluent_words(plain.states)).all()
+    assert (made.percepts == plain.percepts).all()
+    over = machine.terminal(plain.states)
+    assert (made.over == over).all()
+    on = np.flatnonzero(~over)
+    after = moves_after(machine, plain.states.take(on))
+    assert (made.told.choices[on] == np.minimum(after.counts, 2)).all()
+    for role, (own, before) in enumerate(zip(after.lists, options.lists, strict=True)):
+        for row, k in enumerate(on.tolist()):
+            then = set(own.values[own.offsets[row] : own.offsets[row + 1]].tolist())
+            state = lanes[k]
+            known = before.values[before.offsets[state] : before.offsets[state + 1]].tolist()
+            assert made.told.news[k, role] == bool(then - set(known))
+            assert made.told.agains[k, role] == (joint[k, role] in then)
+    # The scratch is as it was: the same again, without what is not wanted.
+    again = machine.turned(states, lanes, joint, percepts=False)
+    assert again is not None
+    assert again.told is None
+    assert not len(again.percepts)
+    assert (machine.fluent_words(again.states) == machine.fluent_words(plain.states)).all()
+    assert (again.over == over).all()
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_moves_are_tested_as_they_are_listed(game: str) -> None:
+    machine = circuit_of(game)
+    states = random_states(machine, 20, 1)
+    after = moves_after(machine, states)
+    rng = np.random.default_rng(2)
+    lanes = np.sort(rng.integers(0, len(states), 300))
+    roles = rng.integers(0, len(machine.roles), 300)
+    moves = np.array([rng.choice(machine.circuit_moves(role)) for role in roles.tolist()])
+    found = machine.tested(states, lanes, roles, moves)
+    assert found is not None
+    assert (found.choices == np.minimum(after.counts, 2)).all()
+    for role, own in enumerate(after.lists):
+        some = own.counts > 0
+        assert (found.firsts[some, role] == own.values[own.offsets[:-1][some]]).all()
+    legal = [
+        move in own.values[own.offsets[lane] : own.offsets[lane + 1]]
+        for lane, move, own in zip(lanes, moves, (after.lists[role] for role in roles), strict=True)
+    ]
+    assert (found.legal == legal).all()
+    assert 0 < found.legal.sum() < len(legal)
+
+
+def test_moves_that_are_none_are_named() -> None:
+    machine = circuit_of("krieg_tic_tac_toe")
+    wrong = np.array([[0, 1 << 20]])
+    with pytest.raises(MachineError, match="no move number 1048576"):
+        machine.turned(machine.initial(1), np.zeros(1, dtype=np.int64), wrong, percepts=False)
