@@ -23,6 +23,10 @@ from ggp.solve.sampling import Chooser, Decided, MakeChooser, has_told, turns_of
 _NEW, _UNTOLD = -1, -2
 """In place of a number of a `PathPolicy`: a path is new; nothing was noted of it."""
 
+MOST_KNOWN = 1 << 18
+"""Most paths, about, at which a `PathPolicy` is known: this bounds memory. Then all are forgotten,
+and asked about anew; what is asked is a whole policy, so it says the same again."""
+
 
 class Mover(Protocol):
     """Moves of one role in matches side by side, numbered from 0.
@@ -134,6 +138,10 @@ class PathPolicy(_Memoryless, ABC):
         self, machine: Machine, paths: PathTree, role: int, rng: np.random.Generator
     ) -> None:
         self._machine, self._paths, self._role, self._rng = machine, paths, role, rng
+        self._forget()
+
+    def _forget(self) -> None:
+        """Know the policy nowhere."""
         self._number = np.full(64, _NEW, dtype=np.int64)
         self._moves: list[int] = []
         self._shares: list[float] = []
@@ -181,6 +189,8 @@ class PathPolicy(_Memoryless, ABC):
 
     def _learn(self, paths: IntArray, lanes: IntArray, legal: Ragged) -> None:
         """Ask about the paths in some lanes that are new."""
+        if self.num_known > MOST_KNOWN:
+            self._forget()
         self._number = enlarged(self._number, len(self._paths), _NEW)
         first, _ = first_seen(paths)
         first = first[self._number[paths[first]] == _NEW]

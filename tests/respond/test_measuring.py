@@ -12,13 +12,14 @@ from ggp.belief import PathTree
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine import Machine
+from ggp.machine.base import IntArray, Ragged
 from ggp.machine.games import build_machine, load_program
 from ggp.players import make_player, parse_spec
-from ggp.respond import Bound, Budget, measure
+from ggp.respond import Bound, Budget, measure, movers
 from ggp.respond import learnt as responding
 from ggp.respond.learnt import learnt
 from ggp.respond.matches import play
-from ggp.respond.movers import Asked, Mover, Told, Uniform
+from ggp.respond.movers import Asked, Mover, PathPolicy, Told, Uniform
 from ggp.respond.responders import Searched
 from ggp.solve import Chooser, MakeChooser, build_tree, solve_tree
 from ggp.solve.forest import evaluate
@@ -198,6 +199,29 @@ def test_told_moves_are_made_as_often_as_told() -> None:
     odd = machine.move_id("(hide odd)")
     assert np.mean(drawn == odd) == pytest.approx(0.8, abs=0.03)
     assert counted.num_known == 1
+
+
+def test_a_policy_that_is_forgotten_is_asked_about_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = machine_of_game("kuhn_poker", "propnet")
+    rng, paths = np.random.default_rng(1), PathTree(machine)
+    role = machine.roles.index("player1")
+    asked: list[int] = []
+
+    class Noting(PathPolicy):
+        def _ask(self, paths: IntArray, legal: Ragged) -> None:
+            for path in paths.tolist():
+                asked.append(path)
+                self._note(path, legal.values.tolist(), [1.0] * len(legal.values))
+
+    policy = Noting(machine, paths, role, rng)
+    later = paths.extend(np.array([role]), np.array([0]), np.array([0]))
+    legal = Ragged(np.array([0, 2]), np.array([0, 1]))
+    for path in (role, role, int(later[0])):
+        policy.moves(np.arange(1), np.array([path]), legal)
+    assert (asked, policy.num_known) == ([role, int(later[0])], 2)
+    monkeypatch.setattr(movers, "MOST_KNOWN", 1)
+    policy.moves(np.arange(1), np.array([role]), legal)
+    assert (asked, policy.num_known) == ([role, int(later[0]), role], 1)
 
 
 def test_moves_that_are_not_legal_become_random_legal_ones() -> None:
