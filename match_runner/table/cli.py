@@ -143,6 +143,7 @@ def table(
                 names=Names((own,), origin),
                 jobs=jobs or os.cpu_count() or 1,
                 open_minds=open_minds,
+                compiles_ahead=True,
                 logs=logs,
             )
         )

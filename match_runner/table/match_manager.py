@@ -82,6 +82,7 @@ class MatchManager:
         self._players = LocalPool(options.jobs)
         self._reader = LocalPool(1, READING_S)
         self._thinker = LocalPool(1, THINKING_S)
+        self._compiler = LocalPool(1)
         self._own: dict[str, LocalPool] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self.replays = Replays(self.folder, self.stored, partial(self._ask, self._thinker))
@@ -106,7 +107,7 @@ class MatchManager:
         self.log.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._exchange.close()
-        pools = [self._players, self._reader, self._thinker, *self._own.values()]
+        pools = [self._players, self._reader, self._thinker, self._compiler, *self._own.values()]
         await asyncio.gather(*(asyncio.to_thread(pool.close) for pool in pools))
         shutil.rmtree(self.private, ignore_errors=True)
         self.folder.close()
@@ -331,6 +332,8 @@ class MatchManager:
 
     async def _warm_up(self) -> None:
         await self.look_at_rules("nothing", "")
+        if self.options.compiles_ahead:
+            await self._ask(self._compiler, worker_tasks.compile_ahead)
 
     def _spawn(self, work: Any) -> None:
         task = asyncio.ensure_future(work)

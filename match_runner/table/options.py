@@ -21,6 +21,8 @@ class TableOptions:
         jobs: number of matches without people that are played side by side.
         open_minds: whether everybody may look into every mind at any time.
         limits: limits on requests.
+        compiles_ahead: whether the machine code of players is compiled when the table opens, where
+            that was not done before, so that the first match need not wait for it.
         logs: folder of logs of `ggp serve` that are shown besides those in `folder`.
     """
 
@@ -30,5 +32,6 @@ class TableOptions:
     names: Names = field(default_factory=Names)
     jobs: int = 1
     open_minds: bool = False
+    compiles_ahead: bool = False
     limits: RequestLimits = field(default_factory=RequestLimits)
     logs: Path | None = None

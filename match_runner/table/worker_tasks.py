@@ -5,6 +5,7 @@ The server itself never looks into a stranger's rulesheet: that could take long.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from ggp.gdl.joint_move_percepts import told_by
 from ggp.gdl.program import RANDOM
 from ggp.gdl.source import Diagnostic, errors
 from ggp.machine.games import check_text, read_program
+from ggp.server.workers.kernels import are_cached, fill_cache
 from match_runner.log_views import is_log
 from match_runner.match.conditions import Conditions
 from match_runner.match.record_files import read_record
@@ -30,6 +32,20 @@ from match_runner.tournament.summary import summarize
 
 MOST_DIAGNOSTICS = 50
 """Most diagnostics that are shown of one rulesheet."""
+
+
+AUTO = "auto"
+"""The player and the backend that suit a game, which pages propose."""
+
+_LOW = 10
+"""Added to the niceness of work for which nobody waits yet."""
+
+
+def compile_ahead() -> None:
+    """Compile the machine code of the player that suits a game, unless that was done before."""
+    if not are_cached(AUTO, AUTO):
+        os.nice(_LOW)
+        fill_cache(AUTO, AUTO)
 
 
 def read_rules(name: str, text: str) -> Json:

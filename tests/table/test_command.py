@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from match_runner.cli import main
+from match_runner.table import worker_tasks
 from match_runner.table.match_folder import MatchFolder, Setup
 from match_runner.table.match_manager import MatchManager
 from match_runner.table.offers import Offers
@@ -106,6 +107,21 @@ def test_what_is_offered_is_checked_before_anything_begins(
     assert table(tmp_path, "--games", str(games), "--offer", "mine=mcts:states=9").exit_code == 0
     assert halls[0].options.offers.players == {"mine": "mcts:states=9"}
     assert "mine.gdl" in halls[0].options.offers.game_names()
+
+
+def test_machine_code_is_compiled_ahead_once(
+    tmp_path: Path, halls: list[MatchManager], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert table(tmp_path).exit_code == 0
+    assert halls[0].options.compiles_ahead
+    filled: list[tuple[str, str]] = []
+    lowered: list[int] = []
+    monkeypatch.setattr(worker_tasks, "are_cached", lambda *about: about in filled)
+    monkeypatch.setattr(worker_tasks, "fill_cache", lambda *about: filled.append(about))
+    monkeypatch.setattr(os, "nice", lowered.append)
+    for _ in range(2):
+        worker_tasks.compile_ahead()
+    assert (filled, lowered) == ([("auto", "auto")], [10])
 
 
 def test_a_folder_is_for_one_table_at_a_time(tmp_path: Path, halls: list[MatchManager]) -> None:

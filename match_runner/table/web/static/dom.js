@@ -208,8 +208,7 @@ export const trouble = (text) => el("p", { class: "trouble", role: "alert" }, na
 /** Explains a board of what somebody knows. `told` is `known` of a frame, `who` is "you" or "it". */
 export function knownText(told, who) {
   const states = counted(told.states, told.exact ? "state" : "sampled state");
-  if (!told.states) return `Nothing is drawn: no state was found that fits what ${who} saw.`;
-  if (!told.exact) return `Shown is what ${states} that fit what ${who} saw have in common; ? is where they differ.`;
-  if (told.states === 1) return `This is the state: nothing else fits what ${who} saw.`;
-  return `Shown is what is certain; ? is not: ${states} fit what ${who} saw.`;
+  if (!told.states) return `Nothing is shown: no state was found that fits what ${who} saw.`;
+  if (told.states === 1 && told.exact) return `This is the only state that fits what ${who} saw.`;
+  return `${states} fit what ${who} saw. You see what they have in common, and ? where they differ.`;
 }

@@ -7,10 +7,18 @@ import { ask, counted, el, fill, follow, knownText, name, say, show, stay } from
 import { aboutGame, drawState, progress } from "./panels.js";
 import { ending } from "./seat_end.js";
 import { set, setting } from "./settings.js";
-import { both, inWords, isWaiting, learn, move as moveWords, percept, saw } from "./words.js";
+import { both, inWords, isWaiting, learn, move as moveWords, percept } from "./words.js";
 
 /** Time until a move without a choice that was not taken is looked at again. */
 const AGAIN_MS = 1_000;
+/** So many turns are spoken of where no board shows what is known. */
+const MOST_SEEN = 4;
+
+/** Whether a percept only repeats a move that is shown. */
+const isMove = (percept) => /^\(did /.test(percept);
+
+/** Whether something was seen in a turn besides moves that are shown. */
+const hasNews = (turn) => !turn.percepts.every(isMove);
 
 export async function seat(id) {
   const path = `/api/seats/${id}`;
@@ -99,15 +107,35 @@ export async function seat(id) {
 
   /** What was seen since this role last had a choice. */
   function lastSeen() {
-    const seen = [];
-    for (const turn of [...told.turns].reverse()) {
-      if (!turn.turn) break;
-      const news = turn.percepts.filter((each) => !/^\(did /.test(each));
+    const news = newTurns().map((turn) => {
       const others = Object.entries(turn.moves ?? {}).filter(([role, move]) => role !== told.role && !isWaiting(move));
-      seen.unshift(...others.map(([role, move]) => el("span", {}, name(role, 40), ": ", moveWords(move))), ...news.map(percept));
-      if (!forced.has(turn.turn - 1) && !isWaiting(turn.move)) break;
+      return [...others.map(([role, move]) => el("span", {}, name(role, 40), ": ", moveWords(move))),
+        ...turn.percepts.filter((each) => !isMove(each)).map(percept)];
+    });
+    return news.flat().flatMap((each, number) => [number ? " " : null, each]);
+  }
+
+  /**
+   * The turns that the umpire still speaks of: those since the last own choice, and that itself. A
+   * move that is answered at once was refused: what went before still counts, and the same refusal is
+   * said once. Where no board shows what is known, the last turns in which something was seen count.
+   */
+  function newTurns() {
+    const turns = told.turns.filter((turn) => turn.turn);
+    if (told.frame && !told.frame.state.boards.length) return turns.filter(hasNews).slice(-MOST_SEEN);
+    const isOwn = (turn) => turn && !forced.has(turn.turn - 1) && !isWaiting(turn.move);
+    const found = [];
+    let at = turns.length - 1;
+    if (isOwn(turns[at])) {
+      while (isOwn(turns[at - 1]) && `${turns[at - 1].percepts}` === `${turns[at].percepts}`) at -= 1;
+      found.unshift(turns[at]);
+      at = isOwn(turns[at - 1]) ? -1 : at - 1;
     }
-    return seen.flatMap((each, number) => [number ? " " : null, each]);
+    for (; at >= 0; at -= 1) {
+      found.unshift(turns[at]);
+      if (isOwn(turns[at])) break;
+    }
+    return found;
   }
 
   function drawBoard() {
@@ -137,12 +165,20 @@ export async function seat(id) {
     mayButton.hidden = !known?.states || known.states === 1 || told.match.status === "over";
     fill(about, known ? knownText(known, "you") : told.frame ? "Everybody sees everything." : "");
     fill(state, ...(picture ? drawState(picture, view) : []));
-    fill(turns, ...told.turns.filter((turn) => turn.turn).reverse().map((turn) => el("li", { value: `${turn.turn}` },
-      el("span", {}, isWaiting(turn.move) ? "you wait" : ["you: ", moveWords(turn.move)]),
-      turn.moves ? el("span", {}, ...Object.entries(turn.moves).filter(([role]) => role !== told.role).flatMap(
-        ([role, move]) => [" ", name(role, 40), ": ", moveWords(move)])) : null,
-      el("span", { class: "seen" }, ...saw(turn.percepts, turn.moves ?? {})),
-      ...turn.faults.map((fault) => el("span", { class: "fault" }, name(fault))))));
+    fill(turns, ...told.turns.filter((turn) => turn.turn).reverse().map(turnLine));
+  }
+
+  /** What a turn told: the own move, those of others that are known, and percepts. */
+  function turnLine(turn) {
+    const others = Object.entries(turn.moves ?? {}).filter(([role, move]) => role !== told.role && !isWaiting(move));
+    const mine = isWaiting(turn.move) ? ["you wait"] : ["you: ", moveWords(turn.move)];
+    const moves = others.map(([role, move]) => [name(role, 40), ": ", moveWords(move)]);
+    const news = turn.percepts.filter((each) => !isMove(each));
+    const said = isWaiting(turn.move) && moves.length ? moves : [mine, ...moves];
+    return el("li", { value: `${turn.turn}` },
+      ...said.map((move) => el("span", {}, ...move)),
+      news.length ? el("span", { class: "seen" }, ...news.flatMap((each, number) => [number ? " · " : null, percept(each)])) : null,
+      ...turn.faults.map((fault) => el("span", { class: "fault" }, name(fault))));
   }
 
   // ---------------------------------------------------------------- what may be where

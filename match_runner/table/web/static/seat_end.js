@@ -5,7 +5,7 @@ import { drawPicture } from "./board.js";
 import { ask, el, fill, knownText, name, scores } from "./dom.js";
 import { goTo } from "./links.js";
 import { stronger, swapped, weaker } from "./strength.js";
-import { learn, move as moveWords } from "./words.js";
+import { isWaiting, learn, move as moveWords } from "./words.js";
 
 /**
  * @param told the seat as the server told it.
@@ -46,7 +46,8 @@ export function ending({ told, path, stage, actions }) {
   const half = (title, picture, marked, ...words) => el("section", { class: "half", "aria-label": title },
     el("h2", {}, title), el("div", { class: "half-place" }, drawPicture(picture, { marked })), el("p", { class: "quiet" }, ...words));
 
-  const moves = (frame) => Object.entries(frame.moves).flatMap(([role, move]) => [name(role, 40), ": ", moveWords(move), "; "]);
+  const moves = (frame) => Object.entries(frame.moves).filter(([, move]) => !isWaiting(move)).flatMap(
+    ([role, move], number) => [number ? "; " : null, name(role, 40), ": ", moveWords(move)]);
 
   async function begin(change) {
     fill(problem);
