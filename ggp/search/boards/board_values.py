@@ -49,7 +49,13 @@ from ggp.search.boards.board_kernels import (
     read_boards,
     value_boards,
 )
-from ggp.search.boards.mask_kernels import MOST_SQUARES, RayMasks, list_captures, value_masks
+from ggp.search.boards.mask_kernels import (
+    MOST_SQUARES,
+    RayMasks,
+    list_captures,
+    list_takers,
+    value_masks,
+)
 
 Steps = tuple[tuple[int, int], ...]
 """Squares from here, as (files, ranks)."""
@@ -119,6 +125,19 @@ class BoardTerms:
     advance: float
     check: float
     noisy: tuple[MovePattern, ...] = ()
+
+
+class MovesByPlace(NamedTuple):
+    """N moves of a role by the squares that they come from and go to.
+
+    Attributes:
+        first: `[S * S + 1]` the moves from each square to each other one, by the number of the
+            first one * S + that of the other.
+        moves: `[N]` move ids.
+    """
+
+    first: NDArray[np.int32]
+    moves: NDArray[np.int32]
 
 
 class Boards(NamedTuple):
@@ -258,6 +277,29 @@ class BoardValues:
             found,
         )
         return found[:count]
+
+    @property
+    def has_masks(self) -> bool:
+        """Whether boards are small enough for `takers`."""
+        return len(self._masks.leaps) > 0
+
+    def takers(
+        self, boards: Boards, role: int, wanted: BoolArray, last: IntArray, moves: MovesByPlace
+    ) -> IntArray:
+        """The same as `captures`, of moves that need not be legal.
+
+        Args:
+            moves: the moves of the role.
+        """
+        found = np.empty((4 * len(wanted) + 64, 3), dtype=np.int64)
+        side = self._players.index(role)
+        while True:
+            count = list_takers(
+                wanted, last, boards.codes, self._tables, self._masks, side, *moves, found
+            )
+            if count >= 0:
+                return found[:count]
+            found = np.empty((len(found) - count, 3), dtype=np.int64)
 
     def attacked(self, states: States, role: int) -> BoolArray:
         """`[L, X, Y]` squares that some piece of a role attacks."""

@@ -157,12 +157,73 @@ def list_captures(
             if taken == EMPTY or tables.side[taken] == side:
                 continue
             if origin != EMPTY and len(masks.leaps):
-                piece = codes[lane, origin]
-                if piece == EMPTY:
+                piece = np.int64(codes[lane, origin])
+                if piece == EMPTY or tables.side[piece] != side:
                     continue
                 reach = _attacks(masks, piece * squares + origin, occupied)
                 if not (reach >> np.uint64(target)) & np.uint64(1):
                     continue
             found[count, 0], found[count, 1], found[count, 2] = lane, moves[number], target
             count += 1
+    return count
+
+
+@kernel
+def list_takers(
+    wanted: np.ndarray,
+    last: np.ndarray,
+    codes: np.ndarray,
+    tables: PieceTables,
+    masks: RayMasks,
+    side: int,
+    first_move: I32,
+    moves: I32,
+    found: np.ndarray,
+) -> int:
+    """List the moves with which a side would take a piece of the other one, legal or not.
+
+    Args:
+        wanted, last: as for `list_captures`.
+        first_move, moves: `[S * S + 1]`, `[N]` the moves from each square to each other one,
+            by the number of the first one * S + that of the other.
+        found: `[N, 3]` out: lane, move and square; moves of a lane by number, increasing.
+
+    Returns:
+        their number; if there is no room for all, how much more there should be, negative.
+    """
+    one = np.uint64(1)
+    squares = codes.shape[1]
+    count = 0
+    for lane in range(len(codes)):
+        if not wanted[lane]:
+            continue
+        occupied, own = np.uint64(0), np.uint64(0)
+        for square in range(squares):
+            code = np.int64(codes[lane, square])
+            if code != EMPTY:
+                occupied |= one << np.uint64(square)
+                own |= np.uint64(tables.side[code] == side) << np.uint64(square)
+        targets = occupied & ~own
+        if last[lane] != EMPTY:
+            targets &= one << np.uint64(last[lane])
+        first = count
+        while own and targets:
+            origin = lowest_one(own)
+            own &= own - one
+            reach = _attacks(masks, np.int64(codes[lane, origin]) * squares + origin, occupied)
+            reach &= targets
+            while reach:
+                target = lowest_one(reach)
+                reach &= reach - one
+                at = origin * squares + target
+                for number in range(first_move[at], first_move[at + 1]):
+                    if count == len(found):
+                        return -len(codes) - len(moves)
+                    place = count
+                    while place > first and found[place - 1, 1] > moves[number]:
+                        found[place, 1], found[place, 2] = found[place - 1, 1], found[place - 1, 2]
+                        place -= 1
+                    found[count, 0] = lane
+                    found[place, 1], found[place, 2] = moves[number], target
+                    count += 1
     return count

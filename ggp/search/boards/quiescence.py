@@ -21,10 +21,8 @@ to move that the other would rather have stood pat on the board before it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ggp.machine.base import (
     BoolArray,
@@ -35,31 +33,13 @@ from ggp.machine.base import (
     player_roles,
 )
 from ggp.search.anytime import Deadline, check
-from ggp.search.boards.board_kernels import EMPTY
-from ggp.search.boards.board_values import Boards, BoardValues, MovePattern
+from ggp.search.boards.board_values import Boards, BoardValues
+from ggp.search.boards.captures import NOWHERE, CaptureFinder, Captures, Position
 from ggp.search.boards.lower_bounds import WAVE_GROWTH, first_open
-from ggp.search.refusals import moves_after
+from ggp.search.refusals import turned
 
 LANES_AT_ONCE = 8192
 """Boards to begin with side by side: bounds memory. A search against a clock asks for fewer."""
-
-_UNSEEN, _NOWHERE = -2, EMPTY
-
-
-class _Captures(NamedTuple):
-    """Possible captures: one move on each of K boards.
-
-    Attributes:
-        lanes: `[K]` the boards.
-        movers: `[K]` the role that moves.
-        squares: `[K]` number of the square of the capture.
-        joint: `[K, R]` the joint moves.
-    """
-
-    lanes: IntArray
-    movers: IntArray
-    squares: IntArray
-    joint: IntArray
 
 
 @dataclass
@@ -70,7 +50,7 @@ class _Ply:
         states: L of them.
         boards: the same states as boards.
         before: `[L]` the board of the previous ply that each comes from.
-        squares: `[L]` number of the square of the exchange; `_NOWHERE` before the first capture.
+        squares: `[L]` number of the square of the exchange; `NOWHERE` before the first capture.
         values: `[L]` value to us by standing pat, later including captures.
         low, high: `[L]` alpha and beta: what we, and the other role, can already have.
         over: `[L]` whether the game is over.
@@ -119,7 +99,7 @@ class Quiescence:
         self.role = role
         self._machine, self._values, self._most = machine, values, most
         self._players = player_roles(machine)
-        self._places = np.full((0, 2), _UNSEEN, dtype=np.int32)
+        self._finder = CaptureFinder(machine, values)
 
     def values(
         self,
@@ -142,7 +122,7 @@ class Quiescence:
         """`[L]` stand-pat values of states for us, and `[L]` whether we may stand pat there; see
         `FloorEvaluation`."""
         found, _ = self._values.values(states, self.role, np.random.default_rng(0))
-        counts = moves_after(self._machine, states).counts if choices is None else choices
+        counts = self._finder.choices(states) if choices is None else choices
         others = np.delete(counts, self.role, axis=1)
         return found, (counts[:, self.role] > 1) & (others == 1).all(axis=1)
 
@@ -155,7 +135,7 @@ class Quiescence:
             states,
             boards,
             np.arange(count),
-            np.full(count, _NOWHERE),
+            np.full(count, NOWHERE),
             self._values.worth(boards, self.role),
             -infinite,
             infinite,
@@ -204,8 +184,7 @@ class Quiescence:
         for role in self._players:
             rows = np.flatnonzero((movers == role) & ~ply.over)
             if len(rows):
-                legal = self._machine.legal(ply.states.take(rows), role, allow_stuck=True)
-                found[rows] = legal.counts > 1
+                found[rows] = self._finder.choices(ply.states.take(rows))[:, role] > 1
         return found
 
     def _follow(self, ply: _Ply, most: int, deadline: Deadline | None) -> None:
@@ -225,74 +204,36 @@ class Quiescence:
         ):
             _fold(after, before, ours == self.role)
 
-    def _captures(self, ply: _Ply) -> _Captures:
+    def _captures(self, ply: _Ply) -> Captures:
         """Captures on squares of the other role, on boards where it is clear which role is to move.
 
         Records in the ply what the role to move gets by standing pat.
         """
-        counts, lists = moves_after(self._machine, ply.states)
-        found: list[_Captures] = []
-        for role in self._players:
-            # The role that is not to move has no choice.
-            alone = (np.delete(counts, role, axis=1) == 1).all(axis=1) & ~ply.over
-            worth = ply.values
-            own = role == self.role
-            alone &= worth < ply.high if own else worth > ply.low
-            legal = lists[role]
-            places = self._places_of(legal.values)
-            taking = self._values.captures(ply.boards, role, legal, alone, places, ply.squares)
-            owner, moves, squares = (np.ascontiguousarray(column) for column in taking.T)
-            joint = np.empty((len(owner), len(lists)), dtype=np.int64)
-            for other, choices in enumerate(lists):
-                joint[:, other] = moves if other == role else choices.values[choices.offsets[owner]]
-            found.append(_Captures(owner, np.full(len(owner), role), squares, joint))
-            if own:
+        wanted = {role: self._open(ply, role) for role in self._players}
+        found = self._finder.captures(Position(ply.states, ply.boards, ply.squares, wanted))
+        for role, taken in found.items():
+            owner, worth = taken.lanes, ply.values
+            if role == self.role:
                 ply.low[owner] = np.maximum(ply.low[owner], worth[owner])
             else:
                 ply.high[owner] = np.minimum(ply.high[owner], worth[owner])
-        return _Captures(*(np.concatenate(list(each)) for each in zip(*found, strict=True)))
+        every = found.values()
+        return Captures(*(np.concatenate(list(each)) for each in zip(*every, strict=True)))
 
-    def _places_of(self, moves: IntArray) -> NDArray[np.int32]:
-        """`[M, 2]` the squares that each move of the game goes to and comes from, `_NOWHERE` for
-        none; those of the given ones are known."""
-        if len(moves) and moves.max() >= len(self._places):
-            more = 2 * int(moves.max()) + 1 - len(self._places)
-            new = np.full((more, 2), _UNSEEN, dtype=np.int32)
-            self._places = np.concatenate([self._places, new])
-        unseen = self._places[moves, 0] == _UNSEEN
-        for move in np.unique(moves[unseen]).tolist() if unseen.any() else ():
-            words = self._machine.move_text(move).strip("()").split()
-            self._places[move] = self._places_in(words)
-        return self._places
+    def _open(self, ply: _Ply, role: int) -> BoolArray:
+        """`[L]` whether captures of a role may matter, if it is to move."""
+        own = role == self.role
+        return ~ply.over & (ply.values < ply.high if own else ply.values > ply.low)
 
-    def _places_in(self, words: list[str]) -> tuple[int, int]:
-        for pattern in self._values.terms.noisy:
-            if _fits(pattern, words):
-                target = self._square(words[pattern.file], words[pattern.rank])
-                if target != _NOWHERE:
-                    origin = pattern.origin
-                    return target, (
-                        _NOWHERE if origin is None else self._square(*(words[k] for k in origin))
-                    )
-        return _NOWHERE, _NOWHERE
-
-    def _square(self, file: str, rank: str) -> int:
-        """The number of a square, `_NOWHERE` if it is not on the board."""
-        squares = self._values.squares
-        if file not in squares.files or rank not in squares.ranks:
-            return _NOWHERE
-        return squares.files.index(file) * squares.size[1] + squares.ranks.index(rank)
-
-    def _after(self, ply: _Ply, captures: _Captures) -> tuple[_Ply, IntArray]:
+    def _after(self, ply: _Ply, captures: Captures) -> tuple[_Ply, IntArray]:
         """The boards after moves that do capture, and `[L]` the roles that made these moves."""
         machine = self._machine
         lanes = captures.lanes
-        states = machine.step(ply.states.take(lanes), captures.joint).states
-        boards = self._values.boards(states)
+        made = turned(machine, ply.states, lanes, captures.joint)
+        boards = self._values.boards(made.states)
         taking = np.flatnonzero(boards.number < ply.boards.number[lanes])
-        states, lanes = states.take(taking), lanes[taking]
+        states, lanes, over = made.states.take(taking), lanes[taking], made.over[taking]
         boards = boards.take(taking)
-        over = machine.terminal(states)
         values = self._values.worth(boards, self.role)
         ended = np.flatnonzero(over)
         if len(ended):
@@ -314,7 +255,3 @@ def _fold(ply: _Ply, before: _Ply, mine: BoolArray) -> None:
     """Count what boards are worth to the role that captured: `[L]` whether that was us."""
     np.maximum.at(before.values, ply.before[mine], ply.values[mine])
     np.minimum.at(before.values, ply.before[~mine], ply.values[~mine])
-
-
-def _fits(pattern: MovePattern, words: list[str]) -> bool:
-    return len(words) == pattern.size and words[0] == pattern.name

@@ -197,10 +197,6 @@ class PropnetMachine(CircuitTurns):
                 moves[long & (percepts == seen)] &= behind
         return self._answers.listed(moves, mover), totals
 
-    def circuit_moves(self, role: int) -> IntArray:
-        """See `OnCircuit`."""
-        return self._moves.numbers[role]
-
     def playout(
         self,
         states: States,

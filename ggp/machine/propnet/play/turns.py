@@ -189,6 +189,10 @@ class CircuitTurns:
             firsts[:, role] = numbers[firsts[:, role]]
         return Tested(choices, firsts, legal)
 
+    def circuit_moves(self, role: int) -> IntArray:
+        """See `OnCircuit`."""
+        return self._moves.numbers[role]
+
     # ---------------------------------------------------------------- private
 
     def _packed(self, states: States) -> Packed:
