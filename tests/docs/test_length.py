@@ -13,6 +13,11 @@ from tests.support.games import REPOSITORY
 MOST_WORDS = 1500
 """Of a page that is read from its beginning to its end."""
 
+MOST_OF_ALL = 36_500
+"""Of all pages of the site together, but for those that are made by a program."""
+
+MADE = {DOCS / "reference" / f"{name}.md" for name in ("api", "commands", "players")}
+
 READ = sorted(
     page
     for room in ("start", "use", "understand", "measured")
@@ -28,6 +33,10 @@ def words_of(page: Path) -> int:
 @pytest.mark.parametrize("page", READ, ids=name_of_page)
 def test_a_page_is_read_to_its_end(page: Path) -> None:
     assert words_of(page) <= MOST_WORDS
+
+
+def test_all_pages_together_are_a_book_that_is_not_long() -> None:
+    assert sum(words_of(page) for page in {*DOCS.glob("**/*.md")} - MADE) <= MOST_OF_ALL
 
 
 def test_the_readme_is_for_a_stranger() -> None:
