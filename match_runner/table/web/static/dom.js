@@ -210,5 +210,5 @@ export function knownText(told, who) {
   const states = counted(told.states, told.exact ? "state" : "sampled state");
   if (!told.states) return `Nothing is shown: no state was found that fits what ${who} saw.`;
   if (told.states === 1 && told.exact) return `This is the only state that fits what ${who} saw.`;
-  return `${states} fit what ${who} saw. You see what they have in common, and ? where they differ.`;
+  return `${states} ${told.states === 1 ? "fits" : "fit"} what ${who} saw. You see what is the same in all of them, and ? where they differ.`;
 }
