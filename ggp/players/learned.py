@@ -59,8 +59,9 @@ START_SHARE = 0.85
 FIRST_SHARE = 0.5
 """Share of the time for the first move in which it learns, where there was no start clock."""
 
-LANES, SLOW_LANES = 1024, 4
-"""Matches side by side while it learns: with a circuit, and on slower machines."""
+LANES, SLOW_LANES = 1024, 32
+"""Matches side by side while it learns: with a circuit, and on slower machines, where a lane costs
+four times as much if there are only 4, and where all of a segment must fit into a start clock."""
 
 _log = logging.getLogger(__name__)
 
