@@ -1,4 +1,4 @@
-"""The settings of a learner; docs/use/learning.md says what else was tried."""
+"""The settings of a learner; docs/measured/learning.md says what else was tried."""
 
 from __future__ import annotations
 
