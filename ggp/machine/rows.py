@@ -15,6 +15,9 @@ from ggp.machine.mixing import START, ended, mixed_in
 
 _FIRST_ROWS = 64
 
+_MANY_WORDS = 12
+"""Rows of so many words are hashed in four parts."""
+
 
 def grouped(rows: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Distinct rows of `[L, K]`, in order of first appearance.
@@ -75,8 +78,19 @@ def _free_slots(rows: int) -> NDArray[np.int32]:
 
 @inlined
 def _hash(rows: NDArray[np.uint64], lane: int) -> np.uint64:
-    value = START
-    for k in range(rows.shape[1]):
+    value, size = START, rows.shape[1]
+    done = 0
+    if size >= _MANY_WORDS:
+        # Each word has to wait for the one before, so four hashes go side by side.
+        second, third, fourth = START, START, START
+        while done + 3 < size:
+            value = mixed_in(value, rows[lane, done])
+            second = mixed_in(second, rows[lane, done + 1])
+            third = mixed_in(third, rows[lane, done + 2])
+            fourth = mixed_in(fourth, rows[lane, done + 3])
+            done += 4
+        value = mixed_in(mixed_in(mixed_in(value, second), third), fourth)
+    for k in range(done, size):
         value = mixed_in(value, rows[lane, k])
     return ended(value)
 

@@ -55,25 +55,36 @@ class PieceTables(NamedTuple):
 
 
 @kernel
-def read_boards(words: np.ndarray, square: I32, code: I32, codes: np.ndarray) -> None:
+def read_boards(
+    words: np.ndarray,
+    blocks: I32,
+    masks: np.ndarray,
+    square: I32,
+    code: I32,
+    codes: np.ndarray,
+    number: np.ndarray,
+) -> None:
     """Read the pieces of each lane.
 
     Args:
         words: `[L, W]` packed fluents.
-        square, code: `[64 * W]` meaning of the fluent of each bit: a square and the code of the
-            piece there; `EMPTY` for all other fluents.
+        blocks, masks: `[B]` the words in which fluents stand for pieces, and which bits do.
+        square, code: `[64 * W]` meaning of these fluents: a square and the code of the piece there.
         codes: `[L, S]` out: `EMPTY` where there is no piece.
+        number: `[L]` out: number of squares with a piece.
     """
     for lane in range(len(words)):
         for place in range(codes.shape[1]):
             codes[lane, place] = EMPTY
-        for block in range(words.shape[1]):
-            word = words[lane, block]
+        count = 0
+        for n in range(len(blocks)):
+            word = words[lane, blocks[n]] & masks[n]
             while word:
-                fluent = 64 * block + lowest_one(word)
+                fluent = 64 * np.int64(blocks[n]) + lowest_one(word)
                 word &= word - np.uint64(1)
-                if square[fluent] != EMPTY:
-                    codes[lane, square[fluent]] = code[fluent]
+                count += codes[lane, square[fluent]] == EMPTY
+                codes[lane, square[fluent]] = code[fluent]
+        number[lane] = count
 
 
 @inlined
@@ -84,7 +95,7 @@ def _attack(codes: np.ndarray, lane: int, tables: PieceTables) -> None:
         tables.attacked[0, square] = 0
         tables.attacked[1, square] = 0
     for square in range(squares):
-        code = codes[lane, square]
+        code = np.int64(codes[lane, square])
         if code == EMPTY:
             continue
         side = np.int64(tables.side[code])
@@ -114,7 +125,7 @@ def value_boards(
             total = 0.0
             kings = 0
             for square in range(codes.shape[1]):
-                code = codes[lane, square]
+                code = np.int64(codes[lane, square])
                 if code == EMPTY:
                     continue
                 hit = tables.attacked[side, square]

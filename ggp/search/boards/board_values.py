@@ -39,7 +39,7 @@ from ggp.machine.base import (
     player_roles,
 )
 from ggp.machine.boards import BoardRelation, BoardSquares
-from ggp.machine.propnet.play.kernels.packed import words_for
+from ggp.machine.propnet.play.kernels.packed import pack, words_for
 from ggp.search.anytime import Deadline, check
 from ggp.search.boards.board_kernels import (
     EMPTY,
@@ -52,6 +52,7 @@ from ggp.search.boards.board_kernels import (
 from ggp.search.boards.mask_kernels import (
     MOST_SQUARES,
     RayMasks,
+    SumTables,
     list_captures,
     list_takers,
     value_masks,
@@ -145,25 +146,22 @@ class Boards(NamedTuple):
 
     Attributes:
         codes: `[L, S]` code of the piece on each square, `EMPTY` for none.
+        number: `[L]` pieces on each board.
         sides: `[K]` the role of each code.
     """
 
-    codes: IntArray
+    codes: NDArray[np.int16]
+    number: IntArray
     sides: IntArray
 
     def take(self, lanes: IntArray) -> Boards:
         """Some of the boards."""
-        return Boards(self.codes[lanes], self.sides)
+        return Boards(self.codes[lanes], self.number[lanes], self.sides)
 
     def owners(self, lanes: IntArray, squares: IntArray) -> IntArray:
         """The role of the piece on a square of each of some boards; -1 for no piece."""
         codes = self.codes[lanes, squares]
         return np.where(codes == EMPTY, -1, self.sides[codes])
-
-    @property
-    def number(self) -> IntArray:
-        """`[L]` pieces on each board."""
-        return np.asarray(np.count_nonzero(self.codes != EMPTY, axis=1))
 
 
 class BoardValues:
@@ -194,6 +192,9 @@ class BoardValues:
             places = self.squares.places[kind]
             self._square[places.fluents] = places.files * size[1] + places.ranks
             self._code[places.fluents] = code
+        bits = pack(self._square != EMPTY)
+        self._blocks = np.flatnonzero(bits).astype(np.int32)
+        self._bits = bits[self._blocks]
         pieces = [(terms.pieces[name], machine.roles[role]) for role, name in kinds]
         rays = [_rays(piece, role, size) for piece, role in pieces]
         each = [ray for of_kind in rays for of_square in of_kind for ray in of_square]
@@ -211,6 +212,7 @@ class BoardValues:
             threatened=terms.threatened,
             attacked=np.zeros((SIDES, math.prod(size)), dtype=np.int32),
         )
+        self._sums = _sums(self._tables)
 
     def values(
         self,
@@ -226,16 +228,17 @@ class BoardValues:
     def boards(self, states: States) -> Boards:
         """States as boards."""
         words = self.squares.bits.fluent_words(states)
-        codes = np.empty((len(words), math.prod(self.squares.size)), dtype=np.int64)
-        read_boards(words, self._square, self._code, codes)
-        return Boards(codes, self._sides)
+        codes = np.empty((len(words), math.prod(self.squares.size)), dtype=np.int16)
+        number = np.empty(len(words), dtype=np.int64)
+        read_boards(words, self._blocks, self._bits, self._square, self._code, codes, number)
+        return Boards(codes, number, self._sides)
 
     def worth(self, boards: Boards, role: int) -> FloatArray:
         """`[L]` values of boards for a role, if the game is not over there."""
         count = len(boards.codes)
         totals, checks = np.empty((count, SIDES)), np.empty((count, SIDES), dtype=np.int64)
         if len(self._masks.leaps):
-            value_masks(boards.codes, self._tables, self._masks, totals, checks)
+            value_masks(boards.codes, self._masks, self._sums, totals, checks)
         else:
             value_boards.for_steps(_STEPS * count)(boards.codes, self._tables, totals, checks)
         own = self._players.index(role)
@@ -346,6 +349,22 @@ def _masks(rays: list[list[list[list[int]]]]) -> RayMasks:
         up=np.concatenate([_words([]), *up]),
         first_down=_firsts(list(map(len, down))),
         down=np.concatenate([_words([]), *down]),
+    )
+
+
+def _sums(tables: PieceTables) -> SumTables:
+    """The values of pieces as what they add."""
+    side = tables.side
+    placed = tables.worth[:, None] + tables.ahead
+    protected, threatened = tables.protected * tables.worth, tables.threatened * tables.worth
+    return SumTables(
+        side,
+        np.where(side[:, None] == 0, placed, 0.0).ravel(),
+        np.where(side[:, None] == 1, placed, 0.0).ravel(),
+        np.where(side == 0, protected, threatened),
+        np.where(side == 1, protected, threatened),
+        np.where(side == 1, tables.king, 0).astype(np.int32),
+        np.where(side == 0, tables.king, 0).astype(np.int32),
     )
 
 

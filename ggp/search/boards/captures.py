@@ -125,7 +125,8 @@ class CaptureFinder:
         legal[order] = told.legal
         found = {}
         for role in by_place:
-            alone = (np.delete(told.choices, role, axis=1) == 1).all(axis=1)
+            idle = told.choices == 1
+            alone = idle.sum(axis=1) - idle[:, role] == idle.shape[1] - 1
             rows = taking[(roles == role) & legal & alone[taking[:, 0]]]
             owner, moves, squares = (np.ascontiguousarray(column) for column in rows.T)
             joint = told.firsts[owner]

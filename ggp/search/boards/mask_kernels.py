@@ -17,13 +17,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.machine.base import FloatArray
 from ggp.machine.compiling.jit import by_reference, inlined, kernel
-from ggp.machine.propnet.play.kernels.vectors import lowest_one
+from ggp.machine.propnet.play.kernels.vectors import leading_zeros, lowest_one
 from ggp.search.boards.board_kernels import EMPTY, I32, PieceTables
 
 U64 = NDArray[np.uint64]
 
 MOST_SQUARES = 64
+
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @by_reference
@@ -42,6 +45,27 @@ class RayMasks(NamedTuple):
     up: U64
     first_down: I32
     down: U64
+
+
+@by_reference
+class SumTables(NamedTuple):
+    """What pieces add to the values of both sides; zero where it is the other side's.
+
+    Attributes:
+        side: `[K]` owner: 0 or 1.
+        first_placed, second_placed: `[K * S]` for standing on a square.
+        first_hit, second_hit: `[K]` if the side attacks the square: its own piece is protected, or
+            the other's threatened.
+        first_king, second_king: `[K]` 1 for kings that the side can attack.
+    """
+
+    side: I32
+    first_placed: FloatArray
+    second_placed: FloatArray
+    first_hit: FloatArray
+    second_hit: FloatArray
+    first_king: I32
+    second_king: I32
 
 
 @inlined
@@ -64,20 +88,15 @@ def _attacks(masks: RayMasks, at: int, occupied: np.uint64) -> np.uint64:
         found |= squares & (stops ^ (stops - one))  # all bits, if nothing is in the way
     for ray in range(masks.first_down[at], masks.first_down[at + 1]):
         squares = masks.down[ray]
-        below = (squares & occupied) >> one
-        for shift in (1, 2, 4, 8, 16, 32):
-            below |= below >> np.uint64(shift)
-        found |= squares & ~below
+        # The lowest square is the last of a ray, or not on it: nothing is behind it.
+        nearest = 63 - leading_zeros((squares & occupied) | one)
+        found |= squares & (_ALL << np.uint64(nearest))
     return found
 
 
 @kernel
 def value_masks(
-    codes: np.ndarray,
-    tables: PieceTables,
-    masks: RayMasks,
-    totals: np.ndarray,
-    checks: np.ndarray,
+    codes: np.ndarray, masks: RayMasks, sums: SumTables, totals: np.ndarray, checks: np.ndarray
 ) -> None:
     """As `board_kernels.value_boards`."""
     one = np.uint64(1)
@@ -89,9 +108,9 @@ def value_masks(
         while rest:
             square = lowest_one(rest)
             rest &= rest - one
-            code = codes[lane, square]
+            code = np.int64(codes[lane, square])
             found = _attacks(masks, code * squares + square, occupied)
-            side = np.uint64(tables.side[code])
+            side = np.uint64(sums.side[code])
             first |= found & (side - one)
             second |= found & (np.uint64(0) - side)
         firsts, seconds = 0.0, 0.0
@@ -100,22 +119,17 @@ def value_masks(
         while rest:
             square = lowest_one(rest)
             rest &= rest - one
-            code = codes[lane, square]
+            code = np.int64(codes[lane, square])
             by_first = np.int64((first >> np.uint64(square)) & one)
             by_second = np.int64((second >> np.uint64(square)) & one)
-            worth = tables.worth[code]
-            placed = worth + tables.ahead[code, square]
-            protected, threatened = tables.protected * worth, tables.threatened * worth
-            if tables.side[code]:
-                firsts += threatened * by_first
-                first_checks += by_first * tables.king[code]
-                seconds += placed
-                seconds += protected * by_second
-            else:
-                firsts += placed
-                firsts += protected * by_first
-                seconds += threatened * by_second
-                second_checks += by_second * tables.king[code]
+            # Zeros change no sum, and take less time than to find out whose piece it is.
+            at = code * squares + square
+            firsts += sums.first_placed[at]
+            firsts += sums.first_hit[code] * by_first
+            seconds += sums.second_placed[at]
+            seconds += sums.second_hit[code] * by_second
+            first_checks += by_first * sums.first_king[code]
+            second_checks += by_second * sums.second_king[code]
         totals[lane, 0], totals[lane, 1] = firsts, seconds
         checks[lane, 0], checks[lane, 1] = first_checks, second_checks
 
@@ -153,7 +167,7 @@ def list_captures(
             target, origin = places[moves[number], 0], places[moves[number], 1]
             if target == EMPTY or (last[lane] != EMPTY and target != last[lane]):
                 continue
-            taken = codes[lane, target]
+            taken = np.int64(codes[lane, target])
             if taken == EMPTY or tables.side[taken] == side:
                 continue
             if origin != EMPTY and len(masks.leaps):

@@ -166,16 +166,17 @@ class Quiescence:
         while True:
             better = sign * (ply.values - root.values[ply.before]) > 0
             open_ &= (may_gain | better)[order]
-            chosen = order[first_open(ply.before[order], open_, size)]
-            if not len(chosen):
+            at = first_open(ply.before[order], open_, size)
+            if not len(at):
                 return
+            chosen = order[at]
             part, mine = ply.take(chosen), movers[chosen] == self.role
             best = root.values[part.before]
             part.low = np.where(mine, np.maximum(part.low, best), part.low)
             part.high = np.where(mine, part.high, np.minimum(part.high, best))
             self._follow(part, self._most - 1, deadline)
             _fold(part, root, mine)
-            open_[np.isin(order, chosen)] = False
+            open_[at] = False
             size *= WAVE_GROWTH
 
     def _may_gain(self, ply: _Ply, movers: IntArray) -> BoolArray:

@@ -183,4 +183,5 @@ def _bit_count(operation: _Function, name: str, *flags: Any) -> None:
 
 
 _bit_count(vectors.count_ones, "ctpop")
+_bit_count(vectors.leading_zeros, "ctlz", ir.Constant(ir.IntType(1), 0))
 _bit_count(vectors.lowest_one, "cttz", ir.Constant(ir.IntType(1), 0))

@@ -119,6 +119,11 @@ def count_ones(word: Any) -> int:
     raise NotImplementedError(_ONLY_IN_KERNELS)
 
 
+def leading_zeros(word: Any) -> int:
+    """Number of bits that are not set above the highest that is; 64 if none is."""
+    raise NotImplementedError(_ONLY_IN_KERNELS)
+
+
 def lowest_one(word: Any) -> int:
     """Index of the lowest bit that is set; 64 if none."""
     raise NotImplementedError(_ONLY_IN_KERNELS)
