@@ -105,9 +105,12 @@ class BeliefPlayer(ABC):
 
     @property
     def retry_share(self) -> float:
-        """Share of the time for a move that is one of those of the turn before, with fewer left:
-        another try after a refusal."""
+        """Share of the time, or of the counts, for a move that is one of those of the turn before,
+        with fewer left: another try after a refusal."""
         return 1.0
+
+    effort = 1.0
+    """Share of the usual counts for this decision: `retry_share` in another try."""
 
     def sampler(self, tree: PathTree) -> Sampler:
         """The belief of the player's own bag."""
@@ -298,8 +301,10 @@ class BeliefPlayer(ABC):
             raise MachineError("the role has no legal move in any particle")
         before, self._candidates = self._candidates, known
         self._risky = found if found.is_risky and self._risk is Risk.AVOID else None
-        if deadline is not None and len(known) < len(before) and set(known) <= set(before):
-            deadline = deadline.part(self.retry_share)
+        tries_again = len(known) < len(before) and set(known) <= set(before)
+        self.effort = self.retry_share if tries_again else 1.0
+        if tries_again and deadline is not None:
+            deadline = deadline.part(self.effort)
         if len(known) == 1 and not value_forced:
             return known[0], self.unvalued(known)
         if self.context.report is not None:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ggp.belief import UNIFORM, Bags
+from ggp.belief import POOL_LIMIT, UNIFORM, Bags
 from ggp.errors import ConfigError, GGPError
 from ggp.players.belief_player import Choice
 from ggp.players.evaluations import PLAYOUTS, evaluation_of, names_own_file, terms_of
@@ -54,6 +54,11 @@ class InformationSetOptions(SearchOptions):
         names_file=names_own_file,
     )
     particles: int = whole(200, "particles in a bag that is sampled")
+    pool: int = whole(
+        POOL_LIMIT,
+        "boards of a pool at most, with a sampler that has one; it is then cut to half",
+        low=2,
+    )
 
     def __post_init__(self) -> None:
         if self.states and self.histories is not None:
@@ -74,6 +79,10 @@ class InformationSetPlayer(SearchPlayer):
     @property
     def capacity(self) -> int:
         return self.options.particles
+
+    @property
+    def pool_limit(self) -> int:
+        return self.options.pool
 
     @property
     def trials(self) -> int:

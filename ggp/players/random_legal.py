@@ -2,20 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from ggp.belief import Bags
+from ggp.belief import Bags, PathTree, Sampler, Sampling, make_sampler
 from ggp.players.belief_player import BeliefPlayer, Choice
+from ggp.players.board_makers import NONE, board_maker_of, boards_field
 from ggp.players.risk import RiskOptions
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
 
 
-class RandomLegal(BeliefPlayer):
-    """A random one of the moves that are legal in a particle drawn by weight."""
+@dataclass(frozen=True)
+class RandomOptions(RiskOptions):
+    """Options of `random`."""
 
-    Options = RiskOptions
+    boards: str = boards_field()
+
+
+class RandomLegal(BeliefPlayer):
+    """A random one of the moves that are legal in a particle drawn by weight.
+
+    Where boards are drawn, one that agrees with the last observation is enough: our own pieces are
+    right on it. Particles that agree with all of a long match are dear.
+    """
+
+    Options = RandomOptions
     tells_policy = True
+    options: RandomOptions
+
+    def sampler(self, tree: PathTree) -> Sampler:
+        if self.options.boards == NONE:
+            return super().sampler(tree)
+        return make_sampler(
+            Sampling.LOS,
+            self.machine,
+            tree,
+            capacity=1,
+            exact=0,
+            maker=board_maker_of(self.options.boards, self.machine),
+        )
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         moves = candidates(self.machine, bag).values.tolist()

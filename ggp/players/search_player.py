@@ -82,7 +82,7 @@ class SearchOptions(RiskOptions):
     boards: str = boards_field()
     retry: int = whole(
         100,
-        "percent of the clock for another try after a refused one",
+        "percent of the clock, or of the counts, for another try after a refused one",
         high=100,
     )
     ponder: int = ponder_field()
@@ -215,6 +215,8 @@ class SearchPlayer(BeliefPlayer):
     ) -> Estimates:
         """Values by count, by clock, or within a share of the budget of states.
 
+        Without a clock another try after a refused one gets its share of the trials.
+
         Args:
             enough: trials of each candidate from which on values are worth reporting.
             race: see `run_search`.
@@ -222,7 +224,8 @@ class SearchPlayer(BeliefPlayer):
         budgets = self.options.states
         if not budgets:
             report = None if self.context.report is None else partial(self._report, enough)
-            return run_search(search, self.machine, self.trials, deadline, report, race=race)
+            count = max(1, round(self.effort * self.trials))
+            return run_search(search, self.machine, count, deadline, report, race=race)
         budget = share * budgets[min(self.turn, len(budgets) - 1)]
         return spend_states(search, self.machine, budget - self.visited_since_decision, deadline)
 
@@ -238,7 +241,7 @@ class SearchPlayer(BeliefPlayer):
         if self.options.states:
             self.values_of(search, deadline)
         elif deadline is None:
-            search.send(trials)
+            search.send(max(1, round(self.effort * trials)))
         else:
             search.run(deadline, None if self.context.report is None else report)
 

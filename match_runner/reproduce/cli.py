@@ -154,6 +154,7 @@ def reproduce(
     place = read_place(asked)
     assert place.folder is not None  # the option is required
     grid = GRIDS.get(what)
+    usual_number = matches is None and asked["most"] is None
     until = read_until(asked, matches)
     for_grids = (only, minutes is not None, clock is not None, until is not None)
     if grid is None and any(for_grids):
@@ -173,6 +174,7 @@ def reproduce(
         quick=quick and matches is None,
         until=until,
         clock=clock or Clock.WALL,
+        usual=usual_number,
     )
     begin_run(settings)
     experiments = wanted(what)

@@ -38,6 +38,7 @@ class Duel:
         folder: where it is kept, below the folder of the run.
         equal_states: whether the second player gets as many states as the first visits.
         play_clock_s: time for each decision; None lets the players' counts decide.
+        budget: name of these counts, where a grid has several.
     """
 
     game: str
@@ -45,6 +46,7 @@ class Duel:
     folder: str
     equal_states: bool = False
     play_clock_s: float | None = None
+    budget: str = ""
 
 
 @dataclass(frozen=True)

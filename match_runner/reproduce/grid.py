@@ -72,6 +72,7 @@ class Grid:
         matches, quick_matches: default number of matches of each duel, without and with `--quick`.
         quickly: number of matches of a duel in a quick run, if that is not the same for all; 0
             leaves it out.
+        games: most matches of a duel if the command names no number; None: `matches`.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Grid:
     matches: int
     quick_matches: int
     quickly: Callable[[Duel], int] | None = None
+    games: Callable[[Duel], int | None] = lambda duel: None
 
     def size(self, settings: Settings) -> int:
         wanted = selected(self.duels(), settings.only)
@@ -97,7 +99,7 @@ class Grid:
             given = self._settings_of(duel, settings)
             if duel in wanted and given.matches and time.monotonic() < until_s:
                 cells[duel] = play_duel(duel, given, executor, tell)
-            elif (stored := stored_duel(duel, settings)) is not None:
+            elif (stored := stored_duel(duel, given)) is not None:
                 cells[duel] = stored
         cells = {duel: cell for duel, cell in cells.items() if cell.matches or cell.failures}
         shown = self.show(cells)
@@ -120,9 +122,14 @@ class Grid:
 
     def _settings_of(self, duel: Duel, settings: Settings) -> Settings:
         """Settings with the number of matches that a duel gets."""
-        if not settings.quick or self.quickly is None:
+        if settings.quick:
+            quickly = self.quickly
+            return settings if quickly is None else replace(settings, matches=quickly(duel))
+        games = self.games(duel) if settings.usual else None
+        if games is None:
             return settings
-        return replace(settings, matches=self.quickly(duel))
+        until = settings.until and replace(settings.until, most=games)
+        return replace(settings, matches=games, until=until)
 
 
 def selected(duels: Sequence[Duel], only: Sequence[str]) -> list[Duel]:
@@ -156,8 +163,8 @@ def selected(duels: Sequence[Duel], only: Sequence[str]) -> list[Duel]:
 
 
 def _clock_name(duel: Duel) -> str:
-    """Name of a duel's clock, such as `0.3s`."""
-    return f"{duel.play_clock_s or 0:g}s"
+    """Name of a duel's clock, such as `0.3s`, or of the counts that decide instead."""
+    return duel.budget or f"{duel.play_clock_s or 0:g}s"
 
 
 def shares_of(cell: PlayedDuel, player: int = 0) -> list[float]:

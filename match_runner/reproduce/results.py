@@ -44,6 +44,7 @@ class Settings:
         quick: whether a grid chooses what to leave out, and how many matches to play.
         until: when a duel of a grid ends by itself; `matches` is then the most.
         clock: clock of the duels of a grid.
+        usual: whether no number of matches was named: a grid may have one for each duel.
     """
 
     matches: int
@@ -57,6 +58,7 @@ class Settings:
     quick: bool = False
     until: Until | None = None
     clock: Clock = Clock.WALL
+    usual: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,13 @@
 """Duels that repeat the experiments of papers 000 to 002, and others of interest beside them.
 
-The papers gave 30 and 90 seconds a move, and 2 and 6 (30 in the second paper) after a try that was
-refused. Here it is `SHORT_S` and `LONG_S`, and a fifteenth of that after a refused try. The results
-show how many boards were searched in that time.
+On the whole board, the game of the papers, budgets are counts: as many histories and boards a move
+as the papers had time for, or a twentieth of them. So results depend on the seed and not on the
+machine, and a series can go on wherever and whenever there is time. Smaller games, which are in no
+paper, are played with a clock.
+
+Paper 000 does not say where the histories of `over` and `para` come from. On the whole board they
+come from a pool, filled up as that of HS: without a search for histories, any other sampler has
+none left after some thirty plies.
 """
 
 from __future__ import annotations
@@ -10,12 +15,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from match_runner.reproduce.duels import Duel
+from match_runner.reproduce.kriegspiel.published import (
+    BOARDS,
+    DEPTHS,
+    FIGURE_5,
+    FIGURES_2_3,
+    HISTORIES,
+    POOL,
+    RETRY_PERCENT,
+    SECONDS,
+    TABLES_2_3,
+    Published,
+)
 
 SHORT_S, LONG_S = 0.05, 0.15
-"""Seconds for a move, in the ratio of 1 to 3 as in paper 000."""
+"""Seconds for a move in smaller games, in the ratio of 1 to 3 as in paper 000."""
 
-RETRY_PERCENT = 7
-"""Percent of that time after a try that was refused: a fifteenth."""
+PAPERS, TWENTIETH = "papers", "twentieth"
+BUDGETS = {TWENTIETH: 20, PAPERS: 1}
+"""Budgets of the cells on the whole board: the samples of the papers, divided by this."""
 
 BOARD, SMALL_BOARD = "kriegspiel", "kriegspiel_5x5"
 SMALL_GAMES = ("krieg_tic_tac_toe", "phantom_connect_four", "blind_breakthrough")
@@ -25,29 +43,77 @@ SAMPLERS = ("los", "aosp", "hs")
 """Players that are named by their samplers. In the papers they do not search for other boards when
 they have none: they make a random move."""
 
-DEPTHS = (1, 2, 3)
 SHORT_POOL = 600
 """Number of boards in a pool that dies out on the whole board."""
 
 POOLS = (600, 2_000, 6_000, 20_000)
 
+POOL_WORLDS = 64
+"""Boards searched for a move where pools of these sizes are compared."""
+
+LONG_COUNTS = frozenset(
+    max(1, round(numbers[1] / share))
+    for numbers in HISTORIES.values()
+    for share in BUDGETS.values()
+)
+"""Histories a move in the longer runs."""
+
+AUTO = "ismcts"
+"""The player that `auto` chooses for kriegspiel: it can be given a budget of states."""
+
+_OWN_FILE = {"boards": BOARD, "evaluation": BOARD}
+
 
 def spec(game: str, player: str, **options: object) -> str:
-    """Spec of a player with the options that it has in a game.
+    """Spec of a player under a clock, with the options that it has in a game.
 
     On chess boards, states are valued by KS of paper 000 and drawn if no history is found, and a
-    refused try is a ply: else few histories fit into the time. Paper 000 does not say which sampler
-    makes the histories of `over` and `para`: here they keep all histories that we find.
+    refused try is a ply: else few histories fit into the time.
     """
     if player in SAMPLERS:
         options["rescue"] = "none"
     if game in (BOARD, SMALL_BOARD) and player != "random":
-        options["retry"] = RETRY_PERCENT
-        options["boards"] = "kriegspiel"
+        options |= {"retry": RETRY_PERCENT, "boards": BOARD}
         if player not in ("hyperplay", "hyperplay2", "ismcts"):
-            options["evaluation"] = "kriegspiel"
+            options["evaluation"] = BOARD
         if player in ("over", "para"):
             options["tries"] = 0
+    return _text(player, options)
+
+
+def sampled(player: str, budget: str, depth: int = 1, seconds: int = 30) -> str:
+    """Spec of a player of the papers on the whole board, by counts.
+
+    Args:
+        player: `over`, `para`, one of `SAMPLERS`, or `random`.
+        budget: one of `BUDGETS`.
+        depth, seconds: of `over` and `para`: plies, and how long the paper's took for a move.
+    """
+    share = BUDGETS[budget]
+    if player == "random":
+        return _text(player, {"boards": BOARD})
+    own: dict[str, object] = {"rescue": "none", **_OWN_FILE, "pool": POOL // share}
+    if player in SAMPLERS:
+        return _text(player, {"worlds": round(BOARDS / share), **own})
+    number = max(1, round(HISTORIES[depth][SECONDS.index(seconds)] / share))
+    own |= {"sampler": "hs", "tries": 0, "retry": RETRY_PERCENT}
+    if player == "para":
+        own["leaf"] = "min"  # "is not averaging the values of the samples it takes"
+    return _text(player, {"depth": depth, "histories": number, "particles": number, **own})
+
+
+def short(player: str) -> str:
+    """Short name of a player: `over 1` for `over:depth=1,tries=0,...`."""
+    name, _, given = player.partition(":")
+    options = dict(option.split("=") for option in given.split(",") if option)
+    depth = [options["depth"]] if "depth" in options else []
+    counts = int(options.get("histories", 0))
+    long = [f"{SECONDS[1]} s"] if counts in LONG_COUNTS else []
+    pool = [f"pool {options['pool']}"] if options.get("worlds") == str(POOL_WORLDS) else []
+    return " ".join([name, *depth, *long, *pool])
+
+
+def _text(player: str, options: dict[str, object]) -> str:
     given = ",".join(f"{name}={value}" for name, value in options.items())
     return f"{player}:{given}" if given else player
 
@@ -58,54 +124,50 @@ class Cell:
 
     Attributes:
         clock_s: seconds for a move; None if players go by their own counts.
-        published: percent of matches that the first won and lost in a paper.
+        budget: one of `BUDGETS`, on the whole board.
+        paper: what a paper says.
+        games: most games to play, unless the command says otherwise; None: as in other grids.
+        equal_states: whether the second gets as many states as the first visits.
         share: least mean share of the points that it should get.
         sign: 1 if it should be significantly (99 %) better, 0 if neither should.
-        lead: least lead, percent of matches won less percent lost, that it should have.
-        most_lost: greatest share of matches that it may lose.
-        least_won: least share of matches that it should win.
     """
 
     game: str
     players: tuple[str, str]
     clock_s: float | None = SHORT_S
-    published: tuple[float, float] | None = None
+    budget: str = ""
+    paper: Published | None = None
+    games: int | None = None
+    equal_states: bool = False
     share: float | None = None
     sign: int | None = None
-    lead: float | None = None
-    most_lost: float | None = None
-    least_won: float | None = None
 
     @property
     def duel(self) -> Duel:
         """The cell as a duel."""
-        names = "-".join(self.players).replace(":", "_")
-        clock = "counts" if self.clock_s is None else f"{self.clock_s:g}s"
-        folder = f"kriegspiel/{self.game}/{names}-{clock}"
-        return Duel(self.game, self.players, folder, play_clock_s=self.clock_s)
-
-
-def _sets(game: str, clock_s: float, opponent: str) -> list[Cell]:
-    """Cells of Figures 2 and 3 of paper 000."""
-    published = PUBLISHED_SETS if game == BOARD else {}
-    judged = (game, opponent, clock_s) == (BOARD, "random", SHORT_S)
-    measured = ("over", 1) if judged else None
-    return [
-        Cell(
-            game,
-            (spec(game, player, depth=depth), spec(game, opponent)),
-            clock_s,
-            published.get((opponent, player, depth, clock_s)),
-            least_won=0.35 if measured == (player, depth) else None,
-            most_lost=0.05 if measured == (player, depth) else None,
+        if self.budget:
+            names = "-".join(map(short, self.players)).replace(" ", "_")
+            folder = f"kriegspiel/{self.game}/{self.budget}/{names}"
+        else:
+            names = "-".join(self.players).replace(":", "_")
+            clock = "counts" if self.clock_s is None else f"{self.clock_s:g}s"
+            folder = f"kriegspiel/{self.game}/{names}-{clock}"
+        return Duel(
+            self.game, self.players, folder, self.equal_states, self.clock_s, budget=self.budget
         )
+
+
+def _sets(game: str, opponent: str) -> list[Cell]:
+    """Cells like those of Figures 2 and 3 of paper 000, in a smaller game."""
+    return [
+        Cell(game, (spec(game, player, depth=depth), spec(game, opponent)))
         for player in ("over", "para")
         for depth in DEPTHS
     ]
 
 
 def _against_each_other(game: str) -> list[Cell]:
-    """Cells of Figure 5 of paper 000."""
+    """Cells like those of Figure 5 of paper 000."""
     least = {
         ("krieg_tic_tac_toe", 1, 1): 65.0,
         ("phantom_connect_four", 1, 1): 75.0,
@@ -114,7 +176,6 @@ def _against_each_other(game: str) -> list[Cell]:
         Cell(
             game,
             (spec(game, "over", depth=over), spec(game, "para", depth=para)),
-            published=PUBLISHED_OVER_PARA[para, over] if game == BOARD else None,
             share=least.get((game, over, para)),
         )
         for over in DEPTHS
@@ -123,7 +184,7 @@ def _against_each_other(game: str) -> list[Cell]:
 
 
 def _samplers(game: str) -> list[Cell]:
-    """Cells of Tables 2 and 3 of paper 001."""
+    """Cells like those of Tables 2 and 3 of paper 001."""
     least = {
         ("phantom_connect_four", "hs", "los"): {"share": 65.0},
         ("blind_breakthrough", "hs", "los"): {"share": 58.0},
@@ -133,25 +194,14 @@ def _samplers(game: str) -> list[Cell]:
         Cell(
             game,
             (spec(game, first), spec(game, second)),
-            published=won_and_lost if game == BOARD else None,
             **least.get((game, first, second), {}),  # type: ignore[arg-type]
         )
-        for (first, second), won_and_lost in PUBLISHED_SAMPLERS.items()
-    ]
-
-
-def _ideas(game: str) -> list[Cell]:
-    """Cells of two decades of ideas: our players against the best of the papers'."""
-    best = spec(game, "over", depth=1), spec(game, "hs")
-    return [
-        Cell(game, (spec(game, player), opponent))
-        for opponent in best
-        for player in ("hyperplay", "hyperplay2", "ismcts")
+        for first, second in TABLES_2_3
     ]
 
 
 def _others() -> list[Cell]:
-    game, pool = "phantom_connect_four", {"pool": SHORT_POOL}
+    game = "phantom_connect_four"
     ahead = spec(game, "over", depth=3), spec(game, "over", depth=1)
     deeper = spec(game, "over", depth=2), spec(game, "para", depth=2)
     return [
@@ -159,70 +209,111 @@ def _others() -> list[Cell]:
         Cell(game, ahead, None, sign=1),
         Cell(game, ahead),
         Cell(game, deeper, LONG_S, share=85.0),
-        Cell(
-            BOARD,
-            (spec(BOARD, "over", depth=1), spec(BOARD, "para", depth=1, leaf="min")),
-            lead=15.0,
-        ),
-        Cell(BOARD, (spec(BOARD, "hs", **pool), spec(BOARD, "aosp", **pool)), sign=1),
-        *(Cell(BOARD, (spec(BOARD, "aosp", pool=size), "random")) for size in POOLS),
     ]
 
 
-PUBLISHED_SETS = {
-    (opponent, player, depth, clock_s): numbers
-    for (opponent, player, clock_s), row in {
-        ("random", "over", SHORT_S): ((48, 1), (50, 1), (32, 5)),
-        ("random", "over", LONG_S): ((47, 1), (55, 2), (43, 6)),
-        ("random", "para", SHORT_S): ((5, 2), (29, 3), (22, 4)),
-        ("random", "para", LONG_S): ((4, 4), (31, 1), (27, 4)),
-        ("hs", "over", SHORT_S): ((19, 5), (16, 7), (10, 18)),
-        ("hs", "over", LONG_S): ((26, 2), (18, 5), (13, 14)),
-        ("hs", "para", SHORT_S): ((2, 7), (5, 5), (4, 14)),
-        ("hs", "para", LONG_S): ((1, 6), (7, 4), (5, 13)),
-    }.items()
-    for depth, numbers in zip(DEPTHS, row, strict=True)
-}
-"""Paper 000, Figures 2 and 3: percent won and lost."""
+def papers_cells(budget: str) -> list[Cell]:
+    """Cells of papers 000 and 001: those that tell most for their cost come first."""
 
-PUBLISHED_OVER_PARA = {
-    (para, over): numbers
-    for para, row in {
-        1: ((8, 1), (15, 2), (12, 2)),
-        2: ((22, 4), (19, 5), (16, 17)),
-        3: ((24, 4), (31, 4), (16, 14)),
-    }.items()
-    for over, numbers in zip(DEPTHS, row, strict=True)
-}
-"""Paper 000, Figure 5: percent won and lost by the overconfident, at 30 seconds."""
+    def sets(player: str, depth: int, opponent: str, seconds: int = 30) -> Cell:
+        players = sampled(player, budget, depth, seconds), sampled(opponent, budget)
+        number = FIGURES_2_3[opponent, player, depth, seconds]
+        return _board(budget, players, number, 150 if opponent == "random" else 170)
 
-PUBLISHED_SAMPLERS = {
-    ("los", "random"): (39.0, 0.0),
-    ("aosp", "random"): (63.0, 0.0),
-    ("hs", "random"): (65.0, 0.5),
-    ("aosp", "los"): (31.0, 0.0),
-    ("hs", "los"): (38.0, 0.5),
-    ("hs", "aosp"): (13.3, 10.7),
-}
-"""Paper 001, Tables 2 and 3: percent won and lost."""
+    def pair(over: int, para: int) -> Cell:
+        players = sampled("over", budget, over), sampled("para", budget, para)
+        return _board(budget, players, FIGURE_5[over, para], FIGURE_5_GAMES[over, para])
 
-PUBLISHED_BOARDS = {1: (1683, 3145), 2: (321, 662), 3: (67, 190)}
-"""Paper 000, Figure 4: boards a move at each depth, in 30 and 90 seconds."""
+    def samplers(first: str, second: str) -> Cell:
+        players = sampled(first, budget), sampled(second, budget)
+        games = {"random": 126, "los": 40, "aosp": 1670}[second]
+        return _board(budget, players, TABLES_2_3[first, second], games)
+
+    found = [
+        sets("over", 1, "random"),
+        *(samplers(first, "random") for first in SAMPLERS),
+        *(sets(player, 2, "random") for player in ("over", "para")),
+        *(pair(over, 1) for over in (1, 2)),
+        *(samplers(first, "los") for first in ("aosp", "hs")),
+        *(sets(player, 1, "hs") for player in ("over", "para")),
+        *(pair(over, 2) for over in (1, 2)),
+        *(
+            sets(player, depth, opponent)
+            for opponent in ("random", "hs")
+            for depth in DEPTHS
+            for player in ("over", "para")
+        ),
+        *(pair(over, para) for over in DEPTHS for para in DEPTHS),
+        *(samplers(*names) for names in TABLES_2_3),
+    ]
+    longer = [
+        sets(player, depth, opponent, SECONDS[1])
+        for opponent in ("random", "hs")
+        for depth in DEPTHS
+        for player in ("over", "para")
+    ]
+    return list(dict.fromkeys(found + longer))
+
+
+def _board(
+    budget: str, players: tuple[str, str], paper: Published | None, games: int, **more: object
+) -> Cell:
+    return Cell(BOARD, players, None, budget, paper, games, **more)  # type: ignore[arg-type]
+
+
+def beyond_cells(budget: str) -> list[Cell]:
+    """Cells that are in no paper: what `auto` plays at equal states, other players, and pools."""
+    own = sampled("over", budget), sampled("hs", budget)
+    plays = (AUTO, "hyperplay", "hyperplay2")
+    ours = [_text(player, {"boards": BOARD}) for player in plays]
+    pools = [
+        [
+            _text(player, {"worlds": POOL_WORLDS, "rescue": "none", **_OWN_FILE, "pool": size})
+            for player in ("hs", "aosp")
+        ]
+        for size in POOLS
+    ]
+    return [
+        *(
+            _board(budget, (first, second), None, 100, equal_states=True)
+            for second in ours
+            for first in own
+        ),
+        *(_board(budget, (aosp, sampled("random", budget)), None, 20) for _, aosp in pools),
+        _board(budget, (pools[0][0], pools[0][1]), None, 60, sign=1),
+    ]
+
+
+FIGURE_5_GAMES = {
+    (1, 1): 260,
+    (2, 1): 136,
+    (3, 1): 194,
+    (1, 2): 106,
+    (2, 2): 168,
+    (3, 2): 500,
+    (1, 3): 90,
+    (2, 3): 58,
+    (3, 3): 500,
+}
+"""Games of each cell of Figure 5 that tell who is better (99 %) in nine of ten cases, if rates are
+as published; where that would be more than the paper's, as many as there."""
 
 
 def cells() -> list[Cell]:
     """All cells: first those that decide most, in games that are over soon."""
     found: list[Cell] = []
-    for game in GAMES:
+    smaller = [game for game in GAMES if game != BOARD]
+    for game in smaller:
         found += _against_each_other(game)[:1]
-    found += _others()[:4]
-    for game in GAMES:
-        found += _samplers(game)
-        found += _sets(game, SHORT_S, "random") + _sets(game, SHORT_S, "hs")
-        found += _against_each_other(game)
-    for game in (SMALL_BOARD, BOARD):
-        found += _ideas(game)
+    found += papers_cells(TWENTIETH)[:1]
     found += _others()
-    for opponent in ("random", "hs"):
-        found += _sets(BOARD, LONG_S, opponent)
+    for game in smaller:
+        found += _samplers(game)
+        found += _sets(game, "random") + _sets(game, "hs")
+        found += _against_each_other(game)
+    for opponent in (spec(SMALL_BOARD, "over", depth=1), spec(SMALL_BOARD, "hs")):
+        for player in ("hyperplay", "hyperplay2", "ismcts"):
+            found.append(Cell(SMALL_BOARD, (spec(SMALL_BOARD, player), opponent)))
+    found += papers_cells(TWENTIETH) + beyond_cells(TWENTIETH)
+    found += papers_cells(PAPERS)
     return list(dict.fromkeys(found))

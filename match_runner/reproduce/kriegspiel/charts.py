@@ -14,11 +14,14 @@ from match_runner.reproduce.duels import PlayedDuel, program_of
 from match_runner.reproduce.grid import Cells
 from match_runner.reproduce.kriegspiel.cells import (
     BOARD,
+    POOL_WORLDS,
     POOLS,
-    PUBLISHED_SAMPLERS,
     SMALL_BOARD,
+    TWENTIETH,
+    sampled,
     spec,
 )
+from match_runner.reproduce.kriegspiel.published import TABLES_2_3
 from match_runner.reproduce.results import Chart, Curve
 from match_runner.series.outcomes import Played
 
@@ -51,12 +54,16 @@ def charts(cells: Cells) -> tuple[Chart, ...]:
 
 def pairs(game: str) -> list[tuple[str, str]]:
     """Pairs of players whose material paper 002 shows."""
-    return [(spec(game, first), spec(game, second)) for first, second in PUBLISHED_SAMPLERS]
+    return [(_player(game, first), _player(game, second)) for first, second in TABLES_2_3]
 
 
 def hybrid(game: str) -> str:
     """Player whose boards of the last observation paper 001 shows."""
-    return spec(game, "hs")
+    return _player(game, "hs")
+
+
+def _player(game: str, player: str) -> str:
+    return sampled(player, TWENTIETH) if game == BOARD else spec(game, player)
 
 
 def _material(game: str, cells: Cells) -> Chart:
@@ -148,11 +155,17 @@ def _last_boards(cells: Cells) -> Chart:
 
 
 def _dead_pools(cells: Cells) -> Chart:
-    wanted = {spec(BOARD, "aosp", pool=size): f"{size:,} boards" for size in POOLS}
+    wanted = {
+        duel.players[0]: f"{size:,} boards"
+        for duel in cells
+        for size in POOLS
+        if duel.players[0].startswith(f"aosp:worlds={POOL_WORLDS},")
+        and duel.players[0].endswith(f",pool={size}")
+    }
     curves = tuple(
         _shares(wanted[duel.players[0]], cell, 0, _is_dead)
         for duel, cell in cells.items()
-        if duel.game == BOARD and duel.players[0] in wanted and duel.players[1] == "random"
+        if duel.game == BOARD and duel.players[0] in wanted and duel.players[1].startswith("random")
         if cell.matches
     )
     return Chart(

@@ -12,7 +12,6 @@ from match_runner.reproduce.duels import Duel, PlayedDuel
 from match_runner.reproduce.figures import score_text
 from match_runner.reproduce.grid import (
     EQUAL,
-    JUDGED_ROUNDS,
     Cells,
     Grid,
     Shown,
@@ -24,16 +23,18 @@ from match_runner.reproduce.grid import (
 )
 from match_runner.reproduce.kriegspiel.cells import (
     BOARD,
-    DEPTHS,
+    BUDGETS,
     GAMES,
     LONG_S,
-    PUBLISHED_BOARDS,
     SHORT_S,
+    TWENTIETH,
     Cell,
     cells,
-    spec,
+    papers_cells,
+    short,
 )
 from match_runner.reproduce.kriegspiel.charts import charts
+from match_runner.reproduce.kriegspiel.verdicts import CellVerdict, verdict_of
 from match_runner.reproduce.results import FEWEST_ROUNDS, Claim, Panel, Table
 from match_runner.series.outcomes import ContestCounts
 
@@ -46,36 +47,89 @@ def duels() -> list[Duel]:
 def quickly(duel: Duel) -> int:
     """Number of matches of a duel in a quick run, 0 to leave it out.
 
-    On the whole board it plays only one duel, which answers the question of paper 000.
+    On the whole board it plays only one duel.
     """
     if duel.game != BOARD:
         return 2
-    (asked, *_) = (cell.duel for cell in cells() if cell.game == BOARD)
-    return 10 if duel == asked else 0
+    return 4 if duel == papers_cells(TWENTIETH)[0].duel else 0
+
+
+def games(duel: Duel) -> int | None:
+    """Most games of a duel, unless the command says otherwise."""
+    return next((cell.games for cell in cells() if cell.duel == duel), None)
 
 
 def show(played: Cells) -> Shown:
     """Claims, a table of each game with the papers' numbers beside ours, panels and charts."""
-    tables = [_table(game, played) for game in GAMES]
+    tables = (*(_papers_table(played, budget) for budget in BUDGETS), *_tables(played))
     return Shown(
         tuple(_claims(played)),
-        (*(table for table in tables if table.rows), _boards(played)),
+        tuple(table for table in tables if table.rows),
         tuple(panel for game in GAMES if (panel := _panel(game, played)) is not None),
         charts(played),
     )
 
 
+def verdict_of_cell(each: Cell, cell: PlayedDuel) -> CellVerdict:
+    """Verdict on a cell by the games so far."""
+    return verdict_of([2 * (share - EQUAL) for share in shares_of(cell)], each.paper)
+
+
+def _papers_table(played: Cells, budget: str) -> Table:
+    """The grid of the papers: our leads beside theirs, with verdicts."""
+    rows = []
+    for each in cells():
+        cell = played.get(each.duel)
+        if each.budget != budget or cell is None:
+            continue
+        tally, verdict = tally_of_cell(cell), verdict_of_cell(each, cell)
+        paper = each.paper
+        rows.append(
+            (
+                *map(short, each.players),
+                _samples(each),
+                str(_played(tally)),
+                f"{tally.wins} - {tally.draws} - {tally.losses}",
+                interval_text(verdict.lead, ".0f"),
+                "" if paper is None else f"{paper.won:g} - {paper.lost:g}",
+                "" if paper is None else f"{paper.lead:+.3g} ± {paper.error:.0f}",
+                verdict.text,
+            )
+        )
+    share = BUDGETS[budget]
+    samples = "the papers' samples" if share == 1 else f"1/{share} of the papers' samples"
+    return Table(
+        f"{BOARD}, {samples} a move: leads of the first, and the papers' (99 %)",
+        (
+            *("first", "second", "#samples", "#games", "#won - drawn - lost", "#lead"),
+            *("#papers, won - lost", "#their lead", "verdict"),
+        ),
+        tuple(rows),
+    )
+
+
+def _samples(each: Cell) -> str:
+    """Samples a move of both, such as `84, 18`."""
+    found = []
+    for player in each.players:
+        given = dict(option.split("=") for option in player.partition(":")[2].split(",") if option)
+        found.append(given.get("histories", given.get("worlds", ".")))
+    return ", ".join(found)
+
+
+def _tables(played: Cells) -> Iterator[Table]:
+    for game in GAMES:
+        yield _table(game, played)
+
+
 def _table(game: str, played: Cells) -> Table:
     rows = []
     for each in cells():
-        if each.game != game or each.duel not in played:
+        if each.game != game or each.budget or each.duel not in played:
             continue
         cell = played[each.duel]
         tally = tally_of_cell(cell)
         shares = shares_of(cell)
-        published = (
-            "" if each.published is None else f"{each.published[0]:g} - {each.published[1]:g}"
-        )
         lead = _lead(tally)
         rows.append(
             (
@@ -84,43 +138,16 @@ def _table(game: str, played: Cells) -> Table:
                 str(len(cell.matches)),
                 f"{_percent(tally.wins, tally):.0f} - {_percent(tally.losses, tally):.0f}",
                 "." if lead is None else f"{lead:+.0f}",
-                published,
-                "" if each.published is None else f"{each.published[0] - each.published[1]:+g}",
                 cell_text(shares),
                 interval_text(interval_of(shares), ".1f"),
             )
         )
     return Table(
-        f"{game}: percent won - lost by the first, and the papers' (+ and -: significant, 99 %)",
+        f"{game}: percent won - lost by the first (+ and -: significant, 99 %)",
         (
             *("first", "second", "#s a move", "#matches", "#won - lost", "#lead"),
-            *("#published", "#its lead", "#share", "#share [99 %]"),
+            *("#share", "#share [99 %]"),
         ),
-        tuple(rows),
-    )
-
-
-def _boards(played: Cells) -> Table:
-    """Table like Figure 4 of paper 000."""
-    rows = []
-    for depth in DEPTHS:
-        row = [str(depth)]
-        for number, clock_s in enumerate((SHORT_S, LONG_S)):
-            own = (spec(BOARD, "over", depth=depth), "random")
-            cell = played.get(Cell(BOARD, own, clock_s).duel)
-            visits = [
-                max(value.visits for value in decision.values)
-                for match in (cell.decisions(0) if cell else [])
-                for _, decision in match
-                if decision.fault is None
-            ]
-            mean = f"{sum(visits) / len(visits):.0f}" if visits else "."
-            row += [mean, str(PUBLISHED_BOARDS[depth][number])]
-        rows.append(tuple(row))
-    return Table(
-        f"Histories a move of over against random in {BOARD}, where there are any, and boards a "
-        "move in paper 000",
-        (*("#depth", f"#{SHORT_S:g} s", "#paper, 30 s", f"#{LONG_S:g} s", "#paper, 90 s"),),
         tuple(rows),
     )
 
@@ -130,12 +157,12 @@ def _panel(game: str, played: Cells) -> Panel | None:
     found = {
         each.players: interval_of(shares_of(played[each.duel])).value
         for each in cells()
-        if each.game == game and each.clock_s == SHORT_S and each.duel in played
+        if each.game == game and each.clock_s in (None, SHORT_S) and each.duel in played
     }
     if not found:
         return None
-    firsts = sorted(dict.fromkeys(first for first, _ in found), key=_short)[::-1]
-    seconds = sorted(dict.fromkeys(second for _, second in found), key=_short)
+    firsts = sorted(dict.fromkeys(first for first, _ in found), key=short)[::-1]
+    seconds = sorted(dict.fromkeys(second for _, second in found), key=short)
     return Panel(
         row=f"share in {game}",
         title=game,
@@ -144,18 +171,9 @@ def _panel(game: str, played: Cells) -> Panel | None:
         xs=tuple(map(float, range(len(seconds)))),
         ys=tuple(map(float, range(len(firsts)))),
         values=tuple(tuple(found.get((f, s)) for s in seconds) for f in firsts),
-        x_names=tuple(map(_short, seconds)),
-        y_names=tuple(map(_short, firsts)),
+        x_names=tuple(map(short, seconds)),
+        y_names=tuple(map(short, firsts)),
     )
-
-
-def _short(player: str) -> str:
-    """Short name of a player: `over 1` for `over:depth=1,tries=0,...`."""
-    name, _, given = player.partition(":")
-    options = dict(option.split("=") for option in given.split(",") if option)
-    kept = [options[key] for key in ("depth", "leaf") if key in options]
-    pool = [f"pool {options['pool']}"] if "pool" in options else []
-    return " ".join([name, *kept, *pool])
 
 
 def _claims(played: Cells) -> Iterator[Claim]:
@@ -166,10 +184,8 @@ def _claims(played: Cells) -> Iterator[Claim]:
 
 
 def _claims_of(each: Cell, cell: PlayedDuel) -> Iterator[Claim]:
-    text = f"{_short(each.players[0])} against {_short(each.players[1])} in {each.game}"
-    shares, tally = shares_of(cell), tally_of_cell(cell)
-    number = _played(tally)
-    judged = number >= 2 * JUDGED_ROUNDS
+    text = f"{short(each.players[0])} against {short(each.players[1])} in {each.game}"
+    shares = shares_of(cell)
     mean = interval_of(shares)
     if each.share is not None:
         enough = mean.value is not None and len(shares) >= FEWEST_ROUNDS
@@ -186,28 +202,6 @@ def _claims_of(each: Cell, cell: PlayedDuel) -> Iterator[Claim]:
             f"above {EQUAL:g}, 99 %" if each.sign else f"{EQUAL:g} is in the interval",
             score_text(mean),
             None if sign is None else sign == each.sign,
-        )
-    if each.lead is not None:
-        lead = _lead(tally) or 0.0
-        yield Claim(
-            f"{text}: percent won more than lost",
-            f"{each.lead:g} or more",
-            f"{lead:+.0f} of {number} matches",
-            lead >= each.lead if judged else None,
-        )
-    if each.least_won is not None:
-        yield Claim(
-            f"{text}: matches won",
-            f"{each.least_won:.0%} or more",
-            f"{tally.wins / max(number, 1):.0%} of {number}",
-            tally.wins >= each.least_won * number if judged else None,
-        )
-    if each.most_lost is not None:
-        yield Claim(
-            f"{text}: matches lost",
-            f"{each.most_lost:.0%} or less",
-            f"{tally.losses / max(number, 1):.0%} of {number}",
-            tally.losses <= each.most_lost * number if judged else None,
         )
 
 
@@ -227,13 +221,15 @@ def _lead(tally: ContestCounts) -> float | None:
 KRIEGSPIEL = Grid(
     "kriegspiel",
     "Kriegspiel: two decades of ideas",
-    f"Players of papers 000 and 001 play each other and ours with {SHORT_S:g} s or {LONG_S:g} s a "
-    "move, and a fifteenth of that after a refused try, on the whole board, on five by five, and "
-    "in small games; they take turns at the roles. A share is 50 and half of what a player got "
-    "more than the other: with 100 for a win and 50 for a draw, the mean score.",
+    "Players of papers 000 and 001 play each other and ours. On the whole board they have so many "
+    "histories or boards a move as the papers' had, or a twentieth; on five by five and in small "
+    f"games with such an umpire {SHORT_S:g} s or {LONG_S:g} s, and a fifteenth of that after a "
+    "refused try. They take turns at the roles. A share is 50 and half of what a player got more "
+    "than the other: with 100 for a win and 50 for a draw, the mean score.",
     duels,
     show,
     matches=100,
     quick_matches=2,
     quickly=quickly,
+    games=games,
 )
