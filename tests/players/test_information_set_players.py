@@ -222,3 +222,40 @@ def test_another_try_gets_as_much_of_the_clock_as_the_option_says(
     player.choose(Deadline(clock() + 1.0, clock))
     player.observe("noop", ())
     assert seconds() / first > 0.7
+
+
+COUNTED = {
+    "over": "over:depth=1,histories=20",
+    "para": "para:depth=1,histories=20,leaf=min",
+    "los": "los:worlds=20",
+    "aosp": "aosp:worlds=20",
+    "hs": "hs:worlds=20",
+}
+"""Players of papers 000 and 001, each with a number of samples for a decision."""
+
+
+def moves_and_visits(spec: str, seed: int) -> list[tuple[str, tuple[float | None, ...], int]]:
+    """What a player decides first, and in another try after a refused one."""
+    machine = machine_of_game("krieg_tic_tac_toe", "propnet")
+    player = made(machine, "xplayer", f"{spec},exact=0,rescue=none", seed)
+    for mark in ("(mark 2 2)", "(mark 1 1)"):
+        player.observe(mark, ())
+        player.observe("noop", ("your_move",))
+    first = player.choose()
+    player.observe(first.move, ("refused",))
+    return [
+        (each.move, tuple(v.value for v in each.values), max(v.visits for v in each.values))
+        for each in (first, player.choose())
+    ]
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_by_count_the_seed_alone_decides_and_another_try_gets_its_share(name: str) -> None:
+    spec = COUNTED[name]
+    first, again = moves_and_visits(f"{spec},retry=10", 1)
+    assert [first, again] == moves_and_visits(f"{spec},retry=10", 1)
+    assert first[2] > 5
+    assert again[2] <= 2
+    whole = moves_and_visits(spec, 1)
+    assert whole[0] == first
+    assert whole[1][2] > 2

@@ -1,7 +1,7 @@
 """Duels that repeat the experiments of papers 000 to 002, and others of interest beside them.
 
 On the whole board, the game of the papers, budgets are counts: as many histories and boards a move
-as the papers had time for, or a twentieth of them. So results depend on the seed and not on the
+as the papers had time for, or a twentieth or a hundredth of them. So results depend on the seed and not on the
 machine, and a series can go on wherever and whenever there is time. Smaller games, which are in no
 paper, are played with a clock.
 
@@ -31,8 +31,8 @@ from match_runner.reproduce.kriegspiel.published import (
 SHORT_S, LONG_S = 0.05, 0.15
 """Seconds for a move in smaller games, in the ratio of 1 to 3 as in paper 000."""
 
-PAPERS, TWENTIETH = "papers", "twentieth"
-BUDGETS = {TWENTIETH: 20, PAPERS: 1}
+PAPERS, TWENTIETH, HUNDREDTH = "papers", "twentieth", "hundredth"
+BUDGETS = {HUNDREDTH: 100, TWENTIETH: 20, PAPERS: 1}
 """Budgets of the cells on the whole board: the samples of the papers, divided by this."""
 
 BOARD, SMALL_BOARD = "kriegspiel", "kriegspiel_5x5"
@@ -230,12 +230,15 @@ def papers_cells(budget: str) -> list[Cell]:
         return _board(budget, players, TABLES_2_3[first, second], games)
 
     found = [
-        sets("over", 1, "random"),
-        *(samplers(first, "random") for first in SAMPLERS),
-        *(sets(player, 2, "random") for player in ("over", "para")),
+        *(sets("over", depth, "random") for depth in (1, 2)),
+        sets("para", 2, "random"),
+        samplers("hs", "random"),
         *(pair(over, 1) for over in (1, 2)),
+        sets("over", 1, "hs"),
+        *(samplers(first, "random") for first in ("aosp", "los")),
         *(samplers(first, "los") for first in ("aosp", "hs")),
-        *(sets(player, 1, "hs") for player in ("over", "para")),
+        sets("para", 1, "random"),
+        sets("para", 1, "hs"),
         *(pair(over, 2) for over in (1, 2)),
         *(
             sets(player, depth, opponent)
@@ -314,6 +317,6 @@ def cells() -> list[Cell]:
     for opponent in (spec(SMALL_BOARD, "over", depth=1), spec(SMALL_BOARD, "hs")):
         for player in ("hyperplay", "hyperplay2", "ismcts"):
             found.append(Cell(SMALL_BOARD, (spec(SMALL_BOARD, player), opponent)))
-    found += papers_cells(TWENTIETH) + beyond_cells(TWENTIETH)
-    found += papers_cells(PAPERS)
+    for budget in BUDGETS:
+        found += papers_cells(budget) + beyond_cells(budget)
     return list(dict.fromkeys(found))

@@ -222,10 +222,10 @@ KRIEGSPIEL = Grid(
     "kriegspiel",
     "Kriegspiel: two decades of ideas",
     "Players of papers 000 and 001 play each other and ours. On the whole board they have so many "
-    "histories or boards a move as the papers' had, or a twentieth; on five by five and in small "
-    f"games with such an umpire {SHORT_S:g} s or {LONG_S:g} s, and a fifteenth of that after a "
-    "refused try. They take turns at the roles. A share is 50 and half of what a player got more "
-    "than the other: with 100 for a win and 50 for a draw, the mean score.",
+    "histories or boards a move as the papers' had, a twentieth, or a hundredth; on five by five "
+    f"and in small games with such an umpire {SHORT_S:g} s or {LONG_S:g} s, and a fifteenth of "
+    "that after a refused try. They take turns at the roles. A share is 50 and half of what a "
+    "player got more than the other: with 100 for a win and 50 for a draw, the mean score.",
     duels,
     show,
     matches=100,
