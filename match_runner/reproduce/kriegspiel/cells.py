@@ -1,9 +1,9 @@
 """Duels that repeat the experiments of papers 000 to 002, and others of interest beside them.
 
 On the whole board, the game of the papers, budgets are counts: as many histories and boards a move
-as the papers had time for, or a twentieth or a hundredth of them. So results depend on the seed and not on the
-machine, and a series can go on wherever and whenever there is time. Smaller games, which are in no
-paper, are played with a clock.
+as the papers had time for, or a twentieth or a hundredth of them. So results depend on the seed and
+not on the machine, and a series can go on wherever and whenever there is time. Smaller games, which
+are in no paper, are played with a clock.
 
 Paper 000 does not say where the histories of `over` and `para` come from. On the whole board they
 come from a pool, filled up as that of HS: without a search for histories, any other sampler has
