@@ -51,6 +51,7 @@ from match_runner.reproduce.report import backends_text, begin_run, verdict, wri
 from match_runner.reproduce.results import Experiment, Result, Settings, Tell
 from match_runner.reproduce.strength import STRENGTH
 from match_runner.series.commands.until_options import read_until, until_options
+from match_runner.workers.executor import Executor
 from match_runner.workers.places import open_executor
 
 ALL, ALL_003, EVERYTHING = "all", "003", "everything"
@@ -189,6 +190,7 @@ def reproduce(
             open_executor(jobs, place.scheduler, place.match_seconds) as executor,
             _progress(experiments, settings) as begin,
         ):
+            _tell_costs(grid, settings, executor)
             for experiment in experiments:
                 results.append(experiment.run(settings, executor, begin(experiment)))
     except KeyboardInterrupt:
@@ -217,6 +219,13 @@ def reproduce(
     for failure in failures:
         show_error(f"{failure}; the same command tries again")
     return EXIT_FAILED if failures else 0
+
+
+def _tell_costs(grid: Grid | None, settings: Settings, executor: Executor) -> None:
+    """Say on standard error what is to be played of a grid will cost, if it can be told."""
+    if grid is not None and not settings.quick and settings.seconds:
+        for line in grid.forecast(settings, executor):
+            click.echo(line, err=True)
 
 
 def wanted(what: str) -> list[Experiment]:

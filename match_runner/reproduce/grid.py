@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ggp.clocks import Clock
@@ -73,6 +73,7 @@ class Grid:
         quickly: number of matches of a duel in a quick run, if that is not the same for all; 0
             leaves it out.
         games: most matches of a duel if the command names no number; None: `matches`.
+        costs: lines that say what duels, each with its settings, will cost, if that can be told.
     """
 
     name: str
@@ -84,11 +85,21 @@ class Grid:
     quick_matches: int
     quickly: Callable[[Duel], int] | None = None
     games: Callable[[Duel], int | None] = lambda duel: None
+    costs: Callable[[Sequence[tuple[Duel, Settings]], Settings, Executor], Iterable[str]] = (
+        lambda duels, settings, executor: ()
+    )
 
     def size(self, settings: Settings) -> int:
         wanted = selected(self.duels(), settings.only)
         each = ((duel, self._settings_of(duel, settings)) for duel in wanted)
         return sum(size_of(duel, given) for duel, given in each if given.matches)
+
+    def forecast(self, settings: Settings, executor: Executor) -> Iterable[str]:
+        """Lines that say what it will cost to play what is missing, measured as they are read."""
+        wanted = selected(self.duels(), settings.only)
+        return self.costs(
+            [(duel, self._settings_of(duel, settings)) for duel in wanted], settings, executor
+        )
 
     def run(self, settings: Settings, executor: Executor, tell: Tell) -> Result:
         until_s = time.monotonic() + settings.seconds

@@ -56,7 +56,10 @@ def draw_heat_maps(result: Result, path: Path) -> None:
 
 
 def _draw_panel(axes: Axes, panel: Panel, low: float, high: float) -> AxesImage:
-    half_x, half_y = ((at[-1] - at[0]) / (2 * max(len(at) - 1, 1)) for at in (panel.xs, panel.ys))
+    half_x, half_y = (
+        (at[-1] - at[0]) / (2 * (len(at) - 1)) if len(at) > 1 else 0.5
+        for at in (panel.xs, panel.ys)
+    )
     image = axes.imshow(
         np.array(panel.values, dtype=np.float64),  # None is drawn as nothing
         cmap="RdBu" if panel.x_names else "gray_r" if panel.is_dense else "gray",

@@ -92,8 +92,10 @@ def write_results(
     for result in results:
         table, picture = (folder / f"{result.name}{ending}" for ending in (".csv", ".png"))
         write_whole(table, _csv(result.points))
-        draw(result, picture)
-        written += [table, picture]
+        written.append(table)
+        if _is_drawn(result):
+            draw(result, picture)
+            written.append(picture)
         for chart in result.charts:
             written.append(folder / f"{result.name}-{chart.name}.png")
             draw_chart(chart, written[-1])
@@ -119,6 +121,11 @@ def backends_text(backends: Mapping[str, str]) -> str:
 def verdict(claim: Claim) -> str:
     """Verdict on a claim: `agree`, `differ`, or `-` if too little was played to tell."""
     return _VERDICTS[claim.agrees]
+
+
+def _is_drawn(result: Result) -> bool:
+    """Whether there is anything to draw."""
+    return bool(result.panels) or any(point.value.value is not None for point in result.points)
 
 
 def _csv(points: Sequence[Point]) -> str:
@@ -177,8 +184,9 @@ def _section(result: Result) -> Iterator[str]:
     if result.backends:
         yield ""
         yield f"Played on {backends_text(result.backends)}."
-    yield ""
-    yield f"![{result.title}]({result.name}.png)"
+    if _is_drawn(result):
+        yield ""
+        yield f"![{result.title}]({result.name}.png)"
     if result.claims:
         yield ""
         yield from _table(

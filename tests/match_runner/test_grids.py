@@ -10,18 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from matplotlib.image import imread
 
 from ggp.errors import ConfigError
 from ggp.gdl import list_games
-from ggp.machine import Machine
 from ggp.machine.base import is_open, player_roles
 from ggp.machine.spiel.twins import twins
-from ggp.players import parse_spec
-from ggp.players.search_player import Rescue
 from match_runner.cli import main
 from match_runner.match.records import MatchRecord
 from match_runner.reproduce import cli, clock, strength
@@ -33,10 +29,6 @@ from match_runner.reproduce.grid import (
     shares_of,
     sign_of,
 )
-from match_runner.reproduce.kriegspiel import cells as kriegspiel_cells
-from match_runner.reproduce.kriegspiel import charts as kriegspiel_charts
-from match_runner.reproduce.kriegspiel import experiment as kriegspiel
-from match_runner.reproduce.plots import draw_chart
 from match_runner.reproduce.results import Claim, Settings
 from match_runner.reproduce.results import Result as Made
 from match_runner.series.match_task import MatchTask
@@ -117,112 +109,6 @@ def test_hyperplay2_has_two_clocks_in_five_games() -> None:
     found = [(d.game, d.play_clock_s) for d in clock.duels() if d.players[0] == "hyperplay2"]
     assert found == [(game, s) for s in (1.0, 3.0) for game in clock.GAMES]
     assert len(clock.GAMES) == 5
-
-
-def test_players_of_the_papers_on_kriegspiel_meet_once_in_each_game() -> None:
-    duels = kriegspiel.duels()
-    assert len({duel.folder for duel in duels}) == len(set(duels)) == len(duels)
-    for duel in duels:
-        assert duel.game in list_games()
-        for spec in duel.players:
-            parse_spec(spec)
-
-
-def test_players_named_by_their_samplers_look_for_nothing_else() -> None:
-    specs = {spec for duel in kriegspiel.duels() for spec in duel.players}
-    named = [spec for spec in specs if spec.split(":")[0] in kriegspiel_cells.SAMPLERS]
-    assert len(named) > 3
-    assert {parse_spec(spec).options.rescue for spec in named} == {Rescue.NONE}
-
-
-@pytest.mark.verify
-def test_what_the_papers_on_kriegspiel_expect_is_judged(tmp_path: Path) -> None:
-    cell = kriegspiel_cells.Cell(
-        "krieg_tic_tac_toe",
-        ("hyperplay:n=2,states=1000", "random"),  # done long before the clock
-        10.0,
-        share=65,
-        sign=0,
-        lead=20,
-        least_won=0.5,
-        most_lost=0.4,
-        published=(48, 1),
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kriegspiel_cells, "SHORT_S", 10.0)
-        patch.setattr(kriegspiel, "cells", lambda: [cell])
-        result, played = made(kriegspiel.KRIEGSPIEL, settings(tmp_path, 40))
-    assert played == 40
-    share, sign, lead, won, lost = result.claims
-    assert share.agrees is True  # at least 65
-    assert sign.agrees is False  # significantly more than 50
-    assert lead.agrees is won.agrees is lost.agrees is True
-    (table, _) = result.tables
-    assert table.rows[0][:2] == cell.players
-    assert table.rows[0][6:8] == ("48 - 1", "+47")
-    assert [chart.name for chart in result.charts] == ["growth"]
-
-
-def last_state(machine: Machine, record: MatchRecord) -> tuple[str, ...]:
-    state = machine.initial(1)
-    for turn in record.turns:
-        moves = [machine.move_id(turn.joint_move[role]) for role in machine.roles]
-        state = machine.step(state, np.array([moves])).states
-    return machine.fluents(state)[0]
-
-
-def test_a_quick_run_has_one_duel_on_the_whole_board() -> None:
-    found = {duel: kriegspiel.quickly(duel) for duel in kriegspiel.duels()}
-    (asked,) = (d for d, n in found.items() if n and d.game == kriegspiel_cells.BOARD)
-    assert [player.split(":")[0] for player in asked.players] == ["over", "random"]
-    assert found[asked] == 4
-    assert set(found.values()) == {0, 2, 4}
-    some = [asked, *(duel for duel in found if duel.game == "krieg_tic_tac_toe")][:3]
-    grid = replace(kriegspiel.KRIEGSPIEL, duels=lambda: some)
-    assert grid.size(settings(Path(), 4)) == 12
-    assert grid.size(settings(Path(), 4, quick=True)) == 4 + 2 + 2
-
-
-@pytest.mark.verify
-def test_games_of_kriegspiel_are_drawn(tmp_path: Path) -> None:
-    game = kriegspiel_cells.SMALL_BOARD
-    cell = kriegspiel_cells.Cell(game, ("random", "legal"), 0.02)
-    machine = machine_of_game(game, "propnet")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kriegspiel, "cells", lambda: [cell])
-        patch.setattr(kriegspiel_charts, "build_machine", lambda _: machine)
-        patch.setattr(kriegspiel_charts, "pairs", lambda game: [cell.players])
-        patch.setattr(kriegspiel_charts, "hybrid", lambda game: "random")
-        result, _ = made(kriegspiel.KRIEGSPIEL, settings(tmp_path, 2), BreakingOff())
-    material, last, growth = result.charts
-    assert [material.name, last.name, growth.name] == [
-        "material-kriegspiel_5x5",
-        "last-boards",
-        "growth",
-    ]
-    ((_, (own, other)),) = material.curves.items()
-    assert own.ys[0] == other.ys[0] == 9 + 5 + 3 + 3 + 5
-    played = stored_duel(cell.duel, settings(tmp_path, 2))
-    assert played is not None
-    last_states = [last_state(machine, match.record) for match in played.matches]
-    for player, curve in enumerate((own, other)):
-        roles = [
-            next(r for r, seated in match.planned.seating.items() if seated == player)
-            for match in played.matches
-        ]
-        worth = [
-            sum(
-                kriegspiel_charts.WORTH.get(fluent.strip("()").split()[-1], 0)
-                for fluent in fluents
-                if fluent.startswith("(cell") and f" {role} " in fluent
-            )
-            for role, fluents in zip(roles, last_states, strict=True)
-        ]
-        assert curve.ys[-1] == sum(worth) / 2
-    assert set(dict(last.curves)[game][0].ys) == {0.0}  # nothing was guessed
-    for chart in result.charts:
-        draw_chart(chart, tmp_path / f"{chart.name}.png")
-        assert imread(tmp_path / f"{chart.name}.png").std() > 0
 
 
 def test_parts_of_a_grid_can_be_named() -> None:

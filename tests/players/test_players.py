@@ -343,3 +343,34 @@ def test_players_that_do_not_mix_tell_no_probabilities() -> None:
     first = player("hyperplay:n=2", machine)
     first.observe("noop", ["(dealt queen)"])
     assert first.choose().probabilities is None
+
+
+@pytest.mark.verify
+def test_random_knows_its_moves_from_a_drawn_board() -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    rng = np.random.default_rng(3)
+    players = [
+        make_player(parse_spec("random:boards=kriegspiel"), machine, role, rng) for role in range(2)
+    ]
+    state = machine.initial(1)
+    several = 0
+    for _ in range(60):
+        if machine.terminal(state)[0]:
+            break
+        moves = []
+        for role, player in enumerate(players):
+            decision = player.choose()
+            legal = machine.legal(state, role).values.tolist()
+            moves.append(machine.move_id(decision.move))
+            assert decision.fault is None
+            assert {value.move for value in decision.values or ()} <= {
+                machine.move_text(move) for move in legal
+            }
+            assert moves[-1] in legal
+            several += len(legal) > 1
+        stepped = machine.step(state, np.array([moves]))
+        state = stepped.states
+        for role, player in enumerate(players):
+            percepts = machine.percept_texts(int(stepped.percepts[0, role]))
+            player.observe(machine.move_text(moves[role]), percepts)
+    assert several > 20

@@ -13,6 +13,7 @@ none left after some thirty plies.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from match_runner.reproduce.duels import Duel
 from match_runner.reproduce.kriegspiel.published import (
@@ -104,8 +105,7 @@ def sampled(player: str, budget: str, depth: int = 1, seconds: int = 30) -> str:
 
 def short(player: str) -> str:
     """Short name of a player: `over 1` for `over:depth=1,tries=0,...`."""
-    name, _, given = player.partition(":")
-    options = dict(option.split("=") for option in given.split(",") if option)
+    name, options = player.partition(":")[0], given(player)
     depth = [options["depth"]] if "depth" in options else []
     counts = int(options.get("histories", 0))
     long = [f"{SECONDS[1]} s"] if counts in LONG_COUNTS else []
@@ -113,9 +113,14 @@ def short(player: str) -> str:
     return " ".join([name, *depth, *long, *pool])
 
 
+def given(player: str) -> dict[str, str]:
+    """Options that a spec gives, as text."""
+    return dict(option.split("=") for option in player.partition(":")[2].split(",") if option)
+
+
 def _text(player: str, options: dict[str, object]) -> str:
-    given = ",".join(f"{name}={value}" for name, value in options.items())
-    return f"{player}:{given}" if given else player
+    text = ",".join(f"{name}={value}" for name, value in options.items())
+    return f"{player}:{text}" if text else player
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +307,8 @@ FIGURE_5_GAMES = {
 as published; where that would be more than the paper's, as many as there."""
 
 
-def cells() -> list[Cell]:
+@cache
+def cells() -> tuple[Cell, ...]:
     """All cells: first those that decide most, in games that are over soon."""
     found: list[Cell] = []
     smaller = [game for game in GAMES if game != BOARD]
@@ -319,4 +325,4 @@ def cells() -> list[Cell]:
             found.append(Cell(SMALL_BOARD, (spec(SMALL_BOARD, player), opponent)))
     for budget in BUDGETS:
         found += papers_cells(budget) + beyond_cells(budget)
-    return list(dict.fromkeys(found))
+    return tuple(dict.fromkeys(found))

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from ggp.statistics.intervals import interval_text
 from match_runner.reproduce.duels import Duel, PlayedDuel
@@ -30,10 +31,12 @@ from match_runner.reproduce.kriegspiel.cells import (
     TWENTIETH,
     Cell,
     cells,
+    given,
     papers_cells,
     short,
 )
 from match_runner.reproduce.kriegspiel.charts import charts
+from match_runner.reproduce.kriegspiel.costs import costs
 from match_runner.reproduce.kriegspiel.verdicts import CellVerdict, verdict_of
 from match_runner.reproduce.results import FEWEST_ROUNDS, Claim, Panel, Table
 from match_runner.series.outcomes import ContestCounts
@@ -56,7 +59,12 @@ def quickly(duel: Duel) -> int:
 
 def games(duel: Duel) -> int | None:
     """Most games of a duel, unless the command says otherwise."""
-    return next((cell.games for cell in cells() if cell.duel == duel), None)
+    return _games().get(duel)
+
+
+@cache
+def _games() -> dict[Duel, int | None]:
+    return {cell.duel: cell.games for cell in cells()}
 
 
 def show(played: Cells) -> Shown:
@@ -65,7 +73,7 @@ def show(played: Cells) -> Shown:
     return Shown(
         tuple(_claims(played)),
         tuple(table for table in tables if table.rows),
-        tuple(panel for game in GAMES if (panel := _panel(game, played)) is not None),
+        tuple(_panels(played)),
         charts(played),
     )
 
@@ -111,9 +119,8 @@ def _papers_table(played: Cells, budget: str) -> Table:
 def _samples(each: Cell) -> str:
     """Samples a move of both, such as `84, 18`."""
     found = []
-    for player in each.players:
-        given = dict(option.split("=") for option in player.partition(":")[2].split(",") if option)
-        found.append(given.get("histories", given.get("worlds", ".")))
+    for options in map(given, each.players):
+        found.append(options.get("histories", options.get("worlds", ".")))
     return ", ".join(found)
 
 
@@ -152,20 +159,31 @@ def _table(game: str, played: Cells) -> Table:
     )
 
 
-def _panel(game: str, played: Cells) -> Panel | None:
-    """Panel of all shares of a game at the shorter clock."""
+def _panels(played: Cells) -> Iterator[Panel]:
+    """A panel of shares for each small game at the shorter clock, and each budget of the board."""
+    for game in GAMES:
+        for budget in BUDGETS if game == BOARD else ("",):
+            panel = _panel(game, budget, played)
+            if panel is not None:
+                yield panel
+
+
+def _panel(game: str, budget: str, played: Cells) -> Panel | None:
     found = {
-        each.players: interval_of(shares_of(played[each.duel])).value
+        each.players: share
         for each in cells()
-        if each.game == game and each.clock_s in (None, SHORT_S) and each.duel in played
+        if each.game == game and each.budget == budget and each.duel in played
+        if each.clock_s in (None, SHORT_S)
+        if (share := interval_of(shares_of(played[each.duel])).value) is not None
     }
     if not found:
         return None
     firsts = sorted(dict.fromkeys(first for first, _ in found), key=short)[::-1]
     seconds = sorted(dict.fromkeys(second for _, second in found), key=short)
+    title = f"{game}, {budget}" if budget else game
     return Panel(
-        row=f"share in {game}",
-        title=game,
+        row=f"share in {title}",
+        title=title,
         x="against",
         y="",
         xs=tuple(map(float, range(len(seconds)))),
@@ -232,4 +250,5 @@ KRIEGSPIEL = Grid(
     quick_matches=2,
     quickly=quickly,
     games=games,
+    costs=costs,
 )
