@@ -361,7 +361,9 @@ def test_random_knows_its_moves_from_a_drawn_board() -> None:
         for role, player in enumerate(players):
             decision = player.choose()
             legal = machine.legal(state, role).values.tolist()
-            moves.append(machine.move_id(decision.move))
+            move = machine.move_id(decision.move)
+            assert move is not None
+            moves.append(move)
             assert decision.fault is None
             assert {value.move for value in decision.values or ()} <= {
                 machine.move_text(move) for move in legal
