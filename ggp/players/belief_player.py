@@ -105,12 +105,10 @@ class BeliefPlayer(ABC):
 
     @property
     def retry_share(self) -> float:
-        """Share of the time, or of the counts, for a move that is one of those of the turn before,
-        with fewer left: another try after a refusal."""
+        """Share of time or counts for another try after a refusal: fewer moves, and no others."""
         return 1.0
 
-    effort = 1.0
-    """Share of the usual counts for this decision: `retry_share` in another try."""
+    effort = 1.0  # the share of the usual counts for this decision
 
     def sampler(self, tree: PathTree) -> Sampler:
         """The belief of the player's own bag."""
@@ -303,8 +301,7 @@ class BeliefPlayer(ABC):
         self._risky = found if found.is_risky and self._risk is Risk.AVOID else None
         tries_again = len(known) < len(before) and set(known) <= set(before)
         self.effort = self.retry_share if tries_again else 1.0
-        if tries_again and deadline is not None:
-            deadline = deadline.part(self.effort)
+        deadline = part_of(deadline, self.effort) if tries_again else deadline
         if len(known) == 1 and not value_forced:
             return known[0], self.unvalued(known)
         if self.context.report is not None:
