@@ -22,7 +22,7 @@ from ggp.players.player import MoveValue
 from ggp.players.search_player import Rescue
 from ggp.statistics.intervals import mean_interval
 from match_runner.match.records import MatchRecord, TurnRecord
-from match_runner.reproduce.duels import stored_duel
+from match_runner.reproduce.duels import series_of, stored_duel
 from match_runner.reproduce.kriegspiel import cells as kriegspiel_cells
 from match_runner.reproduce.kriegspiel import charts as kriegspiel_charts
 from match_runner.reproduce.kriegspiel import experiment as kriegspiel
@@ -101,6 +101,15 @@ def test_cells_of_the_papers_have_counts_in_proportion_and_numbers_of_games() ->
     first = by_budget[kriegspiel_cells.PAPERS][0]
     assert first.players[0].startswith("over:depth=1,histories=1683,")
     assert kriegspiel.games(first.duel) == first.games == 150
+
+
+@pytest.mark.parametrize("budget", kriegspiel_cells.BUDGETS)
+def test_our_players_get_as_many_states_as_those_of_the_papers(budget: str) -> None:
+    ours = [cell for cell in kriegspiel_cells.beyond_cells(budget) if cell.equal_states]
+    assert [kriegspiel_cells.short(cell.players[1]) for cell in ours[:2]] == ["ismcts"] * 2
+    for cell in ours:
+        series = series_of(cell.duel, settings(Path(), 2))  # else it says what is wrong
+        assert series.equal_states
 
 
 @pytest.mark.verify
