@@ -200,7 +200,8 @@ def test_a_rulesheet_with_a_mistake_is_typed_mended_and_played(
     page.keyboard.press("Control+End")
     for _ in "(ture here))":
         page.keyboard.press("Backspace")
-    page.keyboard.type("(true here)) (<= (next there) (does solo go)) (goal solo 77)")
+    page.keyboard.type("(true here)) (legal solo stay) ")
+    page.keyboard.type("(<= (next there) (does solo go)) (goal solo 77)")
     page.wait_for_selector(".diagnostics .good")
     page.click("button.primary")
     page.wait_for_url(re.compile("/seat/"))
@@ -268,9 +269,9 @@ def test_open_minds_show_everything_while_people_play(browser: Browser, tmp_path
         players = {"alice": "human", "bob": "human"}
         begun = open_table.begin("secrets", players, rules=SECRETS, seed=6)
         with window(browser, open_table) as page:
-            page.goto(open_table.url + begun["links"]["alice"])
-            for seat in seats_of(begun).values():
+            for seat in seats_of(begun).values():  # else the page would play the only move there is
                 open_table.play(seat, "noop")
+            page.goto(open_table.url + begun["links"]["alice"])
             page.click("text=Everything, and every mind")
             page.wait_for_selector("output:text('turn 1 of 1')")
             shown = page.locator("main").inner_text()

@@ -12,7 +12,7 @@ import { both, inWords, isWaiting, learn, move as moveWords, percept } from "./w
 /** Time until a move without a choice that was not taken is looked at again. */
 const AGAIN_MS = 1_000;
 /** So many turns are spoken of where no board shows what is known. */
-const MOST_SEEN = 4;
+const MOST_SEEN = 3;
 
 /** Whether a percept only repeats a move that is shown. */
 const isMove = (percept) => /^\(did /.test(percept);
@@ -122,7 +122,7 @@ export async function seat(id) {
    */
   function newTurns() {
     const turns = told.turns.filter((turn) => turn.turn);
-    if (told.frame && !told.frame.state.boards.length) return turns.filter(hasNews).slice(-MOST_SEEN);
+    if (told.frame && !told.frame.state.boards.length) return turns.filter(hasNews).slice(told.match.status === "over" ? -1 : -MOST_SEEN);
     const isOwn = (turn) => turn && !forced.has(turn.turn - 1) && !isWaiting(turn.move);
     const found = [];
     let at = turns.length - 1;
