@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ggp.machine.base import FloatArray
 from ggp.machine.compiling.jit import by_reference, inlined, kernel
-from ggp.machine.propnet.play.kernels.vectors import lowest_one
+from ggp.machine.propnet.play.kernels.vectors import item, lowest_one
 
 I32 = NDArray[np.int32]
 
@@ -78,12 +78,14 @@ def read_boards(
             codes[lane, place] = EMPTY
         count = 0
         for n in range(len(blocks)):
-            word = words[lane, blocks[n]] & masks[n]
+            block = np.int64(blocks[n])
+            word = words[lane, block] & masks[n]
             while word:
-                fluent = 64 * np.int64(blocks[n]) + lowest_one(word)
+                fluent = 64 * block + lowest_one(word)
                 word &= word - np.uint64(1)
-                count += codes[lane, square[fluent]] == EMPTY
-                codes[lane, square[fluent]] = code[fluent]
+                place = item(square, fluent)
+                count += codes[lane, place] == EMPTY
+                codes[lane, place] = item(code, fluent)
         number[lane] = count
 
 

@@ -238,7 +238,8 @@ class BoardValues:
         count = len(boards.codes)
         totals, checks = np.empty((count, SIDES)), np.empty((count, SIDES), dtype=np.int64)
         if len(self._masks.leaps):
-            value_masks(boards.codes, self._masks, self._sums, totals, checks)
+            squares = boards.codes.shape[1]
+            value_masks(boards.codes.ravel(), squares, self._masks, self._sums, totals, checks)
         else:
             value_boards.for_steps(_STEPS * count)(boards.codes, self._tables, totals, checks)
         own = self._players.index(role)
@@ -343,13 +344,22 @@ def _masks(rays: list[list[list[list[int]]]]) -> RayMasks:
     leaps = [_words([ray for ray in of_square if len(ray) == 1]) for of_square in each]
     up = [_words([ray for ray in of_square if ray[0] < ray[-1]]) for of_square in each]
     down = [_words([ray for ray in of_square if ray[0] > ray[-1]]) for of_square in each]
+    kinds = [any(len(ray) > 1 for of_square in of_kind for ray in of_square) for of_kind in rays]
     return RayMasks(
-        leaps=np.array([np.bitwise_or.reduce(words) for words in leaps], dtype=np.uint64),
-        first_up=_firsts(list(map(len, up))),
-        up=np.concatenate([_words([]), *up]),
-        first_down=_firsts(list(map(len, down))),
-        down=np.concatenate([_words([]), *down]),
+        np.array([np.bitwise_or.reduce(words) for words in leaps], dtype=np.uint64),
+        np.array(kinds, dtype=np.int32),
+        *_padded(up),
+        *_padded(down),
     )
+
+
+def _padded(rays: list[NDArray[np.uint64]]) -> tuple[int, NDArray[np.uint64]]:
+    """The largest number of rays from a square, and all rays, with 0 where there are fewer."""
+    most = max(map(len, rays), default=0)
+    padded = np.zeros((len(rays), most), dtype=np.uint64)
+    for place, words in enumerate(rays):
+        padded[place, : len(words)] = words
+    return most, padded.ravel()
 
 
 def _sums(tables: PieceTables) -> SumTables:

@@ -12,14 +12,14 @@ Values are added up in the order of `board_kernels`, so they are equal to the la
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.base import FloatArray
 from ggp.machine.compiling.jit import by_reference, inlined, kernel
-from ggp.machine.propnet.play.kernels.vectors import leading_zeros, lowest_one
+from ggp.machine.propnet.play.kernels.vectors import item, leading_zeros, lowest_one
 from ggp.search.boards.board_kernels import EMPTY, I32, PieceTables
 
 U64 = NDArray[np.uint64]
@@ -35,15 +35,17 @@ class RayMasks(NamedTuple):
 
     Attributes:
         leaps: `[K * S]` squares that are attacked whatever is in the way.
-        first_up, first_down: `[K * S + 1]` the rays of a kind from a square that go to higher, and
-            to lower numbers of squares.
-        up, down: the squares of these rays.
+        slides: `[K]` 1 for kinds with rays.
+        num_up, num_down: most rays of a kind from a square that go to higher, and to lower numbers
+            of squares.
+        up, down: `[K * S * num_up]`, `[K * S * num_down]` the squares of these rays, 0 for none.
     """
 
     leaps: U64
-    first_up: I32
+    slides: I32
+    num_up: int
     up: U64
-    first_down: I32
+    num_down: int
     down: U64
 
 
@@ -78,16 +80,27 @@ def _occupied(codes: np.ndarray, lane: int) -> np.uint64:
 
 
 @inlined
-def _attacks(masks: RayMasks, at: int, occupied: np.uint64) -> np.uint64:
+def _attacks(masks: RayMasks, code: Any, at: Any, occupied: np.uint64) -> np.uint64:
     """The squares that a piece attacks; `at`: its kind * S + its square."""
+    found = np.uint64(item(masks.leaps, at))
+    if item(masks.slides, code):
+        found |= _slides(masks, at, occupied)
+    return found
+
+
+@inlined
+def _slides(masks: RayMasks, at: Any, occupied: np.uint64) -> np.uint64:
+    """The squares that a piece attacks along its rays."""
     one = np.uint64(1)
-    found: np.uint64 = masks.leaps[at]
-    for ray in range(masks.first_up[at], masks.first_up[at + 1]):
-        squares = masks.up[ray]
+    found = np.uint64(0)
+    start = at * masks.num_up
+    for ray in range(start, start + masks.num_up):
+        squares = np.uint64(item(masks.up, ray))
         stops = squares & occupied
         found |= squares & (stops ^ (stops - one))  # all bits, if nothing is in the way
-    for ray in range(masks.first_down[at], masks.first_down[at + 1]):
-        squares = masks.down[ray]
+    start = at * masks.num_down
+    for ray in range(start, start + masks.num_down):
+        squares = np.uint64(item(masks.down, ray))
         # The lowest square is the last of a ray, or not on it: nothing is behind it.
         nearest = 63 - leading_zeros((squares & occupied) | one)
         found |= squares & (_ALL << np.uint64(nearest))
@@ -96,21 +109,37 @@ def _attacks(masks: RayMasks, at: int, occupied: np.uint64) -> np.uint64:
 
 @kernel
 def value_masks(
-    codes: np.ndarray, masks: RayMasks, sums: SumTables, totals: np.ndarray, checks: np.ndarray
+    codes: np.ndarray,
+    squares: int,
+    masks: RayMasks,
+    sums: SumTables,
+    totals: np.ndarray,
+    checks: np.ndarray,
 ) -> None:
-    """As `board_kernels.value_boards`."""
+    """As `board_kernels.value_boards`; `codes`: `[L * S]`, the pieces of all lanes."""
     one = np.uint64(1)
-    squares = codes.shape[1]
-    for lane in range(len(codes)):
-        occupied = _occupied(codes, lane)
+    for lane in range(len(totals)):
+        start = lane * squares
+        occupied, sliders = np.uint64(0), np.uint64(0)
         first, second = np.uint64(0), np.uint64(0)
+        for square in range(squares):
+            occupied |= np.uint64(item(codes, start + square) != EMPTY) << np.uint64(square)
         rest = occupied
         while rest:
             square = lowest_one(rest)
             rest &= rest - one
-            code = np.int64(codes[lane, square])
-            found = _attacks(masks, code * squares + square, occupied)
-            side = np.uint64(sums.side[code])
+            code = np.int64(item(codes, start + square))
+            found = np.uint64(item(masks.leaps, code * squares + square))
+            side = np.uint64(item(sums.side, code))
+            first |= found & (side - one)
+            second |= found & (np.uint64(0) - side)
+            sliders |= np.uint64(item(masks.slides, code)) << np.uint64(square)
+        while sliders:
+            square = lowest_one(sliders)
+            sliders &= sliders - one
+            code = np.int64(item(codes, start + square))
+            found = _slides(masks, code * squares + square, occupied)
+            side = np.uint64(item(sums.side, code))
             first |= found & (side - one)
             second |= found & (np.uint64(0) - side)
         firsts, seconds = 0.0, 0.0
@@ -119,17 +148,17 @@ def value_masks(
         while rest:
             square = lowest_one(rest)
             rest &= rest - one
-            code = np.int64(codes[lane, square])
+            code = np.int64(item(codes, start + square))
             by_first = np.int64((first >> np.uint64(square)) & one)
             by_second = np.int64((second >> np.uint64(square)) & one)
             # Zeros change no sum, and take less time than to find out whose piece it is.
             at = code * squares + square
-            firsts += sums.first_placed[at]
-            firsts += sums.first_hit[code] * by_first
-            seconds += sums.second_placed[at]
-            seconds += sums.second_hit[code] * by_second
-            first_checks += by_first * sums.first_king[code]
-            second_checks += by_second * sums.second_king[code]
+            firsts += item(sums.first_placed, at)
+            firsts += item(sums.first_hit, code) * by_first
+            seconds += item(sums.second_placed, at)
+            seconds += item(sums.second_hit, code) * by_second
+            first_checks += by_first * item(sums.first_king, code)
+            second_checks += by_second * item(sums.second_king, code)
         totals[lane, 0], totals[lane, 1] = firsts, seconds
         checks[lane, 0], checks[lane, 1] = first_checks, second_checks
 
@@ -174,7 +203,7 @@ def list_captures(
                 piece = np.int64(codes[lane, origin])
                 if piece == EMPTY or tables.side[piece] != side:
                     continue
-                reach = _attacks(masks, piece * squares + origin, occupied)
+                reach = _attacks(masks, piece, piece * squares + origin, occupied)
                 if not (reach >> np.uint64(target)) & np.uint64(1):
                     continue
             found[count, 0], found[count, 1], found[count, 2] = lane, moves[number], target
@@ -224,7 +253,8 @@ def list_takers(
         while own and targets:
             origin = lowest_one(own)
             own &= own - one
-            reach = _attacks(masks, np.int64(codes[lane, origin]) * squares + origin, occupied)
+            piece = np.int64(codes[lane, origin])
+            reach = _attacks(masks, piece, piece * squares + origin, occupied)
             reach &= targets
             while reach:
                 target = lowest_one(reach)

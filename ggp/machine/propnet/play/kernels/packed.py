@@ -11,6 +11,10 @@ Packed = NDArray[np.uint64]
 """`[L, words]`: bit b of word w of a lane is item `64 * w + b`."""
 
 
+_FEW = 256
+"""Lanes that are copied, whatever they are."""
+
+
 class PropnetStates:
     """A batch of states: `packed[L, ceil(F / 64)]`, item f of a lane is fluent f."""
 
@@ -25,6 +29,9 @@ class PropnetStates:
 
     def take(self, lanes: IntArray) -> PropnetStates:
         """The lanes with these indices, in this order, repeats allowed."""
+        many = len(lanes) == len(self.packed) > _FEW
+        if many and lanes[0] == 0 and (np.diff(lanes) == 1).all():
+            return self  # to copy all of them would take as long as to make them
         return PropnetStates(self.owner, self.packed[lanes])
 
 
