@@ -118,18 +118,19 @@ class CaptureFinder:
         roles = np.repeat(list(by_place), [len(part) for part in parts])
         order = np.argsort(taking[:, 0], kind="stable")
         lanes, moves = np.ascontiguousarray(taking[order, :2].T)
-        told = machine.tested(position.states, lanes, roles[order], moves)
+        some, place = _distinct(lanes)
+        told = machine.tested(position.states.take(some), place, roles[order], moves)
         if told is None:
             return None
-        legal = np.empty(len(order), dtype=np.bool_)
-        legal[order] = told.legal
+        legal, at = np.empty(len(order), dtype=np.bool_), np.empty(len(order), dtype=np.int64)
+        legal[order], at[order] = told.legal, place
+        idle = told.choices == 1
         found = {}
         for role in by_place:
-            idle = told.choices == 1
             alone = idle.sum(axis=1) - idle[:, role] == idle.shape[1] - 1
-            rows = taking[(roles == role) & legal & alone[taking[:, 0]]]
-            owner, moves, squares = (np.ascontiguousarray(column) for column in rows.T)
-            joint = told.firsts[owner]
+            rows = np.flatnonzero((roles == role) & legal & alone[at])
+            owner, moves, squares = (np.ascontiguousarray(column) for column in taking[rows].T)
+            joint = told.firsts[at[rows]]
             joint[:, role] = moves
             found[role] = Captures(owner, np.full(len(owner), role), squares, joint)
         return found
@@ -192,3 +193,9 @@ class CaptureFinder:
 
 def _fits(pattern: MovePattern, words: list[str]) -> bool:
     return len(words) == pattern.size and words[0] == pattern.name
+
+
+def _distinct(lanes: IntArray) -> tuple[IntArray, IntArray]:
+    """The numbers in an increasing list, and the place of each among them."""
+    new = np.diff(lanes, prepend=-1) > 0
+    return lanes[new], np.cumsum(new) - 1

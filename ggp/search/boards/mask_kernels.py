@@ -240,6 +240,10 @@ def list_takers(
     for lane in range(len(codes)):
         if not wanted[lane]:
             continue
+        if last[lane] != EMPTY:
+            taken = np.int64(codes[lane, last[lane]])
+            if taken == EMPTY or tables.side[taken] == side:
+                continue
         occupied, own = np.uint64(0), np.uint64(0)
         for square in range(squares):
             code = np.int64(codes[lane, square])
