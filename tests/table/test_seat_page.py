@@ -261,6 +261,16 @@ def test_terms_are_words_and_kif_on_demand(browser: Browser, table: LiveTable) -
 
 
 @pytest.mark.verify
+def test_cards_stay_in_sight_where_nothing_is_drawn(browser: Browser, table: LiveTable) -> None:
+    with seated(browser, table, "leduc_poker", seed=1) as page:
+        dealt = page.locator(".umpire").inner_text()
+        assert dealt.startswith("You are dealt a ")
+        press(page)
+        page.wait_for_selector(".history li >> nth=2", state="attached")
+        assert page.locator(".umpire").inner_text().startswith(f"{dealt} The other ")
+
+
+@pytest.mark.verify
 def test_many_moves_are_chosen_part_by_part(browser: Browser, table: LiveTable) -> None:
     with seated(browser, table, "mastermind", viewport=UPRIGHT) as page:
         for colour in ("red", "blue", "green"):

@@ -105,14 +105,16 @@ export async function seat(id) {
     fill(umpire, ...lastSeen());
   }
 
-  /** What was seen since this role last had a choice. */
+  /** What was seen since this role last had a choice; what is said twice in a row is said once. */
   function lastSeen() {
-    const news = newTurns().map((turn) => {
-      const others = Object.entries(turn.moves ?? {}).filter(([role, move]) => role !== told.role && !isWaiting(move));
-      return [...others.map(([role, move]) => el("span", {}, name(role, 40), ": ", moveWords(move))),
-        ...turn.percepts.filter((each) => !isMove(each)).map(percept)];
-    });
-    return news.flat().flatMap((each, number) => [number ? " " : null, each]);
+    const said = newTurns().flatMap((turn) => [
+      ...Object.entries(turn.moves ?? {}).filter(([role, move]) => role !== told.role && !isWaiting(move)),
+      ...turn.percepts.filter((each) => !isMove(each)),
+    ]);
+    return said.filter((each, number) => each !== said[number - 1]).flatMap((each, number) => [
+      number ? " " : null,
+      typeof each === "string" ? percept(each) : el("span", {}, name(each[0], 40), ": ", moveWords(each[1])),
+    ]);
   }
 
   /**
