@@ -122,6 +122,15 @@ def _load_changes(
 
 
 @inlined
+def run_end(lanes: IntArray, first: int, start: int, count: int) -> int:
+    """The end of the lanes from `start` on, of one word, that have the same state."""
+    end = start + 1
+    while end < count and end & 63 and lanes[first + end] == lanes[first + start]:
+        end += 1
+    return end
+
+
+@inlined
 def load_runs(
     packed: U64, lanes: IntArray, first: int, count: int, row_of: I32, rows: U64, words: int
 ) -> None:
@@ -134,10 +143,7 @@ def load_runs(
     out_of_line()
     start = 0
     while start < count:
-        state = lanes[first + start]
-        end = start + 1
-        while end < count and end & 63 and lanes[first + end] == state:
-            end += 1
+        state, end = lanes[first + start], run_end(lanes, first, start, count)
         mask = lanes_from(start & 63, end - (start & ~63))
         for block in range(packed.shape[1]):
             bits = packed[state, block]

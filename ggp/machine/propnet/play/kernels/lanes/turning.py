@@ -22,6 +22,7 @@ from ggp.machine.propnet.play.kernels.lanes.packing import (
     lanes_from,
     load_lanes,
     load_runs,
+    run_end,
     store_lanes,
 )
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Query, Wires
@@ -350,10 +351,7 @@ def _mark(
     out_of_line()
     start = 0
     while start < count:
-        state = lanes[first + start]
-        end = start + 1
-        while end < count and end & 63 and lanes[first + end] == state:
-            end += 1
+        state, end = lanes[first + start], run_end(lanes, first, start, count)
         mask = lanes_from(start & 63, end - (start & ~63))
         for n in range(offsets[role, state], offsets[role, state + 1]):
             at = (np.int64(move_rows[role, listed[n]]) - begins[role]) * words + (start >> 6)
@@ -369,10 +367,7 @@ def _clear(
     out_of_line()
     start = 0
     while start < count:
-        state = lanes[first + start]
-        end = start + 1
-        while end < count and end & 63 and lanes[first + end] == state:
-            end += 1
+        state, end = lanes[first + start], run_end(lanes, first, start, count)
         for block in range(packed.shape[1]):
             bits = packed[state, block]
             while bits:
