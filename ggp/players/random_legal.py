@@ -32,6 +32,11 @@ class RandomLegal(BeliefPlayer):
     tells_policy = True
     options: RandomOptions
 
+    @property
+    def rescues(self) -> bool:
+        """Not where boards are drawn: a search of a long match takes minutes for a random move."""
+        return self.options.boards == NONE
+
     def sampler(self, tree: PathTree) -> Sampler:
         if self.options.boards == NONE:
             return super().sampler(tree)
