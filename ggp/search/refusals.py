@@ -48,12 +48,11 @@ def joined_turns(machine: Machine, parts: Sequence[Turned]) -> Turned:
     """Turns made in several batches, at least one, of one machine."""
     if len(parts) == 1:
         return parts[0]
-    told = [part.told for part in parts if part.told is not None]
     return Turned(
         machine.concatenate([part.states for part in parts]),
         np.concatenate([part.percepts for part in parts]),
         np.concatenate([part.over for part in parts]),
-        MovesTold(*map(np.concatenate, zip(*told, strict=True))) if told else None,
+        MovesTold.joined([part.told for part in parts if part.told is not None]),
     )
 
 

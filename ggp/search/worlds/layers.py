@@ -123,9 +123,7 @@ class _Found:
 
     def told(self) -> MovesTold | None:
         """What was told of the moves after each joint move."""
-        if not self._told:
-            return None
-        return MovesTold(*(np.concatenate(each) for each in zip(*self._told, strict=True)))
+        return MovesTold.joined(self._told)
 
 
 class Layers:

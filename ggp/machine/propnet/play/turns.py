@@ -40,6 +40,11 @@ class MovesTold(NamedTuple):
     news: BoolArray
     agains: BoolArray
 
+    @classmethod
+    def joined(cls, parts: Sequence[MovesTold]) -> MovesTold | None:
+        """What was told in several batches; None if in none."""
+        return cls(*map(np.concatenate, zip(*parts, strict=True))) if parts else None
+
 
 class Turned(NamedTuple):
     """K successors.
