@@ -8,7 +8,12 @@ from numpy.typing import NDArray
 from ggp.machine.base import UNKNOWN
 from ggp.machine.compiling.jit import inlined, kernel
 from ggp.machine.propnet.play.kernels.block_kernels import run_tape
-from ggp.machine.propnet.play.kernels.lanes.packing import load_runs, transpose
+from ggp.machine.propnet.play.kernels.lanes.packing import (
+    clear_moves,
+    load_runs,
+    set_moves,
+    transpose,
+)
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Tape, Wires
 from ggp.machine.propnet.play.kernels.vectors import lowest_one, out_of_line, words_of
 
@@ -16,7 +21,7 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @kernel
-def advance_matching(  # noqa: C901
+def advance_matching(
     packed: U64,
     lanes: NDArray[np.int64],
     row_of: I32,
@@ -63,10 +68,7 @@ def advance_matching(  # noqa: C901
         for k in range(num_inputs * words):
             rows[k] = np.uint64(0)
         load_runs(packed, lanes, first, count, row_of, rows, words)
-        for lane in range(count):
-            for role in range(moves.shape[1]):
-                row = np.int64(move_rows[role, moves[first + lane, role]])
-                rows[row * words + (lane >> 6)] |= np.uint64(1) << np.uint64(lane & 63)
+        set_moves(move_rows, moves, first, count, rows, words)
         run_tape(tape, 0, rows, rows, width)
         for word in range((count + 63) >> 6):
             agree = _agreeing(lanes, first, count, word, seen, wanted, percepts, rows, words)
@@ -93,10 +95,7 @@ def advance_matching(  # noqa: C901
                 agree &= agree - np.uint64(1)
                 found += 1
         # Not before, as a literal may be a move.
-        for lane in range(count):
-            for role in range(moves.shape[1]):
-                row = np.int64(move_rows[role, moves[first + lane, role]])
-                rows[row * words + (lane >> 6)] = np.uint64(0)
+        clear_moves(move_rows, moves, first, count, rows, words)
     return found
 
 

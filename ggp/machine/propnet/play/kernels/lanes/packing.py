@@ -245,3 +245,31 @@ def _store_squares(
         transpose(square)
         for lane in range(min(64, count - start)):
             packed[first + start + lane, block] = square[lane]
+
+
+@inlined
+def set_moves(
+    move_rows: I32, moves: IntArray, first: int, count: int, rows: U64, words: int
+) -> None:
+    """Set the bits of the moves that are made in the lanes of a block; see `clear_moves`."""
+    for lane in range(count):
+        for role in range(moves.shape[1]):
+            row = np.int64(move_rows[role, moves[first + lane, role]])
+            rows[row * words + (lane >> 6)] |= np.uint64(1) << np.uint64(lane & 63)
+
+
+@inlined
+def clear_moves(
+    move_rows: I32, moves: IntArray, first: int, count: int, rows: U64, words: int
+) -> None:
+    """Clear the rows of the moves that were made in the lanes of a block.
+
+    Args:
+        move_rows: `[R, M]` row of each move of each role.
+        moves: `[N, R]` joint moves of all lanes, of which the block has `count` from `first` on.
+        rows: of the block, with this many words each.
+    """
+    for lane in range(count):
+        for role in range(moves.shape[1]):
+            row = np.int64(move_rows[role, moves[first + lane, role]])
+            rows[row * words + (lane >> 6)] = np.uint64(0)

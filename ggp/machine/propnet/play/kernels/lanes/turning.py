@@ -19,10 +19,12 @@ from ggp.machine.base import BoolArray, IntArray
 from ggp.machine.compiling.jit import inlined, kernel
 from ggp.machine.propnet.play.kernels.block_kernels import run_tape
 from ggp.machine.propnet.play.kernels.lanes.packing import (
+    clear_moves,
     lanes_from,
     load_lanes,
     load_runs,
     run_end,
+    set_moves,
     store_lanes,
 )
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Query, Wires
@@ -106,10 +108,7 @@ def make_turns(
     for first in range(0, len(lanes), 64 * words):
         count = min(64 * words, len(lanes) - first)
         load_runs(packed, lanes, first, count, step.row_of, blank, words)
-        for lane in range(count):
-            for role in range(moves.shape[1]):
-                row = np.int64(move_rows[role, moves[first + lane, role]])
-                blank[row * words + (lane >> 6)] |= _ONE << np.uint64(lane & 63)
+        set_moves(move_rows, moves, first, count, blank, words)
         run_tape(step.tape, 0, blank, blank, width)
         _store_changes(step.row_of, next_, packed, lanes, first, count, blank, states, width)
         if len(seen):
@@ -146,10 +145,7 @@ def make_turns(
             )
         # Not before, as a literal may be a fluent or a move.
         _clear(packed, lanes, first, count, step.row_of, blank, words)
-        for lane in range(count):
-            for role in range(moves.shape[1]):
-                row = np.int64(move_rows[role, moves[first + lane, role]])
-                blank[row * words + (lane >> 6)] = np.uint64(0)
+        clear_moves(move_rows, moves, first, count, blank, words)
     return True
 
 
