@@ -24,6 +24,10 @@ _LONGEST = 4096
 """Most bytes that are read from the file in which the holder names itself."""
 
 
+class InUse(ConfigError):
+    """Another process works in a folder."""
+
+
 @contextmanager
 def locked(folder: Path, what: str, remedy: str) -> Iterator[None]:
     """Lock a folder for this process while the context lasts; make the folder if there is none.
@@ -33,8 +37,8 @@ def locked(folder: Path, what: str, remedy: str) -> Iterator[None]:
         remedy: what to do instead, for the message.
 
     Raises:
-        ConfigError: the folder cannot be used, or another process works in it; says which
-            process, and since when.
+        InUse: another process works in it; says which one, and since when.
+        ConfigError: the folder cannot be used.
         ResultsError: the disk is full.
     """
     try:
@@ -48,7 +52,7 @@ def locked(folder: Path, what: str, remedy: str) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             who = _holder(os.read(lock, _LONGEST))
-            raise ConfigError(f"another process {what} {folder}{who}; {remedy}") from error
+            raise InUse(f"another process {what} {folder}{who}; {remedy}") from error
         except OSError as error:
             raise ConfigError(f"cannot lock {folder}: {error.strerror or error}") from error
         since = datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")

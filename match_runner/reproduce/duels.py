@@ -128,6 +128,7 @@ def play_duel(duel: Duel, settings: Settings, executor: Executor, tell: Tell) ->
     """Play what is missing of a duel, or as much as it takes to tell who is better.
 
     Raises:
+        InUse: another process plays it.
         ConfigError: its folder holds something else.
         MatchError: workers fail, or a match does.
     """
@@ -145,16 +146,18 @@ def play_duel(duel: Duel, settings: Settings, executor: Executor, tell: Tell) ->
 def stored_duel(duel: Duel, settings: Settings) -> PlayedDuel | None:
     """All that was played of a duel before, however many matches are asked for; None if nothing.
 
-    If duels end by themselves, matches after the end of this one do not count.
+    Another process may be playing it. If duels end by themselves, matches after the end of this
+    one do not count.
 
     Raises:
         ConfigError: its folder holds something else.
     """
     folder = _folder(duel, settings)
-    if not (folder / FILE).exists():
+    file = folder / FILE
+    if not file.exists() or not file.stat().st_size:  # empty until it has its tables
         return None
     series = series_of(duel, settings)
-    with open_store(folder, series) as store:
+    with open_store(folder, series, reading=True) as store:
         number = sum(1 for _ in store.matches(PLAY))
         asked = max(settings.matches, number + number % len(duel.players))
         series = series_of(duel, replace(settings, matches=asked))

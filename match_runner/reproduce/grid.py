@@ -1,7 +1,8 @@
 """Grids: duels under a clock of many players in many games, and the results so far.
 
 Nobody plays a whole grid at once. So any part of it can be named, or the time limited; the results
-show everything that was ever played in the folder, and how much of the grid that is.
+show everything that was ever played in the folder, and how much of the grid that is. Several
+processes may share the folder: each leaves out what another is playing.
 
 Scores are compared by *shares*: in each round, 50 plus half of the first player's lead over the
 second. Equal players have 50 in every game, and if one wins what the other loses, the share is the
@@ -10,6 +11,7 @@ mean score.
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections import Counter
@@ -19,6 +21,7 @@ from dataclasses import dataclass, replace
 from ggp.clocks import Clock
 from ggp.errors import ConfigError
 from ggp.statistics.intervals import Interval, mean_interval
+from match_runner.folder_lock import InUse
 from match_runner.reproduce.duels import (
     Duel,
     PlayedDuel,
@@ -38,6 +41,8 @@ from match_runner.series.outcomes import (
 from match_runner.series.stopping import Until
 from match_runner.series.verdicts import DECIDED, SMALL, UNDECIDED, differences_of
 from match_runner.workers.executor import Executor
+
+_log = logging.getLogger(__name__)
 
 EQUAL = 50.0
 """Share of equal players."""
@@ -106,11 +111,17 @@ class Grid:
         duels = self.duels()
         wanted = set(selected(duels, settings.only))
         cells: dict[Duel, PlayedDuel] = {}
+        left_to_others = 0
         for duel in duels:
             given = self._settings_of(duel, settings)
             if duel in wanted and given.matches and time.monotonic() < until_s:
-                cells[duel] = play_duel(duel, given, executor, tell)
-            elif (stored := stored_duel(duel, given)) is not None:
+                try:
+                    cells[duel] = play_duel(duel, given, executor, tell)
+                    continue
+                except InUse as error:
+                    left_to_others += 1
+                    _log.warning("left out: %s", error)
+            if (stored := stored_duel(duel, given)) is not None:
                 cells[duel] = stored
         cells = {duel: cell for duel, cell in cells.items() if cell.matches or cell.failures}
         shown = self.show(cells)
@@ -118,7 +129,7 @@ class Grid:
             self.name,
             self.title,
             f"{self.method} {clock_sentence(settings.clock)} "
-            f"{_played_text(cells, duels, settings)}",
+            f"{_played_text(cells, duels, settings)}{_left_text(left_to_others)}",
             "share",
             points=tuple(_point(duel, cell) for duel, cell in cells.items()),
             claims=shown.claims,
@@ -242,6 +253,13 @@ def _played_text(cells: Cells, duels: Sequence[Duel], settings: Settings) -> str
         f"matches, {matches}, in which players thought for {_thought_hours(cells):.2g} hours."
         f"{_ended_text(list(cells.values()), settings.until)}"
     )
+
+
+def _left_text(number: int) -> str:
+    """Sentence on duels that other processes were playing in the same folder."""
+    if not number:
+        return ""
+    return f" Duels left to other processes, which were playing them: {number}."
 
 
 def _thought_hours(cells: Cells) -> float:

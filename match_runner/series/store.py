@@ -11,7 +11,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -157,17 +157,21 @@ class Store:
 
 
 @contextmanager
-def open_store(folder: Path | None, series: Series, *, fixed: bool = True) -> Iterator[Store]:
+def open_store(
+    folder: Path | None, series: Series, *, fixed: bool = True, reading: bool = False
+) -> Iterator[Store]:
     """Open the store of a series in a folder, made if there is none; without a folder, in memory.
 
     Others may read the file meanwhile.
 
     Args:
         fixed: whether all rounds of the series are to be played, whatever the first ones show.
+        reading: whether it is only read, which may be done while another process plays.
 
     Raises:
-        ConfigError: the folder cannot be used, another process is using it, or it holds
-            another series or results of an earlier version; says what differs.
+        InUse: another process is using the folder.
+        ConfigError: it cannot be used, or it holds another series or results of an earlier
+            version; says what differs.
         ResultsError: the file cannot be read or written any more.
     """
     if folder is None:
@@ -175,7 +179,11 @@ def open_store(folder: Path | None, series: Series, *, fixed: bool = True) -> It
             yield _set_up(connection, Path(), series, fixed)
         return
     path = folder / FILE
-    with locked(folder, "plays a series in", "end it, or give another --out"):
+    with (
+        nullcontext()
+        if reading
+        else locked(folder, "plays a series in", "end it, or give another --out")
+    ):
         old = [name for name in _OLD_FILES if (folder / name).exists()]
         if old and not path.exists():
             raise ConfigError(

@@ -19,6 +19,7 @@ from ggp.gdl import list_games
 from ggp.machine.base import is_open, player_roles
 from ggp.machine.spiel.twins import twins
 from match_runner.cli import main
+from match_runner.folder_lock import locked
 from match_runner.match.records import MatchRecord
 from match_runner.reproduce import cli, clock, strength
 from match_runner.reproduce.duels import Duel, play_duel, stored_duel
@@ -186,6 +187,25 @@ def test_what_was_played_is_shown_and_not_played_again(tmp_path: Path) -> None:
     assert "2 were played; of the 12 matches, 12, in which" in whole.method
     again, _ = made(grid, settings(tmp_path, seconds=0.0))
     assert again == whole
+
+
+def test_what_another_process_plays_is_left_to_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    grid, given = grid_of(QUICK), settings(tmp_path)
+    made(grid, replace(given, matches=2, only=("kuhn_poker",)))
+    with locked(tmp_path / "matches" / QUICK[0].folder, "plays a series in", "end it"):
+        result, _ = made(grid, given)
+    # Its matches so far are shown beside our own.
+    assert [(point.at, point.count) for point in result.points] == [
+        ("kuhn_poker", 2),
+        ("monty_hall", 8),
+    ]
+    assert result.method.endswith("Duels left to other processes, which were playing them: 1.")
+    assert "left out: another process plays a series in" in caplog.text
+    again, _ = made(grid, given)
+    assert again.points[0].count == 4
+    assert "left to other" not in again.method
 
 
 @pytest.mark.verify

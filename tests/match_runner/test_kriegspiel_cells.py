@@ -18,7 +18,6 @@ from ggp.gdl import list_games
 from ggp.machine import Machine
 from ggp.players import Decision, parse_spec
 from ggp.players.choosing import choose_player
-from ggp.players.player import MoveValue
 from ggp.players.search_player import Rescue
 from ggp.statistics.intervals import mean_interval
 from match_runner.match.records import MatchRecord, TurnRecord
@@ -152,27 +151,43 @@ def test_the_error_of_a_paper_follows_from_its_rates_and_games() -> None:
     assert hs_aosp.lead - hs_aosp.error < 0 < hs_aosp.lead - hs_aosp.error / 2.576 * 1.96
 
 
-def test_costs_are_told_before_a_cell_is_played_and_from_its_games_later(tmp_path: Path) -> None:
+def test_costs_are_told_before_a_cell_is_played(tmp_path: Path) -> None:
+    played: list[str] = []
+
     class Timing(InlineExecutor):
+        """A turn takes a player 0.1 s and 0.01 s a history, at random 0.05 s."""
+
         def submit(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Future[Any]:
             (task,) = args
-            assert task.conditions.max_turns == 16
-            value = MoveValue("a", 0.0, None, 1)
-            took = Decision("a", (value, value), 1, False, 1, 0.17)
-            turn = TurnRecord({}, {}, {}, {"white": took})
+            assert task.conditions.max_turns == 80
+            player = task.players["white"]
+            played.append(player)
+            histories = kriegspiel_cells.given(player).get("histories")
+            seconds = 0.05 if histories is None else 0.1 + 0.01 * int(histories)
+            turns = [
+                TurnRecord({}, {}, {}, {"white": Decision("a", (), 1, False, 1, each)})
+                for each in [9.0] * 6 + [seconds] * 20  # the first ones do not count
+            ]
             made: Future[Any] = Future()
-            made.set_result(SimpleNamespace(turns=[turn]))
+            made.set_result(SimpleNamespace(turns=turns))
             return made
 
-    grid = kriegspiel.KRIEGSPIEL
-    named = (kriegspiel_cells.papers_cells("hundredth")[0].players[0], "hundredth")
-    own = settings(tmp_path, only=named, usual=True)
-    first, *_, last = grid.forecast(own, Timing())
-    # A history takes 0.01 s, a random move 0.17.
-    assert first == (
-        "over 1 against random, hundredth: 150 games at most, 20.4 s each, 0.85 core-hours"
-    )
-    assert last.startswith("in all at most ")
+    def told(budget: str) -> list[str]:
+        played.clear()
+        named = (*kriegspiel_cells.papers_cells(budget)[0].players, budget)
+        own = settings(tmp_path, only=named, usual=True)
+        return list(kriegspiel.KRIEGSPIEL.forecast(own, Timing()))
+
+    assert told("hundredth") == [
+        "over 1 against random, hundredth: 150 games at most, about 70 s each (measured), "
+        "2.93 core-hours",
+        "in all at most about 2.9 core-hours",
+    ]
+    assert len(played) == 2
+    # 220 turns of 0.1 + 16.83 and of 0.05 seconds.
+    (line, _) = told("papers")
+    assert "about 3,736 s each (extrapolated), 155.65 core-hours" in line
+    assert len(played) == 3
 
 
 def last_state(machine: Machine, record: MatchRecord) -> tuple[str, ...]:

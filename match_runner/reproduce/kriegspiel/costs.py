@@ -1,15 +1,16 @@
 """What the cells on the whole board will cost, told before they are played.
 
-The cost of a decision is its number of samples times the time for one: measured in the first turns
-of a game against random play with the fewest samples, and carried over to the others. Of cells that
-were begun, the games so far tell more.
+A turn of a player costs a fixed time, and a time for each sample. Both are measured in the first
+turns of a game against random play, at a hundredth and a twentieth of the papers' samples; larger
+numbers of samples are extrapolated from these two, and the line says so. Games differ much in
+length, so this tells hours from days. Of cells that were begun, the games so far tell more.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from ggp.clocks import Clock
 from match_runner.match.records import MatchRecord
@@ -17,6 +18,7 @@ from match_runner.reproduce.duels import Duel, PlayedDuel, program_of, series_of
 from match_runner.reproduce.kriegspiel.cells import (
     BOARD,
     HUNDREDTH,
+    TWENTIETH,
     given,
     sampled,
     short,
@@ -25,12 +27,16 @@ from match_runner.reproduce.results import Settings
 from match_runner.series.match_task import MatchTask, play
 from match_runner.workers.executor import Executor
 
-MEASURED_TURNS = 16
-"""Turns of a game that are played to measure a player."""
+MEASURED_TURNS = 80
+"""Turns of a game that are played to measure a player: pools are full and have begun to die."""
 
-DECISIONS = 60
-"""Decisions of a player in a game between several moves, without other tries after refused ones:
-games of the papers' players are over after so many."""
+FIRST_TURNS = 6
+"""Turns that do not count: machine code is read from the cache in them."""
+
+TURNS = 220
+"""Turns of a game, refused tries included: the mean of games of the papers' players."""
+
+SO_FAR, MEASURED, EXTRAPOLATED = "as so far", "measured", "extrapolated"
 
 
 def costs(
@@ -41,7 +47,7 @@ def costs(
     Args:
         cells: cells to play, each with its number of games.
     """
-    a_sample: dict[str, float] = {}
+    turns = _Turns(settings, executor)
     total_s = 0.0
     for duel, own in cells:
         if not duel.budget or duel.equal_states:
@@ -52,25 +58,55 @@ def costs(
         if left <= 0 or (ending is not None and ending.outcome is not None):
             continue
         if stored is None:
-            for player in map(_cheapest, duel.players):
-                if player not in a_sample:
-                    a_sample[player] = _seconds_a_sample(player, settings, executor)
-            seconds = math.fsum(_seconds(player, a_sample) for player in duel.players)
+            each = [turns.cost(player) for player in duel.players]
+            seconds = TURNS * math.fsum(cost.seconds for cost in each)
+            how = EXTRAPOLATED if any(cost.is_extrapolated for cost in each) else MEASURED
         else:
-            seconds = _seconds_so_far(stored)
+            seconds, how = _seconds_so_far(stored), SO_FAR
         total_s += left * seconds
         yield (
             f"{' against '.join(map(short, duel.players))}, {duel.budget}: {left} games at most, "
-            f"{seconds:,.1f} s each, {left * seconds / 3600:,.2f} core-hours"
+            f"about {seconds:,.0f} s each ({how}), {left * seconds / 3600:,.2f} core-hours"
         )
     if total_s:
-        yield f"in all at most {total_s / 3600:,.1f} core-hours"
+        yield f"in all at most about {total_s / 3600:,.1f} core-hours"
 
 
-def _cheapest(player: str) -> str:
-    """The same player with the fewest samples."""
-    name = player.partition(":")[0]
-    return sampled(name, HUNDREDTH, int(given(player).get("depth", 1)))
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Seconds of a turn of a player, and whether they were not measured at its samples."""
+
+    seconds: float
+    is_extrapolated: bool
+
+
+class _Turns:
+    """Seconds of a turn of players, each measured once."""
+
+    def __init__(self, settings: Settings, executor: Executor) -> None:
+        self._settings, self._executor = settings, executor
+        self._measured: dict[str, float] = {}
+
+    def cost(self, player: str) -> Cost:
+        """The mean cost of a turn, of its own or of the other."""
+        few, more = (self._at(player, budget) for budget in (HUNDREDTH, TWENTIETH))
+        wanted = _samples(player)
+        for measured in (few, more):
+            if _samples(measured) == wanted:
+                return Cost(self._seconds(measured), is_extrapolated=False)
+        fixed, later = self._seconds(few), self._seconds(more)
+        a_sample = max(0.0, later - fixed) / (_samples(more) - _samples(few))
+        return Cost(fixed + a_sample * (wanted - _samples(few)), is_extrapolated=True)
+
+    def _at(self, player: str, budget: str) -> str:
+        """The same player with the samples of a budget."""
+        name = player.partition(":")[0]
+        return sampled(name, budget, int(given(player).get("depth", 1)))
+
+    def _seconds(self, player: str) -> float:
+        if player not in self._measured:
+            self._measured[player] = _seconds_a_turn(player, self._settings, self._executor)
+        return self._measured[player]
 
 
 def _samples(player: str) -> int:
@@ -78,12 +114,8 @@ def _samples(player: str) -> int:
     return int(options.get("histories", options.get("worlds", 1)))
 
 
-def _seconds(player: str, a_sample: Mapping[str, float]) -> float:
-    return DECISIONS * _samples(player) * a_sample[_cheapest(player)]
-
-
-def _seconds_a_sample(player: str, settings: Settings, executor: Executor) -> float:
-    """Mean seconds of a decision in the first turns of a game, for each sample."""
+def _seconds_a_turn(player: str, settings: Settings, executor: Executor) -> float:
+    """Mean seconds of a turn of the first ones of a game; those of the other count too."""
     duel = Duel(BOARD, (player, sampled("random", HUNDREDTH)), "")
     series = series_of(duel, replace(settings, matches=2, until=None))
     (game,) = series.games
@@ -98,9 +130,10 @@ def _seconds_a_sample(player: str, settings: Settings, executor: Executor) -> fl
         conditions=replace(game.conditions, max_turns=MEASURED_TURNS, clock=Clock.CPU),
     )
     record: MatchRecord = executor.submit(play, (task,)).result()
-    decisions = [turn.decisions.get(game.seats[0]) for turn in record.turns]
-    taken = [each.seconds for each in decisions if each is not None and len(each.values) > 1]
-    return math.fsum(taken) / max(len(taken), 1) / _samples(player)
+    decisions = [turn.decisions.get(game.seats[0]) for turn in record.turns[FIRST_TURNS:]]
+    return math.fsum(each.seconds for each in decisions if each is not None) / max(
+        len(decisions), 1
+    )
 
 
 def _seconds_so_far(cell: PlayedDuel) -> float:
