@@ -152,42 +152,43 @@ def test_the_error_of_a_paper_follows_from_its_rates_and_games() -> None:
 
 
 def test_costs_are_told_before_a_cell_is_played(tmp_path: Path) -> None:
-    played: list[str] = []
+    timed: list[tuple[str, int]] = []
 
     class Timing(InlineExecutor):
-        """A turn takes a player 0.1 s and 0.01 s a history, at random 0.05 s."""
+        """A history takes 0.01 s in the opening and 0.02 s later, a random move 0.05 s."""
 
         def submit(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Future[Any]:
             (task,) = args
-            assert task.conditions.max_turns == 80
-            player = task.players["white"]
-            played.append(player)
-            histories = kriegspiel_cells.given(player).get("histories")
-            seconds = 0.05 if histories is None else 0.1 + 0.01 * int(histories)
+            last, player = task.conditions.max_turns, task.players["white"]
+            histories = kriegspiel_cells.given(player).get("histories", "none")
+            timed.append((histories, last))
+            number = 5 if histories == "none" else int(histories)
+            later = number / 100 if histories == "none" else number / 50
             turns = [
-                TurnRecord({}, {}, {}, {"white": Decision("a", (), 1, False, 1, each)})
-                for each in [9.0] * 6 + [seconds] * 20  # the first ones do not count
+                TurnRecord({}, {}, {}, {"white": Decision("a", (), 1, False, 1, seconds)})
+                # The first ones do not count.
+                for seconds in [9.0] * 6 + [number / 100] * 18 + [later] * (last - 24)
             ]
             made: Future[Any] = Future()
             made.set_result(SimpleNamespace(turns=turns))
             return made
 
     def told(budget: str) -> list[str]:
-        played.clear()
+        timed.clear()
         named = (*kriegspiel_cells.papers_cells(budget)[0].players, budget)
         own = settings(tmp_path, only=named, usual=True)
         return list(kriegspiel.KRIEGSPIEL.forecast(own, Timing()))
 
+    # In 74 turns, a history takes 0.01757 s on average; there are 220 turns.
     assert told("hundredth") == [
-        "over 1 against random, hundredth: 150 games at most, about 70 s each (measured), "
-        "2.93 core-hours",
-        "in all at most about 2.9 core-hours",
+        "over 1 against random, hundredth: 150 games at most, about 77 s each (measured), "
+        "3.20 core-hours",
+        "in all at most about 3.2 core-hours",
     ]
-    assert len(played) == 2
-    # 220 turns of 0.1 + 16.83 and of 0.05 seconds.
-    (line, _) = told("papers")
-    assert "about 3,736 s each (extrapolated), 155.65 core-hours" in line
-    assert len(played) == 3
+    assert timed == [("17", 80), ("none", 80)]
+    line, _ = told("papers")
+    assert "about 6,516 s each (extrapolated), 271.48 core-hours" in line
+    assert timed == [("84", 80), ("1683", 24), ("none", 80)]
 
 
 def last_state(machine: Machine, record: MatchRecord) -> tuple[str, ...]:

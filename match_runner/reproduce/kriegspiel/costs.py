@@ -1,9 +1,11 @@
 """What the cells on the whole board will cost, told before they are played.
 
-A turn of a player costs a fixed time, and a time for each sample. Both are measured in the first
-turns of a game against random play, at a hundredth and a twentieth of the papers' samples; larger
-numbers of samples are extrapolated from these two, and the line says so. Games differ much in
-length, so this tells hours from days. Of cells that were begun, the games so far tell more.
+A player is timed in the first turns of a game against random play: with few samples in many turns,
+since turns in the middle of a game cost more than those of the opening. With many samples that
+would take as long as some games; then it is timed in the opening only, and the rest of the game is
+taken to cost as many times as much as with few samples: the line says that it is extrapolated.
+Games differ much in length, so all this tells hours from days. Of cells that were begun, the games
+so far tell more.
 """
 
 from __future__ import annotations
@@ -28,13 +30,22 @@ from match_runner.series.match_task import MatchTask, play
 from match_runner.workers.executor import Executor
 
 MEASURED_TURNS = 80
-"""Turns of a game that are played to measure a player: pools are full and have begun to die."""
+"""Turns of a game that are played to time a player."""
+
+OPENING_TURNS = 24
+"""Turns that are played to time a player with many samples."""
 
 FIRST_TURNS = 6
-"""Turns that do not count: machine code is read from the cache in them."""
+"""Turns that do not count: machine code is read from the cache in them, and pools are small."""
 
 TURNS = 220
 """Turns of a game, refused tries included: the mean of games of the papers' players."""
+
+FEW = 2
+"""A player with this many times the samples of a twentieth of the papers' is timed as it is."""
+
+LEAST_S = 1e-4
+"""No turn is taken to cost less than this."""
 
 SO_FAR, MEASURED, EXTRAPOLATED = "as so far", "measured", "extrapolated"
 
@@ -74,39 +85,35 @@ def costs(
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Seconds of a turn of a player, and whether they were not measured at its samples."""
+    """Seconds of a turn of a player, and whether they are extrapolated."""
 
     seconds: float
     is_extrapolated: bool
 
 
 class _Turns:
-    """Seconds of a turn of players, each measured once."""
+    """Seconds of a turn of players, each timed once."""
 
     def __init__(self, settings: Settings, executor: Executor) -> None:
         self._settings, self._executor = settings, executor
-        self._measured: dict[str, float] = {}
+        self._timed: dict[tuple[str, int], list[float]] = {}
 
     def cost(self, player: str) -> Cost:
         """The mean cost of a turn, of its own or of the other."""
-        few, more = (self._at(player, budget) for budget in (HUNDREDTH, TWENTIETH))
-        wanted = _samples(player)
-        for measured in (few, more):
-            if _samples(measured) == wanted:
-                return Cost(self._seconds(measured), is_extrapolated=False)
-        fixed, later = self._seconds(few), self._seconds(more)
-        a_sample = max(0.0, later - fixed) / (_samples(more) - _samples(few))
-        return Cost(fixed + a_sample * (wanted - _samples(few)), is_extrapolated=True)
+        name, depth = player.partition(":")[0], int(given(player).get("depth", 1))
+        fewer = sampled(name, TWENTIETH, depth)
+        if _samples(player) <= FEW * _samples(fewer):
+            return Cost(_mean(self._seconds(player, MEASURED_TURNS)), is_extrapolated=False)
+        game = self._seconds(fewer, MEASURED_TURNS)
+        opening = _mean(game[: OPENING_TURNS - FIRST_TURNS])
+        times = _mean(self._seconds(player, OPENING_TURNS)) / max(opening, LEAST_S)
+        return Cost(times * _mean(game), is_extrapolated=True)
 
-    def _at(self, player: str, budget: str) -> str:
-        """The same player with the samples of a budget."""
-        name = player.partition(":")[0]
-        return sampled(name, budget, int(given(player).get("depth", 1)))
-
-    def _seconds(self, player: str) -> float:
-        if player not in self._measured:
-            self._measured[player] = _seconds_a_turn(player, self._settings, self._executor)
-        return self._measured[player]
+    def _seconds(self, player: str, turns: int) -> list[float]:
+        if (player, turns) not in self._timed:
+            found = _seconds_of_turns(player, turns, self._settings, self._executor)
+            self._timed[player, turns] = found
+        return self._timed[player, turns]
 
 
 def _samples(player: str) -> int:
@@ -114,8 +121,14 @@ def _samples(player: str) -> int:
     return int(options.get("histories", options.get("worlds", 1)))
 
 
-def _seconds_a_turn(player: str, settings: Settings, executor: Executor) -> float:
-    """Mean seconds of a turn of the first ones of a game; those of the other count too."""
+def _mean(seconds: Sequence[float]) -> float:
+    return math.fsum(seconds) / max(len(seconds), 1)
+
+
+def _seconds_of_turns(
+    player: str, turns: int, settings: Settings, executor: Executor
+) -> list[float]:
+    """What a player took in the first turns of a game, its own and those of the other."""
     duel = Duel(BOARD, (player, sampled("random", HUNDREDTH)), "")
     series = series_of(duel, replace(settings, matches=2, until=None))
     (game,) = series.games
@@ -127,19 +140,18 @@ def _seconds_a_turn(player: str, settings: Settings, executor: Executor) -> floa
         limits=settings.limits,
         players=dict(zip(game.seats, duel.players, strict=True)),
         seed=settings.seed,
-        conditions=replace(game.conditions, max_turns=MEASURED_TURNS, clock=Clock.CPU),
+        conditions=replace(game.conditions, max_turns=turns, clock=Clock.CPU),
     )
     record: MatchRecord = executor.submit(play, (task,)).result()
     decisions = [turn.decisions.get(game.seats[0]) for turn in record.turns[FIRST_TURNS:]]
-    return math.fsum(each.seconds for each in decisions if each is not None) / max(
-        len(decisions), 1
-    )
+    return [0.0 if each is None else each.seconds for each in decisions]
 
 
 def _seconds_so_far(cell: PlayedDuel) -> float:
     """Mean seconds that both players thought in a game."""
-    times = [
-        math.fsum(decision.seconds for _, _, decision in match.decisions())
-        for match in cell.matches
-    ]
-    return math.fsum(times) / len(times)
+    return _mean(
+        [
+            math.fsum(decision.seconds for _, _, decision in match.decisions())
+            for match in cell.matches
+        ]
+    )
