@@ -8,6 +8,8 @@ import socket
 
 TYPE_CHECKING = False  # without the import of `typing`, which takes longer than this module
 if TYPE_CHECKING:
+    from typing import Any
+
     from ggp.errors import ConfigError
 
 BACKLOG = 2048
@@ -24,10 +26,33 @@ def listen(address: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((address, port), family=family, backlog=BACKLOG)
     except (OSError, OverflowError, UnicodeError) as error:  # the last of names no host can have
-        raise _refused(address, port, error) from error
+        raise refused(address, port, error) from error
 
 
-def _refused(address: str, port: int, error: Exception) -> ConfigError:
+def hold(where: tuple[Any, ...], family: int) -> socket.socket:
+    """A socket bound to an address that does not listen yet: connections are refused.
+
+    Args:
+        where: the address, as from `getsockname`.
+        family: of the address, such as `socket.AF_INET`.
+
+    Raises:
+        ConfigError: the port is taken.
+    """
+    held = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            held.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        held.bind(where)
+    except OSError as error:
+        held.close()
+        raise refused(where[0], where[1], error) from error
+    return held
+
+
+def refused(address: str, port: int, error: Exception) -> ConfigError:
+    """What to raise when an address cannot be used."""
     from ggp.errors import ConfigError
 
     said = getattr(error, "strerror", None) or str(error)

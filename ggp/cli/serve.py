@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,13 @@ from ggp.cli.arguments import (
 )
 from ggp.console import announce, example
 from ggp.launch import preload
-from ggp.server.http.listening import DEFAULT_ADDRESS, DEFAULT_PORT, listening_on
+from ggp.server.http.listening import (
+    DEFAULT_ADDRESS,
+    DEFAULT_PORT,
+    listen_again,
+    listening_on,
+    withdraw,
+)
 
 if TYPE_CHECKING:
     from ggp.server.settings import HostOptions
@@ -31,6 +38,9 @@ MOST_MEMORY_MB = 1 << 24
 """More than any machine has; system calls take no number of bytes beyond 64 bits."""
 
 DEFAULT_LOG_LIMIT_GB = 10
+
+PROGRESS_S = 2.0
+"""Between two lines about what has been compiled."""
 
 
 @click.command(epilog=example("ggp serve --player hyperplay2 --port 9147"))
@@ -193,15 +203,19 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
         check_folder(options.log_folder)
     Lobby(options.name)  # reports a bad name now
     listening, since_s = listening_on(address, port)
+    is_ready = are_cached(player, options.backend)
+    if not is_ready:
+        listening = withdraw(listening, since_s)
     with listening:
         where = listening.getsockname()
         shown = f"[{where[0]}]" if ":" in where[0] else where[0]
-        if not are_cached(player, options.backend):
-            click.echo("compiling machine code, which takes some seconds and only once", err=True)
+        if not is_ready:
+            click.echo("compiling machine code before it listens, only once", err=True)
             template.close()
-            if not fill_cache(player, options.backend):
+            if not fill_cache(player, options.backend, _Progress()):
                 return
             template.start()
+            since_s = listen_again(listening, since_s)
         # Everything loaded so far stays: garbage collection over it would delay answers.
         gc.collect()
         gc.freeze()
@@ -214,3 +228,16 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
             if shift.is_first:
                 announce(f"{player} listens on http://{shown}:{where[1]}")
             asyncio.run(server.serve(listening))
+
+
+class _Progress:
+    """Says on standard error how far the compilation is, every few seconds."""
+
+    def __init__(self) -> None:
+        self._began_s = self._said_s = time.monotonic()
+
+    def __call__(self, done: int, parts: int) -> None:
+        now = time.monotonic()
+        if now - self._said_s >= PROGRESS_S:
+            self._said_s = now
+            click.echo(f"compiled {done} of {parts} parts in {now - self._began_s:.0f} s", err=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -22,12 +23,22 @@ from ggp.server.workers import kernels
 {changes}
 from ggp.launch import launch
 import sys
-sys.argv = ["ggp", "serve", "--player", "random", "--port", "0"]
+sys.argv = ["ggp", "serve", "--player", "random", "--port", "{port}"]
 launch("ggp.cli", prog_name="ggp")
 """
 COMPILES = """
+import socket
+
+def fill_cache(player, backend, tell):
+    try:
+        socket.create_connection(("127.0.0.1", {port}), timeout=30)
+    except ConnectionRefusedError:
+        print("refused", flush=True)
+    tell(1, 2)
+    return True
+
 kernels.are_cached = lambda *_: False
-kernels.fill_cache = lambda *_: print("compiled", flush=True) or True
+kernels.fill_cache = fill_cache
 """
 CACHED = """
 kernels.are_cached = lambda *_: True
@@ -46,12 +57,16 @@ def take_long(*_: str) -> None:
 
 
 def serve(changes: str) -> subprocess.Popen[str]:
-    return commands.start("-c", SERVE.format(changes=changes))
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    return commands.start(
+        "-c", SERVE.format(changes=changes.replace("{port}", str(port)), port=port)
+    )
 
 
 @pytest.mark.verify
 @pytest.mark.parametrize(
-    ("changes", "first"), [(COMPILES, ["compiled\n"]), (CACHED, [])], ids=["compiled", "cached"]
+    ("changes", "first"), [(COMPILES, ["refused\n"]), (CACHED, [])], ids=["compiled", "cached"]
 )
 def test_server_listens_once_kernels_are_compiled(changes: str, first: list[str]) -> None:
     process = serve(changes)
@@ -86,7 +101,9 @@ def test_what_was_compiled_is_noted_for_the_same_player(
         kernels, "_notes", lambda *about: [tmp_path / each.name for each in real(*about)][:1]
     )
     assert not kernels.are_cached("hyperplay2:n=2", "auto")
-    assert kernels.fill_cache("hyperplay2:n=2", "auto")
+    told: list[tuple[int, int]] = []
+    assert kernels.fill_cache("hyperplay2:n=2", "auto", lambda *news: told.append(news))
+    assert told == [(done, 4) for done in (1, 2, 3, 4)]  # two examples, each on two machines
     (note,) = tmp_path.iterdir()
     files = [Path(file) for file in json.loads(note.read_text())["files"]]
     assert {"play", "query", "plan", "pick_best", "joint_of"} <= {

@@ -14,7 +14,7 @@ import platform
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from hashlib import blake2b
 from importlib import import_module
@@ -91,10 +91,16 @@ def modules_of(player: str, backend: str) -> tuple[str, ...]:
     return tuple(_noted(player, backend)[1])
 
 
-def fill_cache(player: str, backend: str) -> bool:
+def fill_cache(
+    player: str, backend: str, tell: Callable[[int, int], None] = lambda done, parts: None
+) -> bool:
     """Compile all kernels that a player needs, which takes up to a minute.
 
     Failures are logged: the first match will be slow.
+
+    Args:
+        player, backend: see `are_cached`.
+        tell: called with how many parts are done, and of how many, after each of them.
 
     Returns:
         false if it was interrupted (SIGINT, SIGTERM).
@@ -104,7 +110,15 @@ def fill_cache(player: str, backend: str) -> bool:
         child = children.start(_ENTRY, player, backend)
         try:
             assert child.stdout is not None
-            found = json.loads(child.stdout.read())
+            found: dict[str, list[str]] = {}
+            for line in child.stdout:
+                news = json.loads(line)
+                if isinstance(news, dict):
+                    found = news
+                else:
+                    tell(*news)
+            if not found:
+                raise ValueError("the process that compiles ended early")
         finally:
             children.reap(child)
         _keep_note(found, player, backend)
@@ -119,14 +133,15 @@ def fill_cache(player: str, backend: str) -> bool:
 
 def compile_all(player: str, backend: str) -> None:
     """The work of the child: it plays a turn of each example, and returns the present contents of
-    the cache, and its imports."""
+    the cache, and its imports. Before that it tells how far it is, as `[done, parts]`, in lines."""
     with children.own_answers() as answers:
         parse_spec = import_module("ggp.players").parse_spec
         # The player that plays in its place depends on the game.
         specs = (player, *getattr(parse_spec(player).player, "PLAYS", ()))
         # A match may also be played without a circuit.
         backends = (backend, "relational") if backend == "auto" else (backend,)
-        for (rules, turn), spec, name in product(_FIRST_TURNS.items(), specs, backends):
+        parts = list(product(_FIRST_TURNS.items(), specs, backends))
+        for done, ((rules, turn), spec, name) in enumerate(parts, 1):
             setup = Setup(rules, "xplayer", spec, name, 0, _GROUNDING_S, _MEMORY_BYTES)
             match = import_module("ggp.server.workers.worker_match").WorkerMatch(
                 _ignore, lambda: False
@@ -136,6 +151,8 @@ def compile_all(player: str, backend: str) -> None:
                 import_module("ggp.machine.compiling.jit").prepare()
             for history in ((), (turn,)):
                 _think_until_all_is_loaded(match, history)
+            answers.write(json.dumps([done, len(parts)]).encode() + b"\n")
+            answers.flush()
         if backend != "prolog":
             with suppress(BackendUnavailableError):
                 import_module("ggp.machine.propnet.build.kernels").compile_kernels()
