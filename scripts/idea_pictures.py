@@ -7,9 +7,10 @@ python scripts/idea_pictures.py --only particle
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import click
 import matplotlib
@@ -18,6 +19,7 @@ import numpy as np
 import ggp
 from ggp.belief import How
 from ggp.machine import build_machine
+from ggp.machine.base import IntArray, Machine, States
 
 matplotlib.use("agg")
 from matplotlib import pyplot
@@ -31,7 +33,7 @@ OURS, THEIRS, QUIET = "#00796b", "#d84315", "#9e9e9e"
 
 BOARD = 3
 
-CENTRED = {"ha": "center", "va": "center"}
+CENTRED: dict[str, Any] = {"ha": "center", "va": "center"}
 
 
 def particle() -> Figure:
@@ -246,6 +248,7 @@ def _worth_of_calling(game: ggp.Game, file: Path, bets: tuple[float, float] | No
     player.observe("noop", ["(dealt queen)"])
     player.observe("noop", ["bet"])
     (found,) = [each for each in player.choose().values if each.move == "call"]
+    assert found.value is not None
     return found.value
 
 
@@ -254,13 +257,15 @@ def _value(game: ggp.Game, spec: str, move: str) -> tuple[float, float]:
     agent = game.player("agent", spec, seed=1)
     agent.observe("noop", [])
     (found,) = [each for each in agent.choose().values if each.move == move]
+    assert found.value is not None
     return found.value, found.stderr or 0.0
 
 
 def _sizes(game: ggp.Game, role: str, turns: int) -> list[tuple[int, How]]:
     """Of each turn, how many different states the bag of a role has, and how it was made."""
-    state, history, sizes = game.initial(), [], []
-    rng = np.random.default_rng(3)
+    state, rng = game.initial(), np.random.default_rng(3)
+    history: list[tuple[str, Sequence[str]]] = []
+    sizes: list[tuple[int, How]] = []
     for turn in range(turns):
         if state.terminal:
             break
@@ -274,10 +279,14 @@ def _sizes(game: ggp.Game, role: str, turns: int) -> list[tuple[int, How]]:
     return sizes
 
 
-def _random_moves(machine, states, role, rng):  # type: ignore[no-untyped-def]
+def _random_moves(
+    machine: Machine, states: States, role: int, rng: np.random.Generator
+) -> IntArray:
+    """A legal move of a role for each lane."""
     moves = machine.legal(states, role)
     drawn = (rng.random(len(states)) * moves.counts).astype(int)
-    return moves.values[moves.offsets[:-1] + drawn]
+    found: IntArray = moves.values[moves.offsets[:-1] + drawn]
+    return found
 
 
 PICTURES: dict[str, Callable[[], Figure]] = {

@@ -31,7 +31,7 @@ GUESTS = {
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
 
-@event_priority(100)
+@event_priority(100)  # type: ignore[untyped-decorator, unused-ignore]
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds what lies outside of docs, before plugins look for files that are theirs.
 

@@ -127,8 +127,8 @@ def hold_matches(address: str, number: int, end_s: float, play_clock_s: int) -> 
             games[seed % len(games)], program, players, build_machines(program, "propnet")
         )
         record = play_match(arena, seed, conditions)
-        print("match", *("fault" for _ in record.result.errors), flush=True)
-        for error in record.result.errors:
+        print("match", *("fault" for _ in record.errors), flush=True)
+        for error in record.errors:
             print(f"{games[seed % len(games)]}, seed {seed}: {error}", file=sys.stderr, flush=True)
 
 

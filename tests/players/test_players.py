@@ -238,17 +238,18 @@ NOW_OR_LATER = """
 
 @pytest.mark.parametrize("name", ["hyperplay", "hyperplay2"])
 @pytest.mark.parametrize(("goal", "prompt"), [(100, "now"), (0, "later")])
-@pytest.mark.parametrize("seconds", rarely([None, 0.05], {0.05}))
+@pytest.mark.parametrize("looks", rarely([None, 50], {50}))
 def test_prompt_players_win_now_and_lose_late(
-    name: str, goal: int, prompt: str, seconds: float | None
+    name: str, goal: int, prompt: str, looks: int | None
 ) -> None:
+    """Where there is a clock, it runs out after so many looks at it."""
     machine = machine_of_rules(NOW_OR_LATER + f"(goal us {goal})")
 
     def moves(ties: str, seeds: int) -> set[str]:
         found = set()
         for seed in range(seeds):
-            end_s = time.monotonic() + (seconds or 0.0)
-            deadline = None if seconds is None else Deadline(end_s, time.monotonic)
+            looked = count()
+            deadline = None if looks is None else Deadline(looks, looked.__next__)
             found.add(player(f"{name}:n=2{ties}", machine, seed=seed).choose(deadline).move)
         return found
 
