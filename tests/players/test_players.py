@@ -14,6 +14,7 @@ from ggp.players import PLAYERS, BeliefPlayer, Player, SearchPlayer, make_player
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Ties
 from tests.support.effort import rarely
+from tests.support.followed import Looks
 from tests.support.games import (
     MODEST_GAMES,
     backend_for_search,
@@ -248,8 +249,7 @@ def test_prompt_players_win_now_and_lose_late(
     def moves(ties: str, seeds: int) -> set[str]:
         found = set()
         for seed in range(seeds):
-            looked = count()
-            deadline = None if looks is None else Deadline(looks, looked.__next__)
+            deadline = None if looks is None else Deadline(looks / 1000, Looks())
             found.add(player(f"{name}:n=2{ties}", machine, seed=seed).choose(deadline).move)
         return found
 
