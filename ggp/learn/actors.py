@@ -1,7 +1,7 @@
 """The learning parts: an `Actor` for each role, with a policy, and a `Critic` of states for all.
 
-Both keep the rows of bits of a *segment*, some turns in all lanes, and learn from it in blocks of
-lanes, once. Only rows in which there is a choice are looked at.
+Both keep the rows of a *segment*, some turns in all lanes, and learn from it in blocks of lanes,
+once. Only rows in which there is a choice are looked at.
 """
 
 from __future__ import annotations
@@ -11,27 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.env.environment import Environment
-from ggp.env.kernels import I64, U64
+from ggp.env.kernels import I64
 from ggp.env.turn import Turn
-from ggp.learn.feature_kernels import NO_ROW, take_choices
-from ggp.learn.features import Features, Reader
+from ggp.learn.features import Choices, Features, Reader
 from ggp.learn.net_kernels import F32
 from ggp.learn.nets import Net, Optimiser, Scratch, first_weights
-from ggp.learn.policy_kernels import draw, improve
+from ggp.learn.policies import Drawing
+from ggp.learn.policy_kernels import improve
 from ggp.machine.mixing import finalised
-
-
-class Block(NamedTuple):
-    """Rows of some lanes of a segment.
-
-    Attributes:
-        rows: `[N, W]` their bits; `previous`: `[N]` which of them each follows.
-        places: `[N]` which rows of the segment they are.
-    """
-
-    rows: U64
-    previous: I64
-    places: I64
 
 
 class Steps(NamedTuple):
@@ -69,15 +56,17 @@ class Actor:
         self.net = Net(features, hidden, features.num_moves)
         self.optimiser = Optimiser(self.net)
         self.told = np.zeros(2, dtype=np.float32)
-        self.num_rows = 0
         lanes, most = env.num_lanes, env.num_lanes * turns
         self._reader = Reader(features, lanes, role)
-        self._last = np.full(lanes, NO_ROW)
-        self._rows: U64 = np.zeros((most, features.num_words), dtype=np.uint64)
-        self._lanes, self._turns, self._previous, self._chosen = np.zeros((4, most), dtype=np.int64)
-        self._logs = np.zeros(most, dtype=np.float32)
-        self._sums = np.zeros((most, self.net.shape.hidden[0]), dtype=np.float32)
+        self._drawing = Drawing(self.net, lanes, most)
+        self._turns: I64 = np.zeros(most, dtype=np.int64)
+        self._every = np.arange(most)
+        self._spare: F32 = np.zeros((2, features.num_moves), dtype=np.float32)
         self._scratch = Scratch()
+
+    @property
+    def num_rows(self) -> int:
+        return self._drawing.choices.num_rows
 
     def begin(self, rng: np.random.Generator) -> None:
         """Draw the first weights."""
@@ -86,8 +75,7 @@ class Actor:
 
     def begin_segment(self) -> None:
         """Forget the rows of the last segment."""
-        self._last[:] = NO_ROW
-        self.num_rows = 0
+        self._drawing.choices.begin()
 
     def act(self, turn: Turn, number: int, key: int, actions: I64) -> None:
         """Draw a move in each lane in which there is a choice.
@@ -97,49 +85,39 @@ class Actor:
             key: random bits.
             actions: `[L, Q]`, of which the role's column is filled in, -1 where there is no choice.
         """
-        bits = self._reader.read(turn)
-        first, words = self.num_rows, self.net.features.mask_words
-        end = take_choices(bits, words, self._last, first, self._lanes, self._previous, self._rows)
-        actions[:, self.role] = -1
-        if end == first:
-            return
-        self.num_rows = end
-        self._turns[first:end] = number
-        self.net.sums(self._rows, self._previous, first, end, self._sums)
-        logits = self.net.forward(self._sums[first:end])
+        first, own = self.num_rows, actions[:, self.role]
+        own[:] = -1
         key_bits = finalised(np.array([key], dtype=np.uint64))[0]
-        draw(self._rows, words, first, logits, key_bits, self._chosen, self._logs)
-        actions[self._lanes[first:end], self.role] = self._chosen[first:end]
+        self._drawing.act(self._reader.read(turn), key_bits, own, trusted=True)
+        self._turns[first : self.num_rows] = number
 
-    def block(self, low: int, high: int) -> Block:
-        """The rows of lanes `low .. high`."""
-        num = self.num_rows
-        lanes = self._lanes[:num]
-        places = np.flatnonzero((lanes >= low) & (lanes < high))
-        here = np.full(num + 1, NO_ROW)
-        here[places] = np.arange(len(places))
-        return Block(self._rows[places], here[self._previous[places]], places)
+    def end_segment(self, size: int) -> None:
+        """Prepare to `learn` from blocks of `size` lanes."""
+        self._blocks = self._drawing.choices.blocks(size)
 
-    def learn(self, low: int, high: int, gains: F32, steps: Steps) -> None:
-        """Learn from lanes `low .. high` of the segment.
+    def learn(self, number: int, low: int, gains: F32, steps: Steps) -> None:
+        """Learn from a block of the segment.
 
         Args:
-            gains: `[S, high - low]` the role's advantages.
+            number: of the block.
+            low: its first lane.
+            gains: `[S, size]` the role's advantages.
         """
-        rows, previous, places = self.block(low, high)
-        if not len(rows):
+        rows, net, drawing = self._blocks[number], self.net, self._drawing
+        order = rows.order
+        if not len(order):
             return
-        net = self.net
-        sums = self._scratch.take("sums", len(rows), net.shape.hidden[0])
-        net.sums(rows, previous, 0, len(rows), sums)
-        logits = net.forward(sums)
+        sums = self._scratch.take("sums", len(order), net.shape.hidden[0])
+        places = self._every[: len(order)]
+        net.sums(rows, rows.previous, places, sums)
+        logits = net.forward(sums, places)
         improve(
-            *(rows, net.features.mask_words, logits, self._chosen[places], self._logs[places]),
-            gains[self._turns[places], self._lanes[places] - low],
-            *(steps.temperature, steps.clip, self.told),
+            *(rows.masks, logits, drawing.chosen[order], drawing.logs[order]),
+            gains[self._turns[order], drawing.choices.lanes[order] - low],
+            *(steps.temperature, steps.clip, self._spare, self.told),
         )
         slopes = net.backward(logits, self.optimiser.gradient)
-        net.backward_sums(rows, previous, slopes, self.optimiser.gradient)
+        net.backward_sums(rows, slopes, self.optimiser.gradient)
         self.optimiser.step(steps.rate)
 
 
@@ -158,28 +136,35 @@ class Critic:
         self.optimiser = Optimiser(self.net)
         self.error = 0.0
         self._reader = Reader(features, env.num_lanes)
-        shape = (turns + 1, env.num_lanes, features.num_words)
-        self._rows: U64 = np.zeros(shape, dtype=np.uint64)
+        self._turns, most = turns, (turns + 1) * env.num_lanes
+        self._states = Choices(features, env.num_lanes, most)
+        self._every = np.arange(most)
         self._scratch = Scratch()
 
     def begin(self, rng: np.random.Generator) -> None:
         """Draw the first weights."""
         self.net.weights.flat[:] = first_weights(self.net.shape, rng)
 
-    def watch(self, turn: Turn, number: int) -> None:
-        """Take down the states before turn `number` of the segment."""
-        self._rows[number] = self._reader.read(turn)
+    def begin_segment(self) -> None:
+        """Forget the states of the last segment."""
+        self._states.begin()
 
-    def values(self, low: int, high: int) -> F32:
-        """`[S + 1, high - low, Q]` what states of some lanes are worth; for `learn` after it."""
-        rows = np.ascontiguousarray(self._rows[:, low:high])
-        turns, lanes, words = rows.shape
-        self._batch = rows.reshape(-1, words)
-        self._previous = np.arange(len(self._batch)) - lanes
-        self._previous[:lanes] = NO_ROW
-        sums = self._scratch.take("sums", len(self._batch), self.net.shape.hidden[0])
-        self.net.sums(self._batch, self._previous, 0, len(sums), sums)
-        return self.net.forward(sums).reshape(turns, lanes, -1)
+    def watch(self, turn: Turn) -> None:
+        """Take down the states before a turn."""
+        self._states.add(self._reader.read(turn))
+
+    def end_segment(self, size: int) -> None:
+        """Prepare for `values` of blocks of `size` lanes."""
+        self._blocks = self._states.blocks(size)
+
+    def values(self, number: int) -> F32:
+        """`[S + 1, size, Q]` what the states of a block are worth; for `learn` after it."""
+        self._rows = rows = self._blocks[number]
+        places = self._every[: len(rows.order)]
+        sums = self._scratch.take("sums", len(places), self.net.shape.hidden[0])
+        self.net.sums(rows, rows.previous, places, sums)
+        roles = self.net.shape.outputs
+        return self.net.forward(sums, places).reshape(self._turns + 1, -1, roles)
 
     def learn(self, gains: F32, rate: float) -> None:
         """Learn that the states of the last `values` were worth more by `gains`.
@@ -193,5 +178,5 @@ class Critic:
         slopes[turns * lanes :] = 0
         self.error = float(np.mean(np.square(gains)))
         below = self.net.backward(slopes, self.optimiser.gradient)
-        self.net.backward_sums(self._batch, self._previous, below, self.optimiser.gradient)
+        self.net.backward_sums(self._rows, below, self.optimiser.gradient)
         self.optimiser.step(rate)

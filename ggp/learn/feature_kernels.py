@@ -115,32 +115,122 @@ def read_paths(masks: U64, paths: I32, turns: I32, layout: I64, rows: U64) -> No
                 _told(rows, n, t + 1, int(paths[n, t, k]) - 1, layout)
 
 
+@inlined
+def _changes(bits: U64, old: U64, lane: int, is_new: bool, input_of: I32, at: int, to: I32) -> int:
+    """Write down the inputs that changed in a lane, those of cleared bits inverted; `old` becomes
+    as `bits` is. Returns the place after the last one."""
+    for w in range(bits.shape[1]):
+        now = bits[lane, w]
+        changed = now if is_new else now ^ old[lane, w]
+        old[lane, w] = now
+        while changed:
+            b = lowest_one(changed)
+            changed &= changed - _ONE
+            is_set = (now >> np.uint64(b)) & _ONE
+            number = input_of[64 * w + b]
+            to[at] = number if is_set else ~number
+            at += 1
+    return at
+
+
 @kernel
 def take_choices(
-    bits: U64, mask_words: int, last: I64, first: int, lanes: I64, previous: I64, rows: U64
-) -> int:
-    """Append the rows of lanes in which there is a choice.
+    bits: U64,
+    mask_words: int,
+    input_of: I32,
+    last: I64,
+    old: U64,
+    place: I64,
+    lanes: I64,
+    previous: I64,
+    masks: U64,
+    starts: I64,
+    changes: I32,
+) -> None:
+    """Append a row for each lane in which there is a choice, as long as there is room.
 
     Args:
-        bits: `[L, W]` the present row of every lane, which begins with what is legal.
+        bits: `[L, W]` what is known in every lane, which begins with what is legal.
+        mask_words: words of that; without any there is a choice everywhere.
+        input_of: `[64 * W]` the number of the input that each bit is.
         last: `[L]` number of the last row that each lane appended, or `NO_ROW`; changed.
-        first: number of the first row to write.
-        lanes, previous: `[N]` the lane of each row, and the row that it follows; filled in.
-        rows: `[N, W]` filled in.
-
-    Returns:
-        the number after the last row.
+        old: `[L, W]` the bits there; changed.
+        place: `[2]` the next lane, and the next row; changed. It is L once all are done.
+        lanes, previous, masks: `[N]`, `[N]`, `[N, words]` the lane of each row, the row that it
+            follows and what is legal; filled in.
+        starts: `[N + 1]` where its changes begin, and where they end; filled in but for the first.
+        changes: `[K]` inputs that were set since the row before, and `~` those cleared.
     """
-    end = first
-    for lane in range(len(bits)):
-        total = 0
+    lane, end = place[0], place[1]
+    room = len(changes) - 64 * bits.shape[1]
+    while lane < len(bits) and starts[end] <= room:
+        total = 0 if mask_words else 2
         for w in range(mask_words):
             total += count_ones(bits[lane, w])
-        if total < 2:
-            continue
-        lanes[end], previous[end] = lane, last[lane]
-        last[lane] = end
-        for w in range(bits.shape[1]):
-            rows[end, w] = bits[lane, w]
-        end += 1
-    return end
+        if total >= 2:
+            is_new = last[lane] == NO_ROW
+            lanes[end], previous[end] = lane, last[lane]
+            last[lane] = end
+            for w in range(mask_words):
+                masks[end, w] = bits[lane, w]
+            starts[end + 1] = _changes(bits, old, lane, is_new, input_of, starts[end], changes)
+            end += 1
+        lane += 1
+    place[0], place[1] = lane, end
+
+
+@kernel
+def into_blocks(
+    size: int,
+    lanes: I64,
+    previous: I64,
+    masks: U64,
+    starts: I64,
+    changes: I32,
+    ends: I64,
+    places: I64,
+    order: I64,
+    new_previous: I64,
+    new_masks: U64,
+    new_starts: I64,
+    new_changes: I32,
+) -> None:
+    """Put rows in order of blocks of lanes, and as they were within each.
+
+    Args:
+        size: lanes of a block.
+        lanes, previous, masks, starts, changes: of N rows, see `take_choices`.
+        ends: `[B + 1]` zeros; filled in with the number of the first row of each block, and N.
+        places, order: `[N]` the new number of each row, and the row that has each; filled in.
+        new_previous: `[N]` which row of its block each follows, or `NO_ROW`; the others are the
+            rows in their new order.
+    """
+    for n in range(len(lanes)):
+        ends[lanes[n] // size + 1] += 1
+    for block in range(1, len(ends)):
+        ends[block] += ends[block - 1]
+    for n in range(len(lanes)):
+        # The number of the block's next row is kept where it begins, and put right below.
+        block = lanes[n] // size
+        place = ends[block]
+        ends[block] += 1
+        places[n], order[place] = place, n
+        before = previous[n]
+        new_previous[place] = NO_ROW if before < 0 else places[before]
+        new_starts[place + 1] = starts[n + 1] - starts[n]
+        for w in range(masks.shape[1]):
+            new_masks[place, w] = masks[n, w]
+    for k in range(len(ends) - 1):
+        block = len(ends) - 1 - k
+        ends[block] = ends[block - 1]
+    ends[0] = 0
+    new_starts[0] = 0
+    for block in range(len(ends) - 1):
+        for n in range(ends[block], ends[block + 1]):
+            new_starts[n + 1] += new_starts[n]
+            if new_previous[n] >= 0:
+                new_previous[n] -= ends[block]
+    for n in range(len(lanes)):
+        to = new_starts[places[n]]
+        for k in range(starts[n + 1] - starts[n]):
+            new_changes[to + k] = changes[starts[n] + k]

@@ -6,13 +6,16 @@ ones there were so far, the number of turns, and what happened in each of the fi
 the whole path of most small games. Legal moves are read in both cases. A critic reads the state.
 
 Rows of bits are kept up to date turn by turn (`Reader`), or made of whole paths (`of_paths`); both
-give the same.
+give the same. Most bits are as they were when a role chose last. So nets are given what has changed
+since then (`Choices`), which is found once, however often it is read.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +25,8 @@ from ggp.env.kernels import I32, I64, U64
 from ggp.env.names import Names
 from ggp.env.turn import Turn
 from ggp.errors import ConfigError
-from ggp.learn.feature_kernels import observe, read_paths
+from ggp.learn.feature_kernels import NO_ROW, into_blocks, observe, read_paths, take_choices
+from ggp.machine.base import IntArray
 from ggp.machine.propnet.play.kernels.packed import words_for
 
 MOST_TIMED = 1 << 12
@@ -167,6 +171,127 @@ class Reader:
             self.rows[:, :start] = turn.mask_bits[:, self._role]
         self.rows[:, start:] = turn.state_bits
         return self.rows
+
+
+class Rows(NamedTuple):
+    """What nets read in N rows, as changes.
+
+    Attributes:
+        masks: `[N, words]` what is legal.
+        previous: `[N]` the earlier row that each follows, `NO_ROW` for none.
+        starts: `[N + 1]` where the changes of each begin, and where the last ones end.
+        changes: `[K]` inputs that were set since the row before, and `~` those that were cleared.
+        order: `[N]` numbers of the rows where they were taken from.
+    """
+
+    masks: U64
+    previous: I64
+    starts: I64
+    changes: I32
+    order: I64
+
+
+class Choices:
+    """Rows in which there is a choice, in L lanes, turn by turn.
+
+    Args:
+        features: what rows of bits mean.
+        lanes: L.
+        most: rows at a time; default: L.
+        everywhere: whether all rows are taken, as where legal moves are not read.
+
+    Attributes:
+        num_rows: N, those at present.
+        lanes: `[N]` the lane of each.
+    """
+
+    def __init__(
+        self, features: Features, lanes: int, most: int | None = None, everywhere: bool = False
+    ) -> None:
+        self._features = features
+        self._words = 0 if everywhere else features.mask_words
+        most = lanes if most is None else most
+        self._last = np.full(lanes, NO_ROW)
+        self._old: U64 = np.zeros((lanes, features.num_words), dtype=np.uint64)
+        self._lanes, self._places, *orders = np.zeros((4, most), dtype=np.int64)
+        room = 64 * features.num_words
+        kept, ordered = (
+            Rows(
+                np.zeros((most, self._words), dtype=np.uint64),
+                np.zeros(most, dtype=np.int64),
+                np.zeros(most + 1, dtype=np.int64),
+                np.zeros(room, dtype=np.int32),
+                order,
+            )
+            for order in orders
+        )
+        self._kept, self._ordered = kept, ordered
+        self._kept.order[:] = np.arange(most)
+        self.num_rows = 0
+
+    def begin(self) -> None:
+        """Drop all rows; the next ones follow none."""
+        self._last[:] = NO_ROW
+        self.num_rows = 0
+
+    def clear(self) -> None:
+        """Drop all rows; the next ones tell what has changed since the last of their lanes."""
+        self.num_rows = 0
+
+    def take(self, lanes: IntArray) -> None:
+        """Go on in some lanes only."""
+        self._last, self._old = self._last[lanes], self._old[lanes]
+
+    @property
+    def lanes(self) -> I64:
+        return self._lanes[: self.num_rows]
+
+    def add(self, bits: U64) -> Rows:
+        """Add the rows of lanes in which there is a choice, and return them.
+
+        Args:
+            bits: `[L, W]` as in `Reader.read`.
+        """
+        features, first = self._features, self.num_rows
+        place = np.array([0, first])
+        while True:
+            kept = self._kept
+            take_choices(
+                *(bits, self._words, features.input_of, self._last, self._old, place),
+                *(self._lanes, kept.previous, kept.masks, kept.starts, kept.changes),
+            )
+            if place[0] == len(bits):
+                break
+            more = np.zeros_like(kept.changes)
+            self._kept = kept._replace(changes=np.concatenate([kept.changes, more]))
+        self.num_rows = int(place[1])
+        return _part(self._kept, first, self.num_rows)
+
+    def blocks(self, size: int) -> list[Rows]:
+        """All rows, those of `size` lanes together; valid until the next call."""
+        kept, lanes = self._kept, len(self._last)
+        if len(self._ordered.changes) < len(kept.changes):
+            self._ordered = self._ordered._replace(changes=np.zeros_like(kept.changes))
+        ordered = self._ordered
+        ends = np.zeros(-(-lanes // size) + 1, dtype=np.int64)
+        into_blocks(
+            *(size, self.lanes, kept.previous, kept.masks, kept.starts, kept.changes, ends),
+            *(self._places, ordered.order, ordered.previous, ordered.masks, ordered.starts),
+            ordered.changes,
+        )
+        return [_part(ordered, *pair) for pair in pairwise(ends.tolist())]
+
+
+def _part(rows: Rows, first: int, end: int) -> Rows:
+    """Rows `first .. end`, without copying any."""
+    masks, previous, starts, changes, order = rows
+    return Rows(
+        masks[first:end],
+        previous[first:end],
+        starts[first : end + 1],
+        changes,
+        order[first:end],
+    )
 
 
 def of_paths(features: Features, mask_bits: U64, paths: I32, turns: NDArray[np.int32]) -> U64:

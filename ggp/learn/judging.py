@@ -17,11 +17,9 @@ from ggp.env.circuit_engine import engine_of
 from ggp.env.environment import Environment
 from ggp.env.kernels import I64
 from ggp.env.turn import Turn
-from ggp.learn.feature_kernels import NO_ROW, take_choices
 from ggp.learn.features import Reader
 from ggp.learn.learner import Learner
-from ggp.learn.policies import LearntPolicy
-from ggp.learn.policy_kernels import draw
+from ggp.learn.policies import Drawing, LearntPolicy
 from ggp.learn.rollouts import Rollouts
 from ggp.learn.settings import Settings
 
@@ -38,7 +36,11 @@ class ByPolicies:
     def __init__(self, env: Environment, policies: Mapping[str, LearntPolicy], seed: int) -> None:
         self._rng = np.random.default_rng(seed)
         self._seats = [
-            (number, policies[role], Reader(policies[role].features, env.num_lanes, number))
+            (
+                number,
+                Reader(policies[role].features, env.num_lanes, number),
+                Drawing(policies[role].net, env.num_lanes),
+            )
             for number, role in enumerate(env.roles)
             if role in policies
         ]
@@ -47,16 +49,9 @@ class ByPolicies:
         """`[L, Q]` actions, -1 where there is no choice, or no policy."""
         actions = np.full(turn.moves.shape, -1, dtype=np.int64)
         keys = self._rng.integers(1 << 63, size=len(self._seats), dtype=np.uint64)
-        for key, (number, policy, reader) in zip(keys, self._seats, strict=True):
-            bits = reader.read(turn)
-            lanes, previous, chosen = np.zeros((3, len(bits)), dtype=np.int64)
-            rows, words = np.zeros_like(bits), policy.features.mask_words
-            nothing = np.full(len(bits), NO_ROW)
-            end = take_choices(bits, words, nothing, 0, lanes, previous, rows)
-            logits = policy.net(rows[:end])
-            np.nan_to_num(logits, copy=False)
-            draw(rows, words, 0, logits, key, chosen, np.zeros(len(bits), dtype=np.float32))
-            actions[lanes[:end], number] = chosen[:end]
+        for key, (number, reader, drawing) in zip(keys, self._seats, strict=True):
+            drawing.choices.begin()  # sums that are kept for ever would drift
+            drawing.act(reader.read(turn), key, actions[:, number])
         return actions
 
 

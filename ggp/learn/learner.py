@@ -25,7 +25,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import pairwise
 from math import sqrt
 from typing import Any
 
@@ -271,7 +270,12 @@ class Learner:
 
     @property
     def _optimisers(self) -> list[Optimiser]:
-        return [*(actor.optimiser for actor in self._actors), self._critic.optimiser]
+        return [each.optimiser for each in self._parts]
+
+    @property
+    def _parts(self) -> list[Actor | Critic]:
+        """All that learn, the critic last, as in files."""
+        return [*self._actors, self._critic]
 
     @property
     def learns(self) -> list[str]:
@@ -282,10 +286,10 @@ class Learner:
         """Play some turns in all lanes."""
         env, turn = self.env, self._turn
         actions = np.full((env.num_lanes, len(env.roles)), -1, dtype=np.int64)
-        for actor in self._actors:
-            actor.begin_segment()
+        for each in self._parts:
+            each.begin_segment()
         for number in range(self.settings.turns):
-            self._critic.watch(turn, number)
+            self._critic.watch(turn)
             if self._others is not None:
                 actions[:] = self._others(turn)
             self._crew.do(
@@ -296,7 +300,7 @@ class Learner:
             # A match that is cut off is worth nothing to anybody.
             rewards = (turn.rewards - _MIDDLE) / _HALF
             self._rewards[number] = np.where(turn.terminated[:, None], rewards, 0)
-        self._critic.watch(turn, self.settings.turns)
+        self._critic.watch(turn)
         self._turn = turn
         self.updates += 1
         self.states += env.num_lanes * self.settings.turns
@@ -315,27 +319,28 @@ class Learner:
         temperature = settings.warm * (settings.cold / settings.warm) ** share * self._spread()
         steps = Steps(rate, temperature, settings.clip)
         lanes = self.env.num_lanes
-        blocks = max(1, round(lanes / settings.block))
-        bounds = np.linspace(0, lanes, blocks + 1).astype(int).tolist()
+        size = -(-lanes // max(1, round(lanes / settings.block)))
+        self._crew.do(partial(each.end_segment, size) for each in self._parts)
         for actor in self._actors:
             actor.told[:] = 0
-        error = 0.0
-        for low, high in pairwise(bounds):
-            values = self._critic.values(low, high)
-            gains = np.empty((settings.turns, high - low, values.shape[2]), dtype=np.float32)
-            rewards, ended = self._rewards[:, low:high], self._ended[:, low:high]
+        squares = 0.0
+        for number, low in enumerate(range(0, lanes, size)):
+            values = self._critic.values(number)
+            here = slice(low, low + size)
+            rewards, ended = self._rewards[:, here], self._ended[:, here]
+            gains = np.empty(rewards.shape, dtype=np.float32)
             advantages(values, rewards, ended, settings.decay, gains)
             self._crew.do(
                 [
                     partial(self._critic.learn, gains, rate),
                     *(
-                        partial(actor.learn, low, high, gains[:, :, actor.role], steps)
+                        partial(actor.learn, number, low, gains[:, :, actor.role], steps)
                         for actor in self._actors
                     ),
                 ]
             )
-            error += self._critic.error / blocks
-        return error
+            squares += self._critic.error * ended.shape[1]
+        return squares / lanes
 
     def _spread(self) -> float:
         """The standard deviation of rewards, over the last segments."""

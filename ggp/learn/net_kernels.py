@@ -11,125 +11,116 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.env.kernels import I32, I64, U64
+from ggp.env.kernels import I32, I64
 from ggp.machine.compiling.jit import inlined, kernel
-from ggp.machine.propnet.play.kernels.vectors import lowest_one
+from ggp.machine.propnet.play.kernels.vectors import (
+    FLOATS,
+    item,
+    load_floats,
+    plus_times,
+    store_floats,
+)
 
 F32 = NDArray[np.float32]
 
 
 @inlined
-def _add_four(
-    weights: F32,
-    a0: int,
-    a1: int,
-    a2: int,
-    a3: int,
-    s0: np.float32,
-    s1: np.float32,
-    s2: np.float32,
-    s3: np.float32,
-    sums: F32,
-    n: int,
-) -> None:
-    """Add four rows of weights to a row of sums, each with its sign."""
-    for h in range(weights.shape[1]):
-        some = s0 * weights[a0, h] + s1 * weights[a1, h]
-        sums[n, h] += some + (s2 * weights[a2, h] + s3 * weights[a3, h])
+def _input(change: int) -> int:
+    """The input that a change is of."""
+    return change if change >= 0 else ~change
+
+
+@inlined
+def _sign(change: int) -> np.float32:
+    """1 if its bit was set, -1 if cleared."""
+    return np.float32(1) if change >= 0 else np.float32(-1)
 
 
 @kernel
 def accumulate(
-    rows: U64,
-    previous: I64,
-    first: int,
-    end: int,
-    input_of: I32,
-    weights: F32,
-    bias: F32,
-    sums: F32,
+    starts: I64, changes: I32, before: I64, places: I64, weights: F32, bias: F32, sums: F32
 ) -> None:
-    """Sum up the weights of the bits that are set in rows `first .. end`.
+    """Sum up the weights of the bits that are set in N rows, one after the other.
 
     Args:
-        rows: `[N, W]` packed bits.
-        previous: `[N]` an earlier row that is alike, whose sums are known, or -1.
-        input_of: `[64 * W]` the number of the input that each bit is.
+        starts: `[N + 1]`, changes: `[K]` what changed in each, see `take_choices`.
+        before: `[N]` where the sums are from which it changed, or -1.
+        places: `[N]` where its sums are to be.
         weights: `[F, H]` of each input; `bias`: `[H]`.
-        sums: `[N, H]` filled in.
+        sums: `[M, H]` changed in place.
     """
-    for n in range(first, end):
-        before = previous[n]
-        if before < 0:
-            for h in range(len(bias)):
-                sums[n, h] = bias[h]
-        else:
-            for h in range(len(bias)):
-                sums[n, h] = sums[before, h]
-        # Changes are made in fours: most of the time goes into reading and writing the sums.
-        held = 0
-        a0 = a1 = a2 = 0
-        s0 = s1 = s2 = np.float32(0)
-        for w in range(rows.shape[1]):
-            bits = rows[n, w]
-            changed = bits if before < 0 else bits ^ rows[before, w]
-            while changed:
-                b = lowest_one(changed)
-                changed &= changed - np.uint64(1)
-                at = int(input_of[64 * w + b])
-                is_set = (bits >> np.uint64(b)) & np.uint64(1)
-                sign = np.float32(1) if is_set else np.float32(-1)
-                if held == 0:
-                    a0, s0, held = at, sign, 1
-                elif held == 1:
-                    a1, s1, held = at, sign, 2
-                elif held == 2:
-                    a2, s2, held = at, sign, 3
-                else:
-                    _add_four(weights, a0, a1, a2, at, s0, s1, s2, sign, sums, n)
-                    held = 0
-        if held:
-            nothing = np.float32(0)
-            s1 = s1 if held > 1 else nothing
-            s2 = s2 if held > 2 else nothing
-            _add_four(weights, a0, a1, a2, a0, s0, s1, s2, nothing, sums, n)
+    width = len(bias)
+    whole = width - width % FLOATS
+    for n in range(len(places)):
+        first, end = starts[n], starts[n + 1]
+        source, place = before[n], places[n]
+        for start in range(0, whole, FLOATS):
+            if source < 0:
+                total = load_floats(bias, start)
+            else:
+                total = load_floats(sums, source * width + start)
+            for k in range(first, end):
+                change = item(changes, k)
+                added = load_floats(weights, _input(change) * width + start)
+                total = plus_times(total, added, _sign(change))
+            store_floats(sums, place * width + start, total)
+        if whole == width:
+            continue
+        for h in range(whole, width):
+            sums[place, h] = bias[h] if source < 0 else sums[source, h]
+        for k in range(first, end):
+            change = item(changes, k)
+            at, sign = _input(change), _sign(change)
+            for h in range(whole, width):
+                sums[place, h] += sign * weights[at, h]
 
 
 @kernel
-def scatter(rows: U64, previous: I64, input_of: I32, slopes: F32, gradient: F32) -> None:
+def scatter(starts: I64, changes: I32, previous: I64, slopes: F32, gradient: F32) -> None:
     """Add the gradient of the first layer's weights, given that of its sums.
 
     Args:
-        rows, previous, input_of: as in `accumulate`.
+        starts, changes: as in `accumulate`.
+        previous: `[N]` the earlier row from which each changed, or -1.
         slopes: `[N, H]` of the sums; afterwards each has those of all rows that follow it.
         gradient: `[F, H]` added to.
     """
     width = slopes.shape[1]
-    for k in range(len(rows)):
-        n = len(rows) - 1 - k
+    whole = width - width % FLOATS
+    one = np.float32(1)
+    for back in range(len(previous)):
+        n = len(previous) - 1 - back
         before = previous[n]
+        first, end = starts[n], starts[n + 1]
+        for start in range(0, whole, FLOATS):
+            slope = load_floats(slopes, n * width + start)
+            if before >= 0:
+                place = before * width + start
+                store_floats(slopes, place, plus_times(load_floats(slopes, place), slope, one))
+            for k in range(first, end):
+                change = item(changes, k)
+                place = _input(change) * width + start
+                added = plus_times(load_floats(gradient, place), slope, _sign(change))
+                store_floats(gradient, place, added)
+        if whole == width:
+            continue
         if before >= 0:
-            for h in range(width):
+            for h in range(whole, width):
                 slopes[before, h] += slopes[n, h]
-        for w in range(rows.shape[1]):
-            bits = rows[n, w]
-            changed = bits if before < 0 else bits ^ rows[before, w]
-            while changed:
-                b = lowest_one(changed)
-                at = input_of[64 * w + b]
-                is_set = (bits >> np.uint64(b)) & np.uint64(1)
-                sign = np.float32(1) if is_set else np.float32(-1)
-                for h in range(width):
-                    gradient[at, h] += sign * slopes[n, h]
-                changed &= changed - np.uint64(1)
+        for k in range(first, end):
+            change = item(changes, k)
+            at, sign = _input(change), _sign(change)
+            for h in range(whole, width):
+                gradient[at, h] += sign * slopes[n, h]
 
 
 @kernel
-def rectify(sums: F32, out: F32) -> None:
-    """`out = max(sums, 0)`; the two may be one array."""
-    for n in range(len(sums)):
+def rectify(sums: F32, places: I64, out: F32) -> None:
+    """`out[n] = max(sums[places[n]], 0)`"""
+    for n in range(len(places)):
+        place = places[n]
         for h in range(sums.shape[1]):
-            out[n, h] = max(sums[n, h], np.float32(0))
+            out[n, h] = max(sums[place, h], np.float32(0))
 
 
 @kernel
@@ -141,12 +132,29 @@ def rectify_with(sums: F32, bias: F32) -> None:
 
 
 @kernel
-def mask_slopes(activations: F32, slopes: F32) -> None:
-    """Slopes are 0 where a unit is."""
+def add_bias(sums: F32, bias: F32) -> None:
+    """`sums += bias`, row by row, in place."""
+    for n in range(len(sums)):
+        for h in range(sums.shape[1]):
+            sums[n, h] += bias[h]
+
+
+@kernel
+def sum_up(slopes: F32, gradient: F32) -> None:
+    """The gradient of biases: `gradient += ` the sum of all rows of slopes."""
     for n in range(len(slopes)):
         for h in range(slopes.shape[1]):
-            if activations[n, h] <= np.float32(0):
-                slopes[n, h] = np.float32(0)
+            gradient[h] += slopes[n, h]
+
+
+@kernel
+def mask_slopes(activations: F32, slopes: F32, gradient: F32) -> None:
+    """Slopes become 0 where a unit is; then see `sum_up`."""
+    for n in range(len(slopes)):
+        for h in range(slopes.shape[1]):
+            slope = slopes[n, h] if activations[n, h] > np.float32(0) else np.float32(0)
+            slopes[n, h] = slope
+            gradient[h] += slope
 
 
 @kernel

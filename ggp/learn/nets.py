@@ -18,16 +18,19 @@ import numpy as np
 
 from ggp.env.kernels import I64, U64
 from ggp.errors import ConfigError
-from ggp.learn.features import Features
+from ggp.learn.features import Choices, Features, Rows
 from ggp.learn.net_kernels import (
     F32,
     accumulate,
     adam,
+    add_bias,
     mask_slopes,
     rectify,
     rectify_with,
     scatter,
+    sum_up,
 )
+from ggp.machine.propnet.play.kernels.vectors import aligned_words
 
 MOST_WEIGHTS = 1 << 26
 """Most weights of a net."""
@@ -105,6 +108,11 @@ def first_weights(shape: Shape, rng: np.random.Generator) -> F32:
     return flat
 
 
+def aligned_floats(count: int) -> F32:
+    """Floats, all 0, that begin where a vector register may be loaded at once."""
+    return aligned_words(-(-count // 2)).view(np.float32)[:count]
+
+
 class Scratch:
     """Arrays that are used again: new ones of some MB cost as much as what is done with them."""
 
@@ -116,7 +124,7 @@ class Scratch:
         size = rows * columns
         array = self._arrays.get(name)
         if array is None or len(array) < size:
-            array = self._arrays[name] = np.zeros(size + size // 4, dtype=np.float32)
+            array = self._arrays[name] = aligned_floats(size + size // 4)
         return array[:size].reshape(rows, columns)
 
 
@@ -134,36 +142,42 @@ class Net:
     ) -> None:
         self.features = features
         self.shape = Shape(features.num_inputs, tuple(hidden), outputs)
-        if flat is None:
-            flat = np.zeros(self.shape.num_weights, dtype=np.float32)
-        self.weights = Weights(self.shape, flat)
+        self.weights = Weights(self.shape, aligned_floats(self.shape.num_weights))
+        if flat is not None:
+            self.weights.flat[:] = flat
         self._scratch = Scratch()
         self._active: list[F32] = []
 
-    def sums(self, rows: U64, previous: I64, first: int, end: int, out: F32) -> None:
-        """Fill in `out[first:end]`, the sums of the first layer: see `accumulate`."""
+    def sums(self, rows: Rows, before: I64, places: I64, out: F32) -> None:
+        """Fill in the sums of the first layer.
+
+        Args:
+            before: `[N]` where in `out` the sums are from which each row changed, or -1.
+            places: `[N]` where its own are to be.
+            out: `[M, H]`
+        """
         weights = self.weights
         accumulate(
-            *(rows, previous, first, end, self.features.input_of),
+            *(rows.starts, rows.changes, before, places),
             *(weights.matrices[0], weights.biases[0], out),
         )
 
-    def forward(self, sums: F32) -> F32:
-        """`[N, outputs]` what comes out, given the sums of the first layer.
+    def forward(self, sums: F32, places: I64) -> F32:
+        """`[N, outputs]` what comes out, given where the sums of the first layer are.
 
         The result is valid until the next call, and may be written to.
         """
         scratch, weights = self._scratch, self.weights
-        active = scratch.take("layer 0", *sums.shape)
-        rectify(sums, active)
+        active = scratch.take("layer 0", len(places), sums.shape[1])
+        rectify(sums, places, active)
         self._active = [active]
         last = len(weights.matrices) - 1
         for number in range(1, last + 1):
             matrix, bias = weights.matrices[number], weights.biases[number]
-            out = scratch.take(f"layer {number}", len(sums), matrix.shape[1])
+            out = scratch.take(f"layer {number}", len(places), matrix.shape[1])
             np.matmul(active, matrix, out=out)
             if number == last:
-                out += bias
+                add_bias(out, bias)
             else:
                 rectify_with(out, bias)
                 self._active.append(out)
@@ -171,7 +185,7 @@ class Net:
         return active
 
     def backward(self, slopes: F32, gradient: Weights) -> F32:
-        """Add the gradient of all layers but the first to `gradient`.
+        """Fill in the gradient of all layers but the first, and add that of all biases.
 
         Args:
             slopes: `[N, outputs]` of the loss, for the batch of the last `forward`.
@@ -179,27 +193,27 @@ class Net:
         Returns:
             `[N, H]` slopes of the sums of the first layer, for `scatter`.
         """
+        sum_up(slopes, gradient.biases[-1])
         for number in range(len(self._active), 0, -1):
             active = self._active[number - 1]
-            gradient.matrices[number] += active.T @ slopes
-            gradient.biases[number] += slopes.sum(axis=0)
+            np.matmul(active.T, slopes, out=gradient.matrices[number])
             below = self._scratch.take(f"slopes {number}", *active.shape)
             np.matmul(slopes, self.weights.matrices[number].T, out=below)
-            mask_slopes(active, below)
+            mask_slopes(active, below, gradient.biases[number - 1])
             slopes = below
         return slopes
 
-    def backward_sums(self, rows: U64, previous: I64, slopes: F32, gradient: Weights) -> None:
-        """Add the gradient of the first layer; slopes are used up."""
-        starts = previous < 0
-        scatter(rows, previous, self.features.input_of, slopes, gradient.matrices[0])
-        gradient.biases[0] += slopes[starts].sum(axis=0)
+    def backward_sums(self, rows: Rows, slopes: F32, gradient: Weights) -> None:
+        """Add the gradient of the first layer's matrix; slopes are used up."""
+        scatter(rows.starts, rows.changes, rows.previous, slopes, gradient.matrices[0])
 
-    def __call__(self, rows: U64) -> F32:
-        """`[N, outputs]` what comes out for rows that have nothing to do with each other."""
-        sums = np.empty((len(rows), self.shape.hidden[0]), dtype=np.float32)
-        self.sums(rows, np.full(len(rows), -1), 0, len(rows), sums)
-        return self.forward(sums).copy()
+    def __call__(self, bits: U64) -> F32:
+        """`[N, outputs]` what comes out for rows of bits, none of which follows another."""
+        num = len(bits)
+        rows = Choices(self.features, num, everywhere=True).add(bits)
+        sums = self._scratch.take("sums", num, self.shape.hidden[0])
+        self.sums(rows, rows.previous, rows.order, sums)
+        return self.forward(sums, rows.order).copy()
 
 
 class Optimiser:
@@ -209,7 +223,7 @@ class Optimiser:
     more, whatever the number of steps will be.
 
     Attributes:
-        gradient: to be added to before a step, which clears it.
+        gradient: to be filled in before a step, which clears it.
         average: `[N]` the average.
     """
 
@@ -219,9 +233,8 @@ class Optimiser:
     def __init__(self, net: Net) -> None:
         self._net = net
         size = net.shape.num_weights
-        self.gradient = Weights(net.shape, np.zeros(size, dtype=np.float32))
-        self.mean = np.zeros(size, dtype=np.float32)
-        self.square = np.zeros(size, dtype=np.float32)
+        self.gradient = Weights(net.shape, aligned_floats(size))
+        self.mean, self.square = aligned_floats(size), aligned_floats(size)
         self.average = net.weights.flat.copy()
         self.steps = 0
 

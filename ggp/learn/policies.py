@@ -1,20 +1,78 @@
-"""Policies that were learnt: probabilities of moves by what a role knows."""
+"""Policies that were learnt: probabilities of moves by what a role knows, and draws from them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ggp.env.exact import Sets
-from ggp.env.kernels import I32, U64
-from ggp.learn.features import Features, of_paths
+from ggp.env.kernels import I32, I64, U64
+from ggp.learn.feature_kernels import NO_ROW
+from ggp.learn.features import Choices, Features, of_paths
 from ggp.learn.net_kernels import F32
-from ggp.learn.nets import Net
-from ggp.learn.policy_kernels import probabilities
-from ggp.machine.base import FloatArray
+from ggp.learn.nets import Net, aligned_floats
+from ggp.learn.policy_kernels import draw, probabilities
+from ggp.machine.base import FloatArray, IntArray
 from ggp.machine.propnet.play.kernels.packed import rows_of_bits, words_for
+
+_OVERFLOWS: dict[str, Any] = {"over": "ignore", "invalid": "ignore"}
+
+
+class Drawing:
+    """Draws moves of a role in L lanes, turn by turn.
+
+    The sums of the first layer are kept from one decision of a lane to the next.
+
+    Args:
+        net: the policy's.
+        lanes: L.
+        most: decisions at a time; default: L.
+
+    Attributes:
+        choices: the decisions. Somebody has to clear them, or begin anew.
+        chosen, logs: of each, the move, and the log of its probability.
+    """
+
+    def __init__(self, net: Net, lanes: int, most: int | None = None) -> None:
+        self._net = net
+        self.choices = Choices(net.features, lanes, most)
+        self._sums = aligned_floats(lanes * net.shape.hidden[0]).reshape(lanes, -1)
+        most = lanes if most is None else most
+        self.chosen: I64 = np.zeros(most, dtype=np.int64)
+        self.logs: F32 = np.zeros(most, dtype=np.float32)
+
+    def take(self, lanes: IntArray) -> None:
+        """Go on in some lanes only."""
+        self.choices.take(lanes)
+        self._sums = self._sums[lanes]
+
+    def act(self, bits: U64, key: np.uint64, actions: I64, *, trusted: bool = False) -> None:
+        """Draw a move in each lane in which there is a choice.
+
+        Args:
+            bits: `[L, W]` what the role knows.
+            key: random bits.
+            actions: `[L]` filled in where there is a choice.
+            trusted: whether weights are known to be of a usual size. Others may be so large that
+                sums overflow: even then moves can be drawn.
+        """
+        choices = self.choices
+        first = choices.num_rows
+        rows = choices.add(bits)
+        lanes = choices.lanes[first:]
+        if not len(lanes):
+            return
+        self._net.sums(rows, np.where(rows.previous < 0, NO_ROW, lanes), lanes, self._sums)
+        with np.errstate(**({} if trusted else _OVERFLOWS)):
+            logits = self._net.forward(self._sums, lanes)
+        if not trusted:
+            np.nan_to_num(logits, copy=False)
+        chosen = self.chosen[first : choices.num_rows]
+        draw(rows.masks, logits, key, chosen, self.logs[first : choices.num_rows])
+        actions[lanes] = chosen
 
 
 class LearntPolicy:
@@ -41,8 +99,7 @@ class LearntPolicy:
             rows: `[N, W]` of bits, see `Reader.read`.
             temperature: below 1 makes likely moves likelier; above 0.
         """
-        # Weights from a file may be so large that sums overflow: even then moves can be drawn.
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(**_OVERFLOWS):  # see `Drawing.act`
             logits = self.net(rows)
             logits /= np.float32(temperature)
         np.nan_to_num(logits, copy=False)

@@ -55,45 +55,43 @@ def probabilities(rows: U64, words: int, logits: F32) -> None:
 
 
 @kernel
-def draw(
-    rows: U64, words: int, first: int, logits: F32, key: np.uint64, chosen: I64, logs: F32
-) -> None:
-    """Draw a move for each of N rows from `first` on.
+def draw(masks: U64, logits: F32, key: np.uint64, chosen: I64, logs: F32) -> None:
+    """Draw a move for each of N rows.
 
     Args:
-        rows, words: as in `probabilities`.
-        logits: `[N, A]` of these rows, replaced by probabilities of what is legal.
+        masks: `[N, words]` what is legal.
+        logits: `[N, A]`, replaced by probabilities of what is legal.
         key: random bits of this call.
-        chosen, logs: of all rows; the move drawn, and the log of its probability, filled in.
+        chosen, logs: `[N]` the move drawn, and the log of its probability, filled in.
     """
+    words = masks.shape[1]
     for n in range(len(logits)):
-        row = first + n
-        _softmax(rows, row, words, logits, n)
+        _softmax(masks, n, words, logits, n)
         key += GOLDEN
         left = np.float32(finalised(key) >> np.uint64(40)) * np.float32(1.0 / 16777216.0)
         action = -1
         for w in range(words):
-            bits = rows[row, w]
+            bits = masks[n, w]
             while bits:
                 a = 64 * w + lowest_one(bits)
                 if logits[n, a] > np.float32(0) and (action < 0 or left >= np.float32(0)):
                     action = a
                     left -= logits[n, a]
                 bits &= bits - np.uint64(1)
-        chosen[row] = action
-        logs[row] = math.log(logits[n, action])
+        chosen[n] = action
+        logs[n] = math.log(logits[n, action])
 
 
 @kernel
 def improve(
-    rows: U64,
-    words: int,
+    masks: U64,
     logits: F32,
     chosen: I64,
     logs: F32,
     advantages: F32,
     temperature: float,
     clip: float,
+    spare: F32,
     told: F32,
 ) -> None:
     """Replace logits by slopes of the loss: clipped policy gradient, and entropy.
@@ -102,44 +100,55 @@ def improve(
     the policy, in the mean over rows.
 
     Args:
-        rows, words: as in `probabilities`.
+        masks: `[N, words]` what is legal.
         logits: `[N, A]`, replaced; 0 for what is not legal.
         chosen: `[N]` moves that were made, and `logs`: `[N]` the logs of their probabilities then.
         advantages: `[N]` how much better they were than expected.
         clip: how far the ratio of probabilities may leave 1.
+        spare: `[2, A]` for numbers on the way.
         told: `[2]` sum of entropies, and number of rows that were clipped; added to.
     """
     scale = np.float32(1.0 / max(len(logits), 1))
+    warm, words = np.float32(temperature), masks.shape[1]
     for n in range(len(logits)):
-        action = chosen[n]
-        logit = float(logits[n, action])
-        divisor = _softmax(rows, n, words, logits, n)
-        entropy = np.float32(0)
+        top = np.float32(-np.inf)
         for w in range(words):
-            bits = rows[n, w]
+            bits = masks[n, w]
             while bits:
-                share = logits[n, 64 * w + lowest_one(bits)]
-                if share > np.float32(0):
-                    entropy -= share * np.float32(math.log(share))
+                top = max(top, logits[n, 64 * w + lowest_one(bits)])
                 bits &= bits - np.uint64(1)
-        ratio = math.exp(min(logit - divisor - logs[n], 20.0))
+        total = weighted = np.float32(0)
+        for w in range(words):
+            bits = masks[n, w]
+            while bits:
+                a = 64 * w + lowest_one(bits)
+                depth = logits[n, a] - top
+                part = np.float32(math.exp(depth))
+                spare[0, a], spare[1, a] = depth, part
+                total += part
+                weighted += part * depth
+                bits &= bits - np.uint64(1)
+        divisor = np.float32(math.log(total))
+        entropy = divisor - weighted / total
+        action = chosen[n]
+        ratio = math.exp(min(float(spare[0, action] - divisor - logs[n]), 20.0))
         gain = float(advantages[n])
         force = np.float32(ratio * gain)
         if (gain > 0 and ratio > 1 + clip) or (gain < 0 and ratio < 1 - clip):
             force = np.float32(0)
             told[1] += np.float32(1)
         told[0] += entropy
-        warm = np.float32(temperature)
         for a in range(logits.shape[1]):
-            share = np.float32(0)
-            if (rows[n, a >> 6] >> np.uint64(a & 63)) & np.uint64(1):
-                share = logits[n, a]
-            slope = -force * share
-            if a == action:
-                slope += force
-            if share > np.float32(0):
-                slope -= warm * share * (np.float32(math.log(share)) + entropy)
-            logits[n, a] = -slope * scale
+            logits[n, a] = np.float32(0)
+        for w in range(words):
+            bits = masks[n, w]
+            while bits:
+                a = 64 * w + lowest_one(bits)
+                share = spare[1, a] / total
+                pull = force + warm * (spare[0, a] - divisor + entropy)
+                logits[n, a] = scale * share * pull
+                bits &= bits - np.uint64(1)
+        logits[n, action] -= scale * force
 
 
 @kernel

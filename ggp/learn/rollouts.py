@@ -1,8 +1,7 @@
 """Rollouts: matches that are played to their ends from given states, all roles by their policies.
 
 Each role knows only its own path, as in a match. Lanes that are over are dropped, so that a turn
-costs as much as there are matches going on. The first layer of a net is kept up to date from one
-decision of a lane to the next, as it is while policies learn.
+costs as much as there are matches going on.
 """
 
 from __future__ import annotations
@@ -16,11 +15,9 @@ from ggp.env.engine import Engine
 from ggp.env.kernels import FINE, I32, I64, U64, Bools, choose
 from ggp.errors import NoLegalMoveError
 from ggp.learn.blas import one_thread
-from ggp.learn.feature_kernels import NO_ROW, observe, take_choices
+from ggp.learn.feature_kernels import observe
 from ggp.learn.features import of_paths
-from ggp.learn.net_kernels import F32
-from ggp.learn.policies import LearntPolicy
-from ggp.learn.policy_kernels import draw
+from ggp.learn.policies import Drawing, LearntPolicy
 from ggp.machine.base import FloatArray, IntArray, States
 
 MOST_TURNS = 1000
@@ -179,25 +176,22 @@ class Rollouts:
 
 
 class _Seat:
-    """A role in L lanes: what it knows, and the sums of its net where it decided last."""
+    """A role in L lanes: what it knows, and its moves."""
 
     def __init__(self, policy: LearntPolicy, rows: U64) -> None:
-        self._net, self._rows = policy.net, rows
-        num = len(rows)
-        self._last_rows: U64 = np.zeros_like(rows)
-        self._last_sums: F32 = np.zeros((num, self._net.shape.hidden[0]), dtype=np.float32)
-        self._has_last = np.zeros(num, dtype=np.bool_)
+        self._features, self._rows = policy.features, rows
+        self._drawing = Drawing(policy.net, len(rows))
 
     def take(self, lanes: IntArray) -> None:
         """Go on in these lanes only."""
-        self._rows, self._has_last = self._rows[lanes], self._has_last[lanes]
-        self._last_rows, self._last_sums = self._last_rows[lanes], self._last_sums[lanes]
+        self._rows = self._rows[lanes]
+        self._drawing.take(lanes)
 
     def see(self, masks: U64, engine: Engine, states: States) -> None:
         """Take down what is legal in the first states."""
-        words = self._net.features.mask_words
+        words = self._features.mask_words
         self._rows[:, :words] = masks
-        if self._net.features.reads_state:
+        if self._features.reads_state:
             self._rows[:, words:] = engine.fluent_words(states)
 
     def observe(
@@ -211,7 +205,7 @@ class _Seat:
         states: States,
     ) -> None:
         """Take down what a turn tells the role, whose number this is."""
-        features = self._net.features
+        features = self._features
         if features.reads_state:
             self.see(masks[:, number], engine, states)
         else:
@@ -219,26 +213,5 @@ class _Seat:
 
     def act(self, key: np.uint64, chosen: I64) -> None:
         """Draw a move in each lane in which there is a choice; `chosen` is filled in there."""
-        net, num = self._net, len(self._rows)
-        words = net.features.mask_words
-        lanes, unused, found = np.zeros((3, 2 * num), dtype=np.int64)
-        rows = np.zeros((2 * num, self._rows.shape[1]), dtype=np.uint64)
-        end = take_choices(self._rows, words, np.full(num, NO_ROW), 0, lanes, unused, rows)
-        if not end:
-            return
-        lanes = lanes[:end]
-        # The rows of the last decisions come first, those of the new ones follow.
-        rows[end : 2 * end] = rows[:end]
-        rows[:end] = self._last_rows[lanes]
-        sums = np.empty((2 * end, self._last_sums.shape[1]), dtype=np.float32)
-        sums[:end] = self._last_sums[lanes]
-        before = np.where(self._has_last[lanes], np.arange(end), NO_ROW)
-        previous = np.concatenate([np.full(end, NO_ROW), before])
-        net.sums(rows, previous, end, 2 * end, sums)
-        self._last_rows[lanes], self._last_sums[lanes] = rows[end : 2 * end], sums[end:]
-        self._has_last[lanes] = True
-        logits = net.forward(sums[end:])
-        np.nan_to_num(logits, copy=False)
-        logs = np.zeros(2 * num, dtype=np.float32)
-        draw(rows, words, end, logits, key, found, logs)
-        chosen[lanes] = found[end : 2 * end]
+        self._drawing.choices.clear()
+        self._drawing.act(self._rows, key, chosen)

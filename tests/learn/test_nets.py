@@ -6,29 +6,36 @@ import numpy as np
 import pytest
 
 from ggp.errors import ConfigError
-from ggp.learn.features import Features
+from ggp.learn.features import Choices, Features, Rows
 from ggp.learn.net_kernels import F32
 from ggp.learn.nets import MOST_WEIGHTS, Net, Optimiser, Shape, Weights, first_weights
 from ggp.learn.policy_kernels import advantages, draw, improve, probabilities
+from ggp.machine.propnet.play.kernels.vectors import FLOATS
 
-MOVES, ROWS = 5, 30
+MOVES, LANES, ROWS = 5, 6, 30
+
+HIDDEN = [(16, 8), (FLOATS + 8, 8)]
+"""First layers narrower and wider than a vector."""
 
 
-def net_and_rows(seed: int = 1) -> tuple[Net, np.ndarray, np.ndarray, np.ndarray]:
-    """A net, packed rows in six chains, which rows they follow, and their bits as floats."""
-    rng = np.random.default_rng(seed)
+def net_and_rows(
+    hidden: tuple[int, ...] = (16, 8),
+) -> tuple[Net, Choices, np.ndarray, np.ndarray]:
+    """A net, rows in six lanes, the same as packed bits, and as floats."""
+    rng = np.random.default_rng(1)
     features = Features(MOVES, 3, 0, 8, 4, reads_state=False)
-    net = Net(features, (16, 8), MOVES)
+    net = Net(features, hidden, MOVES)
     net.weights.flat[:] = first_weights(net.shape, rng) + rng.normal(0, 0.1, net.shape.num_weights)
     bits = (rng.random((ROWS, 64 * features.num_words)) < 0.3) & (features.input_of >= 0)
     bits[:, 0] = bits[:, 3] = True  # there is a choice
-    rows = np.packbits(bits, axis=1, bitorder="little").view(np.uint64)
-    previous = np.arange(ROWS) - 6
-    previous[previous < 0] = -1
+    packed = np.packbits(bits, axis=1, bitorder="little").view(np.uint64)
+    choices = Choices(features, LANES, ROWS)
+    for turn in packed.reshape(-1, LANES, features.num_words):
+        choices.add(turn)
     dense = np.zeros((ROWS, features.num_inputs))
     for n, b in zip(*np.nonzero(bits), strict=True):
         dense[n, features.input_of[b]] = 1
-    return net, rows, previous, dense
+    return net, choices, packed, dense
 
 
 def naive(flat: np.ndarray, shape: Shape, dense: np.ndarray) -> np.ndarray:
@@ -41,22 +48,52 @@ def naive(flat: np.ndarray, shape: Shape, dense: np.ndarray) -> np.ndarray:
     return out
 
 
-def run(net: Net, rows: np.ndarray, previous: np.ndarray) -> F32:
-    sums = np.zeros((len(rows), net.shape.hidden[0]), dtype=np.float32)
-    net.sums(rows, previous, 0, len(rows), sums)
-    return net.forward(sums)
+def run(net: Net, rows: Rows) -> F32:
+    places = np.arange(len(rows.order))
+    sums = np.zeros((len(places), net.shape.hidden[0]), dtype=np.float32)
+    net.sums(rows, rows.previous, places, sums)
+    return net.forward(sums, places)
 
 
-def test_a_net_computes_what_numpy_computes() -> None:
-    net, rows, previous, dense = net_and_rows()
+def all_rows(choices: Choices) -> Rows:
+    (rows,) = choices.blocks(LANES)
+    return rows
+
+
+@pytest.mark.parametrize("hidden", HIDDEN)
+def test_a_net_computes_what_numpy_computes(hidden: tuple[int, ...]) -> None:
+    net, choices, packed, dense = net_and_rows(hidden)
     wanted = naive(net.weights.flat, net.shape, dense)
-    np.testing.assert_allclose(run(net, rows, previous), wanted, atol=1e-4)
-    np.testing.assert_allclose(net(rows), wanted, atol=1e-4)
+    np.testing.assert_allclose(run(net, all_rows(choices)), wanted, atol=1e-4)
+    np.testing.assert_allclose(net(packed), wanted, atol=1e-4)
+    for rows in choices.blocks(4):
+        np.testing.assert_allclose(run(net, rows), wanted[rows.order], atol=1e-4)
+        assert (rows.order % LANES // 4 == rows.order[0] % LANES // 4).all()
 
 
-def test_gradients_are_those_of_finite_differences() -> None:
+def test_rows_of_lanes_without_a_choice_are_left_out() -> None:
+    features = Features(MOVES, 3, 0, 0, 0, reads_state=False)
+    choices = Choices(features, 3, 5)
+    bits = np.zeros((3, features.num_words), dtype=np.uint64)
+    bits[:, 0] = [0b11, 0b100, 0b1001]
+    assert choices.add(bits).previous.tolist() == [-1, -1]
+    bits[:, 0] = [0b111, 0b110, 0b1]
+    rows = choices.add(bits)
+    assert choices.lanes.tolist() == [0, 2, 0, 1]
+    assert rows.previous.tolist() == [0, -1]
+    assert rows.changes[rows.starts[0] : rows.starts[-1]].tolist() == [2, 1, 2]
+    choices.take(np.array([0, 2]))
+    choices.clear()
+    bits[:, 0] = [0b110, 0, 0b1010]
+    rows = choices.add(bits[[0, 2]])
+    assert rows.changes[rows.starts[0] : rows.starts[-1]].tolist() == [~0, ~0, 1]
+
+
+@pytest.mark.parametrize("hidden", HIDDEN)
+def test_gradients_are_those_of_finite_differences(hidden: tuple[int, ...]) -> None:
     """Of clipped policy gradient with entropy, with the oracle in float64."""
-    net, rows, previous, dense = net_and_rows()
+    net, choices, _, dense = net_and_rows(hidden)
+    rows = all_rows(choices)
     rng = np.random.default_rng(2)
     legal = dense[:, :MOVES] > 0
     chosen = np.array([rng.choice(np.flatnonzero(each)) for each in legal])
@@ -73,10 +110,10 @@ def test_gradients_are_those_of_finite_differences() -> None:
         return float(-(won + 0.3 * entropy).mean())
 
     optimiser, told = Optimiser(net), np.zeros(2, dtype=np.float32)
-    logits = run(net, rows, previous)
-    improve(rows, 1, logits, chosen, logs, gains, 0.3, 0.2, told)
+    logits, spare = run(net, rows), np.zeros((2, MOVES), dtype=np.float32)
+    improve(rows.masks, logits, chosen, logs, gains, 0.3, 0.2, spare, told)
     slopes = net.backward(logits, optimiser.gradient)
-    net.backward_sums(rows, previous, slopes, optimiser.gradient)
+    net.backward_sums(rows, slopes, optimiser.gradient)
     flat = net.weights.flat.astype(np.float64)
     used = np.concatenate([np.flatnonzero(optimiser.gradient.flat), np.arange(5)])
     assert 0 < told[1] < ROWS
@@ -88,16 +125,17 @@ def test_gradients_are_those_of_finite_differences() -> None:
 
 
 def test_probabilities_are_of_legal_moves_and_draws_follow_them() -> None:
-    net, rows, previous, dense = net_and_rows()
-    logits = run(net, rows, previous).copy()
+    net, choices, packed, dense = net_and_rows()
+    rows = all_rows(choices)
+    logits = run(net, rows).copy()
     shares = logits.copy()
-    probabilities(rows, 1, shares)
+    probabilities(packed, 1, shares)
     np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-5)
     assert not shares[dense[:, :MOVES] == 0].any()
     chosen, logs = np.zeros(ROWS, dtype=np.int64), np.zeros(ROWS, dtype=np.float32)
     counts = np.zeros((ROWS, MOVES))
     for key in range(4000):
-        draw(rows, 1, 0, logits.copy(), np.uint64(key * 1_000_003), chosen, logs)
+        draw(rows.masks, logits.copy(), np.uint64(key * 1_000_003), chosen, logs)
         counts[np.arange(ROWS), chosen] += 1
     np.testing.assert_allclose(np.exp(logs), shares[np.arange(ROWS), chosen], rtol=1e-4)
     assert np.abs(counts / 4000 - shares).max() < 0.04

@@ -65,7 +65,24 @@ class _VectorModel(models.PrimitiveModel):
         super().__init__(manager, vector, vector.llvm)
 
 
-def _address(context: Any, builder: Any, vector: Vector, array_type: Any, args: Any) -> Any:
+class Floats(types.Type):
+    """The numba type of a vector of floats."""
+
+    llvm = ir.VectorType(ir.FloatType(), vectors.FLOATS)
+
+    def __init__(self) -> None:
+        super().__init__(name=f"Floats({vectors.FLOATS})")
+
+
+@register_model(Floats)
+class _FloatsModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, floats: Floats) -> None:
+        super().__init__(manager, floats, floats.llvm)
+
+
+def _address(
+    context: Any, builder: Any, vector: Vector | Floats, array_type: Any, args: Any
+) -> Any:
     array = context.make_array(array_type)(context, builder, args[0])
     pointer = builder.gep(array.data, [args[1]])
     return builder.bitcast(pointer, vector.llvm.as_pointer())
@@ -128,10 +145,10 @@ _binary(vectors.but_not, lambda b, x, y: b.and_(x, b.not_(y)))
 _binary(vectors.plus, lambda b, x, y: b.add(x, y))
 
 
-def _splat(builder: Any, vector: Vector, word: Any) -> Any:
+def _splat(builder: Any, vector: Vector | Floats, word: Any) -> Any:
     undefined = ir.Constant(vector.llvm, ir.Undefined)
     first = builder.insert_element(undefined, word, ir.Constant(_I32, 0))
-    zeros = ir.Constant(ir.VectorType(_I32, vector.words), [0] * vector.words)
+    zeros = ir.Constant(ir.VectorType(_I32, vector.llvm.count), [0] * vector.llvm.count)
     return builder.shuffle_vector(first, undefined, zeros)
 
 
@@ -185,3 +202,33 @@ def _bit_count(operation: _Function, name: str, *flags: Any) -> None:
 _bit_count(vectors.count_ones, "ctpop")
 _bit_count(vectors.leading_zeros, "ctlz", ir.Constant(ir.IntType(1), 0))
 _bit_count(vectors.lowest_one, "cttz", ir.Constant(ir.IntType(1), 0))
+
+
+@_meaning_of(vectors.load_floats)
+def _load_floats(array: Any, index: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _address(context, builder, Floats(), signature.args[0], args)
+        return builder.load(pointer, align=4)
+
+    return Floats()(array, types.int64), generate
+
+
+@_meaning_of(vectors.store_floats)
+def _store_floats(array: Any, index: Any, vector: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _address(context, builder, Floats(), signature.args[0], args)
+        builder.store(args[2], pointer, align=4)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, vector), generate
+
+
+@_meaning_of(vectors.plus_times)
+def _plus_times(a: Any, b: Any, factor: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        floats, kind = Floats(), ir.FunctionType(Floats.llvm, [Floats.llvm] * 3)
+        name = f"llvm.fmuladd.v{vectors.FLOATS}f32"
+        factors = _splat(builder, floats, args[2])
+        return builder.call(_function(builder.module, kind, name), [args[1], factors, args[0]])
+
+    return a(a, b, types.float32), generate

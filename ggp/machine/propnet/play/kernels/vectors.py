@@ -4,6 +4,8 @@ A kernel takes a `width`: a tuple of n zeros stands for vectors of `8 * n` words
 source compiles to any width and numba's cache tells them apart. LLVM splits a vector into as
 many registers as the processor needs.
 
+There are vectors of floats as well, for nets, all of one width.
+
 Here the operations only have names; `vector_code` generates their code in kernels.
 """
 
@@ -21,6 +23,10 @@ WIDTH = (0, 0)
 playouts, half as many up to a third in single ones; two widths take twice as long to compile."""
 
 WORDS_PER_ITEM = 8
+
+FLOATS = 64
+"""Floats in a vector: eight registers of 256 bits, so that four operations may be under way in each
+of two units."""
 
 _LINES_WORDS = 16
 """Number of words of two cache lines, which processors fetch together."""
@@ -126,4 +132,19 @@ def leading_zeros(word: Any) -> int:
 
 def lowest_one(word: Any) -> int:
     """Index of the lowest bit that is set; 64 if none."""
+    raise NotImplementedError(_ONLY_IN_KERNELS)
+
+
+def load_floats(array: Any, index: Any) -> Any:
+    """The vector of floats from number `index` on in an array without gaps, of any dimensions."""
+    raise NotImplementedError(_ONLY_IN_KERNELS)
+
+
+def store_floats(array: Any, index: Any, vector: Any) -> None:
+    """Write a vector of floats from number `index` on."""
+    raise NotImplementedError(_ONLY_IN_KERNELS)
+
+
+def plus_times(a: Any, b: Any, factor: Any) -> Any:
+    """a + b * factor, for vectors of floats and a float32"""
     raise NotImplementedError(_ONLY_IN_KERNELS)
