@@ -62,6 +62,7 @@ MAY_IMPORT = {
         "ggp.solve",  # what is learnt is evaluated exactly
     },
     "ggp.learn": {
+        "ggp.belief",  # incomplete paths
         "ggp.env",
         "ggp.errors",
         "ggp.gdl",

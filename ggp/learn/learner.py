@@ -36,14 +36,13 @@ from ggp.env.turn import Turn
 from ggp.errors import ConfigError
 from ggp.gdl.nearest import unknown
 from ggp.learn.actors import Actor, Critic, Steps
-from ggp.learn.blas import one_thread
-from ggp.learn.crew import Crew
 from ggp.learn.features import bound_of, features_of, features_of_states
 from ggp.learn.files import About, PolicyFile
 from ggp.learn.nets import Optimiser
 from ggp.learn.policies import LearntPolicy
 from ggp.learn.policy_kernels import advantages
 from ggp.learn.settings import Settings, usual_settings
+from ggp.learn.threads import Crew, one_thread
 from ggp.seeds import MOST_SEED, check_seed
 
 Others = Callable[[Turn], I64]

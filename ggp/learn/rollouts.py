@@ -14,10 +14,10 @@ import numpy as np
 from ggp.env.engine import Engine
 from ggp.env.kernels import FINE, I32, I64, U64, Bools, choose
 from ggp.errors import NoLegalMoveError
-from ggp.learn.blas import one_thread
 from ggp.learn.feature_kernels import observe
 from ggp.learn.features import of_paths
 from ggp.learn.policies import Drawing, LearntPolicy
+from ggp.learn.threads import one_thread
 from ggp.machine.base import FloatArray, IntArray, States
 
 MOST_TURNS = 1000

@@ -32,11 +32,12 @@ from ggp.env.names import names_of
 from ggp.errors import ConfigError
 from ggp.learn import Learner, LearntPolicy
 from ggp.learn.files import read_policy
+from ggp.learn.path_rows import PathRows
 from ggp.learn.rollouts import Rollouts
 from ggp.machine.base import FloatArray, IntArray, Ragged
 from ggp.machine.definition import GameDefinition
 from ggp.players.belief_player import BeliefPlayer, Choice
-from ggp.players.learnt_moves import LearntMoves, PathRows
+from ggp.players.learnt_moves import LearntMoves
 from ggp.players.option_fields import whole, words
 from ggp.players.player import Context
 from ggp.players.policy_search import PolicySearch, stepped
@@ -102,7 +103,6 @@ class Learned(BeliefPlayer):
         self._model: LearntMoves | None = None
         super().__init__(options, context)
         self._engine = engine_of(self.machine, self._names)
-        self._rows = PathRows(self.machine, self.tracker.tree, self._names)
         self._seed = int(self.rng.integers(1 << 62))
         if self.options.policy:
             self._policies.update(self._read(self.options.policy))
@@ -117,10 +117,10 @@ class Learned(BeliefPlayer):
         return MOST_PARTICLES if self.options.search else super().most_particles
 
     def sampler(self, tree: PathTree) -> Sampler:
+        self._rows = PathRows(self.machine, tree, self._names)
         if not self.options.search:
             return super().sampler(tree)
-        rows = PathRows(self.context.machine, tree, self._names)
-        self._model = LearntMoves(self.machine, tree, self.role, rows, self._policies)
+        self._model = LearntMoves(self.machine, tree, self.role, self._rows, self._policies)
         return HyperPlaySampler(
             self.machine,
             tree,
@@ -158,6 +158,12 @@ class Learned(BeliefPlayer):
             values = np.where(tried, estimates.values, usual)
             shares = stepped(shares, values, self._step / self.options.search)
         return self.mixed(moves, shares), move_values(self.machine, estimates)
+
+    def shares_at(self, tree: PathTree, paths: IntArray, legal: Ragged) -> FloatArray | None:
+        """See `ggp.solve.sampling.TellsPaths`."""
+        if not self.tells_policy or self._policy.features.reads_state:
+            return None
+        return self._told(PathRows(self.machine, tree, self._names), paths, legal)
 
     # ---------------------------------------------------------------- learning
 
@@ -200,14 +206,18 @@ class Learned(BeliefPlayer):
 
     def _shares(self, bag: Bags, moves: IntArray) -> FloatArray:
         """`[M]` probabilities of moves by the policy alone."""
-        policy = self._policies[self.machine.roles[self.role]]
+        legal = Ragged(np.array([0, len(moves)]), moves)
+        if not self._policy.features.reads_state:
+            return self._told(self._rows, bag.paths[:1], legal)
+        state = bag.states_of(0).take(np.zeros(1, dtype=np.int64))
+        row = np.concatenate([self._rows.masks(legal), self._engine.fluent_words(state)], axis=1)
         places = self._rows.actions(moves)
-        masks = self._rows.masks(Ragged(np.array([0, len(moves)]), moves))
-        if policy.features.reads_state:
-            state = bag.states_of(0).take(np.zeros(1, dtype=np.int64))
-            row = np.concatenate([masks, self._engine.fluent_words(state)], axis=1)
-        else:
-            row = self._rows.rows(policy.features, bag.paths[:1], masks)
-        temperature = self.options.temperature / 100
-        shares = policy.at(row, temperature)[0, places].astype(np.float64)
+        shares = self._policy.at(row, self.options.temperature / 100)[0, places].astype(np.float64)
         return np.asarray(shares / shares.sum())
+
+    def _told(self, rows: PathRows, paths: IntArray, legal: Ragged) -> FloatArray:
+        return rows.shares(self._policy, paths, legal, self.options.temperature / 100)
+
+    @property
+    def _policy(self) -> LearntPolicy:
+        return self._policies[self.machine.roles[self.role]]

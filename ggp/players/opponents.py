@@ -119,7 +119,8 @@ def _learnt(
     # Only here: few players need nets.
     from ggp.env.names import names_of
     from ggp.learn.files import read_policy
-    from ggp.players.learnt_moves import LearntMoves, PathRows
+    from ggp.learn.path_rows import PathRows
+    from ggp.players.learnt_moves import LearntMoves
 
     if program is None:
         raise ConfigError(f"model=policy:{file} needs the rules of the game, and was given none")

@@ -20,9 +20,9 @@ import numpy as np
 from ggp.belief import Bags, never
 from ggp.env.kernels import U64
 from ggp.learn import LearntPolicy
+from ggp.learn.path_rows import PathRows
 from ggp.learn.rollouts import Rollouts
 from ggp.machine.base import FloatArray, IntArray, Machine, player_roles
-from ggp.players.learnt_moves import PathRows
 from ggp.search.anytime import Deadline, OutOfTime, Pace
 from ggp.search.estimates import Estimates, Tally, candidates
 from ggp.search.trials import Results, plan_round

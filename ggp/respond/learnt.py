@@ -18,10 +18,10 @@ from ggp.env.environment import Environment
 from ggp.env.names import Names
 from ggp.errors import ConfigError
 from ggp.learn import Learner, LearntPolicy, Settings
+from ggp.learn.path_rows import PathRows
 from ggp.machine.arrays import take_segments
 from ggp.machine.base import IntArray, Ragged, is_open
-from ggp.machine.propnet.play.kernels.packed import rows_of_bits, words_for
-from ggp.respond.lanes import Numbers, Sides
+from ggp.respond.lanes import Sides
 from ggp.respond.movers import Mover, PathPolicy
 from ggp.respond.responders import Budget, Rival
 
@@ -105,44 +105,12 @@ class _Follower(PathPolicy):
         self, rival: Rival, role: int, names: Names, policy: LearntPolicy, rng: np.random.Generator
     ) -> None:
         super().__init__(rival.machine, rival.paths, role, rng)
-        self._names, self._policy = names, policy
-        self._numbers = Numbers(rival.machine, names)
-        self._tokens: dict[tuple[int, int], list[int]] = {}
+        self._policy, self._rows = policy, PathRows(rival.machine, rival.paths, names)
 
     def _ask(self, paths: IntArray, legal: Ragged) -> None:
         for start in range(0, len(paths), _MOST_AT_ONCE):
             some = np.arange(start, min(start + _MOST_AT_ONCE, len(paths)))
             offsets, at = take_segments(legal.offsets, some)
-            self._ask_some(paths[some], Ragged(offsets, legal.values[at]))
-
-    def _ask_some(self, paths: IntArray, legal: Ragged) -> None:
-        owner = np.repeat(np.arange(len(paths)), legal.counts)
-        actions = self._numbers.actions(legal.values)
-        masks = rows_of_bits(owner, actions, len(paths), words_for(len(self._names.moves)))
-        rows = [self._row(path) for path in paths.tolist()]
-        turns = np.array([len(row) for row in rows], dtype=np.int32)
-        width = max((len(turn) for row in rows for turn in row), default=1)
-        whole = np.zeros((len(rows), max(int(turns.max(initial=0)), 1), width), dtype=np.int32)
-        for number, row in enumerate(rows):
-            for place, tokens in enumerate(row):
-                whole[number, place, : len(tokens)] = tokens
-        shares = self._policy.at_paths(masks, whole, turns, TEMPERATURE)
-        for number, path in enumerate(paths.tolist()):
-            first, end = legal.offsets[number], legal.offsets[number + 1]
-            some = shares[number, actions[first:end]].astype(np.float64) + _LEAST
-            self._note(path, legal.values[first:end].tolist(), some.tolist())
-
-    def _row(self, path: int) -> list[list[int]]:
-        """The tokens of each turn of a path, see `Turn.paths`."""
-        parts = self._paths.beginnings(np.array([path]))[1:]
-        found = []
-        for part in parts:
-            move, percepts, _ = self._paths.last_turns(part)[0].tolist()
-            if (move, percepts) not in self._tokens:
-                names, machine = self._names, self._machine
-                seen = sorted(names.percept(text) for text in machine.percept_texts(percepts))
-                first = 1 + names.move(machine.move_text(move))
-                after = 1 + len(names.moves)
-                self._tokens[move, percepts] = [first, *(after + each for each in seen)]
-            found.append(self._tokens[move, percepts])
-        return found
+            part = Ragged(offsets, legal.values[at])
+            shares = self._rows.shares(self._policy, paths[some], part, TEMPERATURE)
+            self._note_all(paths[some], part, shares + _LEAST)

@@ -16,9 +16,9 @@ import numpy as np
 
 from ggp.belief import PathTree
 from ggp.machine.arrays import enlarged, first_seen, segment_ids, take_segments
-from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine, Ragged
+from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, Ragged
 from ggp.search.moves import drawn_places
-from ggp.solve.sampling import Chooser, Decided, MakeChooser, has_told, turns_of
+from ggp.solve.sampling import Chooser, Decided, MakeChooser, TellsPaths, has_told, turns_of
 
 _NEW, _UNTOLD = -1, -2
 """In place of a number of a `PathPolicy`: a path is new; nothing was noted of it."""
@@ -187,6 +187,12 @@ class PathPolicy(_Memoryless, ABC):
         self._shares += shares
         self._offsets.append(len(self._moves))
 
+    def _note_all(self, paths: IntArray, legal: Ragged, shares: FloatArray) -> None:
+        """Note the probabilities of the legal moves at each path."""
+        ends, moves, told = legal.offsets.tolist(), legal.values.tolist(), shares.tolist()
+        for path, first, end in zip(paths.tolist(), ends, ends[1:], strict=False):
+            self._note(path, moves[first:end], told[first:end])
+
     def _learn(self, paths: IntArray, lanes: IntArray, legal: Ragged) -> None:
         """Ask about the paths in some lanes that are new."""
         if self.num_known > MOST_KNOWN:
@@ -204,7 +210,7 @@ class PathPolicy(_Memoryless, ABC):
 
 
 class Told(PathPolicy):
-    """A player that tells its policy, asked once at each path.
+    """A player that tells its policy, asked once at each path, of many together if it can.
 
     Where it cannot tell it, as where its belief is sampled, a new player is asked every time.
 
@@ -222,8 +228,14 @@ class Told(PathPolicy):
     ) -> None:
         super().__init__(machine, paths, role, rng)
         self._make = make
+        self._teller: TellsPaths | None = None
 
     def _ask(self, paths: IntArray, legal: Ragged) -> None:
+        if self._teller is not None:
+            said = self._teller.shares_at(self._paths, paths, legal)
+            if said is not None:
+                self._note_all(paths, legal, said)
+                return
         for path in paths.tolist():
             chooser, decision = self._choose(path)
             told = decision.probabilities if has_told(chooser, decision) else None
@@ -231,6 +243,8 @@ class Told(PathPolicy):
             some = {move: share for move, share in shares.items() if share > 0}
             if some:
                 self._note(path, list(some), list(some.values()))
+            if isinstance(chooser, TellsPaths):
+                self._teller = chooser
 
     def _unknown(self, path: int) -> int:
         return id_of(self._machine, self._choose(path)[1].move)

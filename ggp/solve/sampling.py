@@ -12,12 +12,12 @@ a player that gives its whole policy (`tells_policy`) is asked once and believed
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from ggp.belief import PathTree
-from ggp.machine.base import FloatArray, IntArray, Machine
+from ggp.machine.base import FloatArray, IntArray, Machine, Ragged
 from ggp.solve.trees.tree import GameTree
 
 
@@ -44,6 +44,21 @@ class Chooser(Protocol):
     def observe(self, move: str | None, percepts: Sequence[str] | None) -> None: ...
 
     def choose(self) -> Decided: ...
+
+
+@runtime_checkable
+class TellsPaths(Protocol):
+    """A `Chooser` that tells its policy at many paths at once."""
+
+    def shares_at(self, tree: PathTree, paths: IntArray, legal: Ragged) -> FloatArray | None:
+        """`[K]` probabilities of moves, as it would choose after each path; None if it cannot tell.
+
+        Args:
+            tree: of N incomplete paths of its role, numbered by its machine.
+            paths: `[N]`
+            legal: K moves, in N lists.
+        """
+        ...
 
 
 MakeChooser = Callable[[int, np.random.Generator], Chooser]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from ggp.learn import Learner, Settings
 from ggp.learn.features import Reader
 from ggp.learn.files import PolicyFile, write_policy
 from ggp.machine import Machine
+from ggp.machine.base import Ragged, is_open
 from ggp.machine.games import load_program
 from ggp.players import make_player, parse_spec
 from ggp.players.learned import Learned
@@ -66,12 +68,24 @@ def test_it_plays_what_its_policy_says(game: str, tmp_path: Path) -> None:
                 for move, share in decision.probabilities.items():
                     assert share == pytest.approx(shares[env.names.move(move)], abs=1e-4)
                 compared += 1
+                assert_told_at_once(players[role], decision.probabilities)
         turn = env.step(actions)
         for role in range(len(roles)):
             seen = np.flatnonzero(turn.observations[0, role, len(env.names.moves) :])
             percepts = [env.names.percepts[k] for k in seen.tolist()]
             players[role].observe(env.names.moves[actions[0, role]], percepts)
     assert compared >= 3
+
+
+def assert_told_at_once(player: Learned, told: Mapping[str, float]) -> None:
+    """It tells the same of many paths at once, here of one twice; nothing where states are read."""
+    machine, tracker = player.machine, player.tracker
+    moves = [machine.move_id(move) for move in told] * 2
+    legal = Ragged(np.array([0, len(told), 2 * len(told)]), np.array(moves, dtype=np.int64))
+    shares = player.shares_at(tracker.tree, np.repeat(tracker.bag.paths[:1], 2), legal)
+    assert (shares is None) == is_open(machine)
+    if shares is not None:
+        np.testing.assert_allclose(shares.reshape(2, -1), [[*told.values()]] * 2, atol=1e-6)
 
 
 def test_a_low_temperature_makes_likely_moves_likelier(tmp_path: Path) -> None:

@@ -1,0 +1,110 @@
+"""What nets read of incomplete paths, where moves and percepts are numbered by a machine.
+
+paths (nodes of a `PathTree`)  ──▶  rows of bits (`PathRows`)  ──▶  a net  ──▶  shares of moves
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ggp.belief import PathTree
+from ggp.env.kernels import I32, U64
+from ggp.env.names import Names
+from ggp.learn.features import Features, of_paths
+from ggp.learn.policies import LearntPolicy
+from ggp.machine.arrays import segment_ids
+from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, Ragged
+from ggp.machine.propnet.play.kernels.packed import rows_of_bits, words_for
+
+
+class PathRows:
+    """What nets read of incomplete paths.
+
+    Args:
+        machine, tree: number moves, percepts and paths.
+        names: number them for nets.
+    """
+
+    def __init__(self, machine: Machine, tree: PathTree, names: Names) -> None:
+        self._machine, self._tree, self.names = machine, tree, names
+        self._actions: dict[int, int] = {}
+        self._seen: dict[int, list[int]] = {}
+
+    def depth(self, path: int) -> int:
+        """The number of turns of a path."""
+        return self._tree.depth(path)
+
+    def actions(self, moves: IntArray) -> IntArray:
+        """`[M]` indices of moves."""
+        used, place = np.unique(moves, return_inverse=True)
+        found = [self._action(move) for move in used.tolist()]
+        return np.array(found, dtype=np.int64)[place]
+
+    def masks(self, legal: Ragged) -> U64:
+        """`[N, words]` bits of N lists of moves."""
+        owner = segment_ids(legal.offsets)
+        words = words_for(len(self.names.moves))
+        return rows_of_bits(owner, self.actions(legal.values), len(legal.offsets) - 1, words)
+
+    def rows(self, features: Features, paths: IntArray, masks: U64 | None = None) -> U64:
+        """`[N, W]` the rows of N paths.
+
+        Args:
+            masks: `[N, words]` what is legal after each; default: nothing.
+        """
+        if masks is None:
+            masks = np.zeros((len(paths), features.mask_words), dtype=np.uint64)
+        depths = self._tree.depths(paths)
+        found = np.zeros((len(paths), features.num_words), dtype=np.uint64)
+        for depth in np.unique(depths).tolist():
+            some = np.flatnonzero(depths == depth)
+            turns = np.full(len(some), depth, dtype=np.int32)
+            found[some] = of_paths(features, masks[some], self._tokens(paths[some]), turns)
+        return found
+
+    def shares(
+        self, policy: LearntPolicy, paths: IntArray, legal: Ragged, temperature: float = 1.0
+    ) -> FloatArray:
+        """`[K]` probabilities of moves by a policy that reads paths; those of a path sum to 1.
+
+        Args:
+            paths: N of them.
+            legal: K moves, in N lists.
+        """
+        owner, rows = (
+            segment_ids(legal.offsets),
+            self.rows(policy.features, paths, self.masks(legal)),
+        )
+        found = policy.at(rows, temperature)[owner, self.actions(legal.values)].astype(np.float64)
+        return np.asarray(found / np.bincount(owner, found, len(paths))[owner])
+
+    def _tokens(self, paths: IntArray) -> I32:
+        """`[N, T, K]` tokens of paths of equal length, as `Turn.paths`; unknown ones are left
+        out."""
+        turns = self._tree.beginnings(paths)[1:]
+        if not turns:
+            return np.zeros((len(paths), 0, 0), dtype=np.int32)
+        last = self._tree.last_turns(np.stack(turns, axis=1).ravel())[:, :2]
+        # A turn is often that of many paths.
+        distinct, place = np.unique(last, axis=0, return_inverse=True)
+        told = [self._told(*turn) for turn in distinct.tolist()]
+        table = np.zeros((len(told), max(map(len, told))), dtype=np.int32)
+        for row, tokens in zip(table, told, strict=True):
+            row[: len(tokens)] = tokens
+        return table[place.ravel()].reshape(len(paths), len(turns), -1)
+
+    def _told(self, move: int, percepts: int) -> list[int]:
+        """The tokens of a turn."""
+        tokens = [] if move == UNKNOWN else [1 + self._action(move)]
+        return tokens if percepts == UNKNOWN else tokens + self._percepts(percepts)
+
+    def _action(self, move: int) -> int:
+        if move not in self._actions:
+            self._actions[move] = self.names.move(self._machine.move_text(move))
+        return self._actions[move]
+
+    def _percepts(self, percepts: int) -> list[int]:
+        if percepts not in self._seen:
+            found = map(self.names.percept, self._machine.percept_texts(percepts))
+            self._seen[percepts] = [1 + len(self.names.moves) + each for each in found]
+        return self._seen[percepts]
