@@ -15,7 +15,8 @@ from ggp.belief.turns.completions import (
 from ggp.belief.turns.open_moves import Learnt, OpenMoves, open_moves
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, States
-from tests.support.games import machine_of_rules
+from ggp.search.moves import random_moves
+from tests.support.games import machine_of_game, machine_of_rules
 
 NUMBERS = 60
 
@@ -201,3 +202,37 @@ def test_drawing_that_is_stopped_leaves_lanes_out_at_random_if_it_may(machine: M
     come_to = np.flatnonzero(drawn)
     assert 0 < len(come_to) < 5_000
     assert come_to.mean() == pytest.approx(2_500, abs=6 * 5_000 / np.sqrt(12 * len(come_to)))
+
+
+def test_own_moves_are_the_same_however_many_lanes_are_listed_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine = machine_of_game("krieg_tic_tac_toe")
+    states, rng = machine.initial(300), np.random.default_rng(0)
+    moves = random_moves(machine, states, 0, rng)
+    joint = np.column_stack([moves, random_moves(machine, states, 1, rng)])
+    states = machine.step(states, joint).states
+    moves[::3] = UNKNOWN
+    refused = np.full(300, UNKNOWN)
+    refused[::5] = machine.legal(machine.initial(1), 0).values[4]
+    evidence = Learnt(moves, np.full(300, UNKNOWN), refused)
+    found = []
+    for first, most in ((1000, 1), (2, 1), (2, 50)):
+        monkeypatch.setattr("ggp.belief.turns.open_moves.FIRST_LANES", first)
+        monkeypatch.setattr("ggp.belief.turns.open_moves.MOVES_AT_ONCE", most)
+        found.append(open_moves(machine, 0, states, evidence))
+    for other in found[1:]:
+        assert other.counts.tolist() == found[0].counts.tolist()
+        for role in range(2):
+            assert other.moves[role][0].tolist() == found[0].moves[role][0].tolist()
+            assert other.moves[role].offsets.tolist() == found[0].moves[role].offsets.tolist()
+            assert other.moves[role].values.tolist() == found[0].moves[role].values.tolist()
+            assert (other.log_probabilities[role] == found[0].log_probabilities[role]).all()
+    # Where our move was drawn for us, it may have been any that is legal.
+    legal = machine.legal(states, 0, allow_stuck=True)
+    for lane in range(300):
+        ours = legal[lane].tolist()
+        expected = ours if moves[lane] == UNKNOWN else [m for m in ours if m == moves[lane]]
+        if refused[lane] in ours:
+            expected = []
+        assert found[0].moves[0][lane].tolist() == expected

@@ -40,8 +40,9 @@ EXPANSIONS_PER_ENTRY = 16
 LATE_SHARE = 0.8
 """Share of the available time after which sets that a sample could replace are not enumerated."""
 
-ENTRIES_AT_ONCE = 1 << 14
-"""Entries of sets that are advanced between two looks at the clock: bounds memory, too."""
+ENTRIES_AT_ONCE = 1 << 12
+"""Entries of sets that are advanced between two looks at the clock, some 10 ms: bounds memory,
+too."""
 
 EXPANSIONS_AT_ONCE = 1 << 20
 """Lanes that may be stepped for paths enumerated side by side: bounds memory."""

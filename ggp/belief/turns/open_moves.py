@@ -35,6 +35,11 @@ left out before they are tried."""
 MANY_LANES = 4096
 """With this many lanes, moves are left out in this way even if there are only two."""
 
+FIRST_LANES, MOVES_AT_ONCE = 256, 1 << 17
+"""Our own legal moves are listed for so many lanes at first, and then for as many as have about so
+many moves: most lists are dropped again at once but for the move that we made, and lists of
+millions of moves take ten times as long in fresh memory as these in the same."""
+
 MOST_COMPLETIONS = 1e300
 """Larger numbers of completions are not told apart: sums and products of counts stay finite."""
 
@@ -165,19 +170,12 @@ def open_moves(
             options, logs = behind
         elif j == machine.random_role:
             options, logs = _possible(machine.chance(states))
+        elif j == role:
+            options, logs = _own(machine, role, states, evidence)
         else:
             options = machine.legal(states, j, allow_stuck=True)
-            others = UNIFORM if j == role else model
             paths = None if views is None else views[:, j]
-            logs = log_likelihoods(others, machine, states, j, options, paths)
-        if j == role:
-            # A move refused in time was illegal: states in which it is legal are ruled out.
-            if (evidence.refused != UNKNOWN).any():
-                counts[_contains(options, evidence.refused)] = 0.0
-            options, logs = _only_known(options, logs, evidence.moves)
-            # A move we chose is certain; one drawn for us keeps 1 / (our legal moves there).
-            chosen = (evidence.moves != UNKNOWN) & (evidence.refused == UNKNOWN)
-            logs[chosen[segment_ids(options.offsets)]] = 0.0
+            logs = log_likelihoods(model, machine, states, j, options, paths)
         if told is not None and not (j == machine.random_role and parts):
             options, logs = _only_known(options, logs, told[:, j])
         counts = np.minimum(counts * options.counts, MOST_COMPLETIONS)
@@ -191,6 +189,41 @@ def open_moves(
     assert machine.random_role is not None
     made_of = _MadeOf(machine, machine.random_role, len(machine.roles))
     return OpenMoves(moves, log_probabilities, counts, made_of)
+
+
+def _own(
+    machine: Machine, role: int, states: States, evidence: Learnt
+) -> tuple[Ragged, FloatArray]:
+    """The move that we know we made, or all if we do not know it, and their log priors; none where
+    the move is not legal, or one is that was refused."""
+    parts: list[tuple[Ragged, FloatArray]] = []
+    start, size = 0, FIRST_LANES
+    while start < len(states):
+        end = min(start + size, len(states))
+        at_once = np.arange(start, end)
+        legal = machine.legal(states.take(at_once), role, allow_stuck=True)
+        size = max(1, MOVES_AT_ONCE * len(at_once) // max(1, len(legal.values)))
+        parts.append(_own_of(legal, Learnt(*(each[start:end] for each in evidence))))
+        start = end
+    if len(parts) == 1:
+        return parts[0]
+    counts = np.concatenate([each.counts for each, _ in parts])
+    values = np.concatenate([each.values for each, _ in parts])
+    return Ragged(offsets_of(counts), values), np.concatenate([logs for _, logs in parts])
+
+
+def _own_of(legal: Ragged, evidence: Learnt) -> tuple[Ragged, FloatArray]:
+    """`_own` of the lists of our legal moves."""
+    options, _ = _only_known(legal, np.zeros(len(legal.values)), evidence.moves)
+    # A move we chose is certain; one drawn for us has 1 / (our legal moves there).
+    chosen = (evidence.moves != UNKNOWN) & (evidence.refused == UNKNOWN)
+    logs = np.where(chosen, 0.0, -np.log(np.maximum(legal.counts, 1)))
+    if (evidence.refused != UNKNOWN).any():
+        # A move refused in time was illegal: states in which it is legal are ruled out.
+        left = np.where(_contains(legal, evidence.refused), 0, options.counts)
+        kept = left[segment_ids(options.offsets)] > 0
+        options = Ragged(offsets_of(left), options.values[kept])
+    return options, np.repeat(logs, options.counts)
 
 
 def _columns(

@@ -232,6 +232,7 @@ class Simulator:
                 else:
                     paths = self._belief.tree.extend(views[:, j], *heard, refused[:, j])
                     bags[j] = self._belief.at(paths, j, rng)
+                check(self._deadline)  # listing candidates takes as long as a turn of belief
                 submitted[j] = self._decide(bags[j], rng)
                 if j != role and isinstance(self._model, PathModel):
                     paths = bags[j].paths
