@@ -94,12 +94,13 @@ class Auto:
         self._player.ponder(deadline.part(ponder_share(self._options)))
 
     def prepare(self, deadline: Deadline) -> None:
-        """See `Preparing`: solve a larger game than without a start clock."""
-        if isinstance(self._player, Preparing):
-            self._player.prepare(deadline)
-        elif self._options.solve and not isinstance(self._player, Solved):
+        """See `Preparing`: solve a larger game than without a start clock, or else let the player
+        prepare."""
+        if self._options.solve and not isinstance(self._player, Solved | Puzzle):
             self._solve(deadline)
             self._visited_before = self._machine.states_visited
+        if isinstance(self._player, Preparing):
+            self._player.prepare(deadline)
 
     def _solve(self, deadline: Deadline) -> None:
         until = deadline.part(PREPARED_SHARE)

@@ -2,13 +2,71 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ggp.belief import Bags
+from ggp.errors import GGPError
+from ggp.players.belief_player import Choice
+from ggp.players.player import Context, MoveValue
 from ggp.players.tree_player import GuidedOptions, TreePlayer
+from ggp.search.anytime import Deadline
+from ggp.search.estimates import candidates
 from ggp.search.kinds import INFORMED, TREES
+from ggp.search.sure.sure_wins import SureWins, load_sure_kernels
+
+SLOWER = 50
+"""How many times less is looked at without a clock on backends other than circuits."""
 
 
 class ISMCTS(TreePlayer):
-    """The best move of a tree search in which every role moves by what it knows."""
+    """A sure win, or the best move of a tree search in which every role moves by what it knows."""
 
     Options = GuidedOptions
     SOURCE = "Cowling, Powley & Whitehouse (2012), multiple-observer ISMCTS"
     KINDS = frozenset({INFORMED, TREES})
+    options: GuidedOptions
+
+    def __init__(self, options: Any, context: Context) -> None:
+        super().__init__(options, context)
+        if self.options.sure and not self.proves:
+            load_sure_kernels()
+        self._sure = SureWins(self.machine, self.role)
+
+    def prepare(self, deadline: Deadline) -> None:
+        """Look for a sure win from the start; see `Preparing`."""
+        before = self.machine.states_visited
+        self._surely(self.tracker.bag, deadline)
+        self._decided_at += self.machine.states_visited - before
+
+    def think_on(self, bag: Bags, deadline: Deadline, submitted: int | None) -> None:
+        self._surely(bag, deadline)
+        super().think_on(bag, deadline, submitted)
+
+    def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        move = self._surely(bag, deadline)
+        if move is None:
+            return super().decide(bag, deadline)
+        best = self.machine.goal_range[1]
+        values = tuple(
+            MoveValue(self.machine.move_text(each), best, 0.0, 1)
+            if each == move
+            else MoveValue(self.machine.move_text(each), None, None, 0)
+            for each in candidates(self.machine, bag).values.tolist()
+        )
+        return move, values
+
+    def _surely(self, bag: Bags, deadline: Deadline | None) -> int | None:
+        """A move that begins a sure win, if the bag is a whole information set and one is found.
+
+        Where everybody knows everything, trees prove what is sure.
+        """
+        most = self.options.sure
+        if not most or self.proves or not bag.exact[0] or not bag.sound:
+            return None
+        if self.machine.backend != "propnet":
+            most = max(most // SLOWER, 1)
+        try:
+            return self._sure.move(bag.states_of(0), self.turn, most, deadline)
+        except GGPError as error:  # the search goes without
+            self._warn(error)
+            return None

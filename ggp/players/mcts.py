@@ -6,14 +6,15 @@ import logging
 from typing import Any
 
 from ggp.machine.base import is_open
+from ggp.players.ismcts import ISMCTS
 from ggp.players.player import Context
-from ggp.players.tree_player import GuidedOptions, TreePlayer
+from ggp.players.tree_player import GuidedOptions
 from ggp.search.kinds import INFORMED, TREES
 
 _log = logging.getLogger(__name__)
 
 
-class MCTS(TreePlayer):
+class MCTS(ISMCTS):
     """The best move of a tree search; where roles know different things, it plays as `ismcts`.
 
     Everybody knows everything in plain GDL, and where percepts tell all roles the whole joint move.

@@ -57,6 +57,9 @@ class GuidedOptions(TreeOptions):
         low=0,
         high=1,
     )
+    sure: int = whole(
+        200_000, "joint moves looked at for a sure win, without a clock; 0: none", low=0
+    )
 
 
 class TreePlayer(SearchPlayer):

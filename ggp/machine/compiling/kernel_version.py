@@ -49,6 +49,7 @@ FILES = (
     "respond/tree_kernels",
     "search/boards/board_kernels",
     "search/boards/mask_kernels",
+    "search/sure/sure_kernels",
     *(
         f"search/trees/{name}"
         for name in (

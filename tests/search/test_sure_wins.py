@@ -1,0 +1,203 @@
+"""Sure wins: against an exhaustive search of information sets, state by state."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from ggp.machine import Machine
+from ggp.machine.base import IntArray, States
+from ggp.players import BeliefPlayer, make_player, parse_spec
+from ggp.search.anytime import Deadline
+from ggp.search.sure import sure_kernels
+from ggp.search.sure.sure_wins import SureWins
+from ggp.search.sure.turn_graph import Room, turn_graph
+from tests.support.games import machine_of_game, machine_of_rules
+
+DOORS = """
+(role us) (role them) (role random)
+(door 1) (door 2) (door 3) (init (at 0)) (succ 0 1) (succ 1 2) (succ 2 3)
+(<= (next (at ?n)) (true (at ?m)) (succ ?m ?n))
+(<= (legal random (hide ?d)) (door ?d) (true (at 0)))
+(<= (legal random wait) (not (true (at 0))))
+(<= (legal us wait) (true (at 0)))
+(<= (legal us (ask ?d)) (door ?d) (not (true (at 0))) (not (true (at 2))))
+(<= (legal us (open ?d)) (door ?d) (true (at 2)))
+(<= (legal them wait) (not (true (at 1))))
+(<= (legal them ?m) ({theirs} ?m) (true (at 1)))
+(lazy wait) (busy move) (free wait) (free move)
+(<= (next (prize ?d)) (does random (hide ?d)))
+(<= (next (prize ?d)) (true (prize ?d)) (not (does them move)))
+(<= (next (prize 1)) (does them move))
+(<= (sees us (it is ?d)) {told} (true (prize ?d)))
+(<= (next won) (does us (open ?d)) (true (prize ?d)))
+(<= terminal (true (at 3)))
+(<= (goal us 100) (true won)) (<= (goal us 0) (not (true won))) (goal them 0) (goal random 0)
+"""
+"""We ask for a door, and open one: then they may `move` the prize, which we are not told."""
+
+ASKED = "(does us (ask ?d))"
+"""We are told if the prize is behind the door we asked for."""
+
+
+def joint_moves(machine: Machine, state: States) -> list[tuple[int, ...]]:
+    legal = [machine.legal(state, role)[0].tolist() for role in range(len(machine.roles))]
+    return list(product(*legal))
+
+
+def surely_won(machine: Machine, states: list[States], role: int) -> bool:
+    """Whether a strategy wins in all states, which are alike to the role: every move is tried."""
+    own = [set(machine.legal(state, role)[0].tolist()) for state in states]
+    return any(leads_to_wins(machine, states, role, move) for move in set.intersection(*own))
+
+
+def leads_to_wins(machine: Machine, states: list[States], role: int, move: int) -> bool:
+    told: dict[int, dict[tuple[str, ...], States]] = {}
+    for state in states:
+        for joint in joint_moves(machine, state):
+            if joint[role] != move:
+                continue
+            after, percepts = machine.step(state, np.array([joint]))
+            if not machine.terminal(after)[0]:
+                (fluents,) = machine.fluents(after)
+                told.setdefault(int(percepts[0, role]), {})[fluents] = after
+            elif machine.goals(after)[0, role] < 100:
+                return False
+    return all(surely_won(machine, list(group.values()), role) for group in told.values())
+
+
+def late_set(machine: Machine, role: int, turns: int, seed: int) -> States | None:
+    """The exact set of a role after some random turns; None if it has nothing to decide then."""
+    rng = np.random.default_rng(seed)
+    player = make_player(parse_spec("random"), machine, role, rng)
+    state = machine.initial(1)
+    for _ in range(turns):
+        joint = rng.choice(joint_moves(machine, state))
+        after, percepts = machine.step(state, joint[None])
+        if machine.terminal(after)[0]:
+            return None
+        told = machine.percept_texts(int(percepts[0, role]))
+        player.observe(machine.move_text(int(joint[role])), told)
+        state = after
+    assert isinstance(player, BeliefPlayer)
+    bag = player.tracker.bag
+    if not bag.exact[0] or len(machine.legal(state, role)[0]) == 1:
+        return None
+    states = bag.states_of(0)
+    return states.take(np.flatnonzero(~machine.terminal(states)))
+
+
+def distinct(machine: Machine, states: States) -> list[States]:
+    _, first = np.unique(machine.groups(states), return_index=True)
+    return [states.take(np.array([k])) for k in first]
+
+
+@pytest.mark.parametrize(
+    ("name", "turns"), [("dark_hex", (8, 9, 10)), ("krieg_tic_tac_toe", (6, 7, 8))]
+)
+def test_a_sure_win_is_found_exactly_where_exhaustive_search_finds_one(
+    name: str, turns: tuple[int, ...]
+) -> None:
+    machine = machine_of_game(name, "propnet")
+    found = set()
+    for seed in range(16):
+        role, number = seed % 2, turns[seed % len(turns)]
+        states = late_set(machine, role, number, seed)
+        if states is None:
+            continue
+        sets = distinct(machine, states)
+        move = SureWins(machine, role).move(states, number, 1_000_000)
+        assert (move is not None) == surely_won(machine, sets, role)
+        if move is not None:
+            assert leads_to_wins(machine, sets, role, move)
+        found.add(move is not None)
+    assert found == {True, False}
+
+
+def test_the_first_to_move_wins_dark_hex_for_sure_whatever_the_other_does() -> None:
+    """Known of the board of nine cells; the other is followed along random matches."""
+    machine = machine_of_game("dark_hex", "propnet")
+    red = SureWins(machine, 0)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        state = known = machine.initial(1)
+        turn = 0
+        while not machine.terminal(state)[0]:
+            legal = [machine.legal(state, role)[0] for role in (0, 1)]
+            if len(legal[0]) > 1:
+                move = red.move(known, turn, 2_000_000)
+                assert move is not None
+            else:
+                move = int(legal[0][0])
+            joint = np.array([[move, rng.choice(legal[1])]])
+            state, percepts = machine.step(state, joint)
+            known = after(machine, known, move, int(percepts[0, 0]))
+            turn += 1
+        assert machine.goals(state)[0, 0] == 100
+
+
+def after(machine: Machine, states: States, move: int, percepts: int) -> States:
+    """The states of the first role after a move and what it was told."""
+    parts = []
+    for state in distinct(machine, states):
+        joint: IntArray = np.array([j for j in joint_moves(machine, state) if j[0] == move])
+        found, told = machine.step(state.take(np.zeros(len(joint), np.int64)), joint)
+        parts.append(found.take(np.flatnonzero(told[:, 0] == percepts)))
+    joined = machine.concatenate(parts)
+    return joined.take(np.flatnonzero(~machine.terminal(joined)))
+
+
+@pytest.mark.parametrize(
+    ("theirs", "told", "is_sure"),
+    [
+        ("lazy", ASKED, False),  # two doors are left if we asked for a wrong one
+        ("lazy", "(does us (ask ?e))", True),
+        ("busy", ASKED, True),  # it is moved for certain
+        ("free", "(does us (ask ?e))", False),
+    ],
+)
+def test_what_is_told_and_what_others_may_do_decides(
+    theirs: str, told: str, *, is_sure: bool
+) -> None:
+    machine = machine_of_rules(DOORS.format(theirs=theirs, told=told), "propnet")
+    assert surely_won(machine, [machine.initial(1)], 0) == is_sure
+    player = make_player(parse_spec("ismcts:trials=10"), machine, 0, np.random.default_rng(0))
+    assert isinstance(player, BeliefPlayer)
+    decision = player.choose(value_forced=True)
+    assert (decision.values[0].stderr == 0.0) == is_sure
+
+
+def test_a_graph_is_cut_where_there_is_no_room_and_claims_nothing_beyond() -> None:
+    machine = machine_of_game("dark_hex", "propnet")
+    graph = turn_graph(machine, machine.initial(1), 0, Room(1_000, None, 1.0))
+    assert not graph.is_whole
+    assert len(graph.move) == 9 + 81 + 648
+    assert not (graph.child < 0).any()
+    assert SureWins(machine, 0).move(machine.initial(1), 0, 1_000) is None
+
+
+def test_a_graph_that_seems_too_large_for_the_time_is_not_begun() -> None:
+    machine = machine_of_game("dark_hex", "propnet")
+    deadline = Deadline(1.0, lambda: 0.0)
+    few = turn_graph(machine, machine.initial(1), 0, Room(10**9, deadline, 100_000.0))
+    assert not few.is_whole
+    assert len(few.move) < 20_000
+    assert turn_graph(machine, machine.initial(1), 0, Room(10**9, deadline, 1e9)).is_whole
+
+
+def test_kernels_decide_as_they_were_written() -> None:
+    machine = machine_of_game("dark_hex", "propnet")
+    states = late_set(machine, 0, 8, 0)
+    assert states is not None
+    moves = []
+    for plain in (False, True):
+        with pytest.MonkeyPatch.context() as patch:
+            if plain:
+                for name in ("find_winning", "decide_sets", "add_set"):
+                    written = getattr(sure_kernels, name).py_func
+                    patch.setattr(f"ggp.search.sure.sure_wins.{name}", written)
+            with np.errstate(over="ignore"):
+                moves.append(SureWins(machine, 0).move(states, 8, 100_000))
+    assert moves[0] == moves[1]
