@@ -6,6 +6,7 @@ trees, guided by `move_averages`. `estimates` and `trials` hold what was tried a
 it; `budgets` and `anytime` say for how long, and `kinds` what players are called by how they
 search. `moves`, `joint_moves` and `refusals` are what all searches know of moves. The rooms:
 `nested` (roles that search inside a search), `trees` (over incomplete paths), `worlds` (solved as
-if everybody knew them), `information_sets` (what our role will know), `boards` (pieces,
-exchanges) and `puzzles` (lines of moves of a single role).
+if everybody knew them), `information_sets` (what our role will know), `sure` (wins
+whatever the others do), `boards` (pieces, exchanges) and `puzzles` (lines of moves of a single
+role).
 """
