@@ -95,14 +95,14 @@ def distinct(machine: Machine, states: States) -> list[States]:
 
 
 @pytest.mark.parametrize(
-    ("name", "turns"), [("dark_hex", (8, 9, 10)), ("krieg_tic_tac_toe", (6, 7, 8))]
+    ("name", "turns"), [("dark_hex", (8, 9, 10)), ("krieg_tic_tac_toe", (7, 8, 9))]
 )
 def test_a_sure_win_is_found_exactly_where_exhaustive_search_finds_one(
     name: str, turns: tuple[int, ...]
 ) -> None:
     machine = machine_of_game(name, "propnet")
     found = set()
-    for seed in range(16):
+    for seed in range(24):
         role, number = seed % 2, turns[seed % len(turns)]
         states = late_set(machine, role, number, seed)
         if states is None:
