@@ -58,10 +58,11 @@ class ISMCTS(TreePlayer):
     def _surely(self, bag: Bags, deadline: Deadline | None) -> int | None:
         """A move that begins a sure win, if the bag is a whole information set and one is found.
 
-        Where everybody knows everything, trees prove what is sure.
+        Not where states are counted, nor where everybody knows everything: trees prove what is
+        sure there.
         """
         most = self.options.sure
-        if not most or self.proves or not bag.exact[0] or not bag.sound:
+        if not most or self.options.states or self.proves or not bag.exact[0] or not bag.sound:
             return None
         if self.machine.backend != "propnet":
             most = max(most // SLOWER, 1)

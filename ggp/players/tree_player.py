@@ -58,7 +58,7 @@ class GuidedOptions(TreeOptions):
         high=1,
     )
     sure: int = whole(
-        200_000, "joint moves looked at for a sure win, without a clock; 0: none", low=0
+        50_000, "joint moves looked at for a sure win, without a clock; 0: none", low=0
     )
 
 
