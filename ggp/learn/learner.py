@@ -33,7 +33,7 @@ import numpy as np
 from ggp.env.environment import Environment
 from ggp.env.kernels import I64
 from ggp.env.turn import Turn
-from ggp.errors import ConfigError
+from ggp.errors import ConfigError, GGPError
 from ggp.gdl.nearest import unknown
 from ggp.learn.actors import Actor, Critic, Steps
 from ggp.learn.features import bound_of, features_of, features_of_states
@@ -59,6 +59,10 @@ _LEAST_SPREAD = 0.05
 
 _MIDDLE, _HALF = 50.0, 50.0
 """Goal values, from 0 to 100, are learnt as rewards from -1 to 1."""
+
+
+class StoppedError(GGPError):
+    """Whoever lets a learner learn wants it to stop."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +157,7 @@ class Learner:
         seconds: float | None = None,
         progress: Callable[[Told], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
+        stop: Callable[[], bool] = lambda: False,
     ) -> Told:
         """Learn until a budget is used up: of several, the one that is used up first.
 
@@ -163,9 +168,11 @@ class Learner:
             states: turns in all lanes together.
             seconds: by the clock. An update that would take longer is not begun, but for the first.
             progress: called after each update.
+            stop: asked once a turn; when true, learning ends at once.
 
         Raises:
             ConfigError: there is no budget, or it is not above 0.
+            StoppedError: `stop` was true; the segment that was played then is lost.
         """
         budgets = [each for each in (updates, states, seconds) if each is not None]
         if not budgets or not min(budgets) > 0:
@@ -176,7 +183,7 @@ class Learner:
         with one_thread():
             while told is None or share < 1:
                 started = clock()
-                self._segment()
+                self._segment(stop)
                 error = self._improve(share)
                 gone = clock() - began
                 self._seconds = spent + gone
@@ -281,13 +288,16 @@ class Learner:
         """The roles that learn."""
         return [self.env.roles[actor.role] for actor in self._actors]
 
-    def _segment(self) -> None:
+    def _segment(self, stop: Callable[[], bool]) -> None:
         """Play some turns in all lanes."""
         env, turn = self.env, self._turn
         actions = np.full((env.num_lanes, len(env.roles)), -1, dtype=np.int64)
         for each in self._parts:
             each.begin_segment()
         for number in range(self.settings.turns):
+            if stop():
+                self._turn = turn
+                raise StoppedError("learning was stopped")
             self._critic.watch(turn)
             if self._others is not None:
                 actions[:] = self._others(turn)

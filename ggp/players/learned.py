@@ -11,6 +11,8 @@ by policy from there: see `ggp.players.policy_search`.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,12 +27,13 @@ from ggp.belief import (
     HyperPlaySampler,
     PathTree,
     Sampler,
+    never,
 )
 from ggp.env.circuit_engine import engine_of, suits
 from ggp.env.environment import Environment
 from ggp.env.names import names_of
 from ggp.errors import ConfigError
-from ggp.learn import Learner, LearntPolicy
+from ggp.learn import Learner, LearntPolicy, StoppedError
 from ggp.learn.files import read_policy
 from ggp.learn.path_rows import PathRows
 from ggp.learn.rollouts import Rollouts
@@ -139,7 +142,8 @@ class Learned(BeliefPlayer):
     def prepare(self, deadline: Deadline) -> None:
         """Learn in the time before the first turn; see `Preparing`."""
         if not self._policies:
-            self._learn(deadline.part(START_SHARE))
+            with suppress(StoppedError):
+                self._learn(deadline.part(START_SHARE), deadline.passed)
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         if not self._policies:
@@ -175,15 +179,23 @@ class Learned(BeliefPlayer):
             raise ConfigError(f"{file} has no policy of {role}, only of {', '.join(policies)}")
         return policies
 
-    def _learn(self, deadline: Deadline | None) -> None:
-        """Learn policies of all roles."""
+    def _learn(self, deadline: Deadline | None, stop: Callable[[], bool] = never) -> None:
+        """Learn policies of all roles.
+
+        Raises:
+            StoppedError: `stop` was true; there are policies if one update was made before.
+        """
         learner = Learner(self._environment(), seed=self._seed)
-        if deadline is None:
-            learner.learn(updates=self.options.updates)
-        else:
-            learner.learn(seconds=max(deadline.left_s(), 1e-9), clock=deadline.clock)
-        self._policies.update(learner.policies())
-        _log.info("learned from %d decisions", learner.decisions)
+        try:
+            if deadline is None:
+                learner.learn(updates=self.options.updates)
+            else:
+                left_s = max(deadline.left_s(), 1e-9)
+                learner.learn(seconds=left_s, clock=deadline.clock, stop=stop)
+        finally:
+            if learner.updates:
+                self._policies.update(learner.policies())
+                _log.info("learned from %d decisions", learner.decisions)
 
     def _environment(self) -> Environment:
         lanes = LANES if suits(self.machine) else SLOW_LANES

@@ -8,7 +8,7 @@ import pytest
 from ggp.env import Turn, make
 from ggp.env.exact import ExactGame
 from ggp.errors import ConfigError
-from ggp.learn import Learner, Settings, Told
+from ggp.learn import Learner, Settings, StoppedError, Told
 
 QUICK = Settings(turns=8, block=256, hidden=(32,), critic=(16,))
 
@@ -28,6 +28,21 @@ def test_self_play_comes_near_the_equilibrium_of_kuhn_poker() -> None:
     assert told.updates == 150
     assert told.states == 150 * 8 * 512
     assert nash_conv() < 4
+
+
+def test_who_stops_it_in_a_segment_loses_no_more_than_that() -> None:
+    learner = Learner(make("kuhn_poker", 32, paths=False), settings=QUICK, seed=1)
+    seen: list[np.ndarray] = []
+
+    def remember(_: Told) -> None:
+        seen.append(learner.policies()["player1"].net.weights.flat)
+
+    looks = iter(range(1000))
+    with pytest.raises(StoppedError):
+        learner.learn(updates=9, progress=remember, stop=lambda: next(looks) == 2 * QUICK.turns + 3)
+    assert learner.updates == len(seen) == 2
+    np.testing.assert_array_equal(seen[-1], learner.policies()["player1"].net.weights.flat)
+    assert learner.learn(updates=1).updates == 3
 
 
 @pytest.mark.verify

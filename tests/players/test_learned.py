@@ -116,6 +116,15 @@ def test_without_a_file_it_learns_with_or_without_a_clock() -> None:
     assert ready.choose(Deadline.after(5)).fault is None
 
 
+def test_a_match_that_begins_ends_what_is_learnt_before_it_at_once() -> None:
+    ready = player("krieg_tic_tac_toe", "learned:updates=1")
+    now_s = iter([*[0.0] * 9, *[1e9] * 99])
+    ready.prepare(Deadline(10.0, lambda: next(now_s)))  # in the first segment
+    assert not ready._policies
+    assert ready.choose().fault is None
+    assert ready._policies
+
+
 def test_files_of_other_games_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "p.npz"
     write_policy(path, learnt("krieg_tic_tac_toe"))
