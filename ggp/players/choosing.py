@@ -5,6 +5,7 @@
     few enough states to solve the game            moves drawn from the mixed strategy
     several players, everybody knows everything    `mcts`
     other games with as few states                 `hyperplay2`: it has time for many simulations
+    one player, and something is hidden            `hyperplay2`: it asks before it guesses
     to know the world would be worth a lot         `hyperplay2`: what others know decides
     any other                                      `ismcts`
 
@@ -101,6 +102,10 @@ def _chosen(
         return Chosen("mcts", "everybody knows everything, and it is not solved: trees look ahead")
     if looked.is_small:
         return Chosen("hyperplay2", "the game is small: there is time for many simulations")
+    if len(player_roles(machine)) == 1 and not is_open(machine):
+        # Random playouts of trees show no use of a question that needs others to follow: see
+        # number_guessing in docs/measured/strength.md.
+        return Chosen("hyperplay2", "one role plays: its simulations ask before they guess")
     gap, name = max(_gaps(cast("Hashable", machine)), default=(None, ""))
     if gap is None:
         return Chosen("ismcts", "what is hidden is too much to look into: trees need the least")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -66,10 +67,10 @@ def test_an_interrupt_keeps_what_was_learnt(
     out = tmp_path / "k.policy.npz"
     segment, most = Learner._segment, 2
 
-    def interrupted(self: Learner) -> None:
+    def interrupted(self: Learner, stop: Callable[[], bool]) -> None:
         if self.updates == most:
             raise KeyboardInterrupt
-        segment(self)
+        segment(self, stop)
 
     monkeypatch.setattr(Learner, "_segment", interrupted)
     asked = ("learn", "kuhn_poker", "--lanes", "32", "--updates", "5", "--out", str(out))

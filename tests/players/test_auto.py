@@ -60,6 +60,7 @@ def test_other_games_are_searched(game: str, player: type) -> None:
 def test_nothing_is_solved_where_that_is_not_wanted() -> None:
     assert chosen("kuhn_poker", "auto:solve=0") is ISMCTS
     assert chosen("kuhn_poker", "auto:solve=20") is ISMCTS
+    assert chosen("number_guessing", "auto:solve=0") is HyperPlay2  # it has to ask first
 
 
 def test_who_comes_later_does_not_look_into_a_large_game_again(
