@@ -55,12 +55,7 @@ class PathRows:
         if masks is None:
             masks = np.zeros((len(paths), features.mask_words), dtype=np.uint64)
         depths = self._tree.depths(paths)
-        found = np.zeros((len(paths), features.num_words), dtype=np.uint64)
-        for depth in np.unique(depths).tolist():
-            some = np.flatnonzero(depths == depth)
-            turns = np.full(len(some), depth, dtype=np.int32)
-            found[some] = of_paths(features, masks[some], self._tokens(paths[some]), turns)
-        return found
+        return of_paths(features, masks, self._tokens(paths, depths), depths.astype(np.int32))
 
     def shares(
         self, policy: LearntPolicy, paths: IntArray, legal: Ragged, temperature: float = 1.0
@@ -78,20 +73,27 @@ class PathRows:
         found = policy.at(rows, temperature)[owner, self.actions(legal.values)].astype(np.float64)
         return np.asarray(found / np.bincount(owner, found, len(paths))[owner])
 
-    def _tokens(self, paths: IntArray) -> I32:
-        """`[N, T, K]` tokens of paths of equal length, as `Turn.paths`; unknown ones are left
-        out."""
-        turns = self._tree.beginnings(paths)[1:]
-        if not turns:
+    def _tokens(self, paths: IntArray, depths: IntArray) -> I32:
+        """`[N, T, K]` tokens of paths, as `Turn.paths`; unknown ones are left out."""
+        steps = self._tree.beginnings(paths)[1:]
+        if not steps:
             return np.zeros((len(paths), 0, 0), dtype=np.int32)
-        last = self._tree.last_turns(np.stack(turns, axis=1).ravel())[:, :2]
+        # All of them end with the last step; shorter ones begin later.
+        turns, late = np.arange(len(steps)), len(steps) - depths[:, None]
+        within = turns < depths[:, None]
+        places = np.minimum(turns + late, len(steps) - 1)
+        last = self._tree.last_turns(np.take_along_axis(np.stack(steps, axis=1), places, 1)[within])
+        moves, percepts = last[:, 0] - UNKNOWN, last[:, 1] - UNKNOWN
         # A turn is often that of many paths.
-        distinct, place = np.unique(last, axis=0, return_inverse=True)
-        told = [self._told(*turn) for turn in distinct.tolist()]
+        keys = moves + (1 + moves.max()) * percepts
+        _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+        told = [self._told(*turn) for turn in last[first, :2].tolist()]
         table = np.zeros((len(told), max(map(len, told))), dtype=np.int32)
         for row, tokens in zip(table, told, strict=True):
             row[: len(tokens)] = tokens
-        return table[place.ravel()].reshape(len(paths), len(turns), -1)
+        found = np.zeros((*within.shape, table.shape[1]), dtype=np.int32)
+        found[within] = table[number]
+        return found
 
     def _told(self, move: int, percepts: int) -> list[int]:
         """The tokens of a turn."""

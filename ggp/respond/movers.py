@@ -130,6 +130,9 @@ class PathPolicy(_Memoryless, ABC):
     Args:
         paths: names the paths.
         role: whose moves these are.
+
+    Attributes:
+        num_known: number of paths whose policy is known.
     """
 
     needs_paths = True
@@ -143,9 +146,8 @@ class PathPolicy(_Memoryless, ABC):
     def _forget(self) -> None:
         """Know the policy nowhere."""
         self._number = np.full(64, _NEW, dtype=np.int64)
-        self._moves: list[int] = []
-        self._shares: list[float] = []
-        self._offsets: list[int] = [0]
+        self.num_known = 0
+        self._new: list[tuple[IntArray, IntArray, FloatArray]] = []
         self._lists = Ragged(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64))
         self._ends = np.zeros(0)
 
@@ -156,11 +158,6 @@ class PathPolicy(_Memoryless, ABC):
     def _unknown(self, path: int) -> int:
         """A move at a path at which nothing was noted, `UNKNOWN` for any."""
         return UNKNOWN
-
-    @property
-    def num_known(self) -> int:
-        """Number of paths whose policy is known."""
-        return len(self._offsets) - 1
 
     def moves(self, matches: IntArray, paths: IntArray, legal: Ragged) -> IntArray:
         found = legal.values[legal.offsets[:-1]].copy()
@@ -182,16 +179,14 @@ class PathPolicy(_Memoryless, ABC):
 
     def _note(self, path: int, moves: Sequence[int], shares: Sequence[float]) -> None:
         """Note the policy at a path; shares are above 0."""
-        self._number[path] = self.num_known
-        self._moves += moves
-        self._shares += shares
-        self._offsets.append(len(self._moves))
+        offsets = np.array([0, len(moves)])
+        self._note_all(np.array([path]), Ragged(offsets, np.array(moves)), np.array(shares))
 
-    def _note_all(self, paths: IntArray, legal: Ragged, shares: FloatArray) -> None:
-        """Note the probabilities of the legal moves at each path."""
-        ends, moves, told = legal.offsets.tolist(), legal.values.tolist(), shares.tolist()
-        for path, first, end in zip(paths.tolist(), ends, ends[1:], strict=False):
-            self._note(path, moves[first:end], told[first:end])
+    def _note_all(self, paths: IntArray, moves: Ragged, shares: FloatArray) -> None:
+        """Note the policy at `[N]` paths: N lists of K moves, and `[K]` shares."""
+        self._number[paths] = self.num_known + np.arange(len(paths))
+        self.num_known += len(paths)
+        self._new.append((moves.counts, moves.values, shares))
 
     def _learn(self, paths: IntArray, lanes: IntArray, legal: Ragged) -> None:
         """Ask about the paths in some lanes that are new."""
@@ -205,8 +200,19 @@ class PathPolicy(_Memoryless, ABC):
         self._number[paths[first]] = _UNTOLD
         offsets, at = take_segments(legal.offsets, lanes[first])
         self._ask(paths[first], Ragged(offsets, legal.values[at]))
-        self._lists = Ragged(np.array(self._offsets), np.array(self._moves, dtype=np.int64))
-        self._ends = np.cumsum(self._shares)
+        self._take_down()
+
+    def _take_down(self) -> None:
+        """Add what was noted to the lists that moves are drawn from."""
+        if not self._new:
+            return
+        counts, moves, shares = map(np.concatenate, zip(*self._new, strict=True))
+        self._new.clear()
+        offsets, values = self._lists
+        offsets = np.concatenate([offsets, offsets[-1] + np.cumsum(counts)])
+        before = self._ends[-1] if len(self._ends) else 0.0
+        self._lists = Ragged(offsets, np.concatenate([values, moves]))
+        self._ends = np.concatenate([self._ends, before + np.cumsum(shares)])
 
 
 class Told(PathPolicy):
