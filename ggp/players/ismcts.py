@@ -6,12 +6,14 @@ from typing import Any
 
 from ggp.belief import Bags
 from ggp.errors import GGPError
+from ggp.machine.base import FloatArray, IntArray
 from ggp.players.belief_player import Choice
 from ggp.players.player import Context, MoveValue
 from ggp.players.tree_player import GuidedOptions, TreePlayer
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
 from ggp.search.kinds import INFORMED, TREES
+from ggp.search.sure.at_once import worth_at_once
 from ggp.search.sure.sure_wins import SureWins, load_sure_kernels
 
 SLOWER = 50
@@ -54,6 +56,18 @@ class ISMCTS(TreePlayer):
             for each in candidates(self.machine, bag).values.tolist()
         )
         return move, values
+
+    def bounds(self, bag: Bags, moves: IntArray) -> tuple[FloatArray, FloatArray]:
+        """What moves are worth that may end the match at once; see `worth_at_once`."""
+        unknown = super().bounds(bag, moves)
+        if self.options.states or self.proves:
+            return unknown
+        states, weights = bag.states_of(0), bag.weights_of(0)
+        try:
+            return worth_at_once(self.machine, states, weights, self.role, moves)
+        except GGPError as error:  # the search is all that is known
+            self._warn(error)
+            return unknown
 
     def _surely(self, bag: Bags, deadline: Deadline | None) -> int | None:
         """A move that begins a sure win, if the bag is a whole information set and one is found.

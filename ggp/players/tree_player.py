@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ggp.belief import Bags, FollowsPaths, HyperPlaySampler
-from ggp.machine.base import BoolArray
+from ggp.machine.base import BoolArray, FloatArray, IntArray
 from ggp.players.belief_player import Choice
 from ggp.players.option_fields import whole
 from ggp.players.player import Context
@@ -143,7 +143,15 @@ class TreePlayer(SearchPlayer):
         estimates, sure = search.estimates(), search.sure()
         if not estimates.visits.any():
             return self.safest(bag), self._values(estimates)  # there was no time for a wave
+        least, most = self.bounds(bag, estimates.moves.values)
+        sure |= least > estimates.values
+        estimates = replace(estimates, values=np.clip(estimates.values, least, most))
         return self._best(estimates, self.rng, sure), self._values(estimates)
+
+    def bounds(self, bag: Bags, moves: IntArray) -> tuple[FloatArray, FloatArray]:
+        """`[C]` what moves are worth at least and at most, as far as is known besides the tree."""
+        low, high = self.machine.goal_range
+        return np.full(len(moves), low), np.full(len(moves), high)
 
     def best(self, estimates: Estimates) -> Choice:
         return self._best(estimates, self.rng), self._values(estimates)

@@ -12,6 +12,7 @@ from ggp.machine.base import IntArray, States
 from ggp.players import BeliefPlayer, make_player, parse_spec
 from ggp.search.anytime import Deadline
 from ggp.search.sure import sure_kernels
+from ggp.search.sure.at_once import worth_at_once
 from ggp.search.sure.sure_wins import SureWins
 from ggp.search.sure.turn_graph import Room, turn_graph
 from tests.support.games import machine_of_game, machine_of_rules
@@ -201,3 +202,65 @@ def test_kernels_decide_as_they_were_written() -> None:
             with np.errstate(over="ignore"):
                 moves.append(SureWins(machine, 0).move(states, 8, 100_000))
     assert moves[0] == moves[1]
+
+
+@pytest.mark.parametrize("name", ["dark_hex", "krieg_tic_tac_toe"])
+def test_what_moves_are_worth_at_once_is_counted_by_joint_moves(name: str) -> None:
+    machine = machine_of_game(name, "propnet")
+    seen = 0
+    for seed in range(12):
+        role = 0
+        states = late_set(machine, role, 9, seed)
+        if states is None:
+            continue
+        weights = np.random.default_rng(seed).dirichlet(np.ones(len(states)))
+        moves = np.unique(machine.legal(states, role).values)
+        expected = np.zeros((2, len(moves)))
+        for k in range(len(states)):
+            state = states.take(np.array([k]))
+            goals: dict[int, list[tuple[float, float]]] = {}
+            for joint in joint_moves(machine, state):
+                ended = machine.step(state, np.array([joint])).states
+                goal = (machine.goals(ended)[0, role],) * 2
+                found = goal if machine.terminal(ended)[0] else (0.0, 100.0)
+                goals.setdefault(joint[role], []).append(found)
+            for at, move in enumerate(moves.tolist()):
+                worst, best = zip(*goals.get(move, [(0.0, 100.0)]), strict=True)
+                expected[:, at] += weights[k] * np.array([min(worst), max(best)])
+        assert np.stack(worth_at_once(machine, states, weights, role, moves)) == pytest.approx(
+            expected
+        )
+        seen += bool(expected[0].any())
+    assert seen
+
+
+NEARLY = """
+(role us) (role random) (init (at 0)) (side 1) (side 2) (side 3) (side 4) (side 5)
+(succ 0 1) (succ 1 2)
+(<= (legal random (roll ?s)) (side ?s) (true (at 0)))
+(<= (legal random wait) (true (at 1)))
+(<= (legal us wait) (true (at 0)))
+(<= (legal us ?m) (offer ?m) (true (at 1))) (offer often) (offer seldom)
+(<= (next (rolled ?s)) (does random (roll ?s)))
+(<= (next (at ?n)) (true (at ?m)) (succ ?m ?n))
+(<= (next won) (does us often) (true (rolled ?s)) (distinct ?s 1))
+(<= (next won) (does us seldom) (true (rolled 1)))
+(<= (sees us hint) (true never))
+(<= terminal (true (at 2)))
+(<= (goal us 100) (true won)) (<= (goal us 0) (not (true won))) (goal random 0)
+"""
+"""`often` wins in four of five worlds."""
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_move_that_wins_at_once_in_most_worlds_is_not_left_for_its_first_results(
+    seed: int,
+) -> None:
+    machine = machine_of_rules(NEARLY, "propnet")
+    for spec in ("ismcts:trials=3,guided=0", "mcts:trials=3"):
+        player = make_player(parse_spec(spec), machine, 0, np.random.default_rng(seed))
+        player.observe("wait", [])
+        decision = player.choose()
+        assert decision.move == "often"
+        (often,) = (each.value for each in decision.values if each.move == "often")
+        assert often == pytest.approx(80)
