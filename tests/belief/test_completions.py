@@ -236,3 +236,11 @@ def test_own_moves_are_the_same_however_many_lanes_are_listed_at_once(
         if refused[lane] in ours:
             expected = []
         assert found[0].moves[0][lane].tolist() == expected
+
+
+def test_no_lanes_have_no_moves() -> None:
+    machine = machine_of_game("krieg_tic_tac_toe")
+    none = np.zeros(0, dtype=np.int64)
+    found = open_moves(machine, 0, machine.initial(1).take(none), Learnt(none, none, none))
+    assert len(found.counts) == 0
+    assert [len(moves.values) for moves in found.moves] == [0, 0]

@@ -198,7 +198,7 @@ def _own(
     the move is not legal, or one is that was refused."""
     parts: list[tuple[Ragged, FloatArray]] = []
     start, size = 0, FIRST_LANES
-    while start < len(states):
+    while start < len(states) or not parts:  # of no lanes there is a list, too
         end = min(start + size, len(states))
         at_once = np.arange(start, end)
         legal = machine.legal(states.take(at_once), role, allow_stuck=True)
