@@ -14,17 +14,24 @@ from ggp.machine.propnet.play.kernels.vectors import lowest_one
 
 
 @inlined
-def _softmax(rows: U64, row: int, words: int, logits: F32, n: int) -> float:
-    """Replace the logits of legal moves by their probabilities; return the log of the divisor."""
+def _highest(rows: U64, words: int, logits: F32, n: int) -> np.float32:
+    """The highest logit of a legal move in row n."""
     top = np.float32(-np.inf)
     for w in range(words):
-        bits = rows[row, w]
+        bits = rows[n, w]
         while bits:
             top = max(top, logits[n, 64 * w + lowest_one(bits)])
             bits &= bits - np.uint64(1)
+    return top
+
+
+@inlined
+def _softmax(rows: U64, words: int, logits: F32, n: int) -> None:
+    """Replace the logits of legal moves in row n by their probabilities."""
+    top = _highest(rows, words, logits, n)
     total = np.float32(0)
     for w in range(words):
-        bits = rows[row, w]
+        bits = rows[n, w]
         while bits:
             a = 64 * w + lowest_one(bits)
             share = np.float32(math.exp(logits[n, a] - top))
@@ -32,11 +39,10 @@ def _softmax(rows: U64, row: int, words: int, logits: F32, n: int) -> float:
             total += share
             bits &= bits - np.uint64(1)
     for w in range(words):
-        bits = rows[row, w]
+        bits = rows[n, w]
         while bits:
             logits[n, 64 * w + lowest_one(bits)] /= total
             bits &= bits - np.uint64(1)
-    return float(top) + math.log(total)
 
 
 @kernel
@@ -48,7 +54,7 @@ def probabilities(rows: U64, words: int, logits: F32) -> None:
         logits: `[N, A]`, changed in place.
     """
     for n in range(len(logits)):
-        _softmax(rows, n, words, logits, n)
+        _softmax(rows, words, logits, n)
         for a in range(logits.shape[1]):
             if not (rows[n, a >> 6] >> np.uint64(a & 63)) & np.uint64(1):
                 logits[n, a] = np.float32(0)
@@ -66,7 +72,7 @@ def draw(masks: U64, logits: F32, key: np.uint64, chosen: I64, logs: F32) -> Non
     """
     words = masks.shape[1]
     for n in range(len(logits)):
-        _softmax(masks, n, words, logits, n)
+        _softmax(masks, words, logits, n)
         key += GOLDEN
         left = np.float32(finalised(key) >> np.uint64(40)) * np.float32(1.0 / 16777216.0)
         action = -1
@@ -111,12 +117,7 @@ def improve(
     scale = np.float32(1.0 / max(len(logits), 1))
     warm, words = np.float32(temperature), masks.shape[1]
     for n in range(len(logits)):
-        top = np.float32(-np.inf)
-        for w in range(words):
-            bits = masks[n, w]
-            while bits:
-                top = max(top, logits[n, 64 * w + lowest_one(bits)])
-                bits &= bits - np.uint64(1)
+        top = _highest(masks, words, logits, n)
         total = weighted = np.float32(0)
         for w in range(words):
             bits = masks[n, w]

@@ -119,7 +119,7 @@ def measure(
         make: makes the player for a role, as it is in one match; None for uniform random moves.
         budget: in each role: seconds for all responders together, or updates of each.
         matches: fresh ones in each role, at the end.
-        tells: whether it may tell its policy: then it is asked for that, path by path.
+        tells: whether it may tell its policy: then it is asked for that at each path.
         program: the rules of the game; without them nobody learns by gradients.
         responders: who tries; the one that gets most while it learns is judged.
 
