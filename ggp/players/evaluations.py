@@ -17,7 +17,8 @@ from ggp.errors import ConfigError
 from ggp.gdl.games import comes_with_games, find_companion
 from ggp.machine.base import Machine
 from ggp.machine.boards import BoardRelation
-from ggp.search.boards.board_values import BoardTerms, BoardValues, MovePattern, Piece
+from ggp.search.boards.board_terms import BoardTerms, MovePattern, Piece
+from ggp.search.boards.board_values import BoardValues
 from ggp.search.boards.quiescence import Quiescence
 from ggp.search.parts import Evaluation
 

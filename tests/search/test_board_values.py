@@ -15,7 +15,9 @@ from ggp.machine.base import BoolArray
 from ggp.machine.propnet.play.kernels.packed import Packed, pack_rows
 from ggp.players import make_player, parse_spec
 from ggp.players.evaluations import evaluation_of, read_terms
-from ggp.search.boards.board_values import BoardTerms, BoardValues, _masks
+from ggp.search.boards.board_terms import BoardTerms
+from ggp.search.boards.board_values import BoardValues
+from ggp.search.boards.piece_tables import masks_of
 from tests.support.games import machine_of_game, machine_of_rules
 
 KS = read_terms(find_companion("kriegspiel", ".toml"))
@@ -184,7 +186,7 @@ def test_boards_as_words_are_worth_the_same_to_the_last_bit(role: int) -> None:
     words = BoardValues(ChessBoards(), KS)  # type: ignore[arg-type]
     plain = BoardValues(ChessBoards(), KS)  # type: ignore[arg-type]
     assert len(words._masks.leaps)
-    plain._masks = _masks([])
+    plain._masks = masks_of([])
     found, expected = (
         each.worth(each.boards(positions), role)  # type: ignore[arg-type]
         for each in (words, plain)

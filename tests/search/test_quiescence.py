@@ -17,7 +17,8 @@ from ggp.machine.base import States
 from ggp.players.evaluations import evaluation_of, read_terms
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.boards.board_search import BoardSearch
-from ggp.search.boards.board_values import BoardTerms, BoardValues
+from ggp.search.boards.board_terms import BoardTerms
+from ggp.search.boards.board_values import BoardValues
 from ggp.search.boards.lower_bounds import value_open
 from ggp.search.boards.quiescence import Quiescence
 from ggp.search.worlds.clairvoyant import Worlds

@@ -47,7 +47,9 @@ FILES = (
     "env/kernels",
     *(f"learn/{name}" for name in ("feature_kernels", "net_kernels", "policy_kernels")),
     "respond/tree_kernels",
+    "search/boards/block_boards",
     "search/boards/board_kernels",
+    "search/boards/exchange_kernels",
     "search/boards/mask_kernels",
     "search/sure/sure_kernels",
     *(

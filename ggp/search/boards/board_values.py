@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -38,9 +37,10 @@ from ggp.machine.base import (
     States,
     player_roles,
 )
-from ggp.machine.boards import BoardRelation, BoardSquares
+from ggp.machine.boards import BoardSquares
 from ggp.machine.propnet.play.kernels.packed import pack, words_for
 from ggp.search.anytime import Deadline, check
+from ggp.search.boards.block_boards import BoardTables
 from ggp.search.boards.board_kernels import (
     EMPTY,
     SIDES,
@@ -49,17 +49,9 @@ from ggp.search.boards.board_kernels import (
     read_boards,
     value_boards,
 )
-from ggp.search.boards.mask_kernels import (
-    MOST_SQUARES,
-    RayMasks,
-    SumTables,
-    list_captures,
-    list_takers,
-    value_masks,
-)
-
-Steps = tuple[tuple[int, int], ...]
-"""Squares from here, as (files, ranks)."""
+from ggp.search.boards.board_terms import BoardTerms
+from ggp.search.boards.mask_kernels import MOST_SQUARES, list_captures, list_takers, value_masks
+from ggp.search.boards.piece_tables import ahead_of, firsts_of, masks_of, rays_of, sums_of
 
 MARGIN = 0.02
 """Share at either end of the goal range that is reserved for states that are over."""
@@ -67,65 +59,6 @@ MARGIN = 0.02
 
 _STEPS = 1_000
 """Approximate number of passes through the loops of a kernel for a board."""
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A kind of piece.
-
-    Attributes:
-        value: in pawns.
-        steps: single squares that it attacks.
-        slides: directions in which it attacks until something is in the way.
-        takes: squares it attacks by role, for pieces that move in one direction: pawns.
-        king: whether an attack on it is check.
-    """
-
-    value: float
-    steps: Steps = ()
-    slides: Steps = ()
-    takes: Mapping[str, Steps] = field(default_factory=dict)
-    king: bool = False
-
-
-@dataclass(frozen=True)
-class MovePattern:
-    """Moves that go to a square.
-
-    Attributes:
-        name: of the move.
-        size: of words in it, with the name.
-        file, rank: their places among these words.
-        origin: the places of the file and rank that they come from, if these are declared. What
-            captures, then, is a piece that attacks the square that it goes to.
-    """
-
-    name: str
-    size: int
-    file: int
-    rank: int
-    origin: tuple[int, int] | None = None
-
-
-@dataclass(frozen=True)
-class BoardTerms:
-    """The terms of the evaluation, in pawns except for the first.
-
-    Attributes:
-        scale: goal points for a pawn.
-        relation: of the fluents of a board.
-        pieces: by name.
-        noisy: moves that are played out if they capture something, see `quiescence`.
-    """
-
-    relation: BoardRelation
-    pieces: Mapping[str, Piece]
-    scale: float
-    protected: float
-    threatened: float
-    advance: float
-    check: float
-    noisy: tuple[MovePattern, ...] = ()
 
 
 class MovesByPlace(NamedTuple):
@@ -196,23 +129,23 @@ class BoardValues:
         self._blocks = np.flatnonzero(bits).astype(np.int32)
         self._bits = bits[self._blocks]
         pieces = [(terms.pieces[name], machine.roles[role]) for role, name in kinds]
-        rays = [_rays(piece, role, size) for piece, role in pieces]
+        rays = [rays_of(piece, role, size) for piece, role in pieces]
         each = [ray for of_kind in rays for of_square in of_kind for ray in of_square]
-        self._masks = _masks(rays if math.prod(size) <= MOST_SQUARES else [])
-        ahead = np.array([_ahead(piece, role, size) for piece, role in pieces])
+        self._masks = masks_of(rays if math.prod(size) <= MOST_SQUARES else [])
+        ahead = np.array([ahead_of(piece, role, size) for piece, role in pieces])
         self._tables = PieceTables(
             side=np.array([self._players.index(role) for role, _ in kinds], dtype=np.int32),
             worth=np.array([piece.value for piece, _ in pieces]),
             ahead=terms.advance * ahead,
             king=np.array([piece.king for piece, _ in pieces], dtype=np.int32),
-            first_ray=_firsts([len(of_square) for of_kind in rays for of_square in of_kind]),
-            first_target=_firsts([len(ray) for ray in each]),
+            first_ray=firsts_of([len(of_square) for of_kind in rays for of_square in of_kind]),
+            first_target=firsts_of([len(ray) for ray in each]),
             target=np.array([target for ray in each for target in ray], dtype=np.int32),
             protected=terms.protected,
             threatened=terms.threatened,
             attacked=np.zeros((SIDES, math.prod(size)), dtype=np.int32),
         )
-        self._sums = _sums(self._tables)
+        self._sums = sums_of(self._tables)
 
     def values(
         self,
@@ -244,11 +177,9 @@ class BoardValues:
             value_boards.for_steps(_STEPS * count)(boards.codes, self._tables, totals, checks)
         own = self._players.index(role)
         lead = totals[:, own] - totals[:, 1 - own] + self.terms.check * checks[:, own]
-        low, high = self._machine.goal_range
-        margin = MARGIN * (high - low)
-        values = (low + high) / 2 + self.terms.scale * lead
+        middle, least, most = self._range
         # Terminal states are worth their goals: searches do not ask for their values here.
-        return np.clip(values, low + margin, high - margin)
+        return np.clip(middle + self.terms.scale * lead, least, most)
 
     def captures(
         self,
@@ -305,6 +236,43 @@ class BoardValues:
                 return found[:count]
             found = np.empty((len(found) - count, 3), dtype=np.int64)
 
+    def tables(self, role: int, moves: Mapping[int, MovesByPlace]) -> BoardTables:
+        """What kernels that play captures out need.
+
+        Args:
+            role: whose values count.
+            moves: of each role.
+        """
+        each = [moves[player] for player in self._players]
+        starts = np.cumsum([0, *(len(one.moves) for one in each)], dtype=np.int32)
+        fluents = np.flatnonzero(self._square != EMPTY).astype(np.int32)
+        middle, least, most = self._range
+        return BoardTables(
+            fluents,
+            self._square[fluents],
+            self._code[fluents],
+            self._blocks,
+            self._bits,
+            self._masks,
+            self._sums,
+            self._players.index(role),
+            self.terms.check,
+            middle,
+            self.terms.scale,
+            least,
+            most,
+            np.array(self._players),
+            np.stack([one.first + start for one, start in zip(each, starts, strict=False)]),
+            np.concatenate([one.moves for one in each]),
+        )
+
+    @property
+    def _range(self) -> tuple[float, float, float]:
+        """The value of equal boards, and the least and the largest one of any."""
+        low, high = self._machine.goal_range
+        margin = MARGIN * (high - low)
+        return (low + high) / 2, low + margin, high - margin
+
     def attacked(self, states: States, role: int) -> BoolArray:
         """`[L, X, Y]` squares that some piece of a role attacks."""
         codes = self.boards(states).codes
@@ -313,83 +281,3 @@ class BoardValues:
             codes, self._tables, self._players.index(role), found
         )
         return found.reshape(len(codes), *self.squares.size)
-
-
-def _rays(piece: Piece, role: str, size: tuple[int, int]) -> list[list[list[int]]]:
-    """For each square, the squares of each ray of a piece that begin on the board."""
-    ways = [
-        *((step, 1) for step in (*piece.steps, *piece.takes.get(role, ()))),
-        *((step, max(size) - 1) for step in piece.slides),
-    ]
-    found = []
-    for file, rank in np.ndindex(size):
-        rays = []
-        for (right, up), most in ways:
-            squares = []
-            for far in range(1, most + 1):
-                x, y = file + far * right, rank + far * up
-                if not (0 <= x < size[0] and 0 <= y < size[1]):
-                    break
-                squares.append(x * size[1] + y)
-            if squares:
-                rays.append(squares)
-        found.append(rays)
-    return found
-
-
-def _masks(rays: list[list[list[list[int]]]]) -> RayMasks:
-    """The rays of all kinds from all squares, as words."""
-    each = [of_square for of_kind in rays for of_square in of_kind]
-    # One square alone is attacked whatever stands there.
-    leaps = [_words([ray for ray in of_square if len(ray) == 1]) for of_square in each]
-    up = [_words([ray for ray in of_square if ray[0] < ray[-1]]) for of_square in each]
-    down = [_words([ray for ray in of_square if ray[0] > ray[-1]]) for of_square in each]
-    kinds = [any(len(ray) > 1 for of_square in of_kind for ray in of_square) for of_kind in rays]
-    return RayMasks(
-        np.array([np.bitwise_or.reduce(words) for words in leaps], dtype=np.uint64),
-        np.array(kinds, dtype=np.int32),
-        *_padded(up),
-        *_padded(down),
-    )
-
-
-def _padded(rays: list[NDArray[np.uint64]]) -> tuple[int, NDArray[np.uint64]]:
-    """The largest number of rays from a square, and all rays, with 0 where there are fewer."""
-    most = max(map(len, rays), default=0)
-    padded = np.zeros((len(rays), most), dtype=np.uint64)
-    for place, words in enumerate(rays):
-        padded[place, : len(words)] = words
-    return most, padded.ravel()
-
-
-def _sums(tables: PieceTables) -> SumTables:
-    """The values of pieces as what they add."""
-    side = tables.side
-    placed = tables.worth[:, None] + tables.ahead
-    protected, threatened = tables.protected * tables.worth, tables.threatened * tables.worth
-    return SumTables(
-        side,
-        np.where(side[:, None] == 0, placed, 0.0).ravel(),
-        np.where(side[:, None] == 1, placed, 0.0).ravel(),
-        np.where(side == 0, protected, threatened),
-        np.where(side == 1, protected, threatened),
-        np.where(side == 1, tables.king, 0).astype(np.int32),
-        np.where(side == 0, tables.king, 0).astype(np.int32),
-    )
-
-
-def _words(rays: list[list[int]]) -> NDArray[np.uint64]:
-    """Sets of squares as words."""
-    return np.array([sum(1 << square for square in ray) for ray in rays], dtype=np.uint64)
-
-
-def _ahead(piece: Piece, role: str, size: tuple[int, int]) -> list[int]:
-    """For each square, the ranks that a pawn has advanced; 0 for other pieces."""
-    steps = piece.takes.get(role, ())
-    if not steps:
-        return [0] * math.prod(size)
-    return [rank if steps[0][1] > 0 else size[1] - 1 - rank for _, rank in np.ndindex(size)]
-
-
-def _firsts(sizes: list[int]) -> NDArray[np.int32]:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)

@@ -8,16 +8,19 @@ moves come from, or a machine cannot test moves, the legal moves are listed. Bot
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.machine.arrays import offsets_of, segment_ids, take_segments
 from ggp.machine.base import BoolArray, IntArray, Machine, States, player_roles
 from ggp.machine.propnet.play.turns import CircuitTurns
 from ggp.search.boards.board_kernels import EMPTY
-from ggp.search.boards.board_values import Boards, BoardValues, MovePattern, MovesByPlace
+from ggp.search.boards.board_terms import MovePattern
+from ggp.search.boards.board_values import Boards, BoardValues, MovesByPlace
 from ggp.search.refusals import moves_after
 
 NOWHERE = EMPTY
@@ -40,6 +43,23 @@ class Captures(NamedTuple):
     movers: IntArray
     squares: IntArray
     joint: IntArray
+
+    def take(self, chosen: IntArray | BoolArray) -> Captures:
+        """Some of them."""
+        return Captures(*(each[chosen] for each in self))
+
+    def of(self, boards: IntArray, count: int) -> Captures:
+        """The captures of some of `count` boards, which are numbered anew; they must be sorted by
+        board."""
+        ends = offsets_of(np.bincount(self.lanes, minlength=count))
+        offsets, at = take_segments(ends, boards)
+        return self.take(at)._replace(lanes=segment_ids(offsets))
+
+    def wanted(self, wanted: Mapping[int, BoolArray]) -> dict[int, Captures]:
+        """By role, those on boards where its captures count: `[L]` each."""
+        return {
+            role: self.take((self.movers == role) & on[self.lanes]) for role, on in wanted.items()
+        }
 
 
 class Position(NamedTuple):
@@ -68,6 +88,28 @@ class CaptureFinder:
         self._machine, self._values = machine, values
         self._players = player_roles(machine)
         self._places = np.full((0, 2), _UNSEEN, dtype=np.int32)
+
+    @cached_property
+    def by_place(self) -> dict[int, MovesByPlace] | None:
+        """The noisy moves of each role by their squares; None if these are not all declared, or
+        the machine cannot test moves."""
+        machine = self._machine
+        if not (isinstance(machine, CircuitTurns) and self._values.has_masks):
+            return None
+        squares, found = math.prod(self._values.squares.size), {}
+        for role in self._players:
+            moves = np.sort(machine.circuit_moves(role))
+            places = self._places_of(moves)[moves]
+            noisy = places[:, 0] != NOWHERE
+            moves, (target, origin) = moves[noisy], places[noisy].T
+            if (origin == NOWHERE).any():
+                return None
+            at = origin * squares + target
+            order = np.argsort(at, kind="stable")
+            ends = np.cumsum(np.bincount(at, minlength=squares * squares))
+            first = np.concatenate([[0], ends]).astype(np.int32)
+            found[role] = MovesByPlace(first, moves[order].astype(np.int32))
+        return found
 
     def captures(self, position: Position) -> dict[int, Captures]:
         """Captures of each role, on boards where it is clear that it is to move: the role that is
@@ -105,7 +147,7 @@ class CaptureFinder:
     def tested(self, position: Position) -> dict[int, Captures] | None:
         """The same by what pieces attack, which is then tested: a fifth of the time; None if the
         machine cannot."""
-        machine, by_place = self._machine, self._by_place
+        machine, by_place = self._machine, self.by_place
         if by_place is None or not isinstance(machine, CircuitTurns):
             return None
         parts = [
@@ -136,28 +178,6 @@ class CaptureFinder:
         return found
 
     # ---------------------------------------------------------------- private
-
-    @cached_property
-    def _by_place(self) -> dict[int, MovesByPlace] | None:
-        """The noisy moves of each role by their squares; None if these are not all declared, or
-        the machine cannot test moves."""
-        machine = self._machine
-        if not (isinstance(machine, CircuitTurns) and self._values.has_masks):
-            return None
-        squares, found = math.prod(self._values.squares.size), {}
-        for role in self._players:
-            moves = np.sort(machine.circuit_moves(role))
-            places = self._places_of(moves)[moves]
-            noisy = places[:, 0] != NOWHERE
-            moves, (target, origin) = moves[noisy], places[noisy].T
-            if (origin == NOWHERE).any():
-                return None
-            at = origin * squares + target
-            order = np.argsort(at, kind="stable")
-            ends = np.cumsum(np.bincount(at, minlength=squares * squares))
-            first = np.concatenate([[0], ends]).astype(np.int32)
-            found[role] = MovesByPlace(first, moves[order].astype(np.int32))
-        return found
 
     def _places_of(self, moves: IntArray) -> NDArray[np.int32]:
         """`[M, 2]` the squares that each move of the game goes to and comes from, `NOWHERE` for

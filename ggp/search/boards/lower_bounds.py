@@ -62,10 +62,13 @@ def value_open(
     Raises:
         OutOfTime: not all could be valued.
     """
+    if len(worlds.layers.layers) == 1:
+        # Each of our first moves has a value of its own, so everything it leads to matters.
+        worlds.play_out(1, rng, deadline)
+        return
     floors, is_floor = evaluation.floors(worlds.layers.open, worlds.layers.choices)
     before, chooser, place = worlds.layers.leading()
-    # Each of our first moves has a value of its own, so everything it leads to matters.
-    can_wait = is_floor[place] & (chooser != evaluation.role) & (len(worlds.layers.layers) > 1)
+    can_wait = is_floor[place] & (chooser != evaluation.role)
     at_once = np.zeros(len(floors), dtype=np.bool_)
     at_once[place[~can_wait]] = True
     worlds.play_out(1, rng, deadline, at_once)

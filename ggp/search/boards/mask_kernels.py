@@ -80,7 +80,7 @@ def _occupied(codes: np.ndarray, lane: int) -> np.uint64:
 
 
 @inlined
-def _attacks(masks: RayMasks, code: Any, at: Any, occupied: np.uint64) -> np.uint64:
+def attacks(masks: RayMasks, code: Any, at: Any, occupied: np.uint64) -> np.uint64:
     """The squares that a piece attacks; `at`: its kind * S + its square."""
     found = np.uint64(item(masks.leaps, at))
     if item(masks.slides, code):
@@ -105,6 +105,43 @@ def _slides(masks: RayMasks, at: Any, occupied: np.uint64) -> np.uint64:
         nearest = 63 - leading_zeros((squares & occupied) | one)
         found |= squares & (_ALL << np.uint64(nearest))
     return found
+
+
+@inlined
+def sum_up(
+    sums: SumTables,
+    codes: np.ndarray,
+    start: int,
+    squares: int,
+    occupied: np.uint64,
+    first: np.uint64,
+    second: np.uint64,
+) -> Any:
+    """Value of the pieces of each side on a board, and number of kings that it attacks.
+
+    Args:
+        codes, start: the pieces, flat, and where those of the board begin.
+        first, second: squares that each side attacks.
+    """
+    one = np.uint64(1)
+    firsts, seconds = 0.0, 0.0
+    first_checks, second_checks = np.int64(0), np.int64(0)
+    rest = occupied
+    while rest:
+        square = lowest_one(rest)
+        rest &= rest - one
+        code = np.int64(item(codes, start + square))
+        by_first = np.int64((first >> np.uint64(square)) & one)
+        by_second = np.int64((second >> np.uint64(square)) & one)
+        # Zeros change no sum, and take less time than to find out whose piece it is.
+        at = code * squares + square
+        firsts += item(sums.first_placed, at)
+        firsts += item(sums.first_hit, code) * by_first
+        seconds += item(sums.second_placed, at)
+        seconds += item(sums.second_hit, code) * by_second
+        first_checks += by_first * item(sums.first_king, code)
+        second_checks += by_second * item(sums.second_king, code)
+    return firsts, seconds, first_checks, second_checks
 
 
 @kernel
@@ -142,23 +179,9 @@ def value_masks(
             side = np.uint64(item(sums.side, code))
             first |= found & (side - one)
             second |= found & (np.uint64(0) - side)
-        firsts, seconds = 0.0, 0.0
-        first_checks, second_checks = np.int64(0), np.int64(0)
-        rest = occupied
-        while rest:
-            square = lowest_one(rest)
-            rest &= rest - one
-            code = np.int64(item(codes, start + square))
-            by_first = np.int64((first >> np.uint64(square)) & one)
-            by_second = np.int64((second >> np.uint64(square)) & one)
-            # Zeros change no sum, and take less time than to find out whose piece it is.
-            at = code * squares + square
-            firsts += item(sums.first_placed, at)
-            firsts += item(sums.first_hit, code) * by_first
-            seconds += item(sums.second_placed, at)
-            seconds += item(sums.second_hit, code) * by_second
-            first_checks += by_first * item(sums.first_king, code)
-            second_checks += by_second * item(sums.second_king, code)
+        firsts, seconds, first_checks, second_checks = sum_up(
+            sums, codes, start, squares, occupied, first, second
+        )
         totals[lane, 0], totals[lane, 1] = firsts, seconds
         checks[lane, 0], checks[lane, 1] = first_checks, second_checks
 
@@ -203,7 +226,7 @@ def list_captures(
                 piece = np.int64(codes[lane, origin])
                 if piece == EMPTY or tables.side[piece] != side:
                     continue
-                reach = _attacks(masks, piece, piece * squares + origin, occupied)
+                reach = attacks(masks, piece, piece * squares + origin, occupied)
                 if not (reach >> np.uint64(target)) & np.uint64(1):
                     continue
             found[count, 0], found[count, 1], found[count, 2] = lane, moves[number], target
@@ -258,7 +281,7 @@ def list_takers(
             origin = lowest_one(own)
             own &= own - one
             piece = np.int64(codes[lane, origin])
-            reach = _attacks(masks, piece, piece * squares + origin, occupied)
+            reach = attacks(masks, piece, piece * squares + origin, occupied)
             reach &= targets
             while reach:
                 target = lowest_one(reach)

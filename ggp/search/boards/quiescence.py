@@ -35,6 +35,7 @@ from ggp.machine.base import (
 from ggp.search.anytime import Deadline, check
 from ggp.search.boards.board_values import Boards, BoardValues
 from ggp.search.boards.captures import NOWHERE, CaptureFinder, Captures, Position
+from ggp.search.boards.exchanges import CaptureMaker, Followed, Sighted
 from ggp.search.boards.lower_bounds import WAVE_GROWTH, first_open
 from ggp.search.refusals import turned
 
@@ -54,6 +55,7 @@ class _Ply:
         values: `[L]` value to us by standing pat, later including captures.
         low, high: `[L]` alpha and beta: what we, and the other role, can already have.
         over: `[L]` whether the game is over.
+        captures: those that may follow, by board; more than matter; None: not known.
     """
 
     states: States
@@ -64,6 +66,7 @@ class _Ply:
     low: FloatArray
     high: FloatArray
     over: BoolArray
+    captures: Captures | None = None
 
     def take(self, lanes: IntArray) -> _Ply:
         """Some of the boards."""
@@ -76,6 +79,7 @@ class _Ply:
             self.low[lanes],
             self.high[lanes],
             self.over[lanes],
+            None if self.captures is None else self.captures.of(lanes, len(self.over)),
         )
 
 
@@ -100,6 +104,7 @@ class Quiescence:
         self._machine, self._values, self._most = machine, values, most
         self._players = player_roles(machine)
         self._finder = CaptureFinder(machine, values)
+        self._maker = CaptureMaker(machine, values, self._finder, role)
 
     def values(
         self,
@@ -144,33 +149,46 @@ class Quiescence:
         check(deadline)
         captures = self._captures(root)
         if len(captures.lanes):
-            self._by_promise(root, *self._after(root, captures), deadline)
+            self._by_promise(root, captures, deadline)
         return root.values
 
-    def _by_promise(
-        self, root: _Ply, ply: _Ply, movers: IntArray, deadline: Deadline | None
-    ) -> None:
+    def _by_promise(self, root: _Ply, captures: Captures, deadline: Deadline | None) -> None:
         """Value the boards before first captures, those that look best played out first.
 
         What follows can only make a capture worse for the role that made it, unless it moves again:
         others are left out as soon as they are not better than the best so far.
         """
-        over = np.flatnonzero(ply.over)
-        _fold(ply.take(over), root, movers[over] == self.role)
-        may_gain = self._may_gain(ply, movers)
+        seen = self._maker.sighted(root.states, root.boards, captures)
+        first = None
+        if seen is None:
+            first, which = self._after(root, captures)
+            seen = Sighted(
+                which, first.values, first.over, self._again(first, captures.movers[which])
+            )
+        captures = captures.take(seen.which)
+        movers, before = captures.movers, captures.lanes
+
+        def made(chosen: IntArray) -> _Ply:
+            if first is not None:
+                return first.take(chosen)
+            return self._after(root, captures.take(chosen))[0]
+
+        over = np.flatnonzero(seen.over)
+        if len(over):
+            _fold(made(over), root, movers[over] == self.role)
         # From here on larger is better for the role that captured.
         sign = np.where(movers == self.role, 1.0, -1.0)
-        order = np.lexsort((-sign * ply.values, ply.before))
-        open_ = ~ply.over[order]
+        order = np.lexsort((-sign * seen.values, before))
+        open_ = ~seen.over[order]
         size = 1
         while True:
-            better = sign * (ply.values - root.values[ply.before]) > 0
-            open_ &= (may_gain | better)[order]
-            at = first_open(ply.before[order], open_, size)
+            better = sign * (seen.values - root.values[before]) > 0
+            open_ &= (seen.again | better)[order]
+            at = first_open(before[order], open_, size)
             if not len(at):
                 return
             chosen = order[at]
-            part, mine = ply.take(chosen), movers[chosen] == self.role
+            part, mine = made(chosen), movers[chosen] == self.role
             best = root.values[part.before]
             part.low = np.where(mine, np.maximum(part.low, best), part.low)
             part.high = np.where(mine, part.high, np.minimum(part.high, best))
@@ -179,7 +197,7 @@ class Quiescence:
             open_[at] = False
             size *= WAVE_GROWTH
 
-    def _may_gain(self, ply: _Ply, movers: IntArray) -> BoolArray:
+    def _again(self, ply: _Ply, movers: IntArray) -> BoolArray:
         """`[L]` whether the role that made the last capture might make the next one."""
         found = np.zeros(len(movers), dtype=np.bool_)
         for role in self._players:
@@ -197,9 +215,9 @@ class Quiescence:
             captures = self._captures(plies[-1])
             if not len(captures.lanes):
                 break
-            after, movers_of = self._after(plies[-1], captures)
+            after, which = self._after(plies[-1], captures)
             plies.append(after)
-            movers.append(movers_of)
+            movers.append(captures.movers[which])
         for after, before, ours in zip(
             reversed(plies[1:]), reversed(plies[:-1]), reversed(movers), strict=True
         ):
@@ -211,7 +229,11 @@ class Quiescence:
         Records in the ply what the role to move gets by standing pat.
         """
         wanted = {role: self._open(ply, role) for role in self._players}
-        found = self._finder.captures(Position(ply.states, ply.boards, ply.squares, wanted))
+        found = (
+            self._finder.captures(Position(ply.states, ply.boards, ply.squares, wanted))
+            if ply.captures is None
+            else ply.captures.wanted(wanted)
+        )
         for role, taken in found.items():
             owner, worth = taken.lanes, ply.values
             if role == self.role:
@@ -227,29 +249,37 @@ class Quiescence:
         return ~ply.over & (ply.values < ply.high if own else ply.values > ply.low)
 
     def _after(self, ply: _Ply, captures: Captures) -> tuple[_Ply, IntArray]:
-        """The boards after moves that do capture, and `[L]` the roles that made these moves."""
-        machine = self._machine
+        """The boards after moves that do capture, and `[L]` which of the captures these are."""
+        machine, lanes = self._machine, captures.lanes
+        low, high = ply.low[lanes], ply.high[lanes]
+        made = self._maker.followed(ply.states, ply.boards, captures, low, high)
+        if made is None:
+            made = self._turned(ply, captures)
+        which, ended = made.which, np.flatnonzero(made.over)
+        if len(ended):
+            made.values[ended] = machine.goals(made.states.take(ended))[:, self.role]
+        after = _Ply(
+            made.states,
+            made.boards,
+            lanes[which],
+            captures.squares[which],
+            made.values,
+            low[which],
+            high[which],
+            made.over,
+            made.captures,
+        )
+        return after, which
+
+    def _turned(self, ply: _Ply, captures: Captures) -> Followed:
+        """The same, turn by turn, and without a look at what may follow."""
         lanes = captures.lanes
-        made = turned(machine, ply.states, lanes, captures.joint)
+        made = turned(self._machine, ply.states, lanes, captures.joint)
         boards = self._values.boards(made.states)
         taking = np.flatnonzero(boards.number < ply.boards.number[lanes])
-        states, lanes, over = made.states.take(taking), lanes[taking], made.over[taking]
         boards = boards.take(taking)
-        values = self._values.worth(boards, self.role)
-        ended = np.flatnonzero(over)
-        if len(ended):
-            values[ended] = machine.goals(states.take(ended))[:, self.role]
-        after = _Ply(
-            states,
-            boards,
-            lanes,
-            captures.squares[taking],
-            values,
-            ply.low[lanes],
-            ply.high[lanes],
-            over,
-        )
-        return after, captures.movers[taking]
+        worth = self._values.worth(boards, self.role)
+        return Followed(taking, worth, made.over[taking], made.states.take(taking), boards)
 
 
 def _fold(ply: _Ply, before: _Ply, mine: BoolArray) -> None:

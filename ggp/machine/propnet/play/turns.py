@@ -8,14 +8,19 @@ written.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 
 from ggp.machine.base import BoolArray, IntArray, Ragged, States
 from ggp.machine.propnet.parts import Parts
-from ggp.machine.propnet.play.kernels.lanes.turning import make_turns, test_moves
+from ggp.machine.propnet.play.kernels.lanes.turning import (
+    TurnCircuit,
+    make_turns,
+    test_moves,
+)
 from ggp.machine.propnet.play.kernels.packed import Packed, PropnetStates
 from ggp.machine.propnet.play.kernels.tapes import I32, Query, Wires
 from ggp.machine.propnet.play.kernels.vectors import WIDTH, aligned_words, words_of
@@ -23,6 +28,9 @@ from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.moves import MoveTable
 from ggp.machine.propnet.play.percepts import CircuitPercepts
 from ggp.machine.threads import made_once
+
+Scratch = tuple[Packed, Packed, Packed, Packed]
+"""What `make_turns` writes on: `blank`, `rows`, `known`, `square`."""
 
 _NO_LISTS = np.zeros((0, 0), dtype=np.int64), np.zeros(0, dtype=np.int64)
 
@@ -122,34 +130,22 @@ class CircuitTurns:
         choices = np.empty((number, len(before)), dtype=np.int64)
         news, agains = np.empty((2, number, len(before)), dtype=np.bool_)
         lists = _NO_LISTS if not before else _joined(before)
-        with_scratch = self._scratch.setdefault(id(look), [])
-        try:
-            scratch = with_scratch.pop()
-        except IndexError:
-            scratch = self._new_scratch(look)
-        first = 64 * step.starts[1]
-        done = make_turns(
-            step,
-            step.literals(0, len(self._queries.circuit.next)),
-            Wires(step.wires.rows[first:], step.wires.inverted[first:]),
-            look,
-            self._needed(look),
-            packed,
-            np.ascontiguousarray(lanes),
-            np.ascontiguousarray(joint_moves),
-            self._moves.rows,
-            self._begins,
-            *lists,
-            *scratch,
-            out,
-            seen,
-            over,
-            choices,
-            news,
-            agains,
-            WIDTH,
-        )
-        with_scratch.append(scratch)
+        with self.turn_scratch(look) as scratch:
+            done = make_turns(
+                self.turn_circuit(look),
+                packed,
+                np.ascontiguousarray(lanes),
+                np.ascontiguousarray(joint_moves),
+                *lists,
+                *scratch,
+                out,
+                seen,
+                over,
+                choices,
+                news,
+                agains,
+                WIDTH,
+            )
         if not done:
             # Raises an error that says what is wrong.
             self._moves.rows_of(joint_moves, number)
@@ -182,17 +178,59 @@ class CircuitTurns:
         firsts = np.zeros(choices.shape, dtype=np.int64)
         legal = np.empty(len(lanes), dtype=np.bool_)
         places = self._moves.rows[roles, moves] - self._begins[roles]
-        with_scratch = self._scratch.setdefault(id(look), [])
-        try:
-            scratch = with_scratch.pop()
-        except IndexError:
-            scratch = self._new_scratch(look)
-        _, rows, _, square = scratch
-        test_moves(look, packed, lanes, roles, places, rows, square, choices, firsts, legal, WIDTH)
-        with_scratch.append(scratch)
+        with self.turn_scratch(look) as (_, rows, _, square):
+            test_moves(
+                look, packed, lanes, roles, places, rows, square, choices, firsts, legal, WIDTH
+            )
         for role, numbers in enumerate(self._moves.numbers[: len(self.roles)]):
             firsts[:, role] = numbers[firsts[:, role]]
         return Tested(choices, firsts, legal)
+
+    @property
+    def looks_ahead(self) -> Query | None:
+        """What is asked of successors by kernels of searches; None if the machine has no turns."""
+        return None if self.parts.apart else self._queries.look
+
+    def turn_circuit(self, look: Query) -> TurnCircuit:
+        """What such kernels, and our own, ask of the circuit; `look`: of successors."""
+        found = self._circuits.get(id(look))
+        if found is None:
+            step, moves = self._queries.step, self._moves
+            first = 64 * step.starts[1]
+            found = self._circuits[id(look)] = TurnCircuit(
+                step,
+                step.literals(0, len(self._queries.circuit.next)),
+                Wires(step.wires.rows[first:], step.wires.inverted[first:]),
+                look,
+                _fluents_read(look),
+                moves.rows,
+                self._begins,
+                np.concatenate(moves.numbers[: len(self.roles)]),
+            )
+        return found
+
+    def packed_of(self, states: States) -> Packed:
+        """States as such kernels read them.
+
+        Raises:
+            MachineError: they are not states of this machine.
+        """
+        return self._packed(states)
+
+    def from_packed(self, packed: Packed) -> PropnetStates:
+        """States as such kernels write them."""
+        return self._states(packed)
+
+    @contextmanager
+    def turn_scratch(self, look: Query) -> Iterator[Scratch]:
+        """Scratch for such a kernel."""
+        spare = self._scratch.setdefault(id(look), [])
+        try:
+            scratch = spare.pop()
+        except IndexError:
+            scratch = self._new_scratch(look)
+        yield scratch
+        spare.append(scratch)
 
     def circuit_moves(self, role: int) -> IntArray:
         """See `OnCircuit`."""
@@ -212,24 +250,16 @@ class CircuitTurns:
         return self._queries.first_move_row + self._queries.role_moves[:-1].astype(np.int64)
 
     @made_once
-    def _scratch(self) -> dict[int, list[tuple[Packed, Packed, Packed, Packed]]]:
+    def _scratch(self) -> dict[int, list[Scratch]]:
         """Unused scratch of kernels, by query; queries live as long as the machine."""
         return {}
 
     @made_once
-    def _fluents_read(self) -> dict[int, I32]:
+    def _circuits(self) -> dict[int, TurnCircuit]:
+        """By query."""
         return {}
 
-    def _needed(self, look: Query) -> I32:
-        """The fluents that a query reads."""
-        found = self._fluents_read.get(id(look))
-        if found is None:
-            read = np.unique(np.concatenate([look.tape.inputs, look.wires.rows]))
-            found = (read[(read > 0) & (read <= len(look.row_of))] - 1).astype(np.int32)
-            self._fluents_read[id(look)] = found
-        return found
-
-    def _new_scratch(self, look: Query) -> tuple[Packed, Packed, Packed, Packed]:
+    def _new_scratch(self, look: Query) -> Scratch:
         words = words_of(WIDTH)
         most = int(np.diff(self._queries.moves.starts).max(initial=0))
         return (
@@ -238,6 +268,12 @@ class CircuitTurns:
             aligned_words(64 * most * words),
             np.zeros(64, dtype=np.uint64),
         )
+
+
+def _fluents_read(look: Query) -> I32:
+    """The fluents that a query reads."""
+    read = np.unique(np.concatenate([look.tape.inputs, look.wires.rows]))
+    return (read[(read > 0) & (read <= len(look.row_of))] - 1).astype(np.int32)
 
 
 def _joined(lists: Sequence[Ragged]) -> tuple[IntArray, IntArray]:

@@ -33,6 +33,9 @@ _ONE = np.uint64(1)
 MANY = 128
 """With more bits than this a square is turned over."""
 
+_WORDS_AT_ONCE = 8
+"""So many words of whole rows are cleared in the time of one that has to be found."""
+
 
 @inlined
 def transpose(bits: U64) -> None:
@@ -133,15 +136,18 @@ def run_end(lanes: IntArray, first: int, start: int, count: int) -> int:
 @inlined
 def load_runs(
     packed: U64, lanes: IntArray, first: int, count: int, row_of: I32, rows: U64, words: int
-) -> None:
+) -> int:
     """Copy the states of neighbouring lanes to a block, equal neighbours together.
 
     Args:
         lanes: `[K]` the state of each lane; `first .. first + count` are copied.
         row_of: `[F]` row of each fluent; all bits of these rows must be zero.
+
+    Returns:
+        how many words were written, some several times.
     """
     out_of_line()
-    start = 0
+    start, written = 0, 0
     while start < count:
         state, end = lanes[first + start], run_end(lanes, first, start, count)
         mask = lanes_from(start & 63, end - (start & ~63))
@@ -151,6 +157,39 @@ def load_runs(
                 row = np.int64(row_of[64 * block + lowest_one(bits)])
                 bits &= bits - _ONE
                 rows[row * words + (start >> 6)] |= mask
+                written += 1
+        start = end
+    return written
+
+
+@inlined
+def clear_runs(
+    packed: U64,
+    lanes: IntArray,
+    first: int,
+    count: int,
+    row_of: I32,
+    rows: U64,
+    words: int,
+    written: int,
+) -> None:
+    """Undo `load_runs`, which wrote so many words."""
+    out_of_line()
+    if written * _WORDS_AT_ONCE > len(row_of) * words:
+        for k in range(len(row_of)):
+            row = np.int64(row_of[k]) * words
+            for word in range(words):
+                rows[row + word] = np.uint64(0)
+        return
+    start = 0
+    while start < count:
+        state, end = lanes[first + start], run_end(lanes, first, start, count)
+        for block in range(packed.shape[1]):
+            bits = packed[state, block]
+            while bits:
+                row = np.int64(row_of[64 * block + lowest_one(bits)])
+                bits &= bits - _ONE
+                rows[row * words + (start >> 6)] = np.uint64(0)
         start = end
 
 

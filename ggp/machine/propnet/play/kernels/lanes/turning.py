@@ -11,15 +11,16 @@ What is asked about successors is evaluated in the same block: they need not be 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ggp.machine.base import BoolArray, IntArray
-from ggp.machine.compiling.jit import inlined, kernel
+from ggp.machine.compiling.jit import by_reference, inlined, kernel
 from ggp.machine.propnet.play.kernels.block_kernels import run_tape
 from ggp.machine.propnet.play.kernels.lanes.packing import (
     clear_moves,
+    clear_runs,
     lanes_from,
     load_lanes,
     load_runs,
@@ -45,18 +46,35 @@ from ggp.machine.propnet.play.kernels.vectors import (
 _ONE = np.uint64(1)
 
 
+@by_reference
+class TurnCircuit(NamedTuple):
+    """What is asked of a circuit when turns are made.
+
+    Attributes:
+        step: the next state and percepts; `next_`, `sees`: their literals.
+        look: the legal moves of some first roles, a group each, and then `terminal`.
+        needed: `[N]` the fluents that this reads.
+        move_rows: `[R, M]` row in `step` of each move of each role.
+        begins: `[R]` row of the first move of each role.
+        numbers: the moves of all roles, from that row on.
+    """
+
+    step: Query
+    next_: Wires
+    sees: Wires
+    look: Query
+    needed: I32
+    move_rows: I32
+    begins: IntArray
+    numbers: IntArray
+
+
 @kernel
 def make_turns(
-    step: Query,
-    next_: Wires,
-    sees: Wires,
-    look: Query,
-    needed: I32,
+    circuit: TurnCircuit,
     packed: U64,
     lanes: IntArray,
     moves: IntArray,
-    move_rows: I32,
-    begins: IntArray,
     offsets: IntArray,
     listed: IntArray,
     blank: U64,
@@ -74,14 +92,9 @@ def make_turns(
     """Make joint moves, and look at the successors.
 
     Args:
-        step: the next state and percepts; `next_`, `sees`: their literals.
-        look: the legal moves of some first roles, a group each, and then `terminal`.
-        needed: `[N]` the fluents that this reads.
         packed: `[L, ...]` states.
         lanes: `[K]` state of each joint move; equal ones had better be neighbours.
         moves: `[K, R]` joint moves.
-        move_rows: `[R, M]` row in `step` of each move of each role.
-        begins: `[R]` row of the first move of each role.
         offsets, listed: `[R, L + 1]`, `[N]` moves that each role had in each state, one role after
             the other; `[0, 0]` if no role's moves are to be compared.
         blank, rows, known, square: scratch: rows of `step`, of which those of inputs are zero, and
@@ -98,54 +111,27 @@ def make_turns(
         whether all roles have these moves; if not, nothing is made.
     """
     words = words_of(width)
+    look, move_rows = circuit.look, circuit.move_rows
     for k in range(len(moves)):
         for role in range(moves.shape[1]):
             move = moves[k, role]
             if move < 0 or move >= move_rows.shape[1] or move_rows[role, move] < 0:
                 return False
-    roles = len(look.starts) - 2
-    last = 64 * look.starts[roles]
     for first in range(0, len(lanes), 64 * words):
         count = min(64 * words, len(lanes) - first)
-        load_runs(packed, lanes, first, count, step.row_of, blank, words)
-        set_moves(move_rows, moves, first, count, blank, words)
-        run_tape(step.tape, 0, blank, blank, width)
-        _store_changes(step.row_of, next_, packed, lanes, first, count, blank, states, width)
+        written = begin_turns(circuit, packed, lanes, moves, first, count, blank, width)
+        _store_all(circuit, packed, lanes, first, count, blank, states, width)
         if len(seen):
-            store_lanes(blank, sees, count, seen, first, square, width)
-        for n in range(len(needed)):
-            fluent = needed[n]
-            row = np.int64(look.row_of[fluent]) * words
-            store(rows, row, _literal(blank, next_, fluent, width))
-        run_tape(look.tape, 0, rows, rows, width)
-        row, inverted = np.int64(look.wires.rows[last]) * words, look.wires.inverted[last]
+            store_lanes(blank, circuit.sees, count, seen, first, square, width)
+        look_ahead(circuit, blank, rows, width)
         for lane in range(count):
-            bits = rows[row + (lane >> 6)] ^ inverted
-            over[first + lane] = (bits >> np.uint64(lane & 63)) & _ONE != 0
+            over[first + lane] = is_over(look, rows, lane, words)
         _count_moves(look, rows, first, count, choices, square, width)
         for role in range(len(offsets)):
-            _mark(move_rows, role, begins, offsets, listed, lanes, first, count, known, words, True)
-            _compare(
-                look,
-                role,
-                move_rows,
-                begins,
-                moves,
-                first,
-                count,
-                rows,
-                known,
-                square,
-                news,
-                agains,
-                width,
-            )
-            _mark(
-                move_rows, role, begins, offsets, listed, lanes, first, count, known, words, False
-            )
-        # Not before, as a literal may be a fluent or a move.
-        _clear(packed, lanes, first, count, step.row_of, blank, words)
-        clear_moves(move_rows, moves, first, count, blank, words)
+            _mark(circuit, role, offsets, listed, lanes, first, count, known, words, True)
+            _compare(circuit, role, moves, first, count, rows, known, square, news, agains, width)
+            _mark(circuit, role, offsets, listed, lanes, first, count, known, words, False)
+        end_turns(circuit, packed, lanes, moves, first, count, blank, words, written)
     return True
 
 
@@ -184,26 +170,96 @@ def test_moves(
         load_lanes(packed, first, count, look.row_of, rows, words, square)
         run_tape(look.tape, 0, rows, rows, width)
         _count_moves(look, rows, first, count, choices, square, width)
-        _find_firsts(look, rows, first, count, firsts, square, width)
+        find_firsts(look, rows, first, count, firsts, square, width)
         while test < len(lanes) and lanes[test] < first + count:
             lane = lanes[test] - first
             k = 64 * look.starts[roles[test]] + places[test]
-            bits = rows[np.int64(look.wires.rows[k]) * words + (lane >> 6)] ^ look.wires.inverted[k]
-            legal[test] = (bits >> np.uint64(lane & 63)) & _ONE != 0
+            legal[test] = holds(rows, look.wires, k, lane, words)
             test += 1
 
 
 @inlined
-def _literal(rows: U64, wires: Wires, k: int, width: tuple[int, ...]) -> Any:
+def begin_turns(
+    circuit: TurnCircuit,
+    packed: U64,
+    lanes: IntArray,
+    moves: IntArray,
+    first: int,
+    count: int,
+    blank: U64,
+    width: tuple[int, ...],
+) -> int:
+    """Evaluate `step` for `count` joint moves from `first` on; arguments as for `make_turns`.
+
+    Returns:
+        how many words of states were written, for `end_turns`.
+    """
+    words = words_of(width)
+    written = load_runs(packed, lanes, first, count, circuit.step.row_of, blank, words)
+    set_moves(circuit.move_rows, moves, first, count, blank, words)
+    run_tape(circuit.step.tape, 0, blank, blank, width)
+    return written
+
+
+@inlined
+def look_ahead(circuit: TurnCircuit, blank: U64, rows: U64, width: tuple[int, ...]) -> None:
+    """Evaluate `look` in the successors of a block."""
+    out_of_line()
+    words = words_of(width)
+    for n in range(len(circuit.needed)):
+        fluent = circuit.needed[n]
+        row = np.int64(circuit.look.row_of[fluent]) * words
+        store(rows, row, literal(blank, circuit.next_, fluent, width))
+    run_tape(circuit.look.tape, 0, rows, rows, width)
+
+
+@inlined
+def end_turns(
+    circuit: TurnCircuit,
+    packed: U64,
+    lanes: IntArray,
+    moves: IntArray,
+    first: int,
+    count: int,
+    blank: U64,
+    words: int,
+    written: int,
+) -> None:
+    """Clear the rows of states and moves; not before, as a literal may be one of them."""
+    clear_runs(packed, lanes, first, count, circuit.step.row_of, blank, words, written)
+    clear_moves(circuit.move_rows, moves, first, count, blank, words)
+
+
+@inlined
+def holds(rows: U64, wires: Wires, k: int, lane: int, words: int) -> bool:
+    """Whether a literal holds in a lane of a block."""
+    bits = rows[np.int64(wires.rows[k]) * words + (lane >> 6)] ^ wires.inverted[k]
+    return (bits >> np.uint64(lane & 63)) & _ONE != 0
+
+
+@inlined
+def is_over(look: Query, rows: U64, lane: int, words: int) -> bool:
+    """Whether the game is over in a lane where `look` was evaluated."""
+    return holds(rows, look.wires, 64 * look.starts[len(look.starts) - 2], lane, words)
+
+
+@inlined
+def is_legal(circuit: TurnCircuit, rows: U64, role: int, move: int, lane: int, words: int) -> bool:
+    """Whether a move of a role is legal in a lane where `look` was evaluated."""
+    place = np.int64(circuit.move_rows[role, move]) - circuit.begins[role]
+    return holds(rows, circuit.look.wires, 64 * circuit.look.starts[role] + place, lane, words)
+
+
+@inlined
+def literal(rows: U64, wires: Wires, k: int, width: tuple[int, ...]) -> Any:
     """The lanes of a block in which a literal holds."""
     row = np.int64(wires.rows[k]) * words_of(width)
     return bxor(load(rows, row, width), splat(wires.inverted[k], width))
 
 
 @inlined
-def _store_changes(
-    row_of: I32,
-    wires: Wires,
+def _store_all(
+    circuit: TurnCircuit,
     packed: U64,
     lanes: IntArray,
     first: int,
@@ -212,31 +268,93 @@ def _store_changes(
     out: U64,
     width: tuple[int, ...],
 ) -> None:
-    """Write the successors of lanes 0 .. count of a block: their states, with what has changed.
-
-    Args:
-        row_of: `[F]` row of each fluent, which still says what held before.
-        wires: `[F]` the same fluents afterwards.
-    """
-    out_of_line()
-    words = words_of(width)
+    """Write the successors of lanes 0 .. count of a block: their states, with what has changed."""
     for lane in range(count):
         for block in range(packed.shape[1]):
             out[first + lane, block] = packed[lanes[first + lane], block]
-    for k in range(len(row_of)):
-        old = np.int64(row_of[k]) * words
-        new = np.int64(wires.rows[k]) * words
-        if not reduce_or(bxor(load(rows, old, width), _literal(rows, wires, k, width))):
-            continue
-        for start in range(0, count, 64):
-            word = start >> 6
-            bits = rows[old + word] ^ rows[new + word] ^ wires.inverted[k]
-            if count - start < 64:
-                bits &= lanes_from(0, count - start)
-            while bits:
-                lane = first + start + lowest_one(bits)
-                bits &= bits - _ONE
-                out[lane, k >> 6] ^= _ONE << np.uint64(k & 63)
+    for k in range(len(circuit.step.row_of)):
+        if has_changed(circuit, k, rows, width):
+            for start in range(0, count, 64):
+                bits = changes(circuit, k, rows, start, count, words_of(width))
+                while bits:
+                    lane = first + start + lowest_one(bits)
+                    bits &= bits - _ONE
+                    out[lane, k >> 6] ^= _ONE << np.uint64(k & 63)
+
+
+@inlined
+def store_some(
+    circuit: TurnCircuit,
+    packed: U64,
+    lanes: IntArray,
+    first: int,
+    count: int,
+    rows: U64,
+    wanted: U64,
+    places: IntArray,
+    out: U64,
+    width: tuple[int, ...],
+) -> None:
+    """Write the successors of some lanes of a block.
+
+    Args:
+        wanted: `[W]` these; `places`: `[64 * W]` where they go.
+    """
+    out_of_line()
+    for lane in range(count):
+        if wanted[lane >> 6] >> np.uint64(lane & 63) & _ONE:
+            for block in range(packed.shape[1]):
+                out[places[lane], block] = packed[lanes[first + lane], block]
+    for k in range(len(circuit.step.row_of)):
+        if has_changed(circuit, k, rows, width):
+            for start in range(0, count, 64):
+                bits = changes(circuit, k, rows, start, count, words_of(width))
+                bits &= wanted[start >> 6]
+                while bits:
+                    place = places[start + lowest_one(bits)]
+                    bits &= bits - _ONE
+                    out[place, k >> 6] ^= _ONE << np.uint64(k & 63)
+
+
+@inlined
+def has_changed(circuit: TurnCircuit, k: int, rows: U64, width: tuple[int, ...]) -> bool:
+    """Whether a fluent differs from the state before in some lane where `step` was evaluated."""
+    old = load(rows, np.int64(circuit.step.row_of[k]) * words_of(width), width)
+    return reduce_or(bxor(old, literal(rows, circuit.next_, k, width))) != 0
+
+
+@inlined
+def changes(
+    circuit: TurnCircuit, k: int, rows: U64, start: int, count: int, words: int
+) -> np.uint64:
+    """The lanes from `start` on, of one word and below `count`, in which it differs."""
+    word, next_ = start >> 6, circuit.next_
+    old = rows[np.int64(circuit.step.row_of[k]) * words + word]
+    bits = old ^ rows[np.int64(next_.rows[k]) * words + word] ^ next_.inverted[k]
+    if count - start < 64:
+        bits &= lanes_from(0, count - start)
+    return bits
+
+
+@inlined
+def count_moves(look: Query, role: int, rows: U64, counts: U64, width: tuple[int, ...]) -> None:
+    """`[2 * W]` the lanes of a block in which a role has a move, and those in which it has more."""
+    out_of_line()
+    one, two = splat(np.uint64(0), width), splat(np.uint64(0), width)
+    for k in range(64 * look.starts[role], 64 * look.starts[role + 1]):
+        held = literal(rows, look.wires, k, width)
+        two = bor(two, band(one, held))
+        one = bor(one, held)
+    store(counts, 0, one)
+    store(counts, words_of(width), two)
+
+
+@inlined
+def count_of(counts: U64, lane: int, words: int) -> int:
+    """Number of moves in a lane of a block, 2 for more, by what `count_moves` has found."""
+    word, shift = lane >> 6, np.uint64(lane & 63)
+    ones, twos = counts[word] >> shift & _ONE, counts[words + word] >> shift & _ONE
+    return np.int64(ones) + np.int64(twos)
 
 
 @inlined
@@ -250,24 +368,14 @@ def _count_moves(
     width: tuple[int, ...],
 ) -> None:
     """`choices[K, R]`: number of moves of roles in lanes 0 .. count of a block, 2 for more."""
-    out_of_line()
-    words = words_of(width)
     for role in range(choices.shape[1]):
-        one, two = splat(np.uint64(0), width), splat(np.uint64(0), width)
-        for k in range(64 * look.starts[role], 64 * look.starts[role + 1]):
-            held = _literal(rows, look.wires, k, width)
-            two = bor(two, band(one, held))
-            one = bor(one, held)
-        store(square, 0, one)
-        store(square, words, two)
+        count_moves(look, role, rows, square, width)
         for lane in range(count):
-            word, shift = lane >> 6, np.uint64(lane & 63)
-            ones, twos = square[word] >> shift & _ONE, square[words + word] >> shift & _ONE
-            choices[first + lane, role] = np.int64(ones) + np.int64(twos)
+            choices[first + lane, role] = count_of(square, lane, words_of(width))
 
 
 @inlined
-def _find_firsts(
+def find_firsts(
     look: Query,
     rows: U64,
     first: int,
@@ -276,12 +384,13 @@ def _find_firsts(
     square: U64,
     width: tuple[int, ...],
 ) -> None:
-    """`firsts[K, R]`: place of the first move of roles in lanes 0 .. count of a block."""
+    """`firsts[K, R]`: place of the first move of roles in lanes 0 .. count of a block, which are
+    `first ...` there."""
     out_of_line()
     for role in range(firsts.shape[1]):
         before = splat(np.uint64(0), width)
         for k in range(64 * look.starts[role], 64 * look.starts[role + 1]):
-            held = _literal(rows, look.wires, k, width)
+            held = literal(rows, look.wires, k, width)
             new = but_not(held, before)
             if not reduce_or(new):
                 continue
@@ -298,10 +407,8 @@ def _find_firsts(
 
 @inlined
 def _compare(
-    look: Query,
+    circuit: TurnCircuit,
     role: int,
-    move_rows: I32,
-    begins: IntArray,
     moves: IntArray,
     first: int,
     count: int,
@@ -314,26 +421,24 @@ def _compare(
 ) -> None:
     """Compare the moves of a role in lanes 0 .. count of a block with those in `known`."""
     out_of_line()
-    words = words_of(width)
+    words, look = words_of(width), circuit.look
     group = 64 * look.starts[role]
     new = splat(np.uint64(0), width)
     for k in range(64 * (look.starts[role + 1] - look.starts[role])):
-        held = _literal(rows, look.wires, group + k, width)
+        held = literal(rows, look.wires, group + k, width)
         new = bor(new, but_not(held, load(known, k * words, width)))
     store(square, 0, new)
     for lane in range(count):
         word, shift = lane >> 6, np.uint64(lane & 63)
         news[first + lane, role] = (square[word] >> shift) & _ONE != 0
-        k = group + np.int64(move_rows[role, moves[first + lane, role]]) - begins[role]
-        bits = rows[np.int64(look.wires.rows[k]) * words + word] ^ look.wires.inverted[k]
-        agains[first + lane, role] = (bits >> shift) & _ONE != 0
+        move = moves[first + lane, role]
+        agains[first + lane, role] = is_legal(circuit, rows, role, move, lane, words)
 
 
 @inlined
 def _mark(
-    move_rows: I32,
+    circuit: TurnCircuit,
     role: int,
-    begins: IntArray,
     offsets: IntArray,
     listed: IntArray,
     lanes: IntArray,
@@ -350,24 +455,7 @@ def _mark(
         state, end = lanes[first + start], run_end(lanes, first, start, count)
         mask = lanes_from(start & 63, end - (start & ~63))
         for n in range(offsets[role, state], offsets[role, state + 1]):
-            at = (np.int64(move_rows[role, listed[n]]) - begins[role]) * words + (start >> 6)
+            place = np.int64(circuit.move_rows[role, listed[n]]) - circuit.begins[role]
+            at = place * words + (start >> 6)
             known[at] = (known[at] | mask) if value else np.uint64(0)
-        start = end
-
-
-@inlined
-def _clear(
-    packed: U64, lanes: IntArray, first: int, count: int, row_of: I32, rows: U64, words: int
-) -> None:
-    """Undo `load_runs`."""
-    out_of_line()
-    start = 0
-    while start < count:
-        state, end = lanes[first + start], run_end(lanes, first, start, count)
-        for block in range(packed.shape[1]):
-            bits = packed[state, block]
-            while bits:
-                row = np.int64(row_of[64 * block + lowest_one(bits)])
-                bits &= bits - _ONE
-                rows[row * words + (start >> 6)] = np.uint64(0)
         start = end

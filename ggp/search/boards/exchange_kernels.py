@@ -1,0 +1,261 @@
+"""Captures made, valued and followed up by one kernel.
+
+Of most captures no more is wanted than what the board is worth then (`block_boards`). States are
+written of those that may matter, and the captures that can follow on the same square are listed.
+
+    step ─▶ boards ─▶ worth ─▶ may it matter? ─▶ states
+      └─▶ look ─▶ over? who is to move? ─┴─▶ captures
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ggp.machine.base import BoolArray, FloatArray, IntArray
+from ggp.machine.compiling.jit import by_reference, inlined, kernel
+from ggp.machine.propnet.play.kernels.lanes.turning import (
+    TurnCircuit,
+    begin_turns,
+    count_moves,
+    count_of,
+    end_turns,
+    find_firsts,
+    is_legal,
+    is_over,
+    look_ahead,
+    store_some,
+)
+from ggp.machine.propnet.play.kernels.vectors import (
+    count_ones,
+    lowest_one,
+    out_of_line,
+    words_of,
+)
+from ggp.search.boards.block_boards import (
+    BlockBoards,
+    BoardTables,
+    change_boards,
+    lane_value,
+    prepare_attacks,
+)
+from ggp.search.boards.board_kernels import EMPTY
+from ggp.search.boards.mask_kernels import U64
+
+_NONE = np.uint64(0)
+_ONE = np.uint64(1)
+
+
+@by_reference
+class Made(NamedTuple):
+    """Out: captures that are kept, N at most, of K joint moves; and M captures that may follow.
+
+    Attributes:
+        which: `[K]` index of the joint move.
+        values: `[K]` worth of the board for our side.
+        over, again: `[K]` whether the game is over; whether the role that moved has a choice.
+        states, codes: `[K, ...]` what follows, if wanted.
+        number: `[K]` pieces there.
+        found: `[M, 3]` captures: index among those that are kept, role, move.
+        joint: `[M, R]` their joint moves.
+    """
+
+    which: IntArray
+    values: FloatArray
+    over: BoolArray
+    again: BoolArray
+    states: U64
+    codes: np.ndarray
+    number: IntArray
+    found: IntArray
+    joint: IntArray
+
+
+@kernel
+def make_captures(
+    circuit: TurnCircuit,
+    board: BoardTables,
+    packed: U64,
+    codes: np.ndarray,
+    number: IntArray,
+    lanes: IntArray,
+    joint: IntArray,
+    movers: IntArray,
+    targets: IntArray,
+    low: FloatArray,
+    high: FloatArray,
+    blank: U64,
+    rows: U64,
+    block: BlockBoards,
+    made: Made,
+    width: tuple[int, ...],
+) -> tuple[int, int]:
+    """Make joint moves that may be captures; keep those that are.
+
+    Args:
+        packed, codes, number: `[L, ...]`, `[L * S]`, `[L]` states, and their boards and pieces.
+        lanes: `[K]` state of each joint move; equal ones had better be neighbours.
+        joint: `[K, R]` joint moves, legal ones; `movers`: `[K]` the roles that capture.
+        targets: `[K]` the square of the capture.
+        low, high: `[K]` what our side, and the other one, can already have: captures that could
+            matter only beyond these are not listed. `[0]`: neither captures nor states are wanted.
+        blank, rows: scratch, see `make_turns`.
+
+    Returns:
+        how many are kept, and how many captures may follow; if that is more than fit into `made`,
+        the rest is missing there.
+    """
+    words = words_of(width)
+    squares, whole = len(block.before), len(low) > 0
+    kept, follow = 0, 0
+    for first in range(0, len(lanes), 64 * words):
+        count = min(64 * words, len(lanes) - first)
+        written = begin_turns(circuit, packed, lanes, joint, first, count, blank, width)
+        change_boards(circuit, board, packed, codes, lanes, first, count, blank, block, width)
+        look_ahead(circuit, blank, rows, width)
+        for role in range(joint.shape[1]):
+            at = 2 * words * role
+            count_moves(circuit.look, role, rows, block.counts[at : at + 2 * words], width)
+        for word in range(words):
+            block.kept[word] = _NONE
+        parent = -1
+        begin, begin_follow = kept, follow
+        for lane in range(count):
+            k = first + lane
+            if lanes[k] != parent:
+                parent = lanes[k]
+                alone = lane + 1 == count or lanes[k + 1] != parent
+                prepare_attacks(board, codes, parent, block, lane, alone)
+            pieces = count_ones(block.occupied[lane])
+            if pieces >= number[parent]:
+                continue
+            value, first_squares = lane_value(board, block, lane)
+            over = is_over(circuit.look, rows, lane, words)
+            again = count_of(block.counts[2 * words * movers[k] :], lane, words) > 1
+            made.which[kept] = k
+            made.values[kept] = value
+            made.over[kept], made.again[kept] = over, again
+            kept += 1
+            if not whole:
+                continue
+            place = kept - 1
+            made.number[place] = pieces
+            for square in range(squares):
+                made.codes[place, square] = block.codes[lane * squares + square]
+            block.kept[lane >> 6] |= _ONE << np.uint64(lane & 63)
+            block.places[lane] = place
+            if not over:
+                follow = _list_captures(
+                    circuit,
+                    board,
+                    block,
+                    rows,
+                    lane,
+                    first_squares,
+                    targets[k],
+                    value < high[k],
+                    value > low[k],
+                    place,
+                    made,
+                    follow,
+                    words,
+                )
+        if whole and kept > begin:
+            store_some(
+                circuit,
+                packed,
+                lanes,
+                first,
+                count,
+                blank,
+                block.kept,
+                block.places,
+                made.states,
+                width,
+            )
+        if follow > begin_follow:
+            _join_moves(circuit, rows, first, count, block, made, begin_follow, follow, width)
+        end_turns(circuit, packed, lanes, joint, first, count, blank, words, written)
+    return kept, follow
+
+
+@inlined
+def _list_captures(
+    circuit: TurnCircuit,
+    board: BoardTables,
+    block: BlockBoards,
+    rows: U64,
+    lane: int,
+    first_squares: np.uint64,
+    target: int,
+    ours: bool,
+    others: bool,
+    place: int,
+    made: Made,
+    count: int,
+    words: int,
+) -> int:
+    """List the legal captures on a square of a lane, of sides that are to move.
+
+    Args:
+        first_squares: where pieces of the first side are.
+        ours, others: whether captures of our side count, and those of the other one.
+        place: of the lane among those that are kept.
+        count: number of captures so far.
+
+    Returns:
+        the number of captures now.
+    """
+    out_of_line()
+    squares = len(block.before)
+    taken = np.int64(block.codes[lane * squares + target])
+    if taken == EMPTY:
+        return count
+    side = 1 - np.int64(board.sums.side[taken])
+    if not (ours if side == board.side else others):
+        return count
+    role = board.roles[side]
+    for other in range(block.firsts.shape[1]):
+        if other != role and count_of(block.counts[2 * words * other :], lane, words) != 1:
+            return count
+    rest = first_squares if side == 0 else block.occupied[lane] & ~first_squares
+    while rest:
+        origin = lowest_one(rest)
+        rest &= rest - _ONE
+        if not block.after[origin] >> np.uint64(target) & _ONE:
+            continue
+        at = origin * squares + target
+        for n in range(board.first_move[side, at], board.first_move[side, at + 1]):
+            move = int(board.moves[n])
+            if not is_legal(circuit, rows, role, move, lane, words):
+                continue
+            if count < len(made.found):
+                made.found[count, 0], made.found[count, 1] = place, role
+                made.found[count, 2] = move
+                made.joint[count, 0] = lane  # until all of the block are joined
+            count += 1
+    return count
+
+
+@inlined
+def _join_moves(
+    circuit: TurnCircuit,
+    rows: U64,
+    first: int,
+    count: int,
+    block: BlockBoards,
+    made: Made,
+    start: int,
+    end: int,
+    width: tuple[int, ...],
+) -> None:
+    """Make joint moves of captures that were listed: the other roles have no choice."""
+    out_of_line()
+    find_firsts(circuit.look, rows, 0, count, block.firsts, block.scratch, width)
+    for n in range(start, min(end, len(made.found))):
+        lane = made.joint[n, 0]
+        for role in range(made.joint.shape[1]):
+            at = circuit.begins[role] - circuit.begins[0] + block.firsts[lane, role]
+            made.joint[n, role] = circuit.numbers[at]
+        made.joint[n, made.found[n, 1]] = made.found[n, 2]
