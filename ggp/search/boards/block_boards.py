@@ -8,7 +8,7 @@ changed, and only what attacks through squares that have changed is found anew.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,18 +22,30 @@ from ggp.machine.propnet.play.kernels.lanes.turning import (
     holds,
 )
 from ggp.machine.propnet.play.kernels.vectors import (
+    WORDS_PER_ITEM,
+    band,
+    bor,
+    but_not,
     count_ones,
     item,
+    load,
     lowest_one,
     out_of_line,
+    reduce_or,
+    splat,
+    store,
     words_of,
 )
 from ggp.search.boards.board_kernels import EMPTY, I32
-from ggp.search.boards.mask_kernels import U64, RayMasks, SumTables, attacks, sum_up
+from ggp.search.boards.mask_kernels import MOST_SQUARES, U64, RayMasks, SumTables, attacks, sum_up
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _NONE = np.uint64(0)
 _ONE = np.uint64(1)
+
+_VECTOR = (0,)
+_WORDS = WORDS_PER_ITEM
+"""Squares of a board that are looked at side by side."""
 
 
 @by_reference
@@ -74,18 +86,21 @@ class BlockBoards(NamedTuple):
     """Scratch: the boards of a block of N lanes.
 
     Attributes:
+        squares: S.
         codes: `[N * S]` the pieces.
         occupied, held: `[N]` squares with a piece, and those with a piece before.
         changed: `[N]` squares with another piece than before.
         pieces: `[N]` number of fluents that stand for pieces.
-        before, after: `[S]` squares that the piece on each square attacks, on the board before and
-            on that of a lane.
+        before, after: `[64]` squares that the piece on each square attacks, 0 without one, on the
+            board before and on that of a lane.
+        owned, owner: `[64]` the same two, all ones for squares with a piece of the first side.
         counts: `[R * 2 * W]` the moves of each role, see `count_moves`.
         firsts: `[N, R]` place of the first one.
         scratch: `[W]`.
         kept: `[W]` lanes whose states are written; `places`: `[N]` where.
     """
 
+    squares: int
     codes: np.ndarray
     occupied: U64
     held: U64
@@ -93,6 +108,8 @@ class BlockBoards(NamedTuple):
     pieces: IntArray
     before: U64
     after: U64
+    owned: U64
+    owner: U64
     counts: U64
     firsts: IntArray
     scratch: U64
@@ -107,6 +124,15 @@ def occupied_by(codes: np.ndarray, start: int, squares: int) -> np.uint64:
     for square in range(squares):
         found |= np.uint64(item(codes, start + square) != EMPTY) << np.uint64(square)
     return found
+
+
+@inlined
+def copy_board(source: np.ndarray, start: int, target: np.ndarray, at: int, squares: int) -> None:
+    """Copy a board from one flat array to another."""
+    # Without a check for negative indices, several squares are copied at once.
+    first, shift = np.uint64(at), np.uint64(start)
+    for square in range(np.uint64(squares)):
+        target[first + square] = item(source, shift + square)
 
 
 @inlined
@@ -129,7 +155,7 @@ def change_boards(
     """
     out_of_line()
     words = words_of(width)
-    squares = len(block.before)
+    squares = block.squares
     start = 0
     while start < count:
         state, end = lanes[first + start], run_end(lanes, first, start, count)
@@ -140,8 +166,7 @@ def change_boards(
             block.occupied[lane], block.held[lane] = occupied, occupied
             block.changed[lane] = _NONE
             block.pieces[lane] = pieces
-            for square in range(squares):
-                block.codes[lane * squares + square] = codes[state * squares + square]
+            copy_board(codes, state * squares, block.codes, lane * squares, squares)
         start = end
     for n in range(len(board.fluents)):
         k = int(board.fluents[n])
@@ -180,7 +205,7 @@ def _read_board(
 ) -> None:
     """Read the board of the successor in a lane as `read_boards` would."""
     out_of_line()
-    squares = len(block.before)
+    squares = block.squares
     for square in range(squares):
         block.codes[lane * squares + square] = EMPTY
     block.occupied[lane], block.changed[lane] = _NONE, _ALL
@@ -192,92 +217,83 @@ def _read_board(
 
 
 @inlined
-def find_attacks(
-    board: BoardTables,
-    codes: np.ndarray,
-    start: int,
-    occupied: np.uint64,
-    changed: np.uint64,
-    differ: np.uint64,
-    before: U64,
-    after: U64,
-) -> Any:
-    """Find what the pieces of a board attack.
-
-    Args:
-        codes, start: the pieces, flat, and where those of the board begin.
-        changed: squares on which there is another piece than on the board before, if any.
-        differ: squares that are occupied on one of the two boards only.
-        before: `[S]` what pieces attack on the board before; `after`: out, here.
-
-    Returns:
-        the squares that the first side attacks, and the second; and those of the first's pieces.
-    """
-    squares = len(before)
-    first, second, first_squares = _NONE, _NONE, _NONE
-    rest = occupied
-    while rest:
-        square = lowest_one(rest)
-        rest &= rest - _ONE
-        code = np.int64(item(codes, start + square))
-        mark = _ONE << np.uint64(square)
-        found = np.uint64(item(before, square))
-        # A ray goes another way only if a square has changed that it reached.
-        if (changed & mark) | (found & differ):
-            found = attacks(board.masks, code, code * squares + square, occupied)
-        after[square] = found
-        side = np.uint64(item(board.sums.side, code))
-        first |= found & (side - _ONE)
-        second |= found & (_NONE - side)
-        first_squares |= mark & (side - _ONE)
-    return first, second, first_squares
-
-
-@inlined
 def prepare_attacks(
-    board: BoardTables,
-    codes: np.ndarray,
-    parent: int,
-    block: BlockBoards,
-    lane: int,
-    alone: bool,
-) -> None:
+    board: BoardTables, codes: np.ndarray, parent: int, squares: int, block: BlockBoards, lane: int
+) -> np.uint64:
     """Find what is attacked before the turns of a run of lanes with the same state.
 
     Args:
         codes: `[L * S]` the boards before; `parent`: the one of the run.
-        lane: the first of the run; `alone`: it is the only one.
+        lane: the first of the run.
+
+    Returns:
+        the squares of pieces with rays.
     """
-    if alone:
-        block.changed[lane] = _ALL  # of a single one all is found anew
-        return
-    start = parent * len(block.before)
-    find_attacks(board, codes, start, block.held[lane], _ALL, _NONE, block.before, block.before)
+    out_of_line()
+    occupied, sliders = block.held[lane], _NONE
+    for square in range(MOST_SQUARES):
+        block.before[square] = _NONE
+        block.owned[square] = _NONE
+    rest = occupied
+    while rest:
+        square = lowest_one(rest)
+        rest &= rest - _ONE
+        code = np.int64(item(codes, parent * squares + square))
+        block.before[square] = attacks(board.masks, code, code * squares + square, occupied)
+        block.owned[square] = np.uint64(item(board.sums.side, code)) - _ONE
+        sliders |= np.uint64(item(board.masks.slides, code)) << np.uint64(square)
+    return sliders
 
 
 @inlined
-def lane_value(board: BoardTables, block: BlockBoards, lane: int) -> Any:
-    """What the board of a lane is worth to our side, as `BoardValues.worth`, and the squares of the
-    first side's pieces."""
-    squares = len(block.before)
+def lane_value(
+    board: BoardTables, block: BlockBoards, lane: int, squares: int, sliders: np.uint64
+) -> float:
+    """What the board of a lane is worth to our side, as `BoardValues.worth`.
+
+    Args:
+        sliders: the pieces with rays before.
+    """
     start = lane * squares
-    occupied = block.occupied[lane]
-    first, second, first_squares = find_attacks(
-        board,
+    occupied, changed = block.occupied[lane], block.changed[lane]
+    differs = occupied ^ block.held[lane]
+    for word in range(0, MOST_SQUARES, _WORDS):
+        store(block.after, word, load(block.before, word, _VECTOR))
+        store(block.owner, word, load(block.owned, word, _VECTOR))
+    # A ray goes another way only if a square has changed that it reached.
+    rest = sliders & ~changed
+    while rest:
+        square = lowest_one(rest)
+        rest &= rest - _ONE
+        if np.uint64(item(block.before, square)) & differs:
+            code = np.int64(item(block.codes, start + square))
+            block.after[square] = attacks(board.masks, code, code * squares + square, occupied)
+    rest = changed
+    while rest:
+        square = lowest_one(rest)
+        rest &= rest - _ONE
+        block.after[square], block.owner[square] = _NONE, _NONE
+        if occupied >> np.uint64(square) & _ONE:
+            code = np.int64(item(block.codes, start + square))
+            block.after[square] = attacks(board.masks, code, code * squares + square, occupied)
+            block.owner[square] = np.uint64(item(board.sums.side, code)) - _ONE
+    first, second = splat(_NONE, _VECTOR), splat(_NONE, _VECTOR)
+    for word in range(0, MOST_SQUARES, _WORDS):
+        found, owner = load(block.after, word, _VECTOR), load(block.owner, word, _VECTOR)
+        first = bor(first, band(found, owner))
+        second = bor(second, but_not(found, owner))
+    firsts, seconds, first_checks, second_checks = sum_up(
+        board.sums,
         block.codes,
         start,
+        squares,
         occupied,
-        block.changed[lane],
-        occupied ^ block.held[lane],
-        block.before,
-        block.after,
-    )
-    firsts, seconds, first_checks, second_checks = sum_up(
-        board.sums, block.codes, start, squares, occupied, first, second
+        np.uint64(reduce_or(first)),
+        np.uint64(reduce_or(second)),
     )
     if board.side == 0:
         lead = firsts - seconds + board.check * first_checks
     else:
         lead = seconds - firsts + board.check * second_checks
     value = board.middle + board.scale * lead
-    return min(max(value, board.least), board.most), first_squares
+    return min(max(value, board.least), board.most)

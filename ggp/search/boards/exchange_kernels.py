@@ -29,7 +29,6 @@ from ggp.machine.propnet.play.kernels.lanes.turning import (
 )
 from ggp.machine.propnet.play.kernels.vectors import (
     count_ones,
-    lowest_one,
     out_of_line,
     words_of,
 )
@@ -37,12 +36,14 @@ from ggp.search.boards.block_boards import (
     BlockBoards,
     BoardTables,
     change_boards,
+    copy_board,
     lane_value,
     prepare_attacks,
 )
 from ggp.search.boards.board_kernels import EMPTY
 from ggp.search.boards.mask_kernels import U64
 
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _NONE = np.uint64(0)
 _ONE = np.uint64(1)
 
@@ -55,7 +56,7 @@ class Made(NamedTuple):
         which: `[K]` index of the joint move.
         values: `[K]` worth of the board for our side.
         over, again: `[K]` whether the game is over; whether the role that moved has a choice.
-        states, codes: `[K, ...]` what follows, if wanted.
+        states, codes: `[K, ...]`, `[K * S]` what follows, if wanted.
         number: `[K]` pieces there.
         found: `[M, 3]` captures: index among those that are kept, role, move.
         joint: `[M, R]` their joint moves.
@@ -107,7 +108,7 @@ def make_captures(
         the rest is missing there.
     """
     words = words_of(width)
-    squares, whole = len(block.before), len(low) > 0
+    squares, whole = block.squares, len(low) > 0
     kept, follow = 0, 0
     for first in range(0, len(lanes), 64 * words):
         count = min(64 * words, len(lanes) - first)
@@ -119,18 +120,17 @@ def make_captures(
             count_moves(circuit.look, role, rows, block.counts[at : at + 2 * words], width)
         for word in range(words):
             block.kept[word] = _NONE
-        parent = -1
+        parent, sliders = -1, _NONE
         begin, begin_follow = kept, follow
         for lane in range(count):
             k = first + lane
             if lanes[k] != parent:
                 parent = lanes[k]
-                alone = lane + 1 == count or lanes[k + 1] != parent
-                prepare_attacks(board, codes, parent, block, lane, alone)
+                sliders = prepare_attacks(board, codes, parent, squares, block, lane)
             pieces = count_ones(block.occupied[lane])
             if pieces >= number[parent]:
                 continue
-            value, first_squares = lane_value(board, block, lane)
+            value = lane_value(board, block, lane, squares, sliders)
             over = is_over(circuit.look, rows, lane, words)
             again = count_of(block.counts[2 * words * movers[k] :], lane, words) > 1
             made.which[kept] = k
@@ -141,8 +141,7 @@ def make_captures(
                 continue
             place = kept - 1
             made.number[place] = pieces
-            for square in range(squares):
-                made.codes[place, square] = block.codes[lane * squares + square]
+            copy_board(block.codes, lane * squares, made.codes, place * squares, squares)
             block.kept[lane >> 6] |= _ONE << np.uint64(lane & 63)
             block.places[lane] = place
             if not over:
@@ -152,7 +151,6 @@ def make_captures(
                     block,
                     rows,
                     lane,
-                    first_squares,
                     targets[k],
                     value < high[k],
                     value > low[k],
@@ -187,7 +185,6 @@ def _list_captures(
     block: BlockBoards,
     rows: U64,
     lane: int,
-    first_squares: np.uint64,
     target: int,
     ours: bool,
     others: bool,
@@ -199,7 +196,6 @@ def _list_captures(
     """List the legal captures on a square of a lane, of sides that are to move.
 
     Args:
-        first_squares: where pieces of the first side are.
         ours, others: whether captures of our side count, and those of the other one.
         place: of the lane among those that are kept.
         count: number of captures so far.
@@ -208,7 +204,7 @@ def _list_captures(
         the number of captures now.
     """
     out_of_line()
-    squares = len(block.before)
+    squares = block.squares
     taken = np.int64(block.codes[lane * squares + target])
     if taken == EMPTY:
         return count
@@ -219,11 +215,9 @@ def _list_captures(
     for other in range(block.firsts.shape[1]):
         if other != role and count_of(block.counts[2 * words * other :], lane, words) != 1:
             return count
-    rest = first_squares if side == 0 else block.occupied[lane] & ~first_squares
-    while rest:
-        origin = lowest_one(rest)
-        rest &= rest - _ONE
-        if not block.after[origin] >> np.uint64(target) & _ONE:
+    mark, own = _ONE << np.uint64(target), _ALL if side == 0 else _NONE
+    for origin in range(squares):
+        if not block.after[origin] & mark or block.owner[origin] != own:
             continue
         at = origin * squares + target
         for n in range(board.first_move[side, at], board.first_move[side, at + 1]):

@@ -9,12 +9,13 @@ import numpy as np
 
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.machine.propnet.play.kernels.tapes import Query
-from ggp.machine.propnet.play.kernels.vectors import WIDTH, words_of
+from ggp.machine.propnet.play.kernels.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.propnet.play.turns import CircuitTurns
 from ggp.search.boards.block_boards import BlockBoards, BoardTables
 from ggp.search.boards.board_values import Boards, BoardValues
 from ggp.search.boards.captures import CaptureFinder, Captures
 from ggp.search.boards.exchange_kernels import Made, make_captures
+from ggp.search.boards.mask_kernels import MOST_SQUARES
 
 
 class Sighted(NamedTuple):
@@ -99,7 +100,11 @@ class CaptureMaker:
             made.values[:kept],
             made.over[:kept],
             machine.from_packed(made.states[:kept]),
-            Boards(made.codes[:kept], made.number[:kept], boards.sides),
+            Boards(
+                made.codes.reshape(-1, boards.codes.shape[1])[:kept],
+                made.number[:kept],
+                boards.sides,
+            ),
             Captures(places, found[:, 1], captures.squares[which][places], made.joint[:follow]),
         )
 
@@ -130,7 +135,7 @@ class CaptureMaker:
             np.empty(number, dtype=np.bool_),
             np.empty(number, dtype=np.bool_),
             np.empty((whole, packed.shape[1]), dtype=np.uint64),
-            np.empty((whole, squares), dtype=np.int16),
+            np.empty(whole * squares, dtype=np.int16),
             np.empty(whole, dtype=np.int64),
             np.empty((0, 3), dtype=np.int64),
             np.empty((0, roles), dtype=np.int64),
@@ -178,13 +183,16 @@ def _new_scratch(squares: int, roles: int) -> BlockBoards:
     words = words_of(WIDTH)
     lanes = 64 * words
     return BlockBoards(
+        squares=squares,
         codes=np.empty(lanes * squares, dtype=np.int16),
         occupied=np.empty(lanes, dtype=np.uint64),
         held=np.empty(lanes, dtype=np.uint64),
         changed=np.empty(lanes, dtype=np.uint64),
         pieces=np.empty(lanes, dtype=np.int64),
-        before=np.zeros(squares, dtype=np.uint64),
-        after=np.zeros(squares, dtype=np.uint64),
+        before=aligned_words(MOST_SQUARES),
+        after=aligned_words(MOST_SQUARES),
+        owned=aligned_words(MOST_SQUARES),
+        owner=aligned_words(MOST_SQUARES),
         counts=np.empty(2 * roles * words, dtype=np.uint64),
         firsts=np.zeros((lanes, roles), dtype=np.int64),
         scratch=np.empty(words, dtype=np.uint64),

@@ -55,19 +55,20 @@ class SumTables(NamedTuple):
 
     Attributes:
         side: `[K]` owner: 0 or 1.
-        first_placed, second_placed: `[K * S]` for standing on a square.
-        first_hit, second_hit: `[K]` if the side attacks the square: its own piece is protected, or
-            the other's threatened.
-        first_king, second_king: `[K]` 1 for kings that the side can attack.
+        placed: `[K * S * 2]` for standing on a square, to each side.
+        hit: `[K * 4 * 2]` for being attacked by neither side, the first, the second, or both, to
+            each side: its own piece is protected, or the other's threatened.
+        checks: `[K * 4]` whether the first side checks a king then, plus `SECOND` if the second
+            does.
     """
 
     side: I32
-    first_placed: FloatArray
-    second_placed: FloatArray
-    first_hit: FloatArray
-    second_hit: FloatArray
-    first_king: I32
-    second_king: I32
+    placed: FloatArray
+    hit: FloatArray
+    checks: NDArray[np.int64]
+
+
+SECOND = 1 << 32
 
 
 @inlined
@@ -124,24 +125,21 @@ def sum_up(
         first, second: squares that each side attacks.
     """
     one = np.uint64(1)
-    firsts, seconds = 0.0, 0.0
-    first_checks, second_checks = np.int64(0), np.int64(0)
+    firsts, seconds, checks = 0.0, 0.0, np.int64(0)
     rest = occupied
     while rest:
-        square = lowest_one(rest)
+        square = np.uint64(lowest_one(rest))
         rest &= rest - one
-        code = np.int64(item(codes, start + square))
-        by_first = np.int64((first >> np.uint64(square)) & one)
-        by_second = np.int64((second >> np.uint64(square)) & one)
+        code = np.int64(item(codes, start + np.int64(square)))
+        by = np.int64((first >> square) & one | ((second >> square) & one) << one)
+        at, case = 2 * (code * squares + np.int64(square)), 4 * code + by
         # Zeros change no sum, and take less time than to find out whose piece it is.
-        at = code * squares + square
-        firsts += item(sums.first_placed, at)
-        firsts += item(sums.first_hit, code) * by_first
-        seconds += item(sums.second_placed, at)
-        seconds += item(sums.second_hit, code) * by_second
-        first_checks += by_first * item(sums.first_king, code)
-        second_checks += by_second * item(sums.second_king, code)
-    return firsts, seconds, first_checks, second_checks
+        firsts += item(sums.placed, at)
+        firsts += item(sums.hit, 2 * case)
+        seconds += item(sums.placed, at + 1)
+        seconds += item(sums.hit, 2 * case + 1)
+        checks += item(sums.checks, case)
+    return firsts, seconds, checks % SECOND, checks // SECOND
 
 
 @kernel

@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.search.boards.board_kernels import PieceTables
+from ggp.search.boards.board_kernels import SIDES, PieceTables
 from ggp.search.boards.board_terms import Piece
-from ggp.search.boards.mask_kernels import RayMasks, SumTables
+from ggp.search.boards.mask_kernels import SECOND, RayMasks, SumTables
 
 
 def rays_of(piece: Piece, role: str, size: tuple[int, int]) -> list[list[list[int]]]:
@@ -62,16 +62,18 @@ def _padded(rays: list[NDArray[np.uint64]]) -> tuple[int, NDArray[np.uint64]]:
 def sums_of(tables: PieceTables) -> SumTables:
     """The values of pieces as what they add."""
     side = tables.side
-    placed = tables.worth[:, None] + tables.ahead
-    protected, threatened = tables.protected * tables.worth, tables.threatened * tables.worth
+    own = side[:, None] == np.arange(SIDES)
+    placed = (tables.worth[:, None] + tables.ahead)[:, :, None]
+    worth = tables.worth[:, None]
+    hit = np.where(own, tables.protected * worth, tables.threatened * worth)
+    by = np.array([[0, 0], [1, 0], [0, 1], [1, 1]], dtype=np.bool_)
+    king = (tables.king[:, None] != 0) & ~own
+    checks = (king[:, None] & by) @ np.array([1, SECOND])
     return SumTables(
         side,
-        np.where(side[:, None] == 0, placed, 0.0).ravel(),
-        np.where(side[:, None] == 1, placed, 0.0).ravel(),
-        np.where(side == 0, protected, threatened),
-        np.where(side == 1, protected, threatened),
-        np.where(side == 1, tables.king, 0).astype(np.int32),
-        np.where(side == 0, tables.king, 0).astype(np.int32),
+        np.where(own[:, None], placed, 0.0).ravel(),
+        np.where(by, hit[:, None], 0.0).ravel(),
+        checks.ravel(),
     )
 
 

@@ -56,6 +56,15 @@ def transpose(bits: U64) -> None:
 
 
 @inlined
+def copy_lane(source: U64, lane: int, target: U64, place: int) -> None:
+    """Copy a packed state."""
+    # Without a check for negative indices, several words are copied at once.
+    start, end = np.uint64(lane), np.uint64(place)
+    for word in range(np.uint64(source.shape[1])):
+        target[end, word] = source[start, word]
+
+
+@inlined
 def lanes_from(start: int, end: int) -> np.uint64:
     """The bits of lanes `start` to `end` of a word; `end`: from `start + 1` to 64."""
     return (_ALL << np.uint64(start)) & (_ALL >> np.uint64(64 - end))

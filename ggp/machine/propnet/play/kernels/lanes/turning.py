@@ -21,6 +21,7 @@ from ggp.machine.propnet.play.kernels.block_kernels import run_tape
 from ggp.machine.propnet.play.kernels.lanes.packing import (
     clear_moves,
     clear_runs,
+    copy_lane,
     lanes_from,
     load_lanes,
     load_runs,
@@ -270,8 +271,7 @@ def _store_all(
 ) -> None:
     """Write the successors of lanes 0 .. count of a block: their states, with what has changed."""
     for lane in range(count):
-        for block in range(packed.shape[1]):
-            out[first + lane, block] = packed[lanes[first + lane], block]
+        copy_lane(packed, lanes[first + lane], out, first + lane)
     for k in range(len(circuit.step.row_of)):
         if has_changed(circuit, k, rows, width):
             for start in range(0, count, 64):
@@ -303,8 +303,7 @@ def store_some(
     out_of_line()
     for lane in range(count):
         if wanted[lane >> 6] >> np.uint64(lane & 63) & _ONE:
-            for block in range(packed.shape[1]):
-                out[places[lane], block] = packed[lanes[first + lane], block]
+            copy_lane(packed, lanes[first + lane], out, places[lane])
     for k in range(len(circuit.step.row_of)):
         if has_changed(circuit, k, rows, width):
             for start in range(0, count, 64):
