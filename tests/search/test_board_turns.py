@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 
 from ggp.machine import Machine
+from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.machine.propnet.play.turns import CircuitTurns
 from ggp.search.boards.board_search import BoardSearch
 from ggp.search.boards.board_values import BoardValues
-from ggp.search.boards.captures import NOWHERE, CaptureFinder, Position
+from ggp.search.boards.captures import NOWHERE, CaptureFinder, Captures, Position
+from ggp.search.boards.exchanges import CaptureMaker
+from ggp.search.boards.lower_bounds import ordered
 from ggp.search.information_sets.set_search import InformationSetSearch
 from ggp.search.parts import Search
 from tests.search.test_quiescence import KS, bag_of, quiescence, tried_positions
@@ -48,6 +51,7 @@ def test_values_are_those_of_the_slow_way(
     found.round(6)
     monkeypatch.setattr(CircuitTurns, "turned", lambda *_, **__: None)
     monkeypatch.setattr(CircuitTurns, "tested", lambda *_, **__: None)
+    monkeypatch.setattr(CircuitTurns, "looks_ahead", None)
     slow = make(machine, 6)
     slow.round(6)
     fast_values, slow_values = found.estimates(), slow.estimates()
@@ -71,3 +75,79 @@ def test_captures_by_attacks_are_those_among_legal_moves(square: int) -> None:
         for fast, slow in zip(tested[role], listed[role], strict=True):
             assert (fast == slow).all()
     assert (np.minimum(finder.choices(states), 2) == finder.choices(states)).all()
+
+
+@pytest.mark.parametrize("role", [0, 1])
+def test_captures_made_by_one_kernel_are_those_made_turn_by_turn(role: int) -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    states, values = tried_positions(machine), BoardValues(machine, KS)
+    count, finder = len(states), CaptureFinder(machine, values)
+    boards = values.boards(states)
+    any_square, every = np.full(count, NOWHERE), np.ones(count, dtype=np.bool_)
+    found = finder.captures(Position(states, boards, any_square, {0: every, 1: every}))
+    captures = Captures(*map(np.concatenate, zip(*found.values(), strict=True)))
+    number = len(captures.lanes)
+    maker = CaptureMaker(machine, values, finder, role)
+    seen = maker.sighted(states, boards, captures)
+    wide = np.full(number, np.inf)
+    made = maker.followed(states, boards, captures, -wide, wide)
+    assert seen is not None
+    assert made is not None
+    assert made.captures is not None
+    turned = machine.step(states.take(captures.lanes), captures.joint).states
+    after = values.boards(turned)
+    taking = np.flatnonzero(after.number < boards.number[captures.lanes])
+    turned, after = turned.take(taking), after.take(taking)
+    over = machine.terminal(turned)
+    assert len(taking) > 1
+    assert made.which.tolist() == taking.tolist() == seen.which.tolist()
+    assert machine.fluents(made.states) == machine.fluents(turned)
+    assert (made.boards.codes == after.codes).all()
+    assert (made.boards.number == after.number).all()
+    worth = values.worth(after, role)
+    assert made.values.tobytes() == seen.values.tobytes() == worth.tobytes()
+    assert made.over.tolist() == seen.over.tolist() == over.tolist()
+    choices, movers = finder.choices(turned), captures.movers[taking]
+    on = ~over
+    assert (seen.again == (choices[np.arange(len(movers)), movers] > 1))[on].all()
+    listed = finder.listed(Position(turned, after, captures.squares[taking], {0: on, 1: on}))
+    for player, expected in listed.items():
+        follow = made.captures.wanted({0: on, 1: on})[player]
+        rows = [
+            sorted(
+                zip(each.lanes.tolist(), each.squares.tolist(), each.joint.tolist(), strict=True)
+            )
+            for each in (follow, expected)
+        ]
+        assert rows[0] == rows[1]
+
+
+def test_a_square_with_two_pieces_shows_the_one_that_is_read_last() -> None:
+    """Then what has changed does not tell which piece shows, and the board is read anew."""
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    states, values = tried_positions(machine), BoardValues(machine, KS)
+    assert isinstance(machine, PropnetMachine)
+    bits = machine.fluent_bits(states)
+    names = machine.fluent_names
+    twice = [names.index(f"(cell c 3 white {piece})") for piece in ("pawn", "queen")]
+    bits[:, twice] = True
+    doubled = machine.from_fluent_bits(bits)
+    boards, finder = values.boards(doubled), CaptureFinder(machine, values)
+    every = np.ones(len(states), dtype=np.bool_)
+    position = Position(doubled, boards, np.full(len(states), NOWHERE), {0: every, 1: every})
+    captures = Captures(*map(np.concatenate, zip(*finder.captures(position).values(), strict=True)))
+    seen = CaptureMaker(machine, values, finder, 0).sighted(doubled, boards, captures)
+    after = values.boards(machine.step(doubled.take(captures.lanes), captures.joint).states)
+    taking = after.number < boards.number[captures.lanes]
+    assert seen is not None
+    assert taking.any()
+    worth = values.worth(after.take(np.flatnonzero(taking)), 0)
+    assert seen.values.tobytes() == worth.tobytes()
+
+
+@pytest.mark.parametrize("size", [1, 5, 200])
+def test_runs_are_ordered_by_their_keys(size: int) -> None:
+    rng = np.random.default_rng(size)
+    owner = np.repeat(np.arange(7), rng.integers(1, size + 1, 7))
+    key = rng.integers(0, 9, len(owner)).astype(np.float64)
+    assert (ordered(owner, key) == np.lexsort((key, owner))).all()

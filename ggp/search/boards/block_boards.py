@@ -296,4 +296,4 @@ def lane_value(
     else:
         lead = seconds - firsts + board.check * second_checks
     value = board.middle + board.scale * lead
-    return min(max(value, board.least), board.most)
+    return float(min(max(value, board.least), board.most))

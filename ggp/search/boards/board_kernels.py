@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.base import FloatArray
+from ggp.machine.base import FloatArray, IntArray
 from ggp.machine.compiling.jit import by_reference, inlined, kernel
 from ggp.machine.propnet.play.kernels.vectors import item, lowest_one
 
@@ -149,3 +149,30 @@ def attack_boards(codes: np.ndarray, tables: PieceTables, side: int, out: np.nda
         _attack(codes, lane, tables)
         for square in range(codes.shape[1]):
             out[lane, square] = tables.attacked[side, square] != 0
+
+
+@kernel
+def order_runs(owner: IntArray, key: FloatArray, order: IntArray) -> None:
+    """Sort runs of equal owners by their keys, and those of equal keys as they are: `order[N]`."""
+    start = 0
+    while start < len(owner):
+        end = start + 1
+        while end < len(owner) and owner[end] == owner[start]:
+            end += 1
+        for k in range(start, end):
+            order[k] = k
+        gap = 1  # Shell's sort: most runs are short
+        while gap < (end - start) // 3:
+            gap = 3 * gap + 1
+        while gap:
+            for k in range(start + gap, end):
+                moved, at = order[k], k
+                while at - gap >= start:
+                    other = order[at - gap]
+                    if key[other] < key[moved] or (key[other] == key[moved] and other < moved):
+                        break
+                    order[at] = other
+                    at -= gap
+                order[at] = moved
+            gap //= 3
+        start = end

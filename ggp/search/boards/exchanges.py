@@ -9,8 +9,8 @@ import numpy as np
 
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.machine.propnet.play.kernels.tapes import Query
-from ggp.machine.propnet.play.kernels.vectors import WIDTH, aligned_words, words_of
-from ggp.machine.propnet.play.turns import CircuitTurns
+from ggp.machine.propnet.play.kernels.vectors import aligned_words, words_of
+from ggp.machine.propnet.play.turns import WIDTH, CircuitTurns
 from ggp.search.boards.block_boards import BlockBoards, BoardTables
 from ggp.search.boards.board_values import Boards, BoardValues
 from ggp.search.boards.captures import CaptureFinder, Captures

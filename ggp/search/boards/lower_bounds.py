@@ -18,6 +18,7 @@ import numpy as np
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import BoolArray, FloatArray, IntArray, States
 from ggp.search.anytime import Deadline
+from ggp.search.boards.board_kernels import order_runs
 from ggp.search.worlds.clairvoyant import Worlds
 
 WAVE_GROWTH = 4
@@ -74,21 +75,34 @@ def value_open(
     worlds.play_out(1, rng, deadline, at_once)
     valued = at_once
     least = np.full(int(before.max(initial=-1)) + 1, np.inf)
-    order = np.lexsort((floors[place], before))
-    before, place, can_wait = before[order], place[order], can_wait[order]
+    known = np.flatnonzero(valued[place])
+    np.minimum.at(least, before[known], worlds.worth(evaluation.role, place[known]))
+    order = ordered(before, floors[place])
+    order = order[(can_wait & ~valued[place])[order]]
+    before, place = before[order], place[order]
     size = 1
     while True:
-        worth = np.where(valued[place], worlds.worth(evaluation.role)[place], np.inf)
-        np.minimum.at(least, before, worth)
-        open_ = can_wait & ~valued[place] & (floors[place] < least[before])
-        if not open_.any():
+        open_ = np.flatnonzero(floors[place] < least[before])
+        before, place = before[open_], place[open_]
+        if not len(place):
             break
         chosen = np.zeros(len(floors), dtype=np.bool_)
-        chosen[place[first_open(before, open_, size)]] = True
+        chosen[place[first_open(before, np.ones(len(place), dtype=np.bool_), size)]] = True
         worlds.play_out(1, rng, deadline, chosen)
         valued = valued | chosen
+        known = np.flatnonzero(chosen[place])
+        np.minimum.at(least, before[known], worlds.worth(evaluation.role, place[known]))
+        rest = np.flatnonzero(~chosen[place])
+        before, place = before[rest], place[rest]
         size *= WAVE_GROWTH
     worlds.note(np.flatnonzero(~valued), floors[~valued])
+
+
+def ordered(owner: IntArray, key: FloatArray) -> IntArray:
+    """`[N]` the order by key within each owner; those of an owner are neighbours."""
+    order = np.empty(len(owner), dtype=np.int64)
+    order_runs.for_steps(len(owner))(owner, key, order)
+    return order
 
 
 def first_open(owner: IntArray, open_: BoolArray, size: int) -> IntArray:

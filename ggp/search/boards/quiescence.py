@@ -36,7 +36,7 @@ from ggp.search.anytime import Deadline, check
 from ggp.search.boards.board_values import Boards, BoardValues
 from ggp.search.boards.captures import NOWHERE, CaptureFinder, Captures, Position
 from ggp.search.boards.exchanges import CaptureMaker, Followed, Sighted
-from ggp.search.boards.lower_bounds import WAVE_GROWTH, first_open
+from ggp.search.boards.lower_bounds import WAVE_GROWTH, first_open, ordered
 from ggp.search.refusals import turned
 
 LANES_AT_ONCE = 8192
@@ -158,6 +158,7 @@ class Quiescence:
         What follows can only make a capture worse for the role that made it, unless it moves again:
         others are left out as soon as they are not better than the best so far.
         """
+        captures = captures.take(np.argsort(captures.lanes, kind="stable"))
         seen = self._maker.sighted(root.states, root.boards, captures)
         first = None
         if seen is None:
@@ -178,7 +179,7 @@ class Quiescence:
             _fold(made(over), root, movers[over] == self.role)
         # From here on larger is better for the role that captured.
         sign = np.where(movers == self.role, 1.0, -1.0)
-        order = np.lexsort((-sign * seen.values, before))
+        order = ordered(before, -sign * seen.values)
         open_ = ~seen.over[order]
         size = 1
         while True:

@@ -147,9 +147,9 @@ class Worlds:
             self._squares[part] += np.bincount(places - low, own * own, size)
             self._counts[part] += np.bincount(places - low, minlength=size)
 
-    def worth(self, role: int) -> FloatArray:
-        """`[O]` values of open states for a role, as far as known; 0 where nothing is."""
-        return np.asarray(self._totals[role] / np.maximum(self._counts, 1))
+    def worth(self, role: int, places: IntArray) -> FloatArray:
+        """`[K]` values of some open states for a role, as far as known; 0 where nothing is."""
+        return np.asarray(self._totals[role, places] / np.maximum(self._counts[places], 1))
 
     def note(self, places: IntArray, values: FloatArray) -> None:
         """Set the values of some open states for our role; the others get the complement."""

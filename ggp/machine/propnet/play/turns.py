@@ -23,11 +23,15 @@ from ggp.machine.propnet.play.kernels.lanes.turning import (
 )
 from ggp.machine.propnet.play.kernels.packed import Packed, PropnetStates
 from ggp.machine.propnet.play.kernels.tapes import I32, Query, Wires
-from ggp.machine.propnet.play.kernels.vectors import WIDTH, aligned_words, words_of
+from ggp.machine.propnet.play.kernels.vectors import aligned_words, words_of
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.moves import MoveTable
 from ggp.machine.propnet.play.percepts import CircuitPercepts
 from ggp.machine.threads import made_once
+
+WIDTH = (0,)
+"""Lanes side by side in kernels that make turns, 512: waves of a search are often no longer, and
+blocks that are twice as wide are no faster."""
 
 Scratch = tuple[Packed, Packed, Packed, Packed]
 """What `make_turns` writes on: `blank`, `rows`, `known`, `square`."""
