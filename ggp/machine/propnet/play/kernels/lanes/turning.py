@@ -235,7 +235,7 @@ def end_turns(
 def holds(rows: U64, wires: Wires, k: int, lane: int, words: int) -> bool:
     """Whether a literal holds in a lane of a block."""
     bits = rows[np.int64(wires.rows[k]) * words + (lane >> 6)] ^ wires.inverted[k]
-    return (bits >> np.uint64(lane & 63)) & _ONE != 0
+    return bool((bits >> np.uint64(lane & 63)) & _ONE != 0)
 
 
 @inlined
@@ -319,7 +319,7 @@ def store_some(
 def has_changed(circuit: TurnCircuit, k: int, rows: U64, width: tuple[int, ...]) -> bool:
     """Whether a fluent differs from the state before in some lane where `step` was evaluated."""
     old = load(rows, np.int64(circuit.step.row_of[k]) * words_of(width), width)
-    return reduce_or(bxor(old, literal(rows, circuit.next_, k, width))) != 0
+    return bool(reduce_or(bxor(old, literal(rows, circuit.next_, k, width))) != 0)
 
 
 @inlined
@@ -332,7 +332,7 @@ def changes(
     bits = old ^ rows[np.int64(next_.rows[k]) * words + word] ^ next_.inverted[k]
     if count - start < 64:
         bits &= lanes_from(0, count - start)
-    return bits
+    return np.uint64(bits)
 
 
 @inlined
@@ -353,7 +353,7 @@ def count_of(counts: U64, lane: int, words: int) -> int:
     """Number of moves in a lane of a block, 2 for more, by what `count_moves` has found."""
     word, shift = lane >> 6, np.uint64(lane & 63)
     ones, twos = counts[word] >> shift & _ONE, counts[words + word] >> shift & _ONE
-    return np.int64(ones) + np.int64(twos)
+    return int(np.int64(ones) + np.int64(twos))
 
 
 @inlined
