@@ -31,7 +31,8 @@ FILES = (
         f"machine/propnet/play/kernels/{name}"
         for name in (
             *("block_kernels", "block_playouts", "blocks", "choice", "crediting", "drawing"),
-            *("lane_ends", "lanes/packing", "lanes/turning", "matching", "narrow", "tapes"),
+            *("lane_ends", "lanes/packing", "lanes/turn_parts", "lanes/turning", "matching"),
+            *("narrow", "tapes"),
             *("vector_code", "vectors", "weighing"),
         )
     ),

@@ -15,7 +15,7 @@ import numpy as np
 from ggp.machine.base import IntArray
 from ggp.machine.compiling.jit import by_reference, inlined
 from ggp.machine.propnet.play.kernels.lanes.packing import run_end
-from ggp.machine.propnet.play.kernels.lanes.turning import (
+from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     TurnCircuit,
     changes,
     has_changed,

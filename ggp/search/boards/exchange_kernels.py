@@ -15,7 +15,7 @@ import numpy as np
 
 from ggp.machine.base import BoolArray, FloatArray, IntArray
 from ggp.machine.compiling.jit import by_reference, inlined, kernel
-from ggp.machine.propnet.play.kernels.lanes.turning import (
+from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     TurnCircuit,
     begin_turns,
     count_moves,

@@ -16,11 +16,8 @@ import numpy as np
 
 from ggp.machine.base import BoolArray, IntArray, Ragged, States
 from ggp.machine.propnet.parts import Parts
-from ggp.machine.propnet.play.kernels.lanes.turning import (
-    TurnCircuit,
-    make_turns,
-    test_moves,
-)
+from ggp.machine.propnet.play.kernels.lanes.turn_parts import TurnCircuit
+from ggp.machine.propnet.play.kernels.lanes.turning import make_turns, test_moves
 from ggp.machine.propnet.play.kernels.packed import Packed, PropnetStates
 from ggp.machine.propnet.play.kernels.tapes import I32, Query, Wires
 from ggp.machine.propnet.play.kernels.vectors import aligned_words, words_of

@@ -11,63 +11,46 @@ What is asked about successors is evaluated in the same block: they need not be 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from ggp.machine.base import BoolArray, IntArray
-from ggp.machine.compiling.jit import by_reference, inlined, kernel
+from ggp.machine.compiling.jit import inlined, kernel
 from ggp.machine.propnet.play.kernels.block_kernels import run_tape
 from ggp.machine.propnet.play.kernels.lanes.packing import (
-    clear_moves,
-    clear_runs,
     copy_lane,
     lanes_from,
     load_lanes,
-    load_runs,
     run_end,
-    set_moves,
     store_lanes,
 )
-from ggp.machine.propnet.play.kernels.tapes import I32, U64, Query, Wires
+from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
+    TurnCircuit,
+    begin_turns,
+    changes,
+    count_moves,
+    count_of,
+    end_turns,
+    find_firsts,
+    has_changed,
+    holds,
+    is_legal,
+    is_over,
+    literal,
+    look_ahead,
+)
+from ggp.machine.propnet.play.kernels.tapes import U64, Query
 from ggp.machine.propnet.play.kernels.vectors import (
-    band,
     bor,
     but_not,
-    bxor,
     load,
     lowest_one,
     out_of_line,
-    reduce_or,
     splat,
     store,
     words_of,
 )
 
 _ONE = np.uint64(1)
-
-
-@by_reference
-class TurnCircuit(NamedTuple):
-    """What is asked of a circuit when turns are made.
-
-    Attributes:
-        step: the next state and percepts; `next_`, `sees`: their literals.
-        look: the legal moves of some first roles, a group each, and then `terminal`.
-        needed: `[N]` the fluents that this reads.
-        move_rows: `[R, M]` row in `step` of each move of each role.
-        begins: `[R]` row of the first move of each role.
-        numbers: the moves of all roles, from that row on.
-    """
-
-    step: Query
-    next_: Wires
-    sees: Wires
-    look: Query
-    needed: I32
-    move_rows: I32
-    begins: IntArray
-    numbers: IntArray
 
 
 @kernel
@@ -180,85 +163,6 @@ def test_moves(
 
 
 @inlined
-def begin_turns(
-    circuit: TurnCircuit,
-    packed: U64,
-    lanes: IntArray,
-    moves: IntArray,
-    first: int,
-    count: int,
-    blank: U64,
-    width: tuple[int, ...],
-) -> int:
-    """Evaluate `step` for `count` joint moves from `first` on; arguments as for `make_turns`.
-
-    Returns:
-        how many words of states were written, for `end_turns`.
-    """
-    words = words_of(width)
-    written = load_runs(packed, lanes, first, count, circuit.step.row_of, blank, words)
-    set_moves(circuit.move_rows, moves, first, count, blank, words)
-    run_tape(circuit.step.tape, 0, blank, blank, width)
-    return written
-
-
-@inlined
-def look_ahead(circuit: TurnCircuit, blank: U64, rows: U64, width: tuple[int, ...]) -> None:
-    """Evaluate `look` in the successors of a block."""
-    out_of_line()
-    words = words_of(width)
-    for n in range(len(circuit.needed)):
-        fluent = circuit.needed[n]
-        row = np.int64(circuit.look.row_of[fluent]) * words
-        store(rows, row, literal(blank, circuit.next_, fluent, width))
-    run_tape(circuit.look.tape, 0, rows, rows, width)
-
-
-@inlined
-def end_turns(
-    circuit: TurnCircuit,
-    packed: U64,
-    lanes: IntArray,
-    moves: IntArray,
-    first: int,
-    count: int,
-    blank: U64,
-    words: int,
-    written: int,
-) -> None:
-    """Clear the rows of states and moves; not before, as a literal may be one of them."""
-    clear_runs(packed, lanes, first, count, circuit.step.row_of, blank, words, written)
-    clear_moves(circuit.move_rows, moves, first, count, blank, words)
-
-
-@inlined
-def holds(rows: U64, wires: Wires, k: int, lane: int, words: int) -> bool:
-    """Whether a literal holds in a lane of a block."""
-    bits = rows[np.int64(wires.rows[k]) * words + (lane >> 6)] ^ wires.inverted[k]
-    return bool((bits >> np.uint64(lane & 63)) & _ONE != 0)
-
-
-@inlined
-def is_over(look: Query, rows: U64, lane: int, words: int) -> bool:
-    """Whether the game is over in a lane where `look` was evaluated."""
-    return holds(rows, look.wires, 64 * look.starts[len(look.starts) - 2], lane, words)
-
-
-@inlined
-def is_legal(circuit: TurnCircuit, rows: U64, role: int, move: int, lane: int, words: int) -> bool:
-    """Whether a move of a role is legal in a lane where `look` was evaluated."""
-    place = np.int64(circuit.move_rows[role, move]) - circuit.begins[role]
-    return holds(rows, circuit.look.wires, 64 * circuit.look.starts[role] + place, lane, words)
-
-
-@inlined
-def literal(rows: U64, wires: Wires, k: int, width: tuple[int, ...]) -> Any:
-    """The lanes of a block in which a literal holds."""
-    row = np.int64(wires.rows[k]) * words_of(width)
-    return bxor(load(rows, row, width), splat(wires.inverted[k], width))
-
-
-@inlined
 def _store_all(
     circuit: TurnCircuit,
     packed: U64,
@@ -283,80 +187,6 @@ def _store_all(
 
 
 @inlined
-def store_some(
-    circuit: TurnCircuit,
-    packed: U64,
-    lanes: IntArray,
-    first: int,
-    count: int,
-    rows: U64,
-    wanted: U64,
-    places: IntArray,
-    out: U64,
-    width: tuple[int, ...],
-) -> None:
-    """Write the successors of some lanes of a block.
-
-    Args:
-        wanted: `[W]` these; `places`: `[64 * W]` where they go.
-    """
-    out_of_line()
-    for lane in range(count):
-        if wanted[lane >> 6] >> np.uint64(lane & 63) & _ONE:
-            copy_lane(packed, lanes[first + lane], out, places[lane])
-    for k in range(len(circuit.step.row_of)):
-        if has_changed(circuit, k, rows, width):
-            for start in range(0, count, 64):
-                bits = changes(circuit, k, rows, start, count, words_of(width))
-                bits &= wanted[start >> 6]
-                while bits:
-                    place = places[start + lowest_one(bits)]
-                    bits &= bits - _ONE
-                    out[place, k >> 6] ^= _ONE << np.uint64(k & 63)
-
-
-@inlined
-def has_changed(circuit: TurnCircuit, k: int, rows: U64, width: tuple[int, ...]) -> bool:
-    """Whether a fluent differs from the state before in some lane where `step` was evaluated."""
-    old = load(rows, np.int64(circuit.step.row_of[k]) * words_of(width), width)
-    return bool(reduce_or(bxor(old, literal(rows, circuit.next_, k, width))) != 0)
-
-
-@inlined
-def changes(
-    circuit: TurnCircuit, k: int, rows: U64, start: int, count: int, words: int
-) -> np.uint64:
-    """The lanes from `start` on, of one word and below `count`, in which it differs."""
-    word, next_ = start >> 6, circuit.next_
-    old = rows[np.int64(circuit.step.row_of[k]) * words + word]
-    bits = old ^ rows[np.int64(next_.rows[k]) * words + word] ^ next_.inverted[k]
-    if count - start < 64:
-        bits &= lanes_from(0, count - start)
-    return np.uint64(bits)
-
-
-@inlined
-def count_moves(look: Query, role: int, rows: U64, counts: U64, width: tuple[int, ...]) -> None:
-    """`[2 * W]` the lanes of a block in which a role has a move, and those in which it has more."""
-    out_of_line()
-    one, two = splat(np.uint64(0), width), splat(np.uint64(0), width)
-    for k in range(64 * look.starts[role], 64 * look.starts[role + 1]):
-        held = literal(rows, look.wires, k, width)
-        two = bor(two, band(one, held))
-        one = bor(one, held)
-    store(counts, 0, one)
-    store(counts, words_of(width), two)
-
-
-@inlined
-def count_of(counts: U64, lane: int, words: int) -> int:
-    """Number of moves in a lane of a block, 2 for more, by what `count_moves` has found."""
-    word, shift = lane >> 6, np.uint64(lane & 63)
-    ones, twos = counts[word] >> shift & _ONE, counts[words + word] >> shift & _ONE
-    return int(np.int64(ones) + np.int64(twos))
-
-
-@inlined
 def _count_moves(
     look: Query,
     rows: U64,
@@ -371,37 +201,6 @@ def _count_moves(
         count_moves(look, role, rows, square, width)
         for lane in range(count):
             choices[first + lane, role] = count_of(square, lane, words_of(width))
-
-
-@inlined
-def find_firsts(
-    look: Query,
-    rows: U64,
-    first: int,
-    count: int,
-    firsts: IntArray,
-    square: U64,
-    width: tuple[int, ...],
-) -> None:
-    """`firsts[K, R]`: place of the first move of roles in lanes 0 .. count of a block, which are
-    `first ...` there."""
-    out_of_line()
-    for role in range(firsts.shape[1]):
-        before = splat(np.uint64(0), width)
-        for k in range(64 * look.starts[role], 64 * look.starts[role + 1]):
-            held = literal(rows, look.wires, k, width)
-            new = but_not(held, before)
-            if not reduce_or(new):
-                continue
-            before = bor(before, held)
-            store(square, 0, new)
-            for start in range(0, count, 64):
-                bits = square[start >> 6]
-                if count - start < 64:
-                    bits &= lanes_from(0, count - start)
-                while bits:
-                    firsts[first + start + lowest_one(bits), role] = k - 64 * look.starts[role]
-                    bits &= bits - _ONE
 
 
 @inlined
