@@ -149,8 +149,10 @@ def test_kernels_of_players_that_play_in_its_place_are_compiled_too(
         Path(file).name.split(".")[1].split("-")[0]
         for file in json.loads(note.read_text())["files"]
     }
-    # Both examples are too small for `auto` to search by itself; `prove` is for open games only.
-    assert {"walk", "prove", "play"} <= names
+    # Both examples are too small for `auto` to search by itself; `prove` is for open games only,
+    # and `make_turns` for choosing among games in which something is hidden.
+    assert {"walk", "prove", "play", "make_turns"} <= names
+    assert "ggp.study.properties" in kernels.modules_of("auto", "auto")
 
 
 def test_child_that_fails_is_told_and_the_server_goes_on(

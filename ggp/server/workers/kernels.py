@@ -137,7 +137,8 @@ def compile_all(player: str, backend: str) -> None:
     with children.own_answers() as answers:
         parse_spec = import_module("ggp.players").parse_spec
         # The player that plays in its place depends on the game.
-        specs = (player, *getattr(parse_spec(player).player, "PLAYS", ()))
+        others = getattr(parse_spec(player).player, "PLAYS", ())
+        specs = (player, *others)
         # A match may also be played without a circuit.
         backends = (backend, "relational") if backend == "auto" else (backend,)
         parts = list(product(_FIRST_TURNS.items(), specs, backends))
@@ -156,9 +157,20 @@ def compile_all(player: str, backend: str) -> None:
         if backend != "prolog":
             with suppress(BackendUnavailableError):
                 import_module("ggp.machine.propnet.build.kernels").compile_kernels()
+                if others:
+                    _choose(backend)
         files = [str(file) for file in _cached() if file.is_file()]
         modules = [name for name, module in sys.modules.items() if _has_file(module)]
         answers.write(json.dumps({"files": files, "modules": modules}).encode())
+
+
+def _choose(backend: str) -> None:
+    """Measure what players are chosen by in games that are larger than the examples."""
+    normalize, parse = import_module("ggp.gdl.normalize").normalize, import_module("ggp.gdl").parse
+    machine = import_module("ggp.machine").build_machine(
+        normalize(parse(_EXAMPLE, "the example")), backend
+    )
+    import_module("ggp.study.properties").measure_gaps(machine, 1, 1, 10, seed=0)
 
 
 def _think_until_all_is_loaded(match: WorkerMatch, history: History) -> None:
