@@ -220,7 +220,7 @@ def test_games_of_kriegspiel_are_drawn(tmp_path: Path) -> None:
         patch.setattr(kriegspiel, "cells", lambda: (cell,))
         patch.setattr(kriegspiel_charts, "build_machine", lambda _: machine)
         patch.setattr(kriegspiel_charts, "pairs", lambda game: [cell.players])
-        patch.setattr(kriegspiel_charts, "hybrid", lambda game: "random")
+        patch.setattr(kriegspiel_charts, "hybrids", lambda game: ["random"])
         result, _ = made(kriegspiel.KRIEGSPIEL, settings(tmp_path, 2), BreakingOff())
     material, last, growth = result.charts
     assert [material.name, last.name, growth.name] == [

@@ -62,6 +62,10 @@ LONG_COUNTS = frozenset(
 AUTO = "ismcts"
 """The player that `auto` chooses for kriegspiel: it can be given a budget of states."""
 
+AUTO_STATES = 1_100_000
+"""States a decision that it gets against random play with the papers' samples: about as many as HS
+visits."""
+
 _OWN_FILE = {"boards": BOARD, "evaluation": BOARD}
 
 
@@ -281,7 +285,10 @@ def beyond_cells(budget: str) -> list[Cell]:
         ]
         for size in POOLS
     ]
+    states = AUTO_STATES // BUDGETS[budget]
+    auto = _text(AUTO, {"boards": BOARD, "states": states})
     return [
+        _board(budget, (auto, sampled("random", budget)), None, 150),
         *(
             _board(budget, (first, second), None, 100, equal_states=True)
             for second in ours

@@ -10,14 +10,14 @@ from ggp.machine import build_machine
 from ggp.machine.base import FloatArray, Machine
 from ggp.machine.boards import BoardRelation, BoardSquares
 from ggp.players import Decision
-from match_runner.reproduce.duels import PlayedDuel, program_of
+from match_runner.reproduce.duels import Duel, PlayedDuel, program_of
 from match_runner.reproduce.grid import Cells
 from match_runner.reproduce.kriegspiel.cells import (
     BOARD,
+    BUDGETS,
     POOL_WORLDS,
     POOLS,
     SMALL_BOARD,
-    TWENTIETH,
     sampled,
     spec,
 )
@@ -54,16 +54,23 @@ def charts(cells: Cells) -> tuple[Chart, ...]:
 
 def pairs(game: str) -> list[tuple[str, str]]:
     """Pairs of players whose material paper 002 shows."""
-    return [(_player(game, first), _player(game, second)) for first, second in TABLES_2_3]
+    return [
+        (first, second)
+        for names in TABLES_2_3
+        for first, second in zip(*(_players(game, name) for name in names), strict=True)
+    ]
 
 
-def hybrid(game: str) -> str:
-    """Player whose boards of the last observation paper 001 shows."""
-    return _player(game, "hs")
+def hybrids(game: str) -> list[str]:
+    """Players whose boards of the last observation paper 001 shows."""
+    return _players(game, "hs")
 
 
-def _player(game: str, player: str) -> str:
-    return sampled(player, TWENTIETH) if game == BOARD else spec(game, player)
+def _players(game: str, name: str) -> list[str]:
+    """A player of the papers, with each number of samples."""
+    if game == BOARD:
+        return [sampled(name, budget) for budget in BUDGETS]
+    return [spec(game, name)]
 
 
 def _material(game: str, cells: Cells) -> Chart:
@@ -77,7 +84,7 @@ def _material(game: str, cells: Cells) -> Chart:
         names = [player.split(":")[0] for player in duel.players]
         means = material_by_ply(machine, cell.matches)
         plies = tuple(map(float, range(means.shape[1])))
-        curves[f"{names[0]} and {names[1]}, {len(cell.matches)} games"] = tuple(
+        curves[f"{names[0]} and {names[1]}, {len(cell.matches)} games{_of(duel)}"] = tuple(
             Curve(name, plies, tuple(line.tolist()))
             for name, line in zip(names, means, strict=True)
         )
@@ -134,14 +141,20 @@ def material_by_ply(machine: Machine, matches: Sequence[Played]) -> FloatArray:
     return np.asarray(by_match.mean(axis=0)[:, : int(ply.max(initial=0)) + 1])
 
 
+def _of(duel: Duel) -> str:
+    """Which samples, where there are several numbers of them."""
+    share = BUDGETS.get(duel.budget, 1)
+    return f", 1/{share} of the samples" if share > 1 else ""
+
+
 def _last_boards(cells: Cells) -> Chart:
     """Chart like Figure 3 of paper 001."""
     curves = {}
     for game in (BOARD, SMALL_BOARD):
         of_game = tuple(
-            _shares(f"in games against {duel.players[1].split(':')[0]}", cell, 0, _guessed)
+            _shares(f"against {duel.players[1].split(':')[0]}{_of(duel)}", cell, 0, _guessed)
             for duel, cell in cells.items()
-            if duel.game == game and duel.players[0] == hybrid(game) and cell.matches
+            if duel.game == game and duel.players[0] in hybrids(game) and cell.matches
         )
         if of_game:
             curves[game] = of_game
