@@ -155,6 +155,26 @@ def test_kernels_of_players_that_play_in_its_place_are_compiled_too(
     assert "ggp.study.properties" in kernels.modules_of("auto", "auto")
 
 
+@pytest.mark.verify
+def test_kernels_of_boards_are_compiled_for_a_player_with_declared_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = kernels._notes
+    monkeypatch.setattr(
+        kernels, "_notes", lambda *about: [tmp_path / each.name for each in real(*about)][:1]
+    )
+    player = "los:evaluation=kriegspiel"
+    assert kernels.fill_cache(player, "auto")
+    (note,) = tmp_path.iterdir()
+    names = {
+        Path(file).name.split(".")[1].split("-")[0]
+        for file in json.loads(note.read_text())["files"]
+    }
+    assert {"value_masks", "make_captures", "make_turns"} <= names
+    assert kernels.are_cached(player, "auto")
+    assert not kernels.are_cached("los", "auto")
+
+
 def test_child_that_fails_is_told_and_the_server_goes_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 import ggp.machine
 from ggp import children
-from ggp.errors import BackendUnavailableError
+from ggp.errors import BackendUnavailableError, GGPError
 from ggp.machine.compiling.kernel_version import kernels_version
 from ggp.machine.propnet.build.cache import user_cache
 from ggp.protocol.turns import History, PathTurn
@@ -61,6 +61,9 @@ _FIRST_TURNS = {
     ),
 }
 """Our role's first turn: beliefs need other kernels in the turns that follow."""
+
+_BOARDS_EXAMPLE, _OPTION = "kriegspiel_5x5", "evaluation="
+"""A game of ours with pieces, and the option of a player that declares what they are worth."""
 
 _ENTRY = "ggp.server.workers.kernels:compile_all"
 _GROUNDING_S = 60.0
@@ -154,6 +157,9 @@ def compile_all(player: str, backend: str) -> None:
                 _think_until_all_is_loaded(match, history)
             answers.write(json.dumps([done, len(parts)]).encode() + b"\n")
             answers.flush()
+        if _OPTION in player:
+            with suppress(GGPError):  # a file that declares other pieces
+                _search_boards(player, backend)
         if backend != "prolog":
             with suppress(BackendUnavailableError):
                 import_module("ggp.machine.propnet.build.kernels").compile_kernels()
@@ -171,6 +177,14 @@ def _choose(backend: str) -> None:
         normalize(parse(_EXAMPLE, "the example")), backend
     )
     import_module("ggp.study.properties").measure_gaps(machine, 1, 1, 10, seed=0)
+
+
+def _search_boards(player: str, backend: str) -> None:
+    """Let a player with declared pieces search in a game that has some."""
+    rules = import_module("ggp.gdl.games").find_game(_BOARDS_EXAMPLE).read_text()
+    match = import_module("ggp.server.workers.worker_match").WorkerMatch(_ignore, lambda: False)
+    match.build(Setup(rules, "white", player, backend, 0, _GROUNDING_S, _MEMORY_BYTES))
+    _think_until_all_is_loaded(match, ())
 
 
 def _think_until_all_is_loaded(match: WorkerMatch, history: History) -> None:
@@ -220,7 +234,13 @@ def _keep_note(found: dict[str, list[str]], player: str, backend: str) -> None:
 
 def _notes(player: str, backend: str) -> Iterator[Path]:
     """Places for notes: with the machine code, or where the user keeps circuits."""
-    about = (player.partition(":")[0], backend, kernels_version(), version("numba"))
+    about = (
+        player.partition(":")[0],
+        _OPTION in player,
+        backend,
+        kernels_version(),
+        version("numba"),
+    )
     machine = (platform.node(), platform.machine(), *sys.version_info[:2])
     name = f"kernels-{blake2b(repr((about, machine)).encode(), digest_size=8).hexdigest()}.json"
     if own := os.environ.get("NUMBA_CACHE_DIR"):
