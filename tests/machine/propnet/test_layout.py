@@ -165,6 +165,16 @@ def test_phases_are_those_of_whose_turn_it_is(monkeypatch: pytest.MonkeyPatch) -
     assert not phases_of(circuit_of("krieg_tic_tac_toe")).circuits
 
 
+def test_plans_with_phases_are_of_the_same_types_as_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Playouts are compiled once: with an array in another order they would be compiled again."""
+    monkeypatch.setattr(phases, "MIN_LITERALS", 0)
+    plan = playout_plan(circuit_of("tic_tac_toe"))
+    assert plan.phases.shape == (2, 2)
+    parts = [part if isinstance(part, tuple) else (part,) for part in plan]
+    arrays = [each for part in parts for each in part if isinstance(each, np.ndarray)]
+    assert all(array.flags.c_contiguous for array in arrays)
+
+
 def test_small_circuits_have_no_phases() -> None:
     plan = playout_plan(circuit_of("tic_tac_toe"))
     assert len(plan.phases) == 0

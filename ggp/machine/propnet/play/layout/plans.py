@@ -79,7 +79,8 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
         within=_packed_bounds(phases.within, row_of >= 0),
         phase_rows=row_of[phases.fluents],
         asked=np.where(phases.asked, _ALL, np.uint64(0)),
-        phases=np.where(phases.values, _ALL, np.uint64(0)),
+        # In this order, or playouts would be compiled for each order of its columns.
+        phases=np.ascontiguousarray(np.where(phases.values, _ALL, np.uint64(0))),
         changed=np.concatenate([row_of[matter][each.changed] for each in variants]),
         change_ends=offsets_of(np.array([len(each.changed) for each in variants])),
         next=_together([each.next for each in variants]),
