@@ -42,8 +42,9 @@ def test_boards_are_searched_openly(name: str) -> None:
     player.observe("noop", ())
     decision = player.choose()
     assert decision.fault is None
-    # A clairvoyant need not ask.
-    assert {v.move: v.value for v in decision.values} == {"ask": 90, "wait": 100}
+    # A clairvoyant need not ask. The last bit of a mean depends on how a processor adds up.
+    expected = pytest.approx({"ask": 90, "wait": 100}, rel=1e-12)
+    assert {v.move: v.value for v in decision.values} == expected
     assert decision.move == "wait"
     assert not decision.exact
 
