@@ -135,20 +135,23 @@ def test_what_another_user_compiled_is_not_taken_for_ones_own(
     assert folders()
 
 
+def compiled_for(player: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The names of the kernels that are compiled for a player; the note on them is in `folder`."""
+    real = kernels._notes
+    monkeypatch.setattr(
+        kernels, "_notes", lambda *about: [folder / each.name for each in real(*about)][:1]
+    )
+    assert kernels.fill_cache(player, "auto")
+    (note,) = folder.iterdir()
+    files = json.loads(note.read_text())["files"]
+    return {Path(file).name.split(".")[1].split("-")[0] for file in files}
+
+
 @pytest.mark.verify
 def test_kernels_of_players_that_play_in_its_place_are_compiled_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = kernels._notes
-    monkeypatch.setattr(
-        kernels, "_notes", lambda *about: [tmp_path / each.name for each in real(*about)][:1]
-    )
-    assert kernels.fill_cache("auto", "auto")
-    (note,) = tmp_path.iterdir()
-    names = {
-        Path(file).name.split(".")[1].split("-")[0]
-        for file in json.loads(note.read_text())["files"]
-    }
+    names = compiled_for("auto", tmp_path, monkeypatch)
     # Both examples are too small for `auto` to search by itself; `prove` is for open games only,
     # and `make_turns` for choosing among games in which something is hidden.
     assert {"walk", "prove", "play", "make_turns"} <= names
@@ -159,17 +162,8 @@ def test_kernels_of_players_that_play_in_its_place_are_compiled_too(
 def test_kernels_of_boards_are_compiled_for_a_player_with_declared_pieces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = kernels._notes
-    monkeypatch.setattr(
-        kernels, "_notes", lambda *about: [tmp_path / each.name for each in real(*about)][:1]
-    )
     player = "los:evaluation=kriegspiel"
-    assert kernels.fill_cache(player, "auto")
-    (note,) = tmp_path.iterdir()
-    names = {
-        Path(file).name.split(".")[1].split("-")[0]
-        for file in json.loads(note.read_text())["files"]
-    }
+    names = compiled_for(player, tmp_path, monkeypatch)
     assert {"value_masks", "make_captures", "make_turns"} <= names
     assert kernels.are_cached(player, "auto")
     assert not kernels.are_cached("los", "auto")
