@@ -7,11 +7,13 @@ where the search stops. (How the others are believed to move is part of the beli
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from ggp.machine.base import FloatArray, IntArray, Ragged, States
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Ragged, States
+from ggp.machine.propnet.play.turns import MovesTold
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates, Tally
 
@@ -99,4 +101,49 @@ class JointEvaluation(Protocol):
         self, states: States, rng: np.random.Generator, deadline: Deadline | None = None
     ) -> tuple[FloatArray, IntArray]:
         """`[L, R]` values, and `[L]` turns: see `Evaluation.values`."""
+        ...
+
+
+class ValuedTurns(NamedTuple):
+    """K successors, as far as a search that stops there asks for them.
+
+    Attributes:
+        percepts: `[K, R]` percept ids of each role.
+        over: `[K]` whether each is terminal.
+        told: of the moves afterwards; None if not known.
+        values: `[K]` of each for one role; it means nothing where the game is over.
+        keys: `[K, 2]` equal for equal states.
+    """
+
+    percepts: IntArray
+    over: BoolArray
+    told: MovesTold | None
+    values: FloatArray
+    keys: IntArray
+
+
+@runtime_checkable
+class TurnEvaluation(Protocol):
+    """An `Evaluation` that can value states as they are reached, before they are written."""
+
+    def valued_turns(
+        self,
+        states: States,
+        lanes: IntArray,
+        joint_moves: IntArray,
+        role: int,
+        before: Sequence[Ragged],
+    ) -> ValuedTurns | None:
+        """Make joint moves, and value the successors for a role.
+
+        Args:
+            states: L states.
+            lanes: `[K]` the state of each joint move; equal ones had better be neighbours.
+            joint_moves: `[K, R]` move ids.
+            before: the moves of each role in the L states, if successors' moves are to be compared
+                with them.
+
+        Returns:
+            None if it cannot, on this machine.
+        """
         ...

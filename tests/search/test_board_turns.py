@@ -6,11 +6,14 @@ The slow way is what machines without such turns do; values must be equal to the
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
 
+from ggp.errors import MachineError
 from ggp.machine import Machine
+from ggp.machine.arrays import first_seen
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.machine.propnet.play.turns import CircuitTurns
 from ggp.search.boards.board_search import BoardSearch
@@ -19,6 +22,7 @@ from ggp.search.boards.captures import NOWHERE, CaptureFinder, Captures, Positio
 from ggp.search.boards.exchanges import CaptureMaker
 from ggp.search.boards.lower_bounds import ordered
 from ggp.search.information_sets.set_search import InformationSetSearch
+from ggp.search.joint_moves import joint_moves
 from ggp.search.parts import Search
 from tests.search.test_quiescence import KS, bag_of, quiescence, tried_positions
 from tests.support.games import machine_of_game
@@ -34,21 +38,33 @@ def board_search(machine: Machine, count: int) -> Search:
     )
 
 
-def over(machine: Machine, count: int) -> Search:
+def informed(
+    machine: Machine, count: int, *, depth: int, tries: int, paranoid: bool = False
+) -> Search:
     bag = bag_of(machine, tried_positions(machine).take(np.arange(count)), 0)
     values, rng = BoardValues(machine, KS), np.random.default_rng(0)
     return InformationSetSearch(
-        machine, bag, rng, depth=1, paranoid=False, tries=1, evaluation=values
+        machine, bag, rng, depth=depth, paranoid=paranoid, tries=tries, evaluation=values
     )
 
 
-@pytest.mark.parametrize("make", [board_search, over])
+@pytest.mark.parametrize(
+    "make",
+    [
+        board_search,
+        partial(informed, depth=1, tries=1),
+        partial(informed, depth=2, tries=0),
+        partial(informed, depth=2, tries=1, paranoid=True),
+    ],
+    ids=["board search", "over 1 with tries", "over 2", "para 2 with tries"],
+)
 def test_values_are_those_of_the_slow_way(
     make: Callable[[Machine, int], Search], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = machine_of_game("kriegspiel_5x5", "propnet")
     found = make(machine, 6)
     found.round(6)
+    monkeypatch.setattr(CircuitTurns, "told_by", lambda *_, **__: None)
     monkeypatch.setattr(CircuitTurns, "turned", lambda *_, **__: None)
     monkeypatch.setattr(CircuitTurns, "tested", lambda *_, **__: None)
     monkeypatch.setattr(CircuitTurns, "looks_ahead", None)
@@ -58,6 +74,40 @@ def test_values_are_those_of_the_slow_way(
     assert len(set(slow_values.values.tolist())) > 3
     for name in ("values", "stderrs", "visits", "promptness"):
         assert getattr(fast_values, name).tobytes() == getattr(slow_values, name).tobytes()
+
+
+@pytest.mark.parametrize("role", [0, 1])
+def test_successors_valued_as_they_are_made_are_those_that_are_written(role: int) -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    assert isinstance(machine, CircuitTurns)
+    states, values = tried_positions(machine), BoardValues(machine, KS)
+    options = joint_moves(machine, states, role)
+    lanes, moves = options.some(0, int(options.offsets[-1]))
+    before = options.lists
+    valued = values.valued_turns(states, lanes, moves, role, before)
+    written = machine.turned(states, lanes, moves, percepts=True, before=before)
+    assert valued is not None
+    assert written is not None
+    assert valued.told is not None
+    assert written.told is not None
+    assert (valued.percepts == written.percepts).all()
+    assert valued.over.tolist() == written.over.tolist()
+    for told, expected in zip(valued.told, written.told, strict=True):
+        assert told.tolist() == expected.tolist()
+    worth = values.worth(values.boards(written.states), role)
+    on = ~written.over
+    assert valued.values[on].tobytes() == worth[on].tobytes()
+    # Two states with one successor, and those whose board does not change.
+    _, expected = first_seen(machine.groups(written.states))
+    assert expected.max() + 1 < len(lanes)
+    assert first_seen(valued.keys)[1].tolist() == expected.tolist()
+
+
+def test_successors_are_not_valued_after_moves_that_no_role_has() -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    states, values = tried_positions(machine).take(np.arange(1)), BoardValues(machine, KS)
+    with pytest.raises(MachineError):
+        values.valued_turns(states, np.zeros(1, dtype=np.int64), np.full((1, 2), 10**6), 0, ())
 
 
 @pytest.mark.parametrize("square", [NOWHERE, 12])

@@ -51,6 +51,7 @@ FILES = (
     "search/boards/block_boards",
     "search/boards/board_kernels",
     "search/boards/exchange_kernels",
+    "search/boards/leaf_kernels",
     "search/boards/mask_kernels",
     "search/sure/sure_kernels",
     *(

@@ -6,6 +6,7 @@ evaluation by material and attacks of what a file declares (`board_terms`, as ar
 squares.
 `quiescence` plays exchanges out before a board is valued, by the `captures` that are possible;
 `exchanges` makes many at once by one kernel (`exchange_kernels`), which reads no boards again
-(`block_boards`). `lower_bounds` leaves out those that cannot matter (alpha-beta cut-offs);
+(`block_boards`). `leaf_turns` values boards as they are reached, by one kernel too
+(`leaf_kernels`). `lower_bounds` leaves out those that cannot matter (alpha-beta cut-offs);
 `board_search` is the search of Choose-move.
 """

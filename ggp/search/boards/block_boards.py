@@ -23,6 +23,7 @@ from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
 )
 from ggp.machine.propnet.play.kernels.vectors import (
     WORDS_PER_ITEM,
+    aligned_words,
     band,
     bor,
     but_not,
@@ -115,6 +116,29 @@ class BlockBoards(NamedTuple):
     scratch: U64
     kept: U64
     places: IntArray
+
+
+def block_boards(squares: int, roles: int, width: tuple[int, ...]) -> BlockBoards:
+    """New scratch for boards of so many squares."""
+    words = words_of(width)
+    lanes = 64 * words
+    return BlockBoards(
+        squares=squares,
+        codes=np.empty(lanes * squares, dtype=np.int16),
+        occupied=np.empty(lanes, dtype=np.uint64),
+        held=np.empty(lanes, dtype=np.uint64),
+        changed=np.empty(lanes, dtype=np.uint64),
+        pieces=np.empty(lanes, dtype=np.int64),
+        before=aligned_words(MOST_SQUARES),
+        after=aligned_words(MOST_SQUARES),
+        owned=aligned_words(MOST_SQUARES),
+        owner=aligned_words(MOST_SQUARES),
+        counts=np.empty(2 * roles * words, dtype=np.uint64),
+        firsts=np.zeros((lanes, roles), dtype=np.int64),
+        scratch=np.empty(words, dtype=np.uint64),
+        kept=np.empty(words, dtype=np.uint64),
+        places=np.empty(lanes, dtype=np.int64),
+    )
 
 
 @inlined

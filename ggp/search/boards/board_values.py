@@ -21,7 +21,7 @@ Shapes: L lanes, X files, Y ranks, S = X * Y squares, K kinds of pieces of eithe
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +39,7 @@ from ggp.machine.base import (
 )
 from ggp.machine.boards import BoardSquares
 from ggp.machine.propnet.play.kernels.packed import pack, words_for
+from ggp.machine.propnet.play.turns import CircuitTurns
 from ggp.search.anytime import Deadline, check
 from ggp.search.boards.block_boards import BoardTables
 from ggp.search.boards.board_kernels import (
@@ -50,8 +51,10 @@ from ggp.search.boards.board_kernels import (
     value_boards,
 )
 from ggp.search.boards.board_terms import BoardTerms
+from ggp.search.boards.leaf_turns import LeafTurns
 from ggp.search.boards.mask_kernels import MOST_SQUARES, list_captures, list_takers, value_masks
 from ggp.search.boards.piece_tables import ahead_of, firsts_of, masks_of, rays_of, sums_of
+from ggp.search.parts import ValuedTurns
 
 MARGIN = 0.02
 """Share at either end of the goal range that is reserved for states that are over."""
@@ -72,6 +75,10 @@ class MovesByPlace(NamedTuple):
 
     first: NDArray[np.int32]
     moves: NDArray[np.int32]
+
+
+NO_MOVES = MovesByPlace(np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.int32))
+"""Where no captures are asked for."""
 
 
 class Boards(NamedTuple):
@@ -146,6 +153,7 @@ class BoardValues:
             attacked=np.zeros((SIDES, math.prod(size)), dtype=np.int32),
         )
         self._sums = sums_of(self._tables)
+        self._turns: dict[int, LeafTurns] = {}
 
     def values(
         self,
@@ -180,6 +188,20 @@ class BoardValues:
         middle, least, most = self._range
         # Terminal states are worth their goals: searches do not ask for their values here.
         return np.clip(middle + self.terms.scale * lead, least, most)
+
+    def valued_turns(
+        self,
+        states: States,
+        lanes: IntArray,
+        joint_moves: IntArray,
+        role: int,
+        before: Sequence[Ragged],
+    ) -> ValuedTurns | None:
+        """Make joint moves, and value the successors for a role: see `TurnEvaluation`."""
+        turns = self._turns_of(role)
+        if turns is None:
+            return None
+        return turns.valued(states, self.boards(states).codes, lanes, joint_moves, before)
 
     def captures(
         self,
@@ -265,6 +287,16 @@ class BoardValues:
             np.stack([one.first + start for one, start in zip(each, starts, strict=False)]),
             np.concatenate([one.moves for one in each]),
         )
+
+    def _turns_of(self, role: int) -> LeafTurns | None:
+        """None if the machine makes no such turns, or boards are too large."""
+        machine = self._machine
+        if not (self.has_masks and isinstance(machine, CircuitTurns) and not machine.parts.apart):
+            return None
+        if role not in self._turns:
+            tables = self.tables(role, dict.fromkeys(self._players, NO_MOVES))
+            self._turns[role] = LeafTurns(machine, tables, math.prod(self.squares.size))
+        return self._turns[role]
 
     @property
     def _range(self) -> tuple[float, float, float]:

@@ -9,13 +9,11 @@ import numpy as np
 
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.machine.propnet.play.kernels.tapes import Query
-from ggp.machine.propnet.play.kernels.vectors import aligned_words, words_of
 from ggp.machine.propnet.play.turns import WIDTH, CircuitTurns
-from ggp.search.boards.block_boards import BlockBoards, BoardTables
+from ggp.search.boards.block_boards import BlockBoards, BoardTables, block_boards
 from ggp.search.boards.board_values import Boards, BoardValues
 from ggp.search.boards.captures import CaptureFinder, Captures
 from ggp.search.boards.exchange_kernels import Made, make_captures
-from ggp.search.boards.mask_kernels import MOST_SQUARES
 
 
 class Sighted(NamedTuple):
@@ -127,7 +125,7 @@ class CaptureMaker:
         try:
             block = self._scratch.pop()
         except IndexError:
-            block = _new_scratch(squares, roles)
+            block = block_boards(squares, roles, WIDTH)
         whole = len(low)
         made = Made(
             np.empty(number, dtype=np.int64),
@@ -177,25 +175,3 @@ class CaptureMaker:
             return None
         look = machine.looks_ahead
         return None if look is None else (machine, look, self._values.tables(self._role, moves))
-
-
-def _new_scratch(squares: int, roles: int) -> BlockBoards:
-    words = words_of(WIDTH)
-    lanes = 64 * words
-    return BlockBoards(
-        squares=squares,
-        codes=np.empty(lanes * squares, dtype=np.int16),
-        occupied=np.empty(lanes, dtype=np.uint64),
-        held=np.empty(lanes, dtype=np.uint64),
-        changed=np.empty(lanes, dtype=np.uint64),
-        pieces=np.empty(lanes, dtype=np.int64),
-        before=aligned_words(MOST_SQUARES),
-        after=aligned_words(MOST_SQUARES),
-        owned=aligned_words(MOST_SQUARES),
-        owner=aligned_words(MOST_SQUARES),
-        counts=np.empty(2 * roles * words, dtype=np.uint64),
-        firsts=np.zeros((lanes, roles), dtype=np.int64),
-        scratch=np.empty(words, dtype=np.uint64),
-        kept=np.empty(words, dtype=np.uint64),
-        places=np.empty(lanes, dtype=np.int64),
-    )

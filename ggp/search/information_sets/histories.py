@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from ggp.belief import Bags
 from ggp.machine.arrays import first_seen_columns
 from ggp.machine.base import FloatArray, IntArray, Machine, States
+from ggp.search.parts import ValuedTurns
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,52 @@ class Histories:
         np.maximum.at(counts, group, self.counts)
         masses = np.asarray(np.bincount(group, self.masses, len(first)), dtype=np.float64)
         return Histories(self.states.take(first), self.nodes[first], masses, counts)
+
+
+@dataclass(frozen=True)
+class ValuedLeaves:
+    """Histories where the search stops, with certain values; those of one node with equal states
+    are merged.
+
+    Attributes:
+        nodes, masses: as for `Histories`.
+        values: `[K]` of their states.
+        keys: `[K, 2]` equal for equal states.
+    """
+
+    nodes: IntArray
+    masses: FloatArray
+    values: FloatArray
+    keys: IntArray
+
+    def merged(self) -> ValuedLeaves:
+        """The same histories, equal ones merged."""
+        first, group = first_seen_columns([self.nodes, *self.keys.T])
+        masses = np.asarray(np.bincount(group, self.masses, len(first)), dtype=np.float64)
+        return ValuedLeaves(self.nodes[first], masses, self.values[first], self.keys[first])
+
+
+def leaves_of(
+    valued: ValuedTurns, nodes: IntArray, masses: FloatArray, some: IntArray
+) -> ValuedLeaves:
+    """Some of K successors as leaves, equal ones merged.
+
+    Args:
+        nodes, masses: `[K]` information set and probability of each.
+    """
+    return ValuedLeaves(nodes[some], masses[some], valued.values[some], valued.keys[some]).merged()
+
+
+def joined_leaves(parts: Sequence[ValuedLeaves]) -> ValuedLeaves:
+    """The leaves of several batches, at least one, merged."""
+    if len(parts) == 1:
+        return parts[0]
+    return ValuedLeaves(
+        np.concatenate([part.nodes for part in parts]),
+        np.concatenate([part.masses for part in parts]),
+        np.concatenate([part.values for part in parts]),
+        np.concatenate([part.keys for part in parts]),
+    ).merged()
 
 
 def drawn_from(bags: Bags, count: int, rng: np.random.Generator) -> Histories:

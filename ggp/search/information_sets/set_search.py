@@ -16,21 +16,27 @@ A ply is a turn. A turn with a refused try costs no ply, up to a number in a row
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ggp.belief import UNIFORM, Bags, MoveModel
-from ggp.machine.base import FloatArray, IntArray, Machine, Ragged, States
-from ggp.machine.propnet.play.turns import Turned
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
+from ggp.machine.propnet.play.turns import MovesTold, Turned
 from ggp.search.anytime import BETWEEN_LOOKS_S, Deadline, Pace
 from ggp.search.estimates import Estimates, candidates
-from ggp.search.information_sets.histories import Histories, drawn_from
+from ggp.search.information_sets.histories import (
+    Histories,
+    ValuedLeaves,
+    drawn_from,
+    joined_leaves,
+    leaves_of,
+)
 from ggp.search.information_sets.set_tree import SetTree
 from ggp.search.information_sets.set_values import Leaf
 from ggp.search.joint_moves import LANES_AT_ONCE, TIMED_LANES, JointMoves, joint_moves
-from ggp.search.parts import Evaluation
+from ggp.search.parts import Evaluation, TurnEvaluation, ValuedTurns
 from ggp.search.playouts import RandomPlayouts
 from ggp.search.refusals import joined_turns, refused_tries, refused_turns, turned
 
@@ -49,6 +55,23 @@ MOST_NODES = 1 << 23
 
 class TooLarge(Exception):
     """A single history is too much to search: a result, not an error."""
+
+
+@dataclass(frozen=True)
+class _Reached:
+    """Successors after K joint moves.
+
+    Attributes:
+        percepts, over, told: see `Turned`.
+        states: some of them.
+        valued: what is known of them as leaves.
+    """
+
+    percepts: IntArray
+    over: BoolArray
+    told: MovesTold | None
+    states: Callable[[IntArray], States]
+    valued: ValuedTurns | None = None
 
 
 class InformationSetSearch:
@@ -180,12 +203,13 @@ class InformationSetSearch:
         largest = 0
         masses = [(lanes.nodes, lanes.masses)]
         leaves: list[Histories] = []
+        valued: list[ValuedLeaves] = []
         while len(lanes.nodes):
             options = joint_moves(self._machine, lanes.states, self._bags.role, self._deadline)
             if options.number > self._most:
                 raise TooLarge
             largest = max(largest, int(options.number))
-            after = self._after(lanes, options, masses)
+            after = self._after(lanes, options, masses, valued)
             stops = self._tree.depths(after.nodes) == 0
             leaves.append(after.take(np.flatnonzero(stops)))
             lanes = after.take(np.flatnonzero(~stops))
@@ -195,15 +219,30 @@ class InformationSetSearch:
             self._tree.add(nodes, mass)
         for part, value, turn in zip(leaves, values, turns, strict=True):
             self._tree.add_leaves(part.nodes, part.masses, part.counts, value, turn)
+        for leaf in valued:
+            once = np.ones(len(leaf.nodes), dtype=np.int64)
+            self._tree.add_leaves(leaf.nodes, leaf.masses, once, leaf.values, 0 * once)
         return largest
 
     def _after(
-        self, lanes: Histories, options: JointMoves, masses: list[tuple[IntArray, FloatArray]]
+        self,
+        lanes: Histories,
+        options: JointMoves,
+        masses: list[tuple[IntArray, FloatArray]],
+        valued: list[ValuedLeaves],
     ) -> Histories:
-        """Histories one turn later that are not over; the masses of all nodes go into the list."""
+        """Histories one turn later that are not over.
+
+        Args:
+            masses: those of all nodes are added to the list.
+            valued: those of which no more than their values are wanted are added to this list, and
+                left out, if they can be had at once.
+        """
         role, tree, machine = self._bags.role, self._tree, self._machine
         found = [lanes.take(np.zeros(0, dtype=np.int64))]
+        leaves: list[ValuedLeaves] = []
         chances = self._chances(lanes.states, options)
+        at_once = self._mostly_stop(lanes, options)
         for first, last in self._steps.runs(np.diff(options.offsets)):
             bounds = int(options.offsets[first]), int(options.offsets[last])
             if bounds[0] == bounds[1]:
@@ -211,26 +250,26 @@ class InformationSetSearch:
             state, places = options.places(*bounds)
             _, joint = options.some(*bounds)
             free = tree.free(lanes.nodes[state])
-            stepped = self._stepped(lanes.states, state, joint, options.lists if free.any() else ())
-            ends, goes_on = np.flatnonzero(stepped.over), np.flatnonzero(~stepped.over)
+            before = options.lists if free.any() else ()
+            reached = self._reached(lanes.states, state, joint, before, at_once=at_once)
+            ends, goes_on = np.flatnonzero(reached.over), np.flatnonzero(~reached.over)
             actions = tree.actions(lanes.nodes[state], joint[:, role])
             nodes = np.empty(len(state), dtype=np.int64)
             if len(ends):
-                goals = machine.goals(stepped.states.take(ends))[:, role]
+                goals = machine.goals(reached.states(ends))[:, role]
                 nodes[ends] = tree.ended(actions[ends], goals)
-            on = stepped.states.take(goes_on)
             refused = np.zeros(len(goes_on), dtype=np.bool_)
             tried = np.flatnonzero(free[goes_on])
-            if len(tried) and stepped.told is not None:
-                found_so = refused_turns(machine, options, state, stepped.over, stepped.told)
+            if len(tried) and reached.told is not None:
+                found_so = refused_turns(machine, options, state, reached.over, reached.told)
                 refused[tried] = found_so[goes_on[tried]]
             elif len(tried):
                 at = goes_on[tried]
                 refused[tried] = refused_tries(
-                    machine, lanes.states, options, state[at], joint[at], on.take(tried)
+                    machine, lanes.states, options, state[at], joint[at], reached.states(at)
                 )
             nodes[goes_on] = tree.reached(
-                actions[goes_on], stepped.percepts[goes_on, role], refused
+                actions[goes_on], reached.percepts[goes_on, role], refused
             )
             by_chance = np.ones(len(state))
             groups = np.arange(len(state))
@@ -243,8 +282,16 @@ class InformationSetSearch:
             for each, chance in chances.items():
                 mass = mass * chance[places[:, each]]
             masses.append((nodes, mass))
-            part = Histories(on, nodes[goes_on], mass[goes_on], lanes.counts[state[goes_on]])
+            if reached.valued is not None:
+                stops = tree.depths(nodes[goes_on]) == 0
+                leaves.append(leaves_of(reached.valued, nodes, mass, goes_on[stops]))
+                goes_on = goes_on[~stops]
+            part = Histories(
+                reached.states(goes_on), nodes[goes_on], mass[goes_on], lanes.counts[state[goes_on]]
+            )
             found.append(part.merged(machine))
+        if leaves:
+            valued.append(joined_leaves(leaves))
         if len(found) == 2:
             return found[1]
         return Histories(
@@ -253,6 +300,38 @@ class InformationSetSearch:
             np.concatenate([part.masses for part in found]),
             np.concatenate([part.counts for part in found]),
         ).merged(machine)
+
+    def _mostly_stop(self, lanes: Histories, options: JointMoves) -> bool:
+        """Whether after most joint moves no more is wanted than the value of the state."""
+        counts = np.diff(options.offsets)
+        last = counts[self._tree.depths(lanes.nodes) == 1].sum()
+        return bool(self._evaluation.certain and 2 * last > counts.sum())
+
+    def _reached(
+        self,
+        states: States,
+        state: IntArray,
+        joint: IntArray,
+        before: Sequence[Ragged],
+        *,
+        at_once: bool,
+    ) -> _Reached:
+        """What joint moves lead to.
+
+        Args:
+            at_once: value it at once, if possible; then states are only written if asked for.
+        """
+        evaluation = self._evaluation
+        if at_once and isinstance(evaluation, TurnEvaluation) and len(joint) <= LANES_AT_ONCE:
+            found = evaluation.valued_turns(states, state, joint, self._bags.role, before)
+            if found is not None:
+
+                def written(some: IntArray) -> States:
+                    return turned(self._machine, states, state[some], joint[some]).states
+
+                return _Reached(found.percepts, found.over, found.told, written, found)
+        stepped = self._stepped(states, state, joint, before)
+        return _Reached(stepped.percepts, stepped.over, stepped.told, stepped.states.take)
 
     def _stepped(
         self, states: States, state: IntArray, joint: IntArray, before: Sequence[Ragged]

@@ -8,7 +8,7 @@ written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -53,6 +53,14 @@ class MovesTold(NamedTuple):
     def joined(cls, parts: Sequence[MovesTold]) -> MovesTold | None:
         """What was told in several batches; None if in none."""
         return cls(*map(np.concatenate, zip(*parts, strict=True))) if parts else None
+
+
+class TurnsTold(NamedTuple):
+    """What is told of K joint moves: the same as in `Turned`."""
+
+    percepts: IntArray
+    over: BoolArray
+    told: MovesTold | None
 
 
 class Turned(NamedTuple):
@@ -122,42 +130,71 @@ class CircuitTurns:
         """
         if self.parts.apart:
             return None
+        out = np.empty((len(joint_moves), self.num_words), dtype=np.uint64)
+        told = self.told_by(
+            lambda *asked: make_turns(*asked, out, WIDTH),
+            states,
+            lanes,
+            joint_moves,
+            percepts=percepts,
+            before=before,
+        )
+        return None if told is None else Turned(self._states(out), *told)
+
+    def told_by(
+        self,
+        make: Callable[..., bool],
+        states: States,
+        lanes: IntArray,
+        joint_moves: IntArray,
+        *,
+        percepts: bool,
+        before: Sequence[Ragged] = (),
+        width: tuple[int, ...] = WIDTH,
+    ) -> TurnsTold | None:
+        """What is told of turns that a kernel makes; other arguments, and errors, as for `turned`.
+
+        Args:
+            make: calls the kernel with the first arguments of `make_turns`, up to `agains`, and
+                returns what that does.
+            width: of the kernel.
+
+        Returns:
+            None if the machine makes no turns.
+        """
+        if self.parts.apart:
+            return None
         packed, step, number = self._packed(states), self._queries.step, len(joint_moves)
         look = self._queries.look if before else self._queries.terminal
-        words = step.part(packed[:0], 0).shape[1], step.starts[-1] - step.starts[1]
-        out = np.empty((number, words[0]), dtype=np.uint64)
-        seen = np.empty((number if percepts else 0, words[1]), dtype=np.uint64)
+        words = step.starts[-1] - step.starts[1]
+        seen = np.empty((number if percepts else 0, words), dtype=np.uint64)
         over = np.empty(number, dtype=np.bool_)
         choices = np.empty((number, len(before)), dtype=np.int64)
         news, agains = np.empty((2, number, len(before)), dtype=np.bool_)
         lists = _NO_LISTS if not before else _joined(before)
-        with self.turn_scratch(look) as scratch:
-            done = make_turns(
+        with self.turn_scratch(look, width) as scratch:
+            done = make(
                 self.turn_circuit(look),
                 packed,
                 np.ascontiguousarray(lanes),
                 np.ascontiguousarray(joint_moves),
                 *lists,
                 *scratch,
-                out,
                 seen,
                 over,
                 choices,
                 news,
                 agains,
-                WIDTH,
             )
         if not done:
             # Raises an error that says what is wrong.
             self._moves.rows_of(joint_moves, number)
         self.states_visited += number
-        told = np.zeros((0, len(self.roles)), dtype=np.int64)
+        found = np.zeros((0, len(self.roles)), dtype=np.int64)
         if percepts:
             asked = step._replace(starts=step.starts - step.starts[1])
-            told = self._percepts.after(asked, seen, joint_moves)
-        return Turned(
-            self._states(out), told, over, MovesTold(choices, news, agains) if before else None
-        )
+            found = self._percepts.after(asked, seen, joint_moves)
+        return TurnsTold(found, over, MovesTold(choices, news, agains) if before else None)
 
     def tested(
         self, states: States, lanes: IntArray, roles: IntArray, moves: IntArray
@@ -210,6 +247,11 @@ class CircuitTurns:
             )
         return found
 
+    @property
+    def num_words(self) -> int:
+        """Words of a packed state."""
+        return int(self._queries.step.starts[1])
+
     def packed_of(self, states: States) -> Packed:
         """States as such kernels read them.
 
@@ -223,13 +265,13 @@ class CircuitTurns:
         return self._states(packed)
 
     @contextmanager
-    def turn_scratch(self, look: Query) -> Iterator[Scratch]:
+    def turn_scratch(self, look: Query, width: tuple[int, ...] = WIDTH) -> Iterator[Scratch]:
         """Scratch for such a kernel."""
-        spare = self._scratch.setdefault(id(look), [])
+        spare = self._scratch.setdefault((id(look), width), [])
         try:
             scratch = spare.pop()
         except IndexError:
-            scratch = self._new_scratch(look)
+            scratch = self._new_scratch(look, width)
         yield scratch
         spare.append(scratch)
 
@@ -251,8 +293,8 @@ class CircuitTurns:
         return self._queries.first_move_row + self._queries.role_moves[:-1].astype(np.int64)
 
     @made_once
-    def _scratch(self) -> dict[int, list[Scratch]]:
-        """Unused scratch of kernels, by query; queries live as long as the machine."""
+    def _scratch(self) -> dict[tuple[int, tuple[int, ...]], list[Scratch]]:
+        """Unused scratch of kernels, by query and width; queries live as long as the machine."""
         return {}
 
     @made_once
@@ -260,8 +302,8 @@ class CircuitTurns:
         """By query."""
         return {}
 
-    def _new_scratch(self, look: Query) -> Scratch:
-        words = words_of(WIDTH)
+    def _new_scratch(self, look: Query, width: tuple[int, ...]) -> Scratch:
+        words = words_of(width)
         most = int(np.diff(self._queries.moves.starts).max(initial=0))
         return (
             aligned_words(self._queries.step.num_rows * words),

@@ -65,12 +65,12 @@ def make_turns(
     rows: U64,
     known: U64,
     square: U64,
-    states: U64,
     seen: U64,
     over: BoolArray,
     choices: IntArray,
     news: BoolArray,
     agains: BoolArray,
+    states: U64,
     width: tuple[int, ...],
 ) -> bool:
     """Make joint moves, and look at the successors.
@@ -84,23 +84,19 @@ def make_turns(
         blank, rows, known, square: scratch: rows of `step`, of which those of inputs are zero, and
             are so afterwards; rows of `look`; rows for the moves of a role, zero likewise; 64
             words.
-        states: `[K, ...]` out: successors.
         seen: `[K, ceil(len(sees) / 64)]` out: percepts; `[0, 0]` if not wanted.
         over: `[K]` out: whether each is terminal.
         choices: `[K, R]` out: number of moves of each role, 2 for more; `[K, 0]` if not wanted.
         news: `[K, R]` out: whether a role has a move that it did not have before.
         agains: `[K, R]` out: whether a role still has the move that it made.
+        states: `[K, ...]` out: successors.
 
     Returns:
         whether all roles have these moves; if not, nothing is made.
     """
+    if not are_moves(circuit, moves):
+        return False
     words = words_of(width)
-    look, move_rows = circuit.look, circuit.move_rows
-    for k in range(len(moves)):
-        for role in range(moves.shape[1]):
-            move = moves[k, role]
-            if move < 0 or move >= move_rows.shape[1] or move_rows[role, move] < 0:
-                return False
     for first in range(0, len(lanes), 64 * words):
         count = min(64 * words, len(lanes) - first)
         written = begin_turns(circuit, packed, lanes, moves, first, count, blank, width)
@@ -108,15 +104,68 @@ def make_turns(
         if len(seen):
             store_lanes(blank, circuit.sees, count, seen, first, square, width)
         look_ahead(circuit, blank, rows, width)
-        for lane in range(count):
-            over[first + lane] = is_over(look, rows, lane, words)
-        _count_moves(look, rows, first, count, choices, square, width)
-        for role in range(len(offsets)):
-            _mark(circuit, role, offsets, listed, lanes, first, count, known, words, True)
-            _compare(circuit, role, moves, first, count, rows, known, square, news, agains, width)
-            _mark(circuit, role, offsets, listed, lanes, first, count, known, words, False)
+        tell_moves(
+            circuit,
+            lanes,
+            moves,
+            offsets,
+            listed,
+            first,
+            count,
+            rows,
+            known,
+            square,
+            over,
+            choices,
+            news,
+            agains,
+            width,
+        )
         end_turns(circuit, packed, lanes, moves, first, count, blank, words, written)
     return True
+
+
+@inlined
+def are_moves(circuit: TurnCircuit, moves: IntArray) -> bool:
+    """Whether joint moves are of moves that their roles have."""
+    move_rows = circuit.move_rows
+    for k in range(len(moves)):
+        for role in range(moves.shape[1]):
+            move = moves[k, role]
+            if move < 0 or move >= move_rows.shape[1] or move_rows[role, move] < 0:
+                return False
+    return True
+
+
+@inlined
+def tell_moves(
+    circuit: TurnCircuit,
+    lanes: IntArray,
+    moves: IntArray,
+    offsets: IntArray,
+    listed: IntArray,
+    first: int,
+    count: int,
+    rows: U64,
+    known: U64,
+    square: U64,
+    over: BoolArray,
+    choices: IntArray,
+    news: BoolArray,
+    agains: BoolArray,
+    width: tuple[int, ...],
+) -> None:
+    """Say what may be done after the turns of a block where `look` was evaluated; arguments as for
+    `make_turns`."""
+    out_of_line()
+    words, look = words_of(width), circuit.look
+    for lane in range(count):
+        over[first + lane] = is_over(look, rows, lane, words)
+    _count_moves(look, rows, first, count, choices, square, width)
+    for role in range(len(offsets)):
+        _mark(circuit, role, offsets, listed, lanes, first, count, known, words, True)
+        _compare(circuit, role, moves, first, count, rows, known, square, news, agains, width)
+        _mark(circuit, role, offsets, listed, lanes, first, count, known, words, False)
 
 
 @kernel
