@@ -55,9 +55,8 @@ class LeafTurns:
         except IndexError:
             block = block_boards(self._squares, len(self._machine.roles), WIDTH)
         told = self._machine.told_by(
-            lambda *asked: value_turns(
-                *asked, self._tables, codes.ravel(), self._marks, block, values, keys, WIDTH
-            ),
+            value_turns,
+            (self._tables, codes.ravel(), self._marks, block, values, keys, WIDTH),
             states,
             lanes,
             joint_moves,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -132,7 +132,8 @@ class CircuitTurns:
             return None
         out = np.empty((len(joint_moves), self.num_words), dtype=np.uint64)
         told = self.told_by(
-            lambda *asked: make_turns(*asked, out, WIDTH),
+            make_turns,
+            (out, WIDTH),
             states,
             lanes,
             joint_moves,
@@ -144,6 +145,7 @@ class CircuitTurns:
     def told_by(
         self,
         make: Callable[..., bool],
+        rest: Sequence[Any],
         states: States,
         lanes: IntArray,
         joint_moves: IntArray,
@@ -155,8 +157,9 @@ class CircuitTurns:
         """What is told of turns that a kernel makes; other arguments, and errors, as for `turned`.
 
         Args:
-            make: calls the kernel with the first arguments of `make_turns`, up to `agains`, and
+            make: the kernel; its first arguments are those of `make_turns`, up to `agains`, and it
                 returns what that does.
+            rest: its other arguments.
             width: of the kernel.
 
         Returns:
@@ -185,6 +188,7 @@ class CircuitTurns:
                 choices,
                 news,
                 agains,
+                *rest,
             )
         if not done:
             # Raises an error that says what is wrong.
