@@ -29,6 +29,9 @@ from ggp.machine.boards import BoardRelation, BoardSquares
 Attacks = Callable[[States, int], BoolArray]
 """`[L, X, Y]` squares that some piece of a role attacks in L states."""
 
+_REDRAWS = 6
+"""Times that a place is drawn from all of a board before only open ones are drawn from."""
+
 
 @dataclass(frozen=True)
 class DrawnPieces:
@@ -128,7 +131,7 @@ class BoardMaker:
         for piece, present in enumerate(self._survivors(army, number, rng).T):
             kinds = self._promoted(army.kinds[piece], count, rng)
             open_ = free & self._allowed[other][kinds]
-            place = np.argmax(np.where(open_, rng.random(open_.shape), -1.0), axis=1)
+            place = _some_places(open_, rng)
             home = int(army.homes[piece])
             at_home = rng.random(count) < self._terms.home
             place = np.where(at_home & open_[:, home], home, place)
@@ -235,6 +238,22 @@ class BoardMaker:
             )
             for role, table in self._fluents_of.items()
         }
+
+
+def _some_places(open_: BoolArray, rng: np.random.Generator) -> IntArray:
+    """`[N]` one of the open places of each of `[N, S]` rows, all equally likely; any if none is."""
+    place = rng.integers(open_.shape[1], size=len(open_))
+    missed = np.flatnonzero(~open_[np.arange(len(open_)), place])
+    # Most rows have many: to draw again is cheaper than to look at all of them.
+    for _ in range(_REDRAWS):
+        if not len(missed):
+            return place
+        again = rng.integers(open_.shape[1], size=len(missed))
+        place[missed] = again
+        missed = missed[~open_[missed, again]]
+    order = rng.random((len(missed), open_.shape[1]))
+    place[missed] = np.argmax(np.where(open_[missed], order, -1.0), axis=1)
+    return place
 
 
 def _matching(

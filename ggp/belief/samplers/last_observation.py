@@ -41,7 +41,8 @@ MOST_FRUITLESS = 3
 """After this many draws in a row without a new board, there are taken to be no more."""
 
 KNOWN_BOARDS = 64
-"""Boards that are remembered for the role's own pieces, where boards are drawn."""
+"""Boards that are remembered for the role's own pieces, where boards are drawn. No more are looked
+for while the role has a single move."""
 
 FULL = 4
 """Boards that agree with a part of the last observation are kept, up to this many times the number
@@ -106,6 +107,8 @@ class LastObservation(HistorySampler):
         if not known.depleted[0]:
             first = known.sets.states.take(known.lanes_of(0)[:1])
             legal = np.sort(self.machine.legal(first, role, allow_stuck=True).values)
+            if len(legal) == 1:
+                wanted = min(wanted, KNOWN_BOARDS)  # there is nothing to decide
         if self._maker is None:
             return self._walks(role, path, wanted, rng, last_only=True, legal=legal)
         if not self._walked_in_vain:

@@ -18,7 +18,10 @@ from ggp.belief.samplers.board_maker import BoardMaker
 from ggp.belief.samplers.depth_first import depth_first
 from ggp.belief.samplers.last_observation import OWN_PARTICLES, LastObservation
 from ggp.belief.samplers.observation_samplers import ObservationSampler
-from ggp.belief.segments import Segments
+from ggp.belief.segments import Segments, one_set
+from ggp.belief.turns.distinct import distinct_successors
+from ggp.belief.turns.one_turn import LIST_LIMIT
+from ggp.belief.turns.open_moves import MOST_COMPLETIONS, Learnt, open_moves
 from ggp.belief.turns.walks import united
 from ggp.machine.base import IntArray, Machine
 
@@ -110,11 +113,29 @@ class Pool(ObservationSampler):
         """The successors of a pool in one turn."""
         if not len(pool.states):
             return pool
-        node = np.array([path])
-        grown = self.one_turn_on(role, _alike(pool), node, ROOM, rng).sets
+        grown = self._grown_pool(role, pool, np.array([path]), rng)
         if len(grown.states) > self._limit:
             grown = _alike(grown).thinned(self._limit // 2, rng)
         return _alike(grown)
+
+    def _grown_pool(
+        self, role: int, pool: Segments, node: IntArray, rng: np.random.Generator
+    ) -> Segments:
+        """The successors of a pool in the last turn of a path: more than its limit, or all."""
+        if not self.keep_views:
+            learnt = Learnt(*np.repeat(self.tree.last_turns(node).T, len(pool.states), axis=1))
+            options = open_moves(self.machine, role, pool.states, learnt, self.model)
+            if (options.counts <= LIST_LIMIT).all():
+                states, born = distinct_successors(
+                    *(self.machine, role, pool.states, options, learnt.percepts),
+                    most=self._limit,
+                    rng=rng,
+                    stop=self.stop,
+                    at_once=self.lanes_at_once,
+                )
+                size = min(pool.sizes[0] * born / len(pool.states), MOST_COMPLETIONS)
+                return replace(one_set(states), sizes=np.full(1, max(size, len(states))))
+        return self.one_turn_on(role, _alike(pool), node, ROOM, rng).sets
 
     def _with(self, boards: Segments, others: Segments) -> Segments:
         """The boards of two sets, each once."""

@@ -2,6 +2,6 @@
 
 Begin with `one_turn`. `open_moves` says what each role may have done, `completions` lists or draws
 all combinations that give the percepts, in random order (`shuffle`)
-where they are too many; `resample` thins what comes of that. `walks` go from the start of the
-game.
+where they are too many; `resample` thins what comes of that. Of pools, `distinct` makes what
+follows without weights. `walks` go from the start of the game.
 """

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.belief.turns.open_moves import OpenMoves
-from ggp.belief.turns.shuffle import MAX_SIZE, shuffled
+from ggp.belief.turns.shuffle import MAX_SIZE, pairs_in_random_order, shuffled
 from ggp.machine.abilities import Matcher
 from ggp.machine.arrays import chunks, offsets_of
 from ggp.machine.base import (
@@ -123,12 +123,9 @@ def list_completions(
     """
     counts = options.counts[lanes].astype(np.int64)
     tried = np.zeros(len(lanes), dtype=np.int64)
-    pairs = _lane_by_lane(counts, at_once)
-    if rng is not None and counts.sum() > at_once():
-        pairs = _in_random_order(counts, at_once, rng)
     parts: list[Completions] = []
     found_so_far = 0
-    for at, numbers in pairs:
+    for at, numbers in completion_pairs(counts, at_once, rng):
         if parts and (found_so_far > most or stop()):
             break
         rows = lanes[at]
@@ -144,32 +141,29 @@ def list_completions(
     return Completions.joined(machine, parts), tried
 
 
+def completion_pairs(
+    counts: IntArray, at_once: Callable[[], int], rng: np.random.Generator | None
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Pairs of (index of a lane, number of one of its completions), a piece after the other.
+
+    Args:
+        counts: `[D]` completions of each lane.
+        at_once: gives the size of the next piece.
+        rng: draws the order of pairs, if there are several pieces; None for lane by lane.
+    """
+    if rng is not None and counts.sum() > at_once():
+        return pairs_in_random_order(counts, at_once, rng)
+    return _lane_by_lane(counts, at_once)
+
+
 def _lane_by_lane(
     counts: IntArray, at_once: Callable[[], int]
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """Pairs of (index of a lane, number of one of its completions), in pieces of whole lanes."""
+    """The pairs in pieces of whole lanes."""
     for start, end in chunks(counts, at_once):
         sizes = counts[start:end]
         at = np.repeat(np.arange(start, end), sizes)
         yield at, np.arange(len(at)) - np.repeat(offsets_of(sizes)[:-1], sizes)
-
-
-def _in_random_order(
-    counts: IntArray, at_once: Callable[[], int], rng: np.random.Generator
-) -> Iterator[tuple[IntArray, IntArray]]:
-    """The same pairs in pieces drawn from all of them, each in the order of lanes."""
-    offsets = offsets_of(counts)
-    total = int(offsets[-1])
-    key = rng.integers(0, 1 << 63, dtype=np.uint64)
-    start = 0
-    while start < total:
-        end = min(start + max(at_once(), 1), total)
-        places = np.arange(start, end)
-        pairs = shuffled(places, np.full(len(places), float(total)), np.full(len(places), key))
-        pairs.sort()  # neighbours are stepped faster
-        at = np.searchsorted(offsets, pairs, side="right") - 1
-        yield at, pairs - offsets[at]
-        start = end
 
 
 def draw_completions(

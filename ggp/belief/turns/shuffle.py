@@ -7,9 +7,12 @@ It needs no memory, and any number of orders are looked up side by side.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.machine.arrays import offsets_of
 from ggp.machine.base import FloatArray, IntArray
 from ggp.machine.mixing import GOLDEN, finalised
 
@@ -42,6 +45,29 @@ def shuffled(places: IntArray, sizes: FloatArray, keys: UInts) -> IntArray:
         found[pending] = _network(found[pending], bits[pending], keys[pending])
         pending = pending[found[pending] >= limits[pending]]
     return found.astype(np.int64)
+
+
+def pairs_in_random_order(
+    counts: IntArray, at_once: Callable[[], int], rng: np.random.Generator
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Pairs of (index of a lane, number in it) in pieces drawn from all, each in order of lanes.
+
+    Args:
+        counts: `[D]` how many numbers each lane has; there are `MAX_SIZE` pairs at most.
+        at_once: gives the size of the next piece.
+    """
+    offsets = offsets_of(counts)
+    total = int(offsets[-1])
+    key = rng.integers(0, 1 << 63, dtype=np.uint64)
+    start = 0
+    while start < total:
+        end = min(start + max(at_once(), 1), total)
+        places = np.arange(start, end)
+        pairs = shuffled(places, np.full(len(places), float(total)), np.full(len(places), key))
+        pairs.sort()  # neighbours are stepped faster
+        at = np.searchsorted(offsets, pairs, side="right") - 1
+        yield at, pairs - offsets[at]
+        start = end
 
 
 def _network(numbers: UInts, bits: UInts, keys: UInts) -> UInts:

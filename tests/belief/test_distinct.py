@@ -1,0 +1,121 @@
+"""The different successors of a pool of boards, against all completions made one by one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from ggp.belief import never
+from ggp.belief.turns.completions import lanes_at_once, list_completions
+from ggp.belief.turns.distinct import distinct_successors
+from ggp.belief.turns.open_moves import Learnt, OpenMoves, open_moves
+from ggp.machine import Machine
+from ggp.machine.base import UNKNOWN, IntArray, States
+from tests.support.games import machine_of_game
+
+ALL = 10**6
+GAMES = ("krieg_tic_tac_toe", "kriegspiel_5x5")
+
+Turn = tuple[Machine, States, OpenMoves, IntArray]
+
+
+def after_all_moves(machine: Machine, states: States) -> States:
+    """The different states after any joint move."""
+    found = {}
+    for lane in range(len(states)):
+        state = states.take(np.array([lane]))
+        for first in machine.legal(state, 0)[0]:
+            for second in machine.legal(state, 1)[0]:
+                after = machine.step(state, np.array([[first, second]])).states
+                found[machine.fluents(after)[0]] = after
+    return machine.concatenate(list(found.values()))
+
+
+def turn_of(game: str) -> Turn:
+    """Boards on which the other role is to move, its moves, and what we see after most of them."""
+    machine = machine_of_game(game, "propnet")
+    boards = machine.initial(1)
+    for _ in range(3):
+        boards = after_all_moves(machine, boards)
+    boards = boards.take(np.flatnonzero(machine.legal(boards, 0).counts == 1)[:300])
+    noop = int(machine.legal(boards, 0)[0][0])
+    unknown = np.full(len(boards), UNKNOWN)
+    learnt = Learnt(np.full(len(boards), noop), unknown, unknown)
+    options = open_moves(machine, 0, boards, learnt)
+    lanes = np.arange(len(boards))
+    joint, _ = options.joint(lanes, np.zeros(len(boards), dtype=np.int64))
+    seen = Counter(machine.step(boards.take(lanes), joint).percepts[:, 0].tolist())
+    return machine, boards, options, np.full(len(boards), seen.most_common(1)[0][0])
+
+
+def found_in(
+    turn: Turn,
+    most: int,
+    at_once: Callable[[], int] = lanes_at_once,
+    stop: Callable[[], bool] = never,
+    seed: int = 0,
+) -> tuple[list[tuple[str, ...]], float]:
+    machine, boards, options, wanted = turn
+    rng = np.random.default_rng(seed)
+    states, born = distinct_successors(
+        machine, 0, boards, options, wanted, most=most, rng=rng, stop=stop, at_once=at_once
+    )
+    return machine.fluents(states), born
+
+
+def expected(turn: Turn) -> Counter[tuple[str, ...]]:
+    """In how many ways each state is reached that agrees and is not the end."""
+    machine, boards, options, wanted = turn
+    lanes = np.arange(len(boards))
+    listed, _ = list_completions(machine, 0, boards, options, lanes, wanted, never)
+    return Counter(machine.fluents(listed.states))
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_all_successors_are_found_if_they_are_not_too_many(game: str) -> None:
+    turn = turn_of(game)
+    ways = expected(turn)
+    assert len(ways) > 100
+    assert max(ways.values()) > 1
+    for size in (97, 1000, 10**6):
+        found, born = found_in(turn, ALL, lambda size=size: size)  # type: ignore[misc]
+        assert len(set(found)) == len(found)
+        assert set(found) == set(ways)
+        assert born >= sum(ways.values())  # it counts ends of the game, too
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_of_too_many_successors_enough_are_found_at_random(game: str) -> None:
+    turn = turn_of(game)
+    ways = expected(turn)
+    often: Counter[tuple[str, ...]] = Counter()
+    for seed in range(100):
+        found, born = found_in(turn, 50, lambda: 40, seed=seed)
+        assert 50 < len(found) <= 90
+        assert len(set(found)) == len(found)
+        assert set(found) < set(ways)
+        assert born == pytest.approx(sum(ways.values()), rel=0.6)
+        often.update(found)
+    assert set(often) == set(ways)
+    # Reached in twice as many ways, it is found about twice as often.
+    by_ways: dict[int, list[float]] = {}
+    for each, count in ways.items():
+        by_ways.setdefault(count, []).append(often[each] / count)
+    means = [np.mean(found) for found in by_ways.values() if len(found) > 50]
+    assert means == pytest.approx(np.full(len(means), np.mean(means)), rel=0.25)
+
+
+def test_nothing_more_is_made_when_time_is_up() -> None:
+    turn = turn_of("krieg_tic_tac_toe")
+    found, _ = found_in(turn, ALL, lambda: 40, lambda: True)
+    assert 0 < len(found) <= 40
+
+
+def test_boards_that_cannot_go_on_have_no_successors() -> None:
+    machine, boards, options, wanted = turn_of("krieg_tic_tac_toe")
+    options.counts[:] = 0.0
+    found, born = found_in((machine, boards, options, wanted), ALL)
+    assert (found, born) == ([], 0.0)
