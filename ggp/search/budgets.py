@@ -183,13 +183,18 @@ class RoundCosts:
         gives the cost of a trial, as if nothing were fixed: an overestimate rather than the
         reverse.
         """
-        trials, seconds = np.array(self._rounds).T
-        if trials.min() < trials.max():
-            # Noise grows with what a round takes: weights by the inverse of its size.
-            each, fixed = np.polyfit(trials, seconds, 1, w=trials**-0.5)
+        trials, seconds = zip(*self._rounds, strict=True)
+        if min(trials) < max(trials):
+            # Noise grows with what a round takes: weights by the inverse of its size. In plain
+            # Python, since the waves of a tree are planned like this, and take a millisecond each.
+            number, every = len(trials), sum(trials)
+            weights = sum(1 / size for size in trials)
+            rates = sum(took / size for took, size in zip(seconds, trials, strict=True))
+            each = (weights * sum(seconds) - number * rates) / (weights * every - number**2)
+            fixed = (rates - number * each) / weights
             if each > 0 and fixed >= 0:
-                return float(fixed), float(each)
-        return 0.0, max(float(seconds[-1] / trials[-1]), 1e-12)
+                return fixed, each
+        return 0.0, max(seconds[-1] / trials[-1], 1e-12)
 
 
 def contenders(estimates: Estimates, goal_range: tuple[float, float]) -> IntArray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ggp.machine.base import BoolArray, FloatArray, IntArray
 from ggp.machine.compiling.jit import inlined, kernel
 from ggp.search.trees.tree_tables import (
@@ -46,6 +48,38 @@ def new_action(nodes: Nodes, node: int, move: int) -> int:
 
 
 @inlined
+def _new_actions(nodes: Nodes, node: int, values: IntArray, at: int, count: int) -> None:
+    """Add the actions of a node that has none, at least one: those of moves `values[at ...]`."""
+    first = np.uint64(nodes.sizes[ACTIONS])
+    # A loop for each array: whole vectors are written at once.
+    for k in range(np.uint64(count)):
+        nodes.move[first + k] = values[np.uint64(at) + k]
+    for k in range(np.uint64(count)):
+        nodes.next[first + k] = np.int64(first + k) + 1
+    nodes.next[first + np.uint64(count - 1)] = -1
+    for action in range(first, first + np.uint64(count)):
+        nodes.owner[action] = node
+    for action in range(first, first + np.uint64(count)):
+        nodes.since[action] = 0
+        nodes.visits[action] = 0
+    for action in range(first, first + np.uint64(count)):
+        nodes.pending[action] = 0
+        nodes.end[action] = -1
+    for action in range(first, first + np.uint64(count)):
+        nodes.discounted[action] = 0.0
+        nodes.goals[action] = 0.0
+        nodes.squares[action] = 0.0
+        nodes.proof[action] = -1.0
+    for action in range(first, first + np.uint64(count)):
+        nodes.regret[action] = 0.0
+        nodes.average[action] = 0.0
+        nodes.share[action] = 0.0
+    nodes.first_action[node] = np.int64(first)
+    nodes.last_action[node] = np.int64(first) + count - 1
+    nodes.sizes[ACTIONS] += count
+
+
+@inlined
 def new_node(nodes: Nodes, role: int, path: int) -> int:
     """Add a node without actions."""
     node = int(nodes.sizes[NODES])
@@ -83,6 +117,10 @@ def _list_moves(
 ) -> None:
     """Record the legal moves `values[at : at + count]` of a role at its node."""
     count = int(worlds.counts[world, role])
+    if nodes.first_action[node] < 0:
+        worlds.first[world, role] = nodes.sizes[ACTIONS]
+        _new_actions(nodes, node, values, at, count)
+        return
     start = worlds.sizes[LISTED]
     after, in_a_row = -1, True
     for k in range(count):
