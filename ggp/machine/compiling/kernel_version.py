@@ -31,7 +31,14 @@ FILES = (
         f"machine/propnet/play/kernels/{name}"
         for name in (
             *("block_kernels", "block_playouts", "blocks", "choice", "crediting", "drawing"),
-            *("lane_ends", "lanes/packing", "lanes/turn_parts", "lanes/turning", "matching"),
+            *(
+                "lane_ends",
+                "lanes/listing",
+                "lanes/packing",
+                "lanes/turn_parts",
+                "lanes/turning",
+                "matching",
+            ),
             *("narrow", "tapes"),
             *("vector_code", "vectors", "weighing"),
         )

@@ -24,13 +24,14 @@ from ggp.machine.compiling.jit import inlined, kernel
 from ggp.machine.propnet.play.kernels.lanes.packing import store_lanes
 from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     TurnCircuit,
+    are_moves,
     begin_turns,
     changes,
     end_turns,
     has_changed,
     look_ahead,
 )
-from ggp.machine.propnet.play.kernels.lanes.turning import are_moves, tell_moves
+from ggp.machine.propnet.play.kernels.lanes.turning import tell_moves
 from ggp.machine.propnet.play.kernels.vectors import lowest_one, out_of_line, words_of
 from ggp.search.boards.block_boards import (
     BlockBoards,

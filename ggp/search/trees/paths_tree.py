@@ -18,7 +18,8 @@ import numpy as np
 
 from ggp.belief import PathModel, PathTree
 from ggp.machine.arrays import first_seen, offsets_of
-from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States, player_roles
+from ggp.machine.propnet.play.growth import Listed
 from ggp.search.anytime import Deadline, check
 from ggp.search.leaf_values import UNKNOWN_WORTH, LeafValues
 from ggp.search.moves import some_chance
@@ -94,6 +95,7 @@ class PathsTree:
         self.age = 0.0
         """Number of lanes that matched regrets so far."""
         self._num_roles = len(machine.roles)
+        self._players = np.array(player_roles(machine))
         self.nodes = NodeTable(paths)
         self.leaves = LeafValues(machine, MOST_DEPTH, guided=self.settings.guided)
         self._known = WorldTable(machine, self.settings.most_worlds)
@@ -157,7 +159,7 @@ class PathsTree:
         self._known.make_room(len(states), self.num_worlds + len(states))
         self._worlds.parent[first : first + len(states)] = -1
         self._worlds.code[first : first + len(states)] = 0
-        self._add(states, views, own)
+        self._add(self._known.listed(states), views, own)
         return first + np.arange(len(states))
 
     @property
@@ -278,21 +280,23 @@ class PathsTree:
         first = self.num_worlds
         num_new = min(rows, lanes.most_worlds - first)
         parents, moves = wave.parent[:rows], wave.moves[:rows]
-        states, percepts = self.machine.step(self._known.states.take(parents), moves)
+        if num_new:
+            made = self._known.after(parents[:num_new], moves[:num_new])
         if num_new < rows:
             which = np.flatnonzero((wave.status == LOOSE) & (wave.row >= num_new))
             lanes.loose.append(which)
-            lanes.loose_states.append(states.take(wave.row[which].astype(np.int64)))
+            left = self._known.states.take(parents[num_new:])
+            left = self.machine.step(left, moves[num_new:]).states
+            lanes.loose_states.append(left.take(wave.row[which].astype(np.int64) - num_new))
             wave.row[which] = -1
-            states = states.take(np.arange(num_new))
         if not num_new:
             return False
         new = slice(0, num_new)
         views = self._views_after(
-            self._known.views[parents[new]], moves[new], percepts[new], wave.refused[new]
+            self._known.views[parents[new]], moves[new], made.percepts, wave.refused[new]
         )
-        fresh = self._add(states, views, -1)
-        lanes.newest, lanes.newest_states = first, states
+        fresh = self._add(made, views, -1)
+        lanes.newest, lanes.newest_states = first, made.states
         waiting = np.flatnonzero((wave.status == WALKING) & (wave.world >= first))
         ends = waiting
         if STRAGGLERS * rows >= len(wave.world):
@@ -304,40 +308,38 @@ class PathsTree:
         self, views: IntArray, moves: IntArray, percepts: IntArray, refused: IntArray
     ) -> IntArray:
         """`[K, R]` path of every role in new worlds: may be written into `views`."""
-        for role in range(self._num_roles):
-            if role != self.machine.random_role:
-                views[:, role] = self.paths.extend(
-                    views[:, role], moves[:, role], percepts[:, role], refused[:, role]
-                )
+        roles = self._players
+        columns = views[:, roles], moves[:, roles], percepts[:, roles], refused[:, roles]
+        # Role after role, in one call.
+        found = self.paths.extend(*(column.T.ravel() for column in columns))
+        views[:, roles] = found.reshape(len(roles), -1).T
         return views
 
     def _num_paths(self) -> int:
         """Upper bound of all path numbers."""
         return len(self.paths)
 
-    def _add(self, states: States, views: IntArray, own: int) -> BoolArray:
+    def _add(self, made: Listed, views: IntArray, own: int) -> BoolArray:
         """Add worlds whose parents and codes are known; `[K]` whether they have a new node."""
-        machine, count = self.machine, len(states)
-        first = self.num_worlds
-        over = machine.terminal(states)
+        machine, states, over = self.machine, made.states, made.over
+        first, count = self.num_worlds, len(states)
         offsets = np.empty((self._num_roles, count + 1), dtype=np.int64)
         lists: list[IntArray] = []
         probabilities = np.zeros(0)
         stuck = np.zeros(count, dtype=np.bool_)
         at = 0
-        for role in range(self._num_roles):
+        for role, (starts, values) in enumerate(made.legal):
             if role == machine.random_role:
                 found = some_chance(machine, states, MOST_CHANCE, seed=first)
                 starts, values, probabilities = found
-            else:
-                starts, values = machine.legal(states, role, allow_stuck=True)
             stuck |= ~over & (starts[1:] == starts[:-1])
             offsets[role] = starts + at
             lists.append(values)
             at += len(values)
-        if over.any() or stuck.any():
-            ended = np.flatnonzero(over | stuck)
-            self._worlds.value[first + ended] = self.leaves.of_ends(states.take(ended))
+        ended = np.flatnonzero(over | stuck)
+        if len(ended):
+            worth = self.leaves.of_ends(states.take(ended), stuck=bool(stuck.any()))
+            self._worlds.value[first + ended] = worth
         self._known.reserve(at, len(probabilities))
         self.nodes.reserve(count * self._num_roles, at, self._num_paths())
         fresh = np.zeros(count, dtype=np.bool_)

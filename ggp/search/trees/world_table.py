@@ -11,11 +11,13 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.machine.arrays import first_seen
-from ggp.machine.base import BoolArray, IntArray, Machine, States
+from ggp.machine.base import BoolArray, IntArray, Machine, Ragged, States
+from ggp.machine.propnet.play.growth import CircuitGrowth, Listed
 from ggp.search.trees.keeping_kernels import count_depths, keep_worlds
 from ggp.search.trees.tree_kernels import place_worlds
 from ggp.search.trees.tree_tables import (
     CHANCES,
+    FIRST_PLACES,
     I32,
     LISTED,
     SIZE,
@@ -47,7 +49,7 @@ class WorldTable:
     def __init__(self, machine: Machine, most: int) -> None:
         self._machine, self._most = machine, most
         self.table = new_worlds(len(machine.roles))
-        self.states = StateStore(machine)
+        self.states = _store_of(machine, most)
         self.views = np.zeros((64, len(machine.roles)), dtype=np.int64)
 
     def __len__(self) -> int:
@@ -70,6 +72,30 @@ class WorldTable:
         sizes = self.table.sizes
         listed, chances = int(sizes[LISTED]) + listed, int(sizes[CHANCES]) + chances
         self.table = wider_worlds(self.table, 0, listed, chances, 0)
+
+    def after(self, parents: IntArray, joint_moves: IntArray) -> Listed:
+        """What comes of `[K, R]` joint moves in worlds; of `random` no moves are listed."""
+        machine, found = self._machine, None
+        if isinstance(machine, CircuitGrowth) and isinstance(self.states, PackedStore):
+            states = self.states.whole
+            found = machine.listed(states, parents, joint_moves, machine.random_role)
+        if found is None:
+            made = machine.step(self.states.take(parents), joint_moves)
+            found = self.listed(made.states)._replace(percepts=made.percepts)
+        return found
+
+    def listed(self, states: States) -> Listed:
+        """The same of states that are there, without percepts."""
+        machine = self._machine
+        nothing = Ragged(np.zeros(len(states) + 1, dtype=np.int64), np.zeros(0, dtype=np.int64))
+        legal = [
+            nothing
+            if role == machine.random_role
+            else machine.legal(states, role, allow_stuck=True)
+            for role in range(len(machine.roles))
+        ]
+        told = np.zeros((0, len(legal)), dtype=np.int64)
+        return Listed(states, told, machine.terminal(states), legal)
 
     def find(self, states: States, views: IntArray) -> IntArray:
         """`[N]` the first world in each state in which every role knows what it does there, -1 for
@@ -132,6 +158,46 @@ def depths_below(worlds: Worlds, roots: IntArray) -> I32:
     depths[roots] = 0
     count_depths(worlds, depths)
     return depths
+
+
+def _store_of(machine: Machine, most: int) -> StateStore | PackedStore:
+    if isinstance(machine, CircuitGrowth):
+        return PackedStore(machine, with_slack(most))
+    return StateStore(machine)
+
+
+class PackedStore:
+    """A growing list of states of a circuit, which are rows of words: see `StateStore`.
+
+    Args:
+        most: most states that there will be, as far as is known.
+    """
+
+    def __init__(self, machine: CircuitGrowth, most: int) -> None:
+        self._machine, self._most, self._size = machine, most, 0
+        self._packed = np.empty((FIRST_PLACES, machine.num_words), dtype=np.uint64)
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def whole(self) -> States:
+        """All of them, until others are added."""
+        return self._machine.from_packed(self._packed[: self._size])
+
+    def add(self, states: States) -> None:
+        size = self._size + len(states)
+        self._packed = wider(self._packed, size, self._most)
+        self._packed[self._size : size] = self._machine.packed_of(states)
+        self._size = size
+
+    def take(self, numbers: IntArray) -> States:
+        return self._machine.from_packed(self._packed[numbers])
+
+    def only(self, numbers: IntArray) -> PackedStore:
+        kept = PackedStore(self._machine, self._most)
+        kept.add(self.take(numbers))
+        return kept
 
 
 class StateStore:

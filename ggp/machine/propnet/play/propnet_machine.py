@@ -37,6 +37,7 @@ from ggp.machine.propnet.parts import parts_of
 from ggp.machine.propnet.play.answers import Answers
 from ggp.machine.propnet.play.clues import MOST_CLUES, Clues
 from ggp.machine.propnet.play.fluents import Fluents
+from ggp.machine.propnet.play.growth import CircuitGrowth
 from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan, Queue
 from ggp.machine.propnet.play.kernels.narrow import NARROW
 from ggp.machine.propnet.play.kernels.packed import Packed, PropnetStates, pack
@@ -45,13 +46,12 @@ from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.moves import MoveTable
 from ggp.machine.propnet.play.percepts import CircuitPercepts, percept_names
 from ggp.machine.propnet.play.playouts import CircuitPlayouts
-from ggp.machine.propnet.play.turns import CircuitTurns
 from ggp.machine.propnet.reports import PassReport
 from ggp.machine.rows import RowTable, grouped
 from ggp.machine.threads import made_once
 
 
-class PropnetMachine(CircuitTurns):
+class PropnetMachine(CircuitGrowth):
     """`Machine` on a circuit; several threads may use it at once (see `ggp.machine.threads`).
 
     Args:

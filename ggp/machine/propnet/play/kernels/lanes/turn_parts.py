@@ -63,6 +63,18 @@ class TurnCircuit(NamedTuple):
 
 
 @inlined
+def are_moves(circuit: TurnCircuit, moves: IntArray) -> bool:
+    """Whether all roles have the moves of `[K, R]` joint moves."""
+    move_rows = circuit.move_rows
+    for k in range(len(moves)):
+        for role in range(moves.shape[1]):
+            move = moves[k, role]
+            if move < 0 or move >= move_rows.shape[1] or move_rows[role, move] < 0:
+                return False
+    return True
+
+
+@inlined
 def begin_turns(
     circuit: TurnCircuit,
     packed: U64,
@@ -139,6 +151,30 @@ def literal(rows: U64, wires: Wires, k: int, width: tuple[int, ...]) -> Any:
     """The lanes of a block in which a literal holds."""
     row = np.int64(wires.rows[k]) * words_of(width)
     return bxor(load(rows, row, width), splat(wires.inverted[k], width))
+
+
+@inlined
+def store_all(
+    circuit: TurnCircuit,
+    packed: U64,
+    lanes: IntArray,
+    first: int,
+    count: int,
+    rows: U64,
+    out: U64,
+    width: tuple[int, ...],
+) -> None:
+    """Write the successors of lanes 0 .. count of a block: their states, with what has changed."""
+    for lane in range(count):
+        copy_lane(packed, lanes[first + lane], out, first + lane)
+    for k in range(len(circuit.step.row_of)):
+        if has_changed(circuit, k, rows, width):
+            for start in range(0, count, 64):
+                bits = changes(circuit, k, rows, start, count, words_of(width))
+                while bits:
+                    lane = first + start + lowest_one(bits)
+                    bits &= bits - _ONE
+                    out[lane, k >> 6] ^= _ONE << np.uint64(k & 63)
 
 
 @inlined

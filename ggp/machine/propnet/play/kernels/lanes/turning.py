@@ -17,7 +17,6 @@ from ggp.machine.base import BoolArray, IntArray
 from ggp.machine.compiling.jit import inlined, kernel
 from ggp.machine.propnet.play.kernels.block_kernels import run_tape
 from ggp.machine.propnet.play.kernels.lanes.packing import (
-    copy_lane,
     lanes_from,
     load_lanes,
     run_end,
@@ -25,25 +24,24 @@ from ggp.machine.propnet.play.kernels.lanes.packing import (
 )
 from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     TurnCircuit,
+    are_moves,
     begin_turns,
-    changes,
     count_moves,
     count_of,
     end_turns,
     find_firsts,
-    has_changed,
     holds,
     is_legal,
     is_over,
     literal,
     look_ahead,
+    store_all,
 )
 from ggp.machine.propnet.play.kernels.tapes import U64, Query
 from ggp.machine.propnet.play.kernels.vectors import (
     bor,
     but_not,
     load,
-    lowest_one,
     out_of_line,
     splat,
     store,
@@ -100,7 +98,7 @@ def make_turns(
     for first in range(0, len(lanes), 64 * words):
         count = min(64 * words, len(lanes) - first)
         written = begin_turns(circuit, packed, lanes, moves, first, count, blank, width)
-        _store_all(circuit, packed, lanes, first, count, blank, states, width)
+        store_all(circuit, packed, lanes, first, count, blank, states, width)
         if len(seen):
             store_lanes(blank, circuit.sees, count, seen, first, square, width)
         look_ahead(circuit, blank, rows, width)
@@ -122,18 +120,6 @@ def make_turns(
             width,
         )
         end_turns(circuit, packed, lanes, moves, first, count, blank, words, written)
-    return True
-
-
-@inlined
-def are_moves(circuit: TurnCircuit, moves: IntArray) -> bool:
-    """Whether joint moves are of moves that their roles have."""
-    move_rows = circuit.move_rows
-    for k in range(len(moves)):
-        for role in range(moves.shape[1]):
-            move = moves[k, role]
-            if move < 0 or move >= move_rows.shape[1] or move_rows[role, move] < 0:
-                return False
     return True
 
 
@@ -209,30 +195,6 @@ def test_moves(
             k = 64 * look.starts[roles[test]] + places[test]
             legal[test] = holds(rows, look.wires, k, lane, words)
             test += 1
-
-
-@inlined
-def _store_all(
-    circuit: TurnCircuit,
-    packed: U64,
-    lanes: IntArray,
-    first: int,
-    count: int,
-    rows: U64,
-    out: U64,
-    width: tuple[int, ...],
-) -> None:
-    """Write the successors of lanes 0 .. count of a block: their states, with what has changed."""
-    for lane in range(count):
-        copy_lane(packed, lanes[first + lane], out, first + lane)
-    for k in range(len(circuit.step.row_of)):
-        if has_changed(circuit, k, rows, width):
-            for start in range(0, count, 64):
-                bits = changes(circuit, k, rows, start, count, words_of(width))
-                while bits:
-                    lane = first + start + lowest_one(bits)
-                    bits &= bits - _ONE
-                    out[lane, k >> 6] ^= _ONE << np.uint64(k & 63)
 
 
 @inlined
