@@ -70,10 +70,14 @@ class JointMoves:
     def some(self, start: int, end: int) -> tuple[IntArray, IntArray]:
         """`[K]` state of each of some joint moves, and `[K, R]` these moves."""
         state, places = self.places(start, end)
+        return state, self.at(places)
+
+    def at(self, places: IntArray) -> IntArray:
+        """`[K, R]` the joint moves at such places."""
         joint = np.empty_like(places)
         for role, moves in enumerate(self.lists):
             joint[:, role] = moves.values[places[:, role]]
-        return state, joint
+        return joint
 
     def places(self, start: int, end: int) -> tuple[IntArray, IntArray]:
         """Like `some`, with the places of the moves in the lists instead of the moves."""

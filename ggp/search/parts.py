@@ -108,10 +108,10 @@ class ValuedTurns(NamedTuple):
     """K successors, as far as a search that stops there asks for them.
 
     Attributes:
-        percepts: `[K, R]` percept ids of each role.
+        percepts: `[K]` percept ids of the role for which they are valued.
         over: `[K]` whether each is terminal.
         told: of the moves afterwards; None if not known.
-        values: `[K]` of each for one role; it means nothing where the game is over.
+        values: `[K]` of each for the role; it means nothing where the game is over.
         keys: `[K, 2]` equal for equal states.
     """
 

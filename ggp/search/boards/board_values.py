@@ -295,7 +295,7 @@ class BoardValues:
             return None
         if role not in self._turns:
             tables = self.tables(role, dict.fromkeys(self._players, NO_MOVES))
-            self._turns[role] = LeafTurns(machine, tables, math.prod(self.squares.size))
+            self._turns[role] = LeafTurns(machine, role, tables, math.prod(self.squares.size))
         return self._turns[role]
 
     @property

@@ -24,12 +24,14 @@ class LeafTurns:
     """Makes turns, and values the boards after them.
 
     Args:
-        tables: of the boards of the machine's states.
+        role: for whom they are valued, and whose percepts are told.
+        tables: of the boards of the machine's states, for this role.
         squares: number of those of a board.
     """
 
-    def __init__(self, machine: CircuitTurns, tables: BoardTables, squares: int) -> None:
-        self._machine, self._tables, self._squares = machine, tables, squares
+    def __init__(self, machine: CircuitTurns, role: int, tables: BoardTables, squares: int) -> None:
+        self._machine, self._role = machine, role
+        self._tables, self._squares = tables, squares
         self._spare: list[BlockBoards] = []
         words = machine.num_words
         random = np.random.default_rng(_SEED)
@@ -61,8 +63,12 @@ class LeafTurns:
             lanes,
             joint_moves,
             percepts=True,
+            only=self._role,
             before=before,
             width=WIDTH,
         )
         self._spare.append(block)
-        return None if told is None else ValuedTurns(*told, values, keys.view(np.int64))
+        if told is None:
+            return None
+        percepts = told.percepts[:, self._role]
+        return ValuedTurns(percepts, told.over, told.told, values, keys.view(np.int64))

@@ -62,7 +62,8 @@ class _Reached:
     """Successors after K joint moves.
 
     Attributes:
-        percepts, over, told: see `Turned`.
+        percepts: `[K]` of our role.
+        over, told: see `Turned`.
         states: some of them.
         valued: what is known of them as leaves.
     """
@@ -248,7 +249,7 @@ class InformationSetSearch:
             if bounds[0] == bounds[1]:
                 continue  # some role is stuck in each of these
             state, places = options.places(*bounds)
-            _, joint = options.some(*bounds)
+            joint = options.at(places)
             free = tree.free(lanes.nodes[state])
             before = options.lists if free.any() else ()
             reached = self._reached(lanes.states, state, joint, before, at_once=at_once)
@@ -268,9 +269,7 @@ class InformationSetSearch:
                 refused[tried] = refused_tries(
                     machine, lanes.states, options, state[at], joint[at], reached.states(at)
                 )
-            nodes[goes_on] = tree.reached(
-                actions[goes_on], reached.percepts[goes_on, role], refused
-            )
+            nodes[goes_on] = tree.reached(actions[goes_on], reached.percepts[goes_on], refused)
             by_chance = np.ones(len(state))
             groups = np.arange(len(state))
             if machine.random_role is not None:
@@ -331,7 +330,8 @@ class InformationSetSearch:
 
                 return _Reached(found.percepts, found.over, found.told, written, found)
         stepped = self._stepped(states, state, joint, before)
-        return _Reached(stepped.percepts, stepped.over, stepped.told, stepped.states.take)
+        percepts = stepped.percepts[:, self._bags.role]
+        return _Reached(percepts, stepped.over, stepped.told, stepped.states.take)
 
     def _stepped(
         self, states: States, state: IntArray, joint: IntArray, before: Sequence[Ragged]

@@ -100,9 +100,13 @@ class Leaves:
         """
         if not len(nodes):
             return
-        lanes = np.repeat(np.arange(len(nodes)), counts)
-        unit = masses / counts
-        sums = np.bincount(lanes, values, len(nodes))
+        # Where each has one value, as certain ones have, nothing is gathered.
+        lanes: IntArray | slice = slice(None)
+        unit, sums = masses, values
+        if counts.max() > 1:
+            lanes = np.repeat(np.arange(len(nodes)), counts)
+            unit = masses / counts
+            sums = np.bincount(lanes, values, len(nodes)).astype(np.float64)
         self._reserve(1 + int(nodes.max()))
         size = len(self._mass)
         self._mass += np.bincount(nodes, masses, size)

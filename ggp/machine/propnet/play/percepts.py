@@ -131,8 +131,14 @@ class CircuitPercepts:
         self._is_gdl2 = is_gdl2
         self.table = PerceptTable(known, growing)
 
-    def after(self, asked: Query, words: Rows, joint_moves: IntArray) -> IntArray:
-        """`[L, R]` ids after joint moves of the game, with the answer to `Queries.step`."""
+    def after(
+        self, asked: Query, words: Rows, joint_moves: IntArray, only: int | None = None
+    ) -> IntArray:
+        """`[L, R]` ids after joint moves of the game, with the answer to `Queries.step`.
+
+        Args:
+            only: the only role whose ids are wanted; default: all.
+        """
         percepts = np.zeros((len(words), len(self._roles)), dtype=np.int64)
         if not self._is_gdl2:
             percepts[:] = self._joint.ids(joint_moves.astype(np.uint64))[:, None]
@@ -143,7 +149,7 @@ class CircuitPercepts:
         else:
             with self._growing:  # once for all roles
                 for role, rows in enumerate(self._by_role):
-                    if rows is not None:
+                    if rows is not None and only in (role, None):
                         percepts[:, role] = rows.numbered(asked.part(words, 1 + role))
         return percepts
 

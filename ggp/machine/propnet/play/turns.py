@@ -151,6 +151,7 @@ class CircuitTurns:
         joint_moves: IntArray,
         *,
         percepts: bool,
+        only: int | None = None,
         before: Sequence[Ragged] = (),
         width: tuple[int, ...] = WIDTH,
     ) -> TurnsTold | None:
@@ -160,6 +161,7 @@ class CircuitTurns:
             make: the kernel; its first arguments are those of `make_turns`, up to `agains`, and it
                 returns what that does.
             rest: its other arguments.
+            only: the only role whose percepts are wanted; default: all.
             width: of the kernel.
 
         Returns:
@@ -197,7 +199,7 @@ class CircuitTurns:
         found = np.zeros((0, len(self.roles)), dtype=np.int64)
         if percepts:
             asked = step._replace(starts=step.starts - step.starts[1])
-            found = self._percepts.after(asked, seen, joint_moves)
+            found = self._percepts.after(asked, seen, joint_moves, only)
         return TurnsTold(found, over, MovesTold(choices, news, agains) if before else None)
 
     def tested(
