@@ -35,6 +35,7 @@ from ggp.belief.finder import Finder
 from ggp.errors import GGPError, MachineError
 from ggp.machine.base import FloatArray, IntArray
 from ggp.players import pondering
+from ggp.players.growth import ROOM_SHARE
 from ggp.players.player import Context, Decision, MoveValue
 from ggp.players.pondering import ThinksOn, ponder_share
 from ggp.players.risk import Candidates, Doubts, Risk, candidates_of, prudent, sure_share
@@ -71,11 +72,9 @@ class BeliefPlayer(ABC):
     def __init__(self, options: Any, context: Context) -> None:
         self.options, self.context = options, context
         self.machine, self.role, self.rng = context.machine, context.role, context.rng
-        self.turn = 0
-        self._started_s = 0.0
+        self.turn, self._started_s, self._observed_s = 0, 0.0, 0.0
         self._visited_before = self.machine.states_visited
         self._decided_at = self.machine.states_visited
-        self._observed_s = 0.0
         self._fault: str | None = None
         self._submitted: int | None = None  # the decision of this turn
         self._warned: set[type[GGPError]] = set()
@@ -86,10 +85,9 @@ class BeliefPlayer(ABC):
         self.probabilities: Mapping[str, float] | None = None
         """For `Decision.probabilities`: `decide` may set it."""
         belief = context.belief or self.sampler(PathTree(self.machine))
-        self.tracker = Tracker(
-            *(belief, self.machine, self.role, self.rng, self.most_particles),
-            last=self.last_finder(belief),
-        )
+        last, share = self.last_finder(belief), self.room_share
+        follows = belief, self.machine, self.role, self.rng, self.most_particles
+        self.tracker = Tracker(*follows, last=last, share=share)
 
     # ---------------------------------------------------------------- its parts
 
@@ -97,6 +95,8 @@ class BeliefPlayer(ABC):
     def most_particles(self) -> int:
         """Number of particles that its bag is grown to if there is a clock, and time."""
         return FEW_PARTICLES
+
+    room_share = ROOM_SHARE  # see `Growth`
 
     @property
     def rescues(self) -> bool:

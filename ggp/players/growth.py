@@ -13,7 +13,7 @@ FIRST_ROOM = 256
 ROOM_SHARE, RISKY_SHARE = 0.1, 0.5
 """A grown bag is advanced with twice as many entries as long as that takes less than half of this
 share of the available time, and with half as many if it takes more than all of it. The second share
-is for games in which whole bags die at once."""
+is at least allowed in games in which whole bags die at once."""
 
 RISKY = 20
 """Factor for the entries of a bag if many of them die."""
@@ -37,10 +37,12 @@ class Growth:
 
     Args:
         most: largest `room` for a bag that is not at risk.
+        share: what advancing such a bag may take of the available time.
     """
 
-    def __init__(self, most: int) -> None:
-        self._usual_most, self.room = most, min(FIRST_ROOM, most)
+    def __init__(self, most: int, share: float = ROOM_SHARE) -> None:
+        self._usual_most, self._usual_share = most, share
+        self.room = min(FIRST_ROOM, most)
         self._risk = 0.0
         self._scarce = 0  # turns in a row after which the bag was likely to die
 
@@ -72,7 +74,8 @@ class Growth:
         if is_exact:
             return
         most = int(self._usual_most * RISKY**self._risk)
-        share = ROOM_SHARE + self._risk * (RISKY_SHARE - ROOM_SHARE)
+        usual = self._usual_share
+        share = usual + self._risk * max(RISKY_SHARE - usual, 0.0)
         if took_s > share * there_was_s and died < MANY_DIED:  # else it includes finding others
             self.room = max(self.room // 2, min(capacity, most))
         elif took_s < share / 2 * there_was_s and 2 * len(before.sets.states) >= self.room:

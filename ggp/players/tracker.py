@@ -27,7 +27,7 @@ from ggp.belief.finder import Finder
 from ggp.belief.finding.larger import Larger
 from ggp.belief.segments import depleted_segments
 from ggp.machine.base import UNKNOWN, IntArray, Machine, States
-from ggp.players.growth import Growth
+from ggp.players.growth import ROOM_SHARE, Growth
 from ggp.players.slices import Watch
 from ggp.players.turn_ids import move_of, percepts_of, refused_of
 from ggp.search.anytime import Deadline
@@ -77,6 +77,7 @@ class Tracker:
             followed in place of the bag from then on, and `belief` is asked only to solve, while
             others think and when a move is needed; it is asked at once, since time may be short
             later. By default a larger sampler, asked when a move is needed.
+        share: see `Growth`.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Tracker:
         rng: np.random.Generator,
         most: int = 0,
         last: Finder | None = None,
+        share: float = ROOM_SHARE,
     ) -> None:
         self.machine, self.role = machine, role
         self.tree = belief.tree
@@ -94,7 +96,7 @@ class Tracker:
         self._rng = rng
         self.belief = belief
         self.belief.stop, self.belief.lanes_at_once = self._watch.is_over, self._watch.lanes
-        self._growth = Growth(most)
+        self._growth = Growth(most, share)
         self._too_short_s = 0.0  # in which to solve for paths
         self.was_told_all = True
         self._last = Larger(machine, belief) if last is None else last

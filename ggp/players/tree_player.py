@@ -30,6 +30,10 @@ OTHERS_SHARE = 0.2
 PROLOG_WORLDS = 50_000
 """Most worlds on Prolog, whose states take far more memory than a few words each."""
 
+MOST_PARTICLES, ROOM_SHARE = 8_000, 0.6
+"""Most particles of a bag with a clock, and the share of time for following them: more than players
+have that simulate what roles do. Walks use each of them, and a small bag dies in a long game."""
+
 RESCUE_TRIALS = 1_000
 """Playouts of each candidate when no particle is left."""
 
@@ -91,6 +95,12 @@ class TreePlayer(SearchPlayer):
     @property
     def capacity(self) -> int:
         return self.options.particles
+
+    room_share = ROOM_SHARE
+
+    @property
+    def most_particles(self) -> int:
+        return 0 if self.options.states else MOST_PARTICLES
 
     @property
     def trials(self) -> int:
