@@ -70,7 +70,8 @@ class LeafValues:
         goals, steps = self._in_range(ended), ended.steps
         if each == 1:
             return goals, steps
-        return goals.reshape(size, each, -1).mean(axis=1), steps.reshape(size, each).mean(axis=1)
+        goals, steps = goals.reshape(size, each, -1), steps.reshape(size, each)
+        return goals.sum(axis=1) / each, steps.sum(axis=1) / each
 
     def of_ends(self, states: States, *, stuck: bool) -> FloatArray:
         """`[L, R]` goals from 0 to 1 of states that are over, or stuck: the middle then.

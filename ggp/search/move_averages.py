@@ -68,3 +68,4 @@ class MoveAverages:
         self.values = np.clip((sums + DOUBT * mean) / (counts + DOUBT), 0.0, 1.0)
         weights = np.rint(UNIT * np.exp(GREED * (self.values - mean)))
         self.weights = np.clip(weights, 1, self._most).astype(np.int64)
+        self.weights.flags.writeable = False  # so machines need to look at them only once

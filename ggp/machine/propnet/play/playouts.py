@@ -173,6 +173,9 @@ class CircuitPlayouts:
         self._queries = queries
         self.queues = Queues(queries, goal_values, goal_range)
         self.player = QueuePlayer(queries.playout, threads)
+        # The weights last drawn by, and what they are to kernels: used again if nobody can have
+        # changed them since.
+        self._last_odds: tuple[IntArray | None, I32] = (None, UNIFORM)
 
     def once(
         self,
@@ -202,6 +205,20 @@ class CircuitPlayouts:
             numbers: ids of the moves of each role that draws by weight, in the order of the
                 circuit.
         """
+        known, odds = self._last_odds
+        if known is not weights or weights.flags.writeable:
+            odds = self._odds(numbers, weights)
+            self._last_odds = weights, odds
+        first = self._first_moves
+        found = np.zeros((first[-1], 2))
+        queue = self.queues.once(packed, odds, found)
+        played = self._played(queue, rng, max_steps, max_seconds, clock)
+        for role, moves in numbers.items():
+            credits[role, moves] += found[first[role] : first[role + 1]]
+        return played
+
+    def _odds(self, numbers: Mapping[int, IntArray], weights: IntArray) -> I32:
+        """The weights as those of `PlayoutPlan.move_rows`."""
         for role, moves in numbers.items():
             # Kernels have room for no more.
             chosen = weights[role, moves]
@@ -217,12 +234,7 @@ class CircuitPlayouts:
             every[first[role] : first[role + 1]] = weights[role, moves]
         places, moves_there = self._places
         odds[places] = every[moves_there]
-        found = np.zeros((first[-1], 2))
-        queue = self.queues.once(packed, odds, found)
-        played = self._played(queue, rng, max_steps, max_seconds, clock)
-        for role, moves in numbers.items():
-            credits[role, moves] += found[first[role] : first[role + 1]]
-        return played
+        return odds
 
     @made_once
     def _places(self) -> tuple[IntArray, IntArray]:
