@@ -58,6 +58,7 @@ class Kernel(Generic[_P, _R]):
         self.py_func = function
         self._compiled: Callable[_P, _R] | None = None
         self._spared = 0
+        self._code: Callable[_P, _R] | None = None
         _kernels.append(self)
 
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -74,6 +75,12 @@ class Kernel(Generic[_P, _R]):
         dispatcher = self.dispatcher
         code: Callable[_P, _R] = dispatcher.compile(tuple(map(dispatcher.typeof_pyval, args)))
         return code
+
+    def alike(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        """Call it where the arguments of all such calls have the same types: see `code_for`."""
+        if self._code is None:
+            self._code = self.code_for(*args, **kwargs)
+        return self._code(*args, **kwargs)
 
     def for_steps(self, steps: int) -> Callable[_P, _R]:
         """The function to call for that many steps: this kernel, or the function as it was written.

@@ -95,7 +95,9 @@ class PathsTree:
         self.age = 0.0
         """Number of lanes that matched regrets so far."""
         self._num_roles = len(machine.roles)
-        self._players = np.array(player_roles(machine))
+        players = player_roles(machine)
+        # A slice where it can be: that copies nothing.
+        self._players = slice(None) if len(players) == self._num_roles else players
         self.nodes = NodeTable(paths)
         self.leaves = LeafValues(machine, MOST_DEPTH, guided=self.settings.guided)
         self._known = WorldTable(machine, self.settings.most_worlds)
@@ -241,10 +243,10 @@ class PathsTree:
             turns[leaves] = wave.depth[leaves] + steps
             done[:] = True
             if self.proves:
-                prove(self._worlds, self.nodes.table, wave)
+                prove.alike(self._worlds, self.nodes.table, wave)
         finally:
             if chances is None:
-                back_up(self.nodes.table, lanes.wave, goals, turns, done, KEEP)
+                back_up.alike(self.nodes.table, lanes.wave, goals, turns, done, KEEP)
             else:
                 learn_regrets(self.nodes.table, lanes.wave, goals, done)
 
@@ -259,7 +261,7 @@ class PathsTree:
         check(deadline)
         lanes.most_worlds = self._most_worlds()
         self._known.make_room(len(lanes.wave.world), lanes.most_worlds)
-        while not walk(
+        while not walk.alike(
             self._worlds,
             self.nodes.table,
             lanes.wave,
@@ -279,22 +281,19 @@ class PathsTree:
         wave.sizes[ROWS] = 0
         first = self.num_worlds
         num_new = min(rows, lanes.most_worlds - first)
-        parents, moves = wave.parent[:rows], wave.moves[:rows]
-        if num_new:
-            made = self._known.after(parents[:num_new], moves[:num_new])
         if num_new < rows:
             which = np.flatnonzero((wave.status == LOOSE) & (wave.row >= num_new))
             lanes.loose.append(which)
-            left = self._known.states.take(parents[num_new:])
-            left = self.machine.step(left, moves[num_new:]).states
+            left = self._known.states.take(wave.parent[num_new:rows])
+            left = self.machine.step(left, wave.moves[num_new:rows]).states
             lanes.loose_states.append(left.take(wave.row[which].astype(np.int64) - num_new))
             wave.row[which] = -1
         if not num_new:
             return False
-        new = slice(0, num_new)
-        views = self._views_after(
-            self._known.views[parents[new]], moves[new], made.percepts, wave.refused[new]
-        )
+        parents, moves = wave.parent[:num_new], wave.moves[:num_new]
+        made = self._known.after(parents, moves)
+        views = self._known.views[parents]
+        views = self._views_after(views, moves, made.percepts, wave.refused[:num_new])
         fresh = self._add(made, views, -1)
         lanes.newest, lanes.newest_states = first, made.states
         waiting = np.flatnonzero((wave.status == WALKING) & (wave.world >= first))
@@ -309,10 +308,10 @@ class PathsTree:
     ) -> IntArray:
         """`[K, R]` path of every role in new worlds: may be written into `views`."""
         roles = self._players
-        columns = views[:, roles], moves[:, roles], percepts[:, roles], refused[:, roles]
+        columns = [each[:, roles].T for each in (views, moves, percepts, refused)]
         # Role after role, in one call.
-        found = self.paths.extend(*(column.T.ravel() for column in columns))
-        views[:, roles] = found.reshape(len(roles), -1).T
+        found = self.paths.extend(*(column.ravel() for column in columns))
+        views[:, roles] = found.reshape(columns[0].shape).T
         return views
 
     def _num_paths(self) -> int:

@@ -73,11 +73,11 @@ class CircuitGrowth(CircuitTurns):
         with self.turn_scratch(look) as (blank, rows, _, square):
             while True:
                 values = np.empty(self._list_room, dtype=np.int64)
-                found = list_turns(
+                found = list_turns.alike(
                     self.turn_circuit(look),
                     packed,
-                    lanes,
-                    joint_moves,
+                    np.ascontiguousarray(lanes),
+                    np.ascontiguousarray(joint_moves),
                     wanted,
                     blank,
                     rows,
