@@ -1,10 +1,11 @@
 """Captures made, valued and followed up by one kernel.
 
-Of most captures no more is wanted than what the board is worth then (`block_boards`). States are
-written of those that may matter, and the captures that can follow on the same square are listed.
+Of most captures no more is wanted than what the board is worth then (`block_boards`), and whether
+another can follow on the same square that may matter. Where one does, it is listed, and the state
+is written.
 
-    step ─▶ boards ─▶ worth ─▶ may it matter? ─▶ states
-      └─▶ look ─▶ over? who is to move? ─┴─▶ captures
+    step ─▶ boards ─▶ worth ─▶ may more matter? ─▶ captures ─▶ states
+      └─▶ look ─▶ over? who is to move? ─┘
 """
 
 from __future__ import annotations
@@ -56,8 +57,10 @@ class Made(NamedTuple):
         which: `[K]` index of the joint move.
         values: `[K]` worth of the board for our side.
         over, again: `[K]` whether the game is over; whether the role that moved has a choice.
-        states, codes: `[K, ...]`, `[K * S]` what follows, if wanted.
-        number: `[K]` pieces there.
+        answered: `[K]` whether a capture may follow that matters.
+        states, codes: `[K, ...]`, `[K * S]` what follows; written where captures are listed or the
+            game is over, if at all.
+        number: `[K]` pieces there, likewise.
         found: `[M, 3]` captures: index among those that are kept, role, move.
         joint: `[M, R]` their joint moves.
     """
@@ -66,6 +69,7 @@ class Made(NamedTuple):
     values: FloatArray
     over: BoolArray
     again: BoolArray
+    answered: BoolArray
     states: U64
     codes: np.ndarray
     number: IntArray
@@ -86,6 +90,7 @@ def make_captures(
     targets: IntArray,
     low: FloatArray,
     high: FloatArray,
+    whole: bool,
     blank: U64,
     rows: U64,
     block: BlockBoards,
@@ -100,7 +105,8 @@ def make_captures(
         joint: `[K, R]` joint moves, legal ones; `movers`: `[K]` the roles that capture.
         targets: `[K]` the square of the capture.
         low, high: `[K]` what our side, and the other one, can already have: captures that could
-            matter only beyond these are not listed. `[0]`: neither captures nor states are wanted.
+            matter only beyond these do not count.
+        whole: whether to list captures and write states.
         blank, rows: scratch, see `make_turns`.
 
     Returns:
@@ -108,7 +114,7 @@ def make_captures(
         the rest is missing there.
     """
     words = words_of(width)
-    squares, whole = block.squares, len(low) > 0
+    squares = block.squares
     kept, follow = 0, 0
     for first in range(0, len(lanes), 64 * words):
         count = min(64 * words, len(lanes) - first)
@@ -121,7 +127,7 @@ def make_captures(
         for word in range(words):
             block.kept[word] = _NONE
         parent, sliders = -1, _NONE
-        begin, begin_follow = kept, follow
+        begin_follow = follow
         for lane in range(count):
             k = first + lane
             if lanes[k] != parent:
@@ -136,14 +142,9 @@ def make_captures(
             made.which[kept] = k
             made.values[kept] = value
             made.over[kept], made.again[kept] = over, again
+            place = kept
             kept += 1
-            if not whole:
-                continue
-            place = kept - 1
-            made.number[place] = pieces
-            copy_board(block.codes, lane * squares, made.codes, place * squares, squares)
-            block.kept[lane >> 6] |= _ONE << np.uint64(lane & 63)
-            block.places[lane] = place
+            before = follow
             if not over:
                 follow = _list_captures(
                     circuit,
@@ -159,7 +160,15 @@ def make_captures(
                     follow,
                     words,
                 )
-        if whole and kept > begin:
+            made.answered[place] = follow > before
+            if not whole:
+                follow = before
+            elif over or follow > before:
+                made.number[place] = pieces
+                copy_board(block.codes, lane * squares, made.codes, place * squares, squares)
+                block.kept[lane >> 6] |= _ONE << np.uint64(lane & 63)
+                block.places[lane] = place
+        if whole:
             store_some(
                 circuit,
                 packed,
@@ -172,7 +181,7 @@ def make_captures(
                 made.states,
                 width,
             )
-        if follow > begin_follow:
+        if whole and follow > begin_follow:
             _join_moves(circuit, rows, first, count, block, made, begin_follow, follow, width)
         end_turns(circuit, packed, lanes, joint, first, count, blank, words, written)
     return kept, follow

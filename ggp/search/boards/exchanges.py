@@ -24,12 +24,14 @@ class Sighted(NamedTuple):
         values: `[K]` worth of the boards for our role.
         over: `[K]` whether the game is over.
         again: `[K]` whether the role that captured has a choice then.
+        answered: `[K]` whether a capture may follow on the same square that matters.
     """
 
     which: IntArray
     values: FloatArray
     over: BoolArray
     again: BoolArray
+    answered: BoolArray
 
 
 class Followed(NamedTuple):
@@ -37,7 +39,8 @@ class Followed(NamedTuple):
 
     Attributes:
         which, values, over: as for `Sighted`.
-        states, boards: after them.
+        states, boards: after them; they mean nothing where no capture follows and the game is not
+            over.
         captures: those that may follow on the same square, by board; None: not known.
     """
 
@@ -64,14 +67,20 @@ class CaptureMaker:
         self._machine, self._values, self._finder, self._role = machine, values, finder, role
         self._scratch: list[BlockBoards] = []
 
-    def sighted(self, states: States, boards: Boards, captures: Captures) -> Sighted | None:
-        """The captures of boards as they are at first sight; None if the machine cannot do so."""
-        none = np.zeros(0)
-        found = self._made(states, boards, captures, none, none)
-        if found is None:
+    def sighted(
+        self,
+        states: States,
+        boards: Boards,
+        captures: Captures,
+        low: FloatArray,
+        high: FloatArray,
+    ) -> Sighted | None:
+        """The captures of boards as they are at first sight; arguments as for `followed`."""
+        done = self._made(states, boards, captures, low, high, whole=False)
+        if done is None:
             return None
-        _, made, kept, _ = found
-        return Sighted(made.which[:kept], made.values[:kept], made.over[:kept], made.again[:kept])
+        _, made, kept, _ = done
+        return Sighted(*(each[:kept] for each in made[: len(Sighted._fields)]))
 
     def followed(
         self,
@@ -84,10 +93,10 @@ class CaptureMaker:
         """The captures of boards, and what follows; None if the machine cannot do so.
 
         Args:
-            low, high: `[K]` what our role, and the other one, can already have: of captures that
-                could matter only beyond these, not all are found.
+            low, high: `[K]` what our role, and the other one, can already have: captures that could
+                matter only beyond these need not be found.
         """
-        done = self._made(states, boards, captures, low, high)
+        done = self._made(states, boards, captures, low, high, whole=True)
         if done is None:
             return None
         machine, made, kept, follow = done
@@ -115,6 +124,8 @@ class CaptureMaker:
         captures: Captures,
         low: FloatArray,
         high: FloatArray,
+        *,
+        whole: bool,
     ) -> tuple[CircuitTurns, Made, int, int] | None:
         """The machine, what the kernel writes, and returns; None if the machine cannot do so."""
         if self._ready is None:
@@ -126,19 +137,18 @@ class CaptureMaker:
             block = self._scratch.pop()
         except IndexError:
             block = block_boards(squares, roles, WIDTH)
-        whole = len(low)
+        written = number if whole else 0
         made = Made(
             np.empty(number, dtype=np.int64),
             np.empty(number),
-            np.empty(number, dtype=np.bool_),
-            np.empty(number, dtype=np.bool_),
-            np.empty((whole, packed.shape[1]), dtype=np.uint64),
-            np.empty(whole * squares, dtype=np.int16),
-            np.empty(whole, dtype=np.int64),
+            *np.empty((3, number), dtype=np.bool_),
+            np.empty((written, packed.shape[1]), dtype=np.uint64),
+            np.empty(written * squares, dtype=np.int16),
+            np.empty(written, dtype=np.int64),
             np.empty((0, 3), dtype=np.int64),
             np.empty((0, roles), dtype=np.int64),
         )
-        kept, follow = 0, 2 * whole + 64
+        kept, follow = 0, 2 * written + 64
         while follow > len(made.found):
             made = made._replace(
                 found=np.empty((follow, 3), dtype=np.int64),
@@ -157,6 +167,7 @@ class CaptureMaker:
                     captures.squares,
                     low,
                     high,
+                    whole,
                     blank,
                     rows,
                     block,

@@ -155,17 +155,19 @@ class Quiescence:
     def _by_promise(self, root: _Ply, captures: Captures, deadline: Deadline | None) -> None:
         """Value the boards before first captures, those that look best played out first.
 
-        What follows can only make a capture worse for the role that made it, unless it moves again:
-        others are left out as soon as they are not better than the best so far.
+        Many captures cannot be answered. What follows others can only make them worse for the role
+        that made them, unless it moves again: these are left out as soon as they are not better
+        than the best so far.
         """
         captures = captures.take(np.argsort(captures.lanes, kind="stable"))
-        seen = self._maker.sighted(root.states, root.boards, captures)
+        mine, stand = captures.movers == self.role, root.values[captures.lanes]
+        low, high = np.where(mine, stand, -np.inf), np.where(mine, np.inf, stand)
+        seen = self._maker.sighted(root.states, root.boards, captures, low, high)
         first = None
         if seen is None:
             first, which = self._after(root, captures)
-            seen = Sighted(
-                which, first.values, first.over, self._again(first, captures.movers[which])
-            )
+            again = self._again(first, captures.movers[which])
+            seen = Sighted(which, first.values, first.over, again, ~first.over)
         captures = captures.take(seen.which)
         movers, before = captures.movers, captures.lanes
 
@@ -176,11 +178,13 @@ class Quiescence:
 
         over = np.flatnonzero(seen.over)
         if len(over):
-            _fold(made(over), root, movers[over] == self.role)
+            _fold(made(over).values, root.values, before[over], movers[over] == self.role)
+        last = np.flatnonzero(~seen.over & ~seen.answered)
+        _fold(seen.values[last], root.values, before[last], movers[last] == self.role)
         # From here on larger is better for the role that captured.
         sign = np.where(movers == self.role, 1.0, -1.0)
         order = ordered(before, -sign * seen.values)
-        open_ = ~seen.over[order]
+        open_ = seen.answered[order]
         size = 1
         while True:
             better = sign * (seen.values - root.values[before]) > 0
@@ -194,7 +198,7 @@ class Quiescence:
             part.low = np.where(mine, np.maximum(part.low, best), part.low)
             part.high = np.where(mine, part.high, np.minimum(part.high, best))
             self._follow(part, self._most - 1, deadline)
-            _fold(part, root, mine)
+            _fold(part.values, root.values, part.before, mine)
             open_[at] = False
             size *= WAVE_GROWTH
 
@@ -222,7 +226,7 @@ class Quiescence:
         for after, before, ours in zip(
             reversed(plies[1:]), reversed(plies[:-1]), reversed(movers), strict=True
         ):
-            _fold(after, before, ours == self.role)
+            _fold(after.values, before.values, after.before, ours == self.role)
 
     def _captures(self, ply: _Ply) -> Captures:
         """Captures on squares of the other role, on boards where it is clear which role is to move.
@@ -283,7 +287,13 @@ class Quiescence:
         return Followed(taking, worth, made.over[taking], made.states.take(taking), boards)
 
 
-def _fold(ply: _Ply, before: _Ply, mine: BoolArray) -> None:
-    """Count what boards are worth to the role that captured: `[L]` whether that was us."""
-    np.maximum.at(before.values, ply.before[mine], ply.values[mine])
-    np.minimum.at(before.values, ply.before[~mine], ply.values[~mine])
+def _fold(values: FloatArray, before: FloatArray, lanes: IntArray, mine: BoolArray) -> None:
+    """Count what boards are worth to the role that captured.
+
+    Args:
+        values, mine: `[L]` of each board: its value, and whether we captured.
+        before: values of the boards before, changed in place.
+        lanes: `[L]` the one of each.
+    """
+    np.maximum.at(before, lanes[mine], values[mine])
+    np.minimum.at(before, lanes[~mine], values[~mine])
