@@ -14,8 +14,10 @@ import pytest
 from ggp.errors import MachineError
 from ggp.machine import Machine
 from ggp.machine.arrays import first_seen
+from ggp.machine.base import States
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.machine.propnet.play.turns import CircuitTurns
+from ggp.search.boards import exchanges
 from ggp.search.boards.board_search import BoardSearch
 from ggp.search.boards.board_values import BoardValues
 from ggp.search.boards.captures import NOWHERE, CaptureFinder, Captures, Position
@@ -66,7 +68,7 @@ def test_values_are_those_of_the_slow_way(
     found.round(6)
     monkeypatch.setattr(CircuitTurns, "told_by", lambda *_, **__: None)
     monkeypatch.setattr(CircuitTurns, "turned", lambda *_, **__: None)
-    monkeypatch.setattr(CircuitTurns, "tested", lambda *_, **__: None)
+    monkeypatch.setattr(CircuitTurns, "choices", lambda *_, **__: None)
     monkeypatch.setattr(CircuitTurns, "looks_ahead", None)
     slow = make(machine, 6)
     slow.round(6)
@@ -110,31 +112,66 @@ def test_successors_are_not_valued_after_moves_that_no_role_has() -> None:
         values.valued_turns(states, np.zeros(1, dtype=np.int64), np.full((1, 2), 10**6), 0, ())
 
 
-@pytest.mark.parametrize("square", [NOWHERE, 12])
-def test_captures_by_attacks_are_those_among_legal_moves(square: int) -> None:
+def listed(machine: Machine, values: BoardValues, states: States) -> dict[int, Captures]:
+    """The captures of each role that are possible in states."""
+    every = np.ones(len(states), dtype=np.bool_)
+    anywhere = np.full(len(states), NOWHERE)
+    position = Position(states, values.boards(states), anywhere, {0: every, 1: every})
+    return CaptureFinder(machine, values).listed(position)
+
+
+def rows_of(captures: Captures) -> list[tuple[object, ...]]:
+    return sorted(
+        zip(
+            captures.lanes.tolist(),
+            captures.movers.tolist(),
+            captures.squares.tolist(),
+            map(tuple, captures.joint.tolist()),
+            strict=True,
+        )
+    )
+
+
+def test_captures_by_attacks_are_those_among_legal_moves() -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    values = BoardValues(machine, KS)
+    first = tried_positions(machine)
+    options = joint_moves(machine, first, 0)
+    lanes, joint = options.some(0, int(options.offsets[-1]))
+    after = machine.step(first.take(lanes), joint).states
+    # With those after them the other role is to move in some, and there is more than a block.
+    after = after.take(np.flatnonzero(~machine.terminal(after)))
+    states = machine.concatenate([first, after, after])
+    assert len(states) > 512
+    finder = CaptureFinder(machine, values)
+    found = CaptureMaker(machine, values, finder, 0).first(states, values.boards(states))
+    assert found is not None
+    assert (np.diff(found.lanes) >= 0).all()
+    by_role = listed(machine, values, states).values()
+    assert all(len(each.lanes) for each in by_role)
+    assert rows_of(found) == sorted(row for each in by_role for row in rows_of(each))
+
+
+def test_captures_that_need_more_room_are_listed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = machine_of_game("kriegspiel_5x5", "propnet")
     states, values = tried_positions(machine), BoardValues(machine, KS)
-    squares, every = np.full(len(states), square), np.ones(len(states), dtype=np.bool_)
-    wanted = {0: every, 1: every}
-    finder = CaptureFinder(machine, values)
-    position = Position(states, values.boards(states), squares, wanted)
-    tested, listed = finder.tested(position), finder.listed(position)
-    assert tested is not None
-    assert sum(len(each.lanes) for each in listed.values())
-    for role in (0, 1):
-        for fast, slow in zip(tested[role], listed[role], strict=True):
-            assert (fast == slow).all()
-    assert (np.minimum(finder.choices(states), 2) == finder.choices(states)).all()
+    maker = CaptureMaker(machine, values, CaptureFinder(machine, values), 0)
+    once = maker.first(states, values.boards(states))
+    monkeypatch.setattr(exchanges, "FIRST_ROOM", 1)
+    twice = maker.first(states, values.boards(states))
+    assert once is not None
+    assert twice is not None
+    assert len(once.lanes) > 1
+    assert rows_of(once) == rows_of(twice)
 
 
 @pytest.mark.parametrize("role", [0, 1])
 def test_captures_made_by_one_kernel_are_those_made_turn_by_turn(role: int) -> None:
     machine = machine_of_game("kriegspiel_5x5", "propnet")
     states, values = tried_positions(machine), BoardValues(machine, KS)
-    count, finder = len(states), CaptureFinder(machine, values)
+    finder = CaptureFinder(machine, values)
     boards = values.boards(states)
-    any_square, every = np.full(count, NOWHERE), np.ones(count, dtype=np.bool_)
-    found = finder.captures(Position(states, boards, any_square, {0: every, 1: every}))
+    found = listed(machine, values, states)
     captures = Captures(*map(np.concatenate, zip(*found.values(), strict=True)))
     number = len(captures.lanes)
     maker = CaptureMaker(machine, values, finder, role)
@@ -165,16 +202,11 @@ def test_captures_made_by_one_kernel_are_those_made_turn_by_turn(role: int) -> N
     choices, movers = finder.choices(turned), captures.movers[taking]
     on = ~over
     assert (seen.again == (choices[np.arange(len(movers)), movers] > 1))[on].all()
-    listed = finder.listed(Position(turned, after, captures.squares[taking], {0: on, 1: on}))
-    for player, expected in listed.items():
-        follow = made.captures.wanted({0: on, 1: on})[player]
-        rows = [
-            sorted(
-                zip(each.lanes.tolist(), each.squares.tolist(), each.joint.tolist(), strict=True)
-            )
-            for each in (follow, expected)
-        ]
-        assert rows[0] == rows[1]
+    squares = captures.squares[taking]
+    expected = finder.listed(Position(turned, after, squares, {0: on, 1: on}))
+    follow = made.captures.wanted({0: on, 1: on})
+    for player, each in expected.items():
+        assert rows_of(follow[player]) == rows_of(each)
 
 
 def test_a_square_with_two_pieces_shows_the_one_that_is_read_last() -> None:
@@ -188,9 +220,8 @@ def test_a_square_with_two_pieces_shows_the_one_that_is_read_last() -> None:
     bits[:, twice] = True
     doubled = machine.from_fluent_bits(bits)
     boards, finder = values.boards(doubled), CaptureFinder(machine, values)
-    every = np.ones(len(states), dtype=np.bool_)
-    position = Position(doubled, boards, np.full(len(states), NOWHERE), {0: every, 1: every})
-    captures = Captures(*map(np.concatenate, zip(*finder.captures(position).values(), strict=True)))
+    found = listed(machine, values, doubled).values()
+    captures = Captures(*map(np.concatenate, zip(*found, strict=True)))
     wide = np.full(len(captures.lanes), np.inf)
     seen = CaptureMaker(machine, values, finder, 0).sighted(doubled, boards, captures, -wide, wide)
     after = values.boards(machine.step(doubled.take(captures.lanes), captures.joint).states)

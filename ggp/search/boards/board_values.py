@@ -52,7 +52,7 @@ from ggp.search.boards.board_kernels import (
 )
 from ggp.search.boards.board_terms import BoardTerms
 from ggp.search.boards.leaf_turns import LeafTurns
-from ggp.search.boards.mask_kernels import MOST_SQUARES, list_captures, list_takers, value_masks
+from ggp.search.boards.mask_kernels import MOST_SQUARES, list_captures, value_masks
 from ggp.search.boards.piece_tables import ahead_of, firsts_of, masks_of, rays_of, sums_of
 from ggp.search.parts import ValuedTurns
 
@@ -237,26 +237,8 @@ class BoardValues:
 
     @property
     def has_masks(self) -> bool:
-        """Whether boards are small enough for `takers`."""
+        """Whether boards are small enough for kernels that play captures out."""
         return len(self._masks.leaps) > 0
-
-    def takers(
-        self, boards: Boards, role: int, wanted: BoolArray, last: IntArray, moves: MovesByPlace
-    ) -> IntArray:
-        """The same as `captures`, of moves that need not be legal.
-
-        Args:
-            moves: the moves of the role.
-        """
-        found = np.empty((4 * len(wanted) + 64, 3), dtype=np.int64)
-        side = self._players.index(role)
-        while True:
-            count = list_takers(
-                wanted, last, boards.codes, self._tables, self._masks, side, *moves, found
-            )
-            if count >= 0:
-                return found[:count]
-            found = np.empty((len(found) - count, 3), dtype=np.int64)
 
     def tables(self, role: int, moves: Mapping[int, MovesByPlace]) -> BoardTables:
         """What kernels that play captures out need.

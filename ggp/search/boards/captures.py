@@ -1,8 +1,8 @@
 """The captures that are possible on boards, each on squares that count.
 
-Which moves may take a piece is known from what pieces attack, and few of them are: so these are
-found first, and then tested, instead of listing all legal moves. Where a file does not say where
-moves come from, or a machine cannot test moves, the legal moves are listed. Both find the same.
+Which moves may take a piece is known from what pieces attack, and few of them are. So kernels
+(`exchange_kernels`) test these alone. Where a file does not say where moves come from, or a machine
+makes no turns in blocks, the legal moves are listed here. Both find the same.
 """
 
 from __future__ import annotations
@@ -111,26 +111,18 @@ class CaptureFinder:
             found[role] = MovesByPlace(first, moves[order].astype(np.int32))
         return found
 
-    def captures(self, position: Position) -> dict[int, Captures]:
-        """Captures of each role, on boards where it is clear that it is to move: the role that is
-        not has no choice."""
-        return self.tested(position) or self.listed(position)
-
     def choices(self, states: States) -> IntArray:
         """`[L, R]` number of moves of each role; 2 may stand for more."""
-        none = np.zeros(0, dtype=np.int64)
-        if isinstance(self._machine, CircuitTurns):
-            told = self._machine.tested(states, none, none, none)
-            if told is not None:
-                return told.choices
-        return moves_after(self._machine, states).counts
+        machine = self._machine
+        told = machine.choices(states) if isinstance(machine, CircuitTurns) else None
+        return moves_after(machine, states).counts if told is None else told
 
     def listed(self, position: Position) -> dict[int, Captures]:
-        """Captures of each role, by its legal moves."""
+        """Captures of each role, by its legal moves, on boards where it is clear that it is to
+        move: the role that is not has no choice."""
         counts, lists = moves_after(self._machine, position.states)
         found = {}
         for role in self._players:
-            # The role that is not to move has no choice.
             alone = (np.delete(counts, role, axis=1) == 1).all(axis=1) & position.wanted[role]
             legal = lists[role]
             places = self._places_of(legal.values)
@@ -141,39 +133,6 @@ class CaptureFinder:
             joint = np.empty((len(owner), len(lists)), dtype=np.int64)
             for other, choices in enumerate(lists):
                 joint[:, other] = moves if other == role else choices.values[choices.offsets[owner]]
-            found[role] = Captures(owner, np.full(len(owner), role), squares, joint)
-        return found
-
-    def tested(self, position: Position) -> dict[int, Captures] | None:
-        """The same by what pieces attack, which is then tested: a fifth of the time; None if the
-        machine cannot."""
-        machine, by_place = self._machine, self.by_place
-        if by_place is None or not isinstance(machine, CircuitTurns):
-            return None
-        parts = [
-            self._values.takers(
-                position.boards, role, position.wanted[role], position.squares, moves
-            )
-            for role, moves in by_place.items()
-        ]
-        taking = np.concatenate(parts)
-        roles = np.repeat(list(by_place), [len(part) for part in parts])
-        order = np.argsort(taking[:, 0], kind="stable")
-        lanes, moves = np.ascontiguousarray(taking[order, :2].T)
-        some, place = _distinct(lanes)
-        told = machine.tested(position.states.take(some), place, roles[order], moves)
-        if told is None:
-            return None
-        legal, at = np.empty(len(order), dtype=np.bool_), np.empty(len(order), dtype=np.int64)
-        legal[order], at[order] = told.legal, place
-        idle = told.choices == 1
-        found = {}
-        for role in by_place:
-            alone = idle.sum(axis=1) - idle[:, role] == idle.shape[1] - 1
-            rows = np.flatnonzero((roles == role) & legal & alone[at])
-            owner, moves, squares = (np.ascontiguousarray(column) for column in taking[rows].T)
-            joint = told.firsts[at[rows]]
-            joint[:, role] = moves
             found[role] = Captures(owner, np.full(len(owner), role), squares, joint)
         return found
 
@@ -213,9 +172,3 @@ class CaptureFinder:
 
 def _fits(pattern: MovePattern, words: list[str]) -> bool:
     return len(words) == pattern.size and words[0] == pattern.name
-
-
-def _distinct(lanes: IntArray) -> tuple[IntArray, IntArray]:
-    """The numbers in an increasing list, and the place of each among them."""
-    new = np.diff(lanes, prepend=-1) > 0
-    return lanes[new], np.cumsum(new) - 1

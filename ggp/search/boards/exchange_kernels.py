@@ -26,11 +26,19 @@ from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     is_legal,
     is_over,
     look_ahead,
+    look_at,
     store_some,
 )
 from ggp.machine.propnet.play.kernels.vectors import (
+    WORDS_PER_ITEM,
+    band,
+    bxor,
     count_ones,
+    load,
+    lowest_one,
     out_of_line,
+    reduce_or,
+    splat,
     words_of,
 )
 from ggp.search.boards.block_boards import (
@@ -39,11 +47,13 @@ from ggp.search.boards.block_boards import (
     change_boards,
     copy_board,
     lane_value,
+    occupied_by,
     prepare_attacks,
 )
-from ggp.search.boards.board_kernels import EMPTY
+from ggp.search.boards.board_kernels import EMPTY, SIDES
 from ggp.search.boards.mask_kernels import U64
 
+_VECTOR = (0,)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _NONE = np.uint64(0)
 _ONE = np.uint64(1)
@@ -61,7 +71,7 @@ class Made(NamedTuple):
         states, codes: `[K, ...]`, `[K * S]` what follows; written where captures are listed or the
             game is over, if at all.
         number: `[K]` pieces there, likewise.
-        found: `[M, 3]` captures: index among those that are kept, role, move.
+        found: `[M, 4]` captures: index among those that are kept, role, move, square.
         joint: `[M, R]` their joint moves.
     """
 
@@ -121,9 +131,7 @@ def make_captures(
         written = begin_turns(circuit, packed, lanes, joint, first, count, blank, width)
         change_boards(circuit, board, packed, codes, lanes, first, count, blank, block, width)
         look_ahead(circuit, blank, rows, width)
-        for role in range(joint.shape[1]):
-            at = 2 * words * role
-            count_moves(circuit.look, role, rows, block.counts[at : at + 2 * words], width)
+        _count_all(circuit, rows, block, width)
         for word in range(words):
             block.kept[word] = _NONE
         parent, sliders = -1, _NONE
@@ -182,9 +190,125 @@ def make_captures(
                 width,
             )
         if whole and follow > begin_follow:
-            _join_moves(circuit, rows, first, count, block, made, begin_follow, follow, width)
+            _join_moves(circuit, rows, count, block, made, begin_follow, follow, width)
         end_turns(circuit, packed, lanes, joint, first, count, blank, words, written)
     return kept, follow
+
+
+@kernel
+def first_captures(
+    circuit: TurnCircuit,
+    board: BoardTables,
+    packed: U64,
+    codes: np.ndarray,
+    rows: U64,
+    square: U64,
+    block: BlockBoards,
+    made: Made,
+    width: tuple[int, ...],
+) -> int:
+    """List the captures of sides that are to move.
+
+    Args:
+        circuit: what it looks at are the moves of each role.
+        packed, codes: `[L, ...]`, `[L * S]` states that are not over, and their boards.
+        rows, square: scratch, see `count_choices`.
+        made: captures are listed in `found`, with the index of the state, and `joint`.
+
+    Returns:
+        how many there are; if that is more than fit into `made`, the rest is missing there.
+    """
+    words, squares = words_of(width), block.squares
+    found = 0
+    for first in range(0, len(packed), 64 * words):
+        count, begin = min(64 * words, len(packed) - first), found
+        look_at(circuit.look, packed, first, count, rows, square, width)
+        _count_all(circuit, rows, block, width)
+        for lane in range(count):
+            state = first + lane
+            occupied = occupied_by(codes, state * squares, squares)
+            block.held[lane] = occupied
+            prepare_attacks(board, codes, state, squares, block, lane)
+            for side in range(SIDES):
+                if not _is_to_move(board, block, side, lane, words):
+                    continue
+                own, rest = _ALL if side == 0 else _NONE, occupied
+                while rest:
+                    origin = lowest_one(rest)
+                    rest &= rest - _ONE
+                    reach = block.before[origin] & occupied
+                    while reach and block.owned[origin] == own:
+                        target = lowest_one(reach)
+                        reach &= reach - _ONE
+                        if block.owned[target] == own:
+                            continue
+                        found = _list_moves(
+                            circuit,
+                            board,
+                            rows,
+                            squares,
+                            side,
+                            origin,
+                            target,
+                            lane,
+                            state,
+                            made,
+                            found,
+                            words,
+                        )
+        if found > begin:
+            _join_moves(circuit, rows, count, block, made, begin, found, width)
+    return found
+
+
+@inlined
+def _count_all(circuit: TurnCircuit, rows: U64, block: BlockBoards, width: tuple[int, ...]) -> None:
+    """Count the moves of all roles in a block where `look` was evaluated."""
+    words = words_of(width)
+    for role in range(block.firsts.shape[1]):
+        at = 2 * words * role
+        count_moves(circuit.look, role, rows, block.counts[at : at + 2 * words], width)
+
+
+@inlined
+def _is_to_move(board: BoardTables, block: BlockBoards, side: int, lane: int, words: int) -> bool:
+    """Whether no other role has a choice in a lane where moves were counted."""
+    role = board.roles[side]
+    for other in range(block.firsts.shape[1]):
+        if other != role and count_of(block.counts[2 * words * other :], lane, words) != 1:
+            return False
+    return True
+
+
+@inlined
+def _list_moves(
+    circuit: TurnCircuit,
+    board: BoardTables,
+    rows: U64,
+    squares: int,
+    side: int,
+    origin: int,
+    target: int,
+    lane: int,
+    place: int,
+    made: Made,
+    count: int,
+    words: int,
+) -> int:
+    """List the legal moves of a side from one square to another; arguments and result as for
+    `_list_captures`."""
+    role = board.roles[side]
+    at = origin * squares + target
+    for n in range(board.first_move[side, at], board.first_move[side, at + 1]):
+        move = int(board.moves[n])
+        if not is_legal(circuit, rows, role, move, lane, words):
+            continue
+        if count < len(made.found):
+            made.found[count, 0], made.found[count, 1] = place, role
+            made.found[count, 2], made.found[count, 3] = move, target
+            made.joint[count, 0] = lane  # until all of the block are joined
+        count += 1
+    return count
 
 
 @inlined
@@ -217,27 +341,34 @@ def _list_captures(
     taken = np.int64(block.codes[lane * squares + target])
     if taken == EMPTY:
         return count
-    side = 1 - np.int64(board.sums.side[taken])
+    side = 1 - int(board.sums.side[taken])
     if not (ours if side == board.side else others):
         return count
-    role = board.roles[side]
-    for other in range(block.firsts.shape[1]):
-        if other != role and count_of(block.counts[2 * words * other :], lane, words) != 1:
-            return count
+    if not _is_to_move(board, block, side, lane, words):
+        return count
     mark, own = _ONE << np.uint64(target), _ALL if side == 0 else _NONE
-    for origin in range(squares):
-        if not block.after[origin] & mark or block.owner[origin] != own:
+    marks, owners = splat(mark, _VECTOR), splat(~own, _VECTOR)
+    for word in range(0, squares, WORDS_PER_ITEM):
+        # Few pieces attack a square, so eight at a time are looked at.
+        reach = band(load(block.after, word, _VECTOR), marks)
+        if not reduce_or(band(reach, bxor(load(block.owner, word, _VECTOR), owners))):
             continue
-        at = origin * squares + target
-        for n in range(board.first_move[side, at], board.first_move[side, at + 1]):
-            move = int(board.moves[n])
-            if not is_legal(circuit, rows, role, move, lane, words):
-                continue
-            if count < len(made.found):
-                made.found[count, 0], made.found[count, 1] = place, role
-                made.found[count, 2] = move
-                made.joint[count, 0] = lane  # until all of the block are joined
-            count += 1
+        for origin in range(word, min(word + WORDS_PER_ITEM, squares)):
+            if block.after[origin] & mark and block.owner[origin] == own:
+                count = _list_moves(
+                    circuit,
+                    board,
+                    rows,
+                    squares,
+                    side,
+                    origin,
+                    target,
+                    lane,
+                    place,
+                    made,
+                    count,
+                    words,
+                )
     return count
 
 
@@ -245,7 +376,6 @@ def _list_captures(
 def _join_moves(
     circuit: TurnCircuit,
     rows: U64,
-    first: int,
     count: int,
     block: BlockBoards,
     made: Made,

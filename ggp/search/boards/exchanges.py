@@ -8,12 +8,16 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
+from ggp.machine.propnet.play.kernels.packed import Packed
 from ggp.machine.propnet.play.kernels.tapes import Query
 from ggp.machine.propnet.play.turns import WIDTH, CircuitTurns
 from ggp.search.boards.block_boards import BlockBoards, BoardTables, block_boards
 from ggp.search.boards.board_values import Boards, BoardValues
 from ggp.search.boards.captures import CaptureFinder, Captures
-from ggp.search.boards.exchange_kernels import Made, make_captures
+from ggp.search.boards.exchange_kernels import Made, first_captures, make_captures
+
+FIRST_ROOM = 8
+"""Captures on a board for which there is room at first."""
 
 
 class Sighted(NamedTuple):
@@ -67,6 +71,35 @@ class CaptureMaker:
         self._machine, self._values, self._finder, self._role = machine, values, finder, role
         self._scratch: list[BlockBoards] = []
 
+    def first(self, states: States, boards: Boards) -> Captures | None:
+        """The captures that are possible on boards of states that are not over, board by board, by
+        roles of which it is clear that they are to move; None if the machine cannot do so."""
+        if self._ready is None:
+            return None
+        machine, _, tables = self._ready
+        look = machine.looks
+        assert look is not None
+        packed, roles = machine.packed_of(states), len(machine.roles)
+        block = self._block(boards)
+        made, follow = _room(0, 0, boards, packed), FIRST_ROOM * (8 + len(packed))
+        while follow > len(made.found):
+            made = _with_room(made, follow, roles)
+            with machine.turn_scratch(look) as (_, rows, _, square):
+                follow = first_captures(
+                    machine.turn_circuit(look),
+                    tables,
+                    packed,
+                    boards.codes.ravel(),
+                    rows,
+                    square,
+                    block,
+                    made,
+                    WIDTH,
+                )
+        self._scratch.append(block)
+        found = made.found[:follow]
+        return Captures(found[:, 0], found[:, 1], found[:, 3], made.joint[:follow])
+
     def sighted(
         self,
         states: States,
@@ -80,7 +113,13 @@ class CaptureMaker:
         if done is None:
             return None
         _, made, kept, _ = done
-        return Sighted(*(each[:kept] for each in made[: len(Sighted._fields)]))
+        return Sighted(
+            made.which[:kept],
+            made.values[:kept],
+            made.over[:kept],
+            made.again[:kept],
+            made.answered[:kept],
+        )
 
     def followed(
         self,
@@ -112,7 +151,7 @@ class CaptureMaker:
                 made.number[:kept],
                 boards.sides,
             ),
-            Captures(places, found[:, 1], captures.squares[which][places], made.joint[:follow]),
+            Captures(places, found[:, 1], found[:, 3], made.joint[:follow]),
         )
 
     # ---------------------------------------------------------------- private
@@ -132,28 +171,12 @@ class CaptureMaker:
             return None
         machine, look, tables = self._ready
         number, roles = captures.joint.shape
-        packed, squares = machine.packed_of(states), boards.codes.shape[1]
-        try:
-            block = self._scratch.pop()
-        except IndexError:
-            block = block_boards(squares, roles, WIDTH)
-        written = number if whole else 0
-        made = Made(
-            np.empty(number, dtype=np.int64),
-            np.empty(number),
-            *np.empty((3, number), dtype=np.bool_),
-            np.empty((written, packed.shape[1]), dtype=np.uint64),
-            np.empty(written * squares, dtype=np.int16),
-            np.empty(written, dtype=np.int64),
-            np.empty((0, 3), dtype=np.int64),
-            np.empty((0, roles), dtype=np.int64),
-        )
+        packed, written = machine.packed_of(states), number if whole else 0
+        block = self._block(boards)
+        made = _room(number, written, boards, packed)
         kept, follow = 0, 2 * written + 64
         while follow > len(made.found):
-            made = made._replace(
-                found=np.empty((follow, 3), dtype=np.int64),
-                joint=np.empty((follow, roles), dtype=np.int64),
-            )
+            made = _with_room(made, follow, roles)
             with machine.turn_scratch(look) as (blank, rows, _, _):
                 kept, follow = make_captures(
                     machine.turn_circuit(look),
@@ -178,6 +201,13 @@ class CaptureMaker:
         machine.states_visited += number
         return machine, made, kept, follow
 
+    def _block(self, boards: Boards) -> BlockBoards:
+        """Scratch."""
+        try:
+            return self._scratch.pop()
+        except IndexError:
+            return block_boards(boards.codes.shape[1], len(self._machine.roles), WIDTH)
+
     @cached_property
     def _ready(self) -> tuple[CircuitTurns, Query, BoardTables] | None:
         """None if it is not known which moves capture, or the machine makes no turns."""
@@ -186,3 +216,29 @@ class CaptureMaker:
             return None
         look = machine.looks_ahead
         return None if look is None else (machine, look, self._values.tables(self._role, moves))
+
+
+def _room(number: int, written: int, boards: Boards, packed: Packed) -> Made:
+    """Room for so many captures, and for what follows so many of them."""
+    squares = boards.codes.shape[1]
+    over, again, answered = np.empty((3, number), dtype=np.bool_)
+    return Made(
+        np.empty(number, dtype=np.int64),
+        np.empty(number),
+        over,
+        again,
+        answered,
+        np.empty((written, packed.shape[1]), dtype=np.uint64),
+        np.empty(written * squares, dtype=np.int16),
+        np.empty(written, dtype=np.int64),
+        np.empty((0, 4), dtype=np.int64),
+        np.empty((0, 0), dtype=np.int64),
+    )
+
+
+def _with_room(made: Made, follow: int, roles: int) -> Made:
+    """The same, with room for so many captures that may follow."""
+    return made._replace(
+        found=np.empty((follow, 4), dtype=np.int64),
+        joint=np.empty((follow, roles), dtype=np.int64),
+    )

@@ -147,7 +147,10 @@ class Quiescence:
             np.zeros(count, dtype=np.bool_),
         )
         check(deadline)
-        captures = self._captures(root)
+        captures = self._maker.first(states, boards)
+        if captures is None:
+            captures = self._captures(root)
+            captures = captures.take(np.argsort(captures.lanes, kind="stable"))
         if len(captures.lanes):
             self._by_promise(root, captures, deadline)
         return root.values
@@ -155,11 +158,10 @@ class Quiescence:
     def _by_promise(self, root: _Ply, captures: Captures, deadline: Deadline | None) -> None:
         """Value the boards before first captures, those that look best played out first.
 
-        Many captures cannot be answered. What follows others can only make them worse for the role
-        that made them, unless it moves again: these are left out as soon as they are not better
-        than the best so far.
+        The captures come board by board. Many cannot be answered. What follows others can only make
+        them worse for the role that made them, unless it moves again: these are left out as soon as
+        they are not better than the best so far.
         """
-        captures = captures.take(np.argsort(captures.lanes, kind="stable"))
         mine, stand = captures.movers == self.role, root.values[captures.lanes]
         low, high = np.where(mine, stand, -np.inf), np.where(mine, np.inf, stand)
         seen = self._maker.sighted(root.states, root.boards, captures, low, high)
@@ -235,7 +237,7 @@ class Quiescence:
         """
         wanted = {role: self._open(ply, role) for role in self._players}
         found = (
-            self._finder.captures(Position(ply.states, ply.boards, ply.squares, wanted))
+            self._finder.listed(Position(ply.states, ply.boards, ply.squares, wanted))
             if ply.captures is None
             else ply.captures.wanted(wanted)
         )

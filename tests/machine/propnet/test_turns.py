@@ -135,26 +135,13 @@ def test_goals_are_usual_or_not(goals: str) -> None:
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_moves_are_tested_as_they_are_listed(game: str) -> None:
+def test_moves_are_counted_as_they_are_listed(game: str) -> None:
     machine = circuit_of(game)
     states = random_states(machine, 20, 1)
     after = moves_after(machine, states)
-    rng = np.random.default_rng(2)
-    lanes = np.sort(rng.integers(0, len(states), 300))
-    roles = rng.integers(0, len(machine.roles), 300)
-    moves = np.array([rng.choice(machine.circuit_moves(role)) for role in roles.tolist()])
-    found = machine.tested(states, lanes, roles, moves)
+    found = machine.choices(states)
     assert found is not None
-    assert (found.choices == np.minimum(after.counts, 2)).all()
-    for role, own in enumerate(after.lists):
-        some = own.counts > 0
-        assert (found.firsts[some, role] == own.values[own.offsets[:-1][some]]).all()
-    legal = [
-        move in own.values[own.offsets[lane] : own.offsets[lane + 1]]
-        for lane, move, own in zip(lanes, moves, (after.lists[role] for role in roles), strict=True)
-    ]
-    assert (found.legal == legal).all()
-    assert 0 < found.legal.sum() < len(legal)
+    assert (found == np.minimum(after.counts, 2)).all()
 
 
 def test_moves_that_are_none_are_named() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from ggp.machine.base import BoolArray, IntArray, Ragged, States
 from ggp.machine.propnet.parts import Parts
 from ggp.machine.propnet.play.kernels.lanes.turn_parts import TurnCircuit
-from ggp.machine.propnet.play.kernels.lanes.turning import make_turns, test_moves
+from ggp.machine.propnet.play.kernels.lanes.turning import count_choices, make_turns
 from ggp.machine.propnet.play.kernels.packed import Packed, PropnetStates
 from ggp.machine.propnet.play.kernels.tapes import I32, Query, Wires
 from ggp.machine.propnet.play.kernels.vectors import aligned_words, words_of
@@ -77,20 +77,6 @@ class Turned(NamedTuple):
     percepts: IntArray
     over: BoolArray
     told: MovesTold | None = None
-
-
-class Tested(NamedTuple):
-    """Moves in L states.
-
-    Attributes:
-        choices: `[L, R]` number of moves of each role, 2 for more.
-        firsts: `[L, R]` the first move of each role that has one.
-        legal: `[K]` whether each move that was tested is legal.
-    """
-
-    choices: IntArray
-    firsts: IntArray
-    legal: BoolArray
 
 
 class CircuitTurns:
@@ -202,33 +188,22 @@ class CircuitTurns:
             found = self._percepts.after(asked, seen, joint_moves, only)
         return TurnsTold(found, over, MovesTold(choices, news, agains) if before else None)
 
-    def tested(
-        self, states: States, lanes: IntArray, roles: IntArray, moves: IntArray
-    ) -> Tested | None:
-        """Count the moves of all roles, and test some.
-
-        Args:
-            states: L states; where the game is over, the answers mean nothing.
-            lanes: `[K]` state in which each move is tested, increasing.
-            roles, moves: `[K]` the role of each, and a move that it can have.
-
-        Returns:
-            the answers; None if the machine can do no better than `legal`.
-        """
-        if self.parts.apart:
+    def choices(self, states: States) -> IntArray | None:
+        """`[L, R]` number of moves of each role, 2 for more, which means nothing where the game is
+        over; None if the machine can do no better than `legal`."""
+        look = self.looks
+        if look is None:
             return None
-        packed, look = self._packed(states), self._queries.moves
+        packed = self._packed(states)
         choices = np.empty((len(packed), len(self.roles)), dtype=np.int64)
-        firsts = np.zeros(choices.shape, dtype=np.int64)
-        legal = np.empty(len(lanes), dtype=np.bool_)
-        places = self._moves.rows[roles, moves] - self._begins[roles]
         with self.turn_scratch(look) as (_, rows, _, square):
-            test_moves(
-                look, packed, lanes, roles, places, rows, square, choices, firsts, legal, WIDTH
-            )
-        for role, numbers in enumerate(self._moves.numbers[: len(self.roles)]):
-            firsts[:, role] = numbers[firsts[:, role]]
-        return Tested(choices, firsts, legal)
+            count_choices(look, packed, rows, square, choices, WIDTH)
+        return choices
+
+    @property
+    def looks(self) -> Query | None:
+        """What is asked of states by kernels of searches; None if the machine has no turns."""
+        return None if self.parts.apart else self._queries.moves
 
     @property
     def looks_ahead(self) -> Query | None:

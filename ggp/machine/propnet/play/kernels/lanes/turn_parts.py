@@ -18,6 +18,7 @@ from ggp.machine.propnet.play.kernels.lanes.packing import (
     clear_runs,
     copy_lane,
     lanes_from,
+    load_lanes,
     load_runs,
     set_moves,
 )
@@ -107,6 +108,25 @@ def look_ahead(circuit: TurnCircuit, blank: U64, rows: U64, width: tuple[int, ..
         row = np.int64(circuit.look.row_of[fluent]) * words
         store(rows, row, literal(blank, circuit.next_, fluent, width))
     run_tape(circuit.look.tape, 0, rows, rows, width)
+
+
+@inlined
+def look_at(
+    look: Query,
+    packed: U64,
+    first: int,
+    count: int,
+    rows: U64,
+    square: U64,
+    width: tuple[int, ...],
+) -> None:
+    """Evaluate a query in states `first .. first + count`; `square`: 64 words of scratch."""
+    out_of_line()
+    words = words_of(width)
+    for k in range((1 + len(look.row_of)) * words):
+        rows[k] = np.uint64(0)
+    load_lanes(packed, first, count, look.row_of, rows, words, square)
+    run_tape(look.tape, 0, rows, rows, width)
 
 
 @inlined

@@ -15,10 +15,8 @@ import numpy as np
 
 from ggp.machine.base import BoolArray, IntArray
 from ggp.machine.compiling.jit import inlined, kernel
-from ggp.machine.propnet.play.kernels.block_kernels import run_tape
 from ggp.machine.propnet.play.kernels.lanes.packing import (
     lanes_from,
-    load_lanes,
     run_end,
     store_lanes,
 )
@@ -29,12 +27,11 @@ from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     count_moves,
     count_of,
     end_turns,
-    find_firsts,
-    holds,
     is_legal,
     is_over,
     literal,
     look_ahead,
+    look_at,
     store_all,
 )
 from ggp.machine.propnet.play.kernels.tapes import U64, Query
@@ -155,46 +152,22 @@ def tell_moves(
 
 
 @kernel
-def test_moves(
-    look: Query,
-    packed: U64,
-    lanes: IntArray,
-    roles: IntArray,
-    places: IntArray,
-    rows: U64,
-    square: U64,
-    choices: IntArray,
-    firsts: IntArray,
-    legal: BoolArray,
-    width: tuple[int, ...],
+def count_choices(
+    look: Query, packed: U64, rows: U64, square: U64, choices: IntArray, width: tuple[int, ...]
 ) -> None:
-    """Count the moves of all roles, and test some.
+    """Count the moves of all roles.
 
     Args:
         look: the legal moves of each role, a group each.
         packed: `[L, ...]` states.
-        lanes: `[K]` state in which each move is tested, increasing.
-        roles, places: `[K]` role of each, and its place among the moves of the role.
         rows, square: scratch, `[num_rows * W]` and `[64]`.
         choices: `[L, R]` out: number of moves of each role, 2 for more.
-        firsts: `[L, R]` out: place of the first one.
-        legal: `[K]` out.
     """
     words = words_of(width)
-    test = 0
     for first in range(0, len(packed), 64 * words):
         count = min(64 * words, len(packed) - first)
-        for k in range((1 + len(look.row_of)) * words):
-            rows[k] = np.uint64(0)
-        load_lanes(packed, first, count, look.row_of, rows, words, square)
-        run_tape(look.tape, 0, rows, rows, width)
+        look_at(look, packed, first, count, rows, square, width)
         _count_moves(look, rows, first, count, choices, square, width)
-        find_firsts(look, rows, first, count, firsts, square, width)
-        while test < len(lanes) and lanes[test] < first + count:
-            lane = lanes[test] - first
-            k = 64 * look.starts[roles[test]] + places[test]
-            legal[test] = holds(rows, look.wires, k, lane, words)
-            test += 1
 
 
 @inlined
