@@ -38,7 +38,15 @@ from ggp.machine.propnet.play.kernels.vectors import (
     words_of,
 )
 from ggp.search.boards.board_kernels import EMPTY, I32
-from ggp.search.boards.mask_kernels import MOST_SQUARES, U64, RayMasks, SumTables, attacks, sum_up
+from ggp.search.boards.mask_kernels import (
+    MOST_SQUARES,
+    U64,
+    RayMasks,
+    SumTables,
+    attacks,
+    slides,
+    sum_up,
+)
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _NONE = np.uint64(0)
@@ -96,8 +104,7 @@ class BlockBoards(NamedTuple):
             board before and on that of a lane.
         owned, owner: `[64]` the same two, all ones for squares with a piece of the first side.
         counts: `[R * 2 * W]` the moves of each role, see `count_moves`.
-        firsts: `[N, R]` place of the first one.
-        scratch: `[W]`.
+        idle: `[R]` place of a move that was the only one of the role in some lane.
         kept: `[W]` lanes whose states are written; `places`: `[N]` where.
     """
 
@@ -112,8 +119,7 @@ class BlockBoards(NamedTuple):
     owned: U64
     owner: U64
     counts: U64
-    firsts: IntArray
-    scratch: U64
+    idle: IntArray
     kept: U64
     places: IntArray
 
@@ -134,8 +140,7 @@ def block_boards(squares: int, roles: int, width: tuple[int, ...]) -> BlockBoard
         owned=aligned_words(MOST_SQUARES),
         owner=aligned_words(MOST_SQUARES),
         counts=np.empty(2 * roles * words, dtype=np.uint64),
-        firsts=np.zeros((lanes, roles), dtype=np.int64),
-        scratch=np.empty(words, dtype=np.uint64),
+        idle=np.zeros(roles, dtype=np.int64),
         kept=np.empty(words, dtype=np.uint64),
         places=np.empty(lanes, dtype=np.int64),
     )
@@ -263,9 +268,16 @@ def prepare_attacks(
         square = lowest_one(rest)
         rest &= rest - _ONE
         code = np.int64(item(codes, parent * squares + square))
-        block.before[square] = attacks(board.masks, code, code * squares + square, occupied)
+        block.before[square] = item(board.masks.leaps, code * squares + square)
         block.owned[square] = np.uint64(item(board.sums.side, code)) - _ONE
         sliders |= np.uint64(item(board.masks.slides, code)) << np.uint64(square)
+    # Apart, as it is hard to guess which piece has rays.
+    rest = sliders
+    while rest:
+        square = lowest_one(rest)
+        rest &= rest - _ONE
+        code = np.int64(item(codes, parent * squares + square))
+        block.before[square] |= slides(board.masks, code * squares + square, occupied)
     return sliders
 
 

@@ -22,7 +22,7 @@ from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     count_moves,
     count_of,
     end_turns,
-    find_firsts,
+    holds,
     is_legal,
     is_over,
     look_ahead,
@@ -190,7 +190,7 @@ def make_captures(
                 width,
             )
         if whole and follow > begin_follow:
-            _join_moves(circuit, rows, count, block, made, begin_follow, follow, width)
+            _join_moves(circuit, rows, block, made, begin_follow, follow, words)
         end_turns(circuit, packed, lanes, joint, first, count, blank, words, written)
     return kept, follow
 
@@ -242,22 +242,12 @@ def first_captures(
                         reach &= reach - _ONE
                         if block.owned[target] == own:
                             continue
+                        at = origin * squares + target
                         found = _list_moves(
-                            circuit,
-                            board,
-                            rows,
-                            squares,
-                            side,
-                            origin,
-                            target,
-                            lane,
-                            state,
-                            made,
-                            found,
-                            words,
+                            circuit, board, rows, side, at, target, lane, state, made, found, words
                         )
         if found > begin:
-            _join_moves(circuit, rows, count, block, made, begin, found, width)
+            _join_moves(circuit, rows, block, made, begin, found, words)
     return found
 
 
@@ -265,7 +255,7 @@ def first_captures(
 def _count_all(circuit: TurnCircuit, rows: U64, block: BlockBoards, width: tuple[int, ...]) -> None:
     """Count the moves of all roles in a block where `look` was evaluated."""
     words = words_of(width)
-    for role in range(block.firsts.shape[1]):
+    for role in range(len(block.idle)):
         at = 2 * words * role
         count_moves(circuit.look, role, rows, block.counts[at : at + 2 * words], width)
 
@@ -274,7 +264,7 @@ def _count_all(circuit: TurnCircuit, rows: U64, block: BlockBoards, width: tuple
 def _is_to_move(board: BoardTables, block: BlockBoards, side: int, lane: int, words: int) -> bool:
     """Whether no other role has a choice in a lane where moves were counted."""
     role = board.roles[side]
-    for other in range(block.firsts.shape[1]):
+    for other in range(len(block.idle)):
         if other != role and count_of(block.counts[2 * words * other :], lane, words) != 1:
             return False
     return True
@@ -285,9 +275,8 @@ def _list_moves(
     circuit: TurnCircuit,
     board: BoardTables,
     rows: U64,
-    squares: int,
     side: int,
-    origin: int,
+    at: int,
     target: int,
     lane: int,
     place: int,
@@ -295,10 +284,9 @@ def _list_moves(
     count: int,
     words: int,
 ) -> int:
-    """List the legal moves of a side from one square to another; arguments and result as for
-    `_list_captures`."""
+    """List the legal moves of a side from one square to another, see `BoardTables.first_move`;
+    other arguments, and result, as for `_list_captures`."""
     role = board.roles[side]
-    at = origin * squares + target
     for n in range(board.first_move[side, at], board.first_move[side, at + 1]):
         move = int(board.moves[n])
         if not is_legal(circuit, rows, role, move, lane, words):
@@ -355,19 +343,9 @@ def _list_captures(
             continue
         for origin in range(word, min(word + WORDS_PER_ITEM, squares)):
             if block.after[origin] & mark and block.owner[origin] == own:
+                at = origin * squares + target
                 count = _list_moves(
-                    circuit,
-                    board,
-                    rows,
-                    squares,
-                    side,
-                    origin,
-                    target,
-                    lane,
-                    place,
-                    made,
-                    count,
-                    words,
+                    circuit, board, rows, side, at, target, lane, place, made, count, words
                 )
     return count
 
@@ -376,19 +354,35 @@ def _list_captures(
 def _join_moves(
     circuit: TurnCircuit,
     rows: U64,
-    count: int,
     block: BlockBoards,
     made: Made,
     start: int,
     end: int,
-    width: tuple[int, ...],
+    words: int,
 ) -> None:
     """Make joint moves of captures that were listed: the other roles have no choice."""
     out_of_line()
-    find_firsts(circuit.look, rows, 0, count, block.firsts, block.scratch, width)
     for n in range(start, min(end, len(made.found))):
         lane = made.joint[n, 0]
         for role in range(made.joint.shape[1]):
-            at = circuit.begins[role] - circuit.begins[0] + block.firsts[lane, role]
-            made.joint[n, role] = circuit.numbers[at]
-        made.joint[n, made.found[n, 1]] = made.found[n, 2]
+            if role == made.found[n, 1]:
+                made.joint[n, role] = made.found[n, 2]
+                continue
+            place = _only_move(circuit, rows, role, lane, block, words)
+            made.joint[n, role] = circuit.numbers[circuit.begins[role] - circuit.begins[0] + place]
+
+
+@inlined
+def _only_move(
+    circuit: TurnCircuit, rows: U64, role: int, lane: int, block: BlockBoards, words: int
+) -> int:
+    """Place of the only move of a role in a lane."""
+    out_of_line()
+    first = 64 * circuit.look.starts[role]
+    place = block.idle[role]  # most often it is the same everywhere: to wait
+    while not holds(rows, circuit.look.wires, first + place, lane, words):
+        place += 1
+        if first + place == 64 * circuit.look.starts[role + 1]:
+            place = 0
+    block.idle[role] = place
+    return int(place)

@@ -85,12 +85,12 @@ def attacks(masks: RayMasks, code: Any, at: Any, occupied: np.uint64) -> np.uint
     """The squares that a piece attacks; `at`: its kind * S + its square."""
     found = np.uint64(item(masks.leaps, at))
     if item(masks.slides, code):
-        found |= _slides(masks, at, occupied)
+        found |= slides(masks, at, occupied)
     return found
 
 
 @inlined
-def _slides(masks: RayMasks, at: Any, occupied: np.uint64) -> np.uint64:
+def slides(masks: RayMasks, at: Any, occupied: np.uint64) -> np.uint64:
     """The squares that a piece attacks along its rays."""
     one = np.uint64(1)
     found = np.uint64(0)
@@ -173,7 +173,7 @@ def value_masks(
             square = lowest_one(sliders)
             sliders &= sliders - one
             code = np.int64(item(codes, start + square))
-            found = _slides(masks, code * squares + square, occupied)
+            found = slides(masks, code * squares + square, occupied)
             side = np.uint64(item(sums.side, code))
             first |= found & (side - one)
             second |= found & (np.uint64(0) - side)

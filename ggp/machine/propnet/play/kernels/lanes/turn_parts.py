@@ -26,7 +26,6 @@ from ggp.machine.propnet.play.kernels.tapes import I32, U64, Query, Wires
 from ggp.machine.propnet.play.kernels.vectors import (
     band,
     bor,
-    but_not,
     bxor,
     load,
     lowest_one,
@@ -269,34 +268,3 @@ def count_of(counts: U64, lane: int, words: int) -> int:
     word, shift = lane >> 6, np.uint64(lane & 63)
     ones, twos = counts[word] >> shift & _ONE, counts[words + word] >> shift & _ONE
     return int(np.int64(ones) + np.int64(twos))
-
-
-@inlined
-def find_firsts(
-    look: Query,
-    rows: U64,
-    first: int,
-    count: int,
-    firsts: IntArray,
-    square: U64,
-    width: tuple[int, ...],
-) -> None:
-    """`firsts[K, R]`: place of the first move of roles in lanes 0 .. count of a block, which are
-    `first ...` there."""
-    out_of_line()
-    for role in range(firsts.shape[1]):
-        before = splat(np.uint64(0), width)
-        for k in range(64 * look.starts[role], 64 * look.starts[role + 1]):
-            held = literal(rows, look.wires, k, width)
-            new = but_not(held, before)
-            if not reduce_or(new):
-                continue
-            before = bor(before, held)
-            store(square, 0, new)
-            for start in range(0, count, 64):
-                bits = square[start >> 6]
-                if count - start < 64:
-                    bits &= lanes_from(0, count - start)
-                while bits:
-                    firsts[first + start + lowest_one(bits), role] = k - 64 * look.starts[role]
-                    bits &= bits - _ONE
