@@ -27,7 +27,7 @@ from ggp.search.information_sets.set_search import InformationSetSearch
 from ggp.search.joint_moves import joint_moves
 from ggp.search.parts import Search
 from tests.search.test_quiescence import KS, bag_of, quiescence, tried_positions
-from tests.support.games import machine_of_game
+from tests.support.games import machine_of_game, machine_of_rules
 
 STEPS = 1 << 20
 
@@ -238,3 +238,42 @@ def test_runs_are_ordered_by_their_keys(size: int) -> None:
     owner = np.repeat(np.arange(7), rng.integers(1, size + 1, 7))
     key = rng.integers(0, 9, len(owner)).astype(np.float64)
     assert (ordered(owner, key) == np.lexsort((key, owner))).all()
+
+
+WITH_A_WALL = """
+(role white) (role black) (init (at 0)) (succ 0 1) (succ 1 2) (succ 2 3)
+(init (cell a 1 white rook)) (init (cell a 3 black queen)) (init (cell b 2 black pawn))
+(<= (legal white (move a 1 a 3)) (true (cell a 1 white rook)))
+(legal white stay) (legal black noop)
+(<= (next (cell ?x ?y ?c ?k)) (true (cell ?x ?y ?c ?k)) (not (does white (move a 1 a 3))))
+(<= (next (cell a 3 white rook)) (does white (move a 1 a 3)))
+(<= (next (cell ?x ?y white rook)) (true (cell ?x ?y white rook)) (not (does white (move a 1 a 3))))
+(<= (next (cell b 2 black pawn)) (true (cell b 2 black pawn)))
+(<= (next (at ?n)) (true (at ?m)) (succ ?m ?n))
+(<= (sees white nothing) (true (at 9)))
+(<= terminal (true (at 3))) (goal white 50) (goal black 50)
+"""
+"""The pawn is there in every state, so it is no fluent of the circuit."""
+
+
+@pytest.mark.parametrize("role", [0, 1])
+def test_pieces_that_never_change_count(role: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = machine_of_rules(WITH_A_WALL, "propnet")
+    assert isinstance(machine, PropnetMachine)
+    assert machine.num_fluents < len(machine.fluent_names)
+    states, values = machine.initial(3), BoardValues(machine, KS)
+    rng = np.random.default_rng(0)
+    assert CaptureFinder(machine, values).by_place is not None
+    found, _ = quiescence(machine, role, 4).values(states, role, rng)
+    lanes, moves = np.zeros(2, dtype=np.int64), np.zeros((2, 2), dtype=np.int64)
+    moves[:, 0] = machine.legal(states, 0).values[:2]
+    moves[:, 1] = machine.legal(states, 1).values[0]
+    valued = values.valued_turns(states, lanes, moves, role, ())
+    after = machine.step(states.take(lanes), moves).states
+    assert valued is not None
+    assert valued.values.tobytes() == values.worth(values.boards(after), role).tobytes()
+    monkeypatch.setattr(CircuitTurns, "looks_ahead", None)
+    slow, _ = quiescence(machine, role, 4).values(states, role, rng)
+    assert found.tobytes() == slow.tobytes()
+    stands = values.worth(values.boards(states), role)
+    assert (found > stands if role == 0 else found < stands).all()

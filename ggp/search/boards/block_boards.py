@@ -62,8 +62,9 @@ class BoardTables(NamedTuple):
     """Boards in states, what they are worth, and the moves that capture; K kinds of pieces.
 
     Attributes:
-        fluents, squares, codes: `[B]` fluents that stand for pieces, and what they mean.
-        blocks, bits: the words in which these are, and which bits they are.
+        fluents: `[B]` fluents that stand for pieces.
+        squares, codes: `[B + C]` what they mean, and after them those of pieces that never change.
+        blocks, bits: the words in which the fluents are, and which bits they are.
         masks, sums: what pieces attack, and what they add to values.
         side: the side whose values count.
         check, middle, scale, least, most: what is done to the lead of a side to get them.
@@ -188,7 +189,8 @@ def change_boards(
     start = 0
     while start < count:
         state, end = lanes[first + start], run_end(lanes, first, start, count)
-        occupied, pieces = occupied_by(codes, state * squares, squares), 0
+        occupied = occupied_by(codes, state * squares, squares)
+        pieces = len(board.squares) - len(board.fluents)
         for n in range(len(board.blocks)):
             pieces += count_ones(packed[state, board.blocks[n]] & board.bits[n])
         for lane in range(start, end):
@@ -238,8 +240,9 @@ def _read_board(
     for square in range(squares):
         block.codes[lane * squares + square] = EMPTY
     block.occupied[lane], block.changed[lane] = _NONE, _ALL
-    for n in range(len(board.fluents)):
-        if holds(rows, circuit.next_, int(board.fluents[n]), lane, words):
+    for n in range(len(board.squares)):
+        always = n >= len(board.fluents)
+        if always or holds(rows, circuit.next_, int(board.fluents[n]), lane, words):
             square = int(board.squares[n])
             block.codes[lane * squares + square] = board.codes[n]
             block.occupied[lane] |= _ONE << np.uint64(square)

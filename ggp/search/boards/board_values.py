@@ -240,23 +240,30 @@ class BoardValues:
         """Whether boards are small enough for kernels that play captures out."""
         return len(self._masks.leaps) > 0
 
-    def tables(self, role: int, moves: Mapping[int, MovesByPlace]) -> BoardTables:
-        """What kernels that play captures out need.
+    def tables(
+        self, machine: CircuitTurns, role: int, moves: Mapping[int, MovesByPlace]
+    ) -> BoardTables:
+        """What kernels that make turns need.
 
         Args:
+            machine: the same as that of the values.
             role: whose values count.
             moves: of each role.
         """
         each = [moves[player] for player in self._players]
         starts = np.cumsum([0, *(len(one.moves) for one in each)], dtype=np.int32)
-        fluents = np.flatnonzero(self._square != EMPTY).astype(np.int32)
+        pieces = np.flatnonzero(self._square != EMPTY).astype(np.int32)
+        # Those that hold in every state come last, and are not in the words of states.
+        fluents = pieces[pieces < machine.num_fluents]
+        bits = pack(np.isin(np.arange(64 * machine.num_words), fluents))
+        blocks = np.flatnonzero(bits).astype(np.int32)
         middle, least, most = self._range
         return BoardTables(
             fluents,
-            self._square[fluents],
-            self._code[fluents],
-            self._blocks,
-            self._bits,
+            self._square[pieces],
+            self._code[pieces],
+            blocks,
+            bits[blocks],
             self._masks,
             self._sums,
             self._players.index(role),
@@ -276,7 +283,7 @@ class BoardValues:
         if not (self.has_masks and isinstance(machine, CircuitTurns) and not machine.parts.apart):
             return None
         if role not in self._turns:
-            tables = self.tables(role, dict.fromkeys(self._players, NO_MOVES))
+            tables = self.tables(machine, role, dict.fromkeys(self._players, NO_MOVES))
             self._turns[role] = LeafTurns(machine, role, tables, math.prod(self.squares.size))
         return self._turns[role]
 

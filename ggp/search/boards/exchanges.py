@@ -215,7 +215,11 @@ class CaptureMaker:
         if moves is None or not isinstance(machine, CircuitTurns):
             return None
         look = machine.looks_ahead
-        return None if look is None else (machine, look, self._values.tables(self._role, moves))
+        return (
+            None
+            if look is None
+            else (machine, look, self._values.tables(machine, self._role, moves))
+        )
 
 
 def _room(number: int, written: int, boards: Boards, packed: Packed) -> Made:

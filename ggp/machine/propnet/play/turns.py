@@ -229,6 +229,11 @@ class CircuitTurns:
         return found
 
     @property
+    def num_fluents(self) -> int:
+        """Fluents that can change: these are the bits of packed states."""
+        return len(self._queries.circuit.next)
+
+    @property
     def num_words(self) -> int:
         """Words of a packed state."""
         return int(self._queries.step.starts[1])
