@@ -6,14 +6,15 @@ once. Only rows in which there is a choice are looked at.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ggp.env.environment import Environment
-from ggp.env.kernels import I64
+from ggp.env.kernels import I64, U64
 from ggp.env.turn import Turn
-from ggp.learn.features import Choices, Features, Reader
+from ggp.learn.features import Choices, Features, Joined, Reader, features_of_states
 from ggp.learn.net_kernels import F32
 from ggp.learn.nets import Net, Optimiser, Scratch, first_weights
 from ggp.learn.policies import Drawing
@@ -44,6 +45,7 @@ class Actor:
         turns: S, of a segment.
 
     Attributes:
+        features: what it reads.
         net: the policy's.
         num_rows: decisions in the segment so far.
         told: `[2]` see `improve`.
@@ -52,7 +54,7 @@ class Actor:
     def __init__(
         self, env: Environment, role: int, features: Features, hidden: tuple[int, ...], turns: int
     ) -> None:
-        self.role = role
+        self.role, self.features = role, features
         self.net = Net(features, hidden, features.num_moves)
         self.optimiser = Optimiser(self.net)
         self.told = np.zeros(2, dtype=np.float32)
@@ -77,7 +79,16 @@ class Actor:
         """Forget the rows of the last segment."""
         self._drawing.choices.begin()
 
-    def act(self, turn: Turn, number: int, key: int, actions: I64) -> None:
+    @property
+    def known(self) -> U64:
+        """`[L, W]` what the role knows, as bits, as of the last turn that it observed."""
+        return self._reader.rows
+
+    def observe(self, turn: Turn) -> None:
+        """Take note of a turn; of each one once, in order."""
+        self._reader.read(turn)
+
+    def act(self, number: int, key: int, actions: I64) -> None:
         """Draw a move in each lane in which there is a choice.
 
         Args:
@@ -88,7 +99,7 @@ class Actor:
         first, own = self.num_rows, actions[:, self.role]
         own[:] = -1
         key_bits = finalised(np.array([key], dtype=np.uint64))[0]
-        self._drawing.act(self._reader.read(turn), key_bits, own, trusted=True)
+        self._drawing.act(self.known, key_bits, own, trusted=True)
         self._turns[first : self.num_rows] = number
 
     def end_segment(self, size: int) -> None:
@@ -122,24 +133,43 @@ class Actor:
 
 
 class Critic:
-    """Expected rewards of all roles, by what the state is.
+    """Expected rewards of all roles, by what the state is, and what roles know.
+
+    The state alone may not say what a role has found out, and so what it will do (A. Baisero, C.
+    Amato, *Unbiased Asymmetric Reinforcement Learning under Partial Observability*, AAMAS 2022). In
+    number_guessing no fluent remembers the questions.
 
     Args:
         env: where it watches.
+        actors: of roles whose knowledge it reads; they have observed each turn that it watches.
         turns: S, of a segment.
     """
 
     def __init__(
-        self, env: Environment, features: Features, hidden: tuple[int, ...], turns: int
+        self,
+        env: Environment,
+        actors: Sequence[Actor],
+        hidden: tuple[int, ...],
+        turns: int,
     ) -> None:
+        # Where everybody knows the state, there is nothing else to know.
+        self._actors = [actor for actor in actors if not actor.features.reads_state]
+        features = Joined(
+            [*(actor.features for actor in self._actors), features_of_states(env.names)]
+        )
         self.net = Net(features, hidden, len(env.roles))
         self.optimiser = Optimiser(self.net)
         self.error = 0.0
-        self._reader = Reader(features, env.num_lanes)
+        self._seen: U64 = np.zeros((env.num_lanes, features.num_words), dtype=np.uint64)
         self._turns, most = turns, (turns + 1) * env.num_lanes
         self._states = Choices(features, env.num_lanes, most)
         self._every = np.arange(most)
         self._scratch = Scratch()
+
+    @property
+    def num_paths(self) -> int:
+        """Of how many roles it reads what they know."""
+        return len(self._actors)
 
     def begin(self, rng: np.random.Generator) -> None:
         """Draw the first weights."""
@@ -150,8 +180,11 @@ class Critic:
         self._states.begin()
 
     def watch(self, turn: Turn) -> None:
-        """Take down the states before a turn."""
-        self._states.add(self._reader.read(turn))
+        """Take down the states before a turn, and what actors know."""
+        np.concatenate(
+            [*(actor.known for actor in self._actors), turn.state_bits], axis=1, out=self._seen
+        )
+        self._states.add(self._seen)
 
     def end_segment(self, size: int) -> None:
         """Prepare for `values` of blocks of `size` lanes."""

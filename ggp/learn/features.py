@@ -3,7 +3,8 @@
 A role's policy reads what the role knows. In plain GDL everybody knows the state, so that is what
 is read there. Else it is the incomplete path: the moves and percepts of the last two turns, which
 ones there were so far, the number of turns, and what happened in each of the first turns, which is
-the whole path of most small games. Legal moves are read in both cases. A critic reads the state.
+the whole path of most small games. Legal moves are read in both cases. A critic reads the state,
+and may read what roles know beside it (`Joined`).
 
 Rows of bits are kept up to date turn by turn (`Reader`), or made of whole paths (`of_paths`); both
 give the same. Most bits are as they were when a role chose last. So nets are given what has changed
@@ -12,6 +13,7 @@ since then (`Choices`), which is found once, however often it is read.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -60,12 +62,9 @@ class Features:
     reads_legal: bool = True
 
     def __post_init__(self) -> None:
-        numbers = (*self._numbers, self.num_fluents)
-        if min(numbers) < 0 or self.num_inputs > MOST_INPUTS:
-            raise ConfigError(
-                f"a net that reads {self.num_inputs:,} bits is too large; the most is "
-                f"{MOST_INPUTS:,}"
-            )
+        if min(*self._numbers, self.num_fluents) < 0:
+            raise ConfigError("a net cannot read fewer than 0 bits")
+        _check_size(self.num_inputs)
 
     def fit(self, names: Names) -> bool:
         """Whether they are a policy's in the game that has these names."""
@@ -139,8 +138,44 @@ def features_of(names: Names, max_turns: int | None) -> Features:
 
 
 def features_of_states(names: Names) -> Features:
-    """The features that a critic reads."""
+    """The features that a critic reads of the state."""
     return Features(0, 0, len(names.fluents), 0, 0, reads_state=True, reads_legal=False)
+
+
+class Joined:
+    """The bits of several rows beside each other, as a net reads them that chooses no move.
+
+    Args:
+        parts: what each row means, in order.
+
+    Attributes:
+        num_inputs, num_words, mask_words, input_of: as of `Features`.
+
+    Raises:
+        ConfigError: these are more bits than a net may read.
+    """
+
+    mask_words = 0
+
+    def __init__(self, parts: Sequence[Features]) -> None:
+        self.num_inputs = sum(part.num_inputs for part in parts)
+        self.num_words = sum(part.num_words for part in parts)
+        _check_size(self.num_inputs)
+        firsts = np.cumsum([0, *(part.num_inputs for part in parts[:-1])])
+        self.input_of: I32 = np.concatenate(
+            [
+                np.where(part.input_of >= 0, part.input_of + first, -1)
+                for part, first in zip(parts, firsts.tolist(), strict=True)
+            ],
+            dtype=np.int32,
+        )
+
+
+def _check_size(num_inputs: int) -> None:
+    if num_inputs > MOST_INPUTS:
+        raise ConfigError(
+            f"a net that reads {num_inputs:,} bits is too large; the most is {MOST_INPUTS:,}"
+        )
 
 
 class Reader:
@@ -206,7 +241,11 @@ class Choices:
     """
 
     def __init__(
-        self, features: Features, lanes: int, most: int | None = None, everywhere: bool = False
+        self,
+        features: Features | Joined,
+        lanes: int,
+        most: int | None = None,
+        everywhere: bool = False,
     ) -> None:
         self._features = features
         self._words = 0 if everywhere else features.mask_words

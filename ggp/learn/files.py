@@ -66,7 +66,8 @@ class About:
         digest: of its rules and names, see `Names.digest`.
         version: of the package that wrote it.
         roles: those that learnt.
-        features: what their policies read; `critic_features`: what the critic reads.
+        features: what their policies read; `critic_features`: what the critic reads of the state.
+        critic_paths: of how many roles it reads beside it what their policies read.
         hidden, critic: units of hidden layers.
         num_roles: outputs of the critic.
         steps: of the optimiser of each role, and of the critic.
@@ -79,6 +80,7 @@ class About:
     roles: tuple[str, ...]
     features: Features
     critic_features: Features
+    critic_paths: int
     hidden: tuple[int, ...]
     critic: tuple[int, ...]
     num_roles: int
@@ -93,7 +95,8 @@ class About:
     @property
     def critic_shape(self) -> Shape:
         """Of the critic."""
-        return Shape(self.critic_features.num_inputs, self.critic, self.num_roles)
+        paths = self.critic_paths * self.features.num_inputs
+        return Shape(paths + self.critic_features.num_inputs, self.critic, self.num_roles)
 
 
 @dataclass(frozen=True)
@@ -205,6 +208,7 @@ def _about(archive: zipfile.ZipFile) -> About:
         roles=tuple(map(_word, _few(told["roles"], MOST_ROLES))),
         features=_features(told["features"]),
         critic_features=_features(told["critic_features"]),
+        critic_paths=_count(told.get("critic_paths", 0)),  # files of version 1 lack it
         hidden=tuple(map(_count, _few(told["hidden"], 16))),
         critic=tuple(map(_count, _few(told["critic"], 16))),
         num_roles=_count(told["num_roles"]),

@@ -133,13 +133,13 @@ class Learner:
             for number, role in enumerate(env.roles)
             if roles is None or role in roles
         ]
-        states = features_of_states(env.names)
-        self._critic = Critic(env, states, settings.critic, settings.turns)
+        known = self._actors if settings.informed else []
+        self._critic = Critic(env, known, settings.critic, settings.turns)
         rng = np.random.default_rng([seed, 0])
         for actor in self._actors:
             actor.begin(rng)
         self._critic.begin(rng)
-        self._turn = env.reset(seed)
+        self._come_to(env.reset(seed))
         lanes, num = env.num_lanes, len(env.roles)
         self._rewards = np.zeros((settings.turns, lanes, num), dtype=np.float32)
         self._ended = np.zeros((settings.turns, lanes), dtype=np.bool_)
@@ -208,7 +208,7 @@ class Learner:
         """
         return {
             self.env.roles[actor.role]: LearntPolicy(
-                actor.net.features,
+                actor.features,
                 actor.net.shape.hidden,
                 (actor.optimiser.average if averaged else actor.net.weights.flat).copy(),
             )
@@ -237,6 +237,7 @@ class Learner:
             *(game, names.digest, version, tuple(self.learns)),
             features_of(names, bound_of(self.env)),
             features_of_states(names),
+            self._critic.num_paths,
             *(settings.hidden, settings.critic, len(self.env.roles)),
             tuple(each.steps for each in optimisers),
             record,
@@ -244,7 +245,7 @@ class Learner:
         return PolicyFile(about, tuple(each.kept() for each in optimisers))
 
     def go_on(self, kept: PolicyFile, file: str) -> None:
-        """Go on from what was kept: at the last temperature, and the last rate of learning.
+        """Go on from what was kept: at the last temperature, and at a tenth of the first rate.
 
         Args:
             file: what messages call it.
@@ -254,16 +255,18 @@ class Learner:
         """
         kept.check_game(self.env.names, file)
         about, settings = kept.about, self.settings
-        if about.roles != tuple(self.learns) or about.critic_shape != self._critic.net.shape:
+        if about.roles != tuple(self.learns):
             raise ConfigError(f"in {file} other roles have learnt: {', '.join(about.roles)}")
         features = features_of(self.env.names, bound_of(self.env))
-        if about.features != features:
+        if (about.features, about.critic_paths) != (features, self._critic.num_paths):
             raise ConfigError(
-                f"the policies in {file} read other bits than those that are learnt here; "
+                f"the policies in {file}, or their critic, read other bits than those learnt here; "
                 "begin anew, without going on from it"
             )
         if about.hidden != settings.hidden:
             raise ConfigError(f"the layers in {file} are {about.hidden}, not {settings.hidden}")
+        if about.critic_shape != self._critic.net.shape:
+            raise ConfigError(f"the critic in {file} has other layers than {settings.critic}")
         for each, array, steps in zip(self._optimisers, kept.arrays, about.steps, strict=True):
             each.go_on(array, steps)
         record = about.record
@@ -271,7 +274,7 @@ class Learner:
         self.decisions, self._seconds = int(record["decisions"]), float(record["seconds"])
         self.curve = list(record["curve"])
         self._goes_on = True
-        self._turn = self.env.reset((self.seed + self.updates) & MOST_SEED)
+        self._come_to(self.env.reset((self.seed + self.updates) & MOST_SEED))
         self._key = self.updates << 16
 
     @property
@@ -288,29 +291,33 @@ class Learner:
         """The roles that learn."""
         return [self.env.roles[actor.role] for actor in self._actors]
 
+    def _come_to(self, turn: Turn) -> None:
+        """A turn begins, which each role observes."""
+        self._turn = turn
+        self._crew.do(partial(actor.observe, turn) for actor in self._actors)
+
     def _segment(self, stop: Callable[[], bool]) -> None:
         """Play some turns in all lanes."""
-        env, turn = self.env, self._turn
+        env = self.env
         actions = np.full((env.num_lanes, len(env.roles)), -1, dtype=np.int64)
         for each in self._parts:
             each.begin_segment()
         for number in range(self.settings.turns):
             if stop():
-                self._turn = turn
                 raise StoppedError("learning was stopped")
-            self._critic.watch(turn)
+            self._critic.watch(self._turn)
             if self._others is not None:
-                actions[:] = self._others(turn)
+                actions[:] = self._others(self._turn)
             self._crew.do(
-                partial(actor.act, turn, number, self._new_key(), actions) for actor in self._actors
+                partial(actor.act, number, self._new_key(), actions) for actor in self._actors
             )
             turn = env.step(actions)
+            self._come_to(turn)
             self._ended[number] = turn.ended
             # A match that is cut off is worth nothing to anybody.
             rewards = (turn.rewards - _MIDDLE) / _HALF
             self._rewards[number] = np.where(turn.terminated[:, None], rewards, 0)
-        self._critic.watch(turn)
-        self._turn = turn
+        self._critic.watch(self._turn)
         self.updates += 1
         self.states += env.num_lanes * self.settings.turns
         self.decisions += sum(actor.num_rows for actor in self._actors)
@@ -323,10 +330,9 @@ class Learner:
     def _improve(self, share: float) -> float:
         """Learn from the segment; returns the error of the critic."""
         settings = self.settings
-        share = 1.0 if self._goes_on else share
-        rate = settings.rate * (1 - 0.9 * share)
-        temperature = settings.warm * (settings.cold / settings.warm) ** share * self._spread()
-        steps = Steps(rate, temperature, settings.clip)
+        rate = settings.rate_at(share, self._goes_on)
+        warmth = settings.temperature_at(1.0 if self._goes_on else share) * self._spread()
+        steps = Steps(rate, warmth, settings.clip)
         lanes = self.env.num_lanes
         size = -(-lanes // max(1, round(lanes / settings.block)))
         self._crew.do(partial(each.end_segment, size) for each in self._parts)

@@ -18,7 +18,7 @@ import numpy as np
 
 from ggp.env.kernels import I64, U64
 from ggp.errors import ConfigError
-from ggp.learn.features import Choices, Features, Rows
+from ggp.learn.features import Choices, Features, Joined, Rows
 from ggp.learn.net_kernels import (
     F32,
     accumulate,
@@ -138,7 +138,11 @@ class Net:
     """
 
     def __init__(
-        self, features: Features, hidden: Sequence[int], outputs: int, flat: F32 | None = None
+        self,
+        features: Features | Joined,
+        hidden: Sequence[int],
+        outputs: int,
+        flat: F32 | None = None,
     ) -> None:
         self.features = features
         self.shape = Shape(features.num_inputs, tuple(hidden), outputs)

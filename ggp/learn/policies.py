@@ -85,12 +85,8 @@ class LearntPolicy:
     """
 
     def __init__(self, features: Features, hidden: Sequence[int], flat: F32) -> None:
+        self.features = features
         self.net = Net(features, hidden, features.num_moves, flat)
-
-    @property
-    def features(self) -> Features:
-        """The bits that it reads."""
-        return self.net.features
 
     def at(self, rows: U64, temperature: float = 1.0) -> F32:
         """`[N, A]` probabilities of moves, 0 for what is not legal.

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from ggp.env.environment import Environment
 
+AGAIN = 0.1
+"""Share of the first rate with which learning goes on from a file."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -15,7 +18,10 @@ class Settings:
         turns: S, of a segment.
         block: lanes from which there is one step.
         hidden, critic: units of the hidden layers of policies, and of the critic.
-        rate: of learning, at the beginning; it falls to a tenth.
+        informed: whether the critic reads what roles know that learn, beside the state.
+        rate: of learning, at the beginning.
+        last: share of it that is left at the end. Where roles play against each other, they begin
+            to run in circles at low temperatures unless they learn slowly.
         warm, cold: temperature at the beginning and at the end, in standard deviations of the
             rewards of matches.
         clip: how far a step may change probabilities, as a ratio.
@@ -26,19 +32,35 @@ class Settings:
     block: int = 64
     hidden: tuple[int, ...] = (64, 64)
     critic: tuple[int, ...] = (64,)
+    informed: bool = False
     rate: float = 2e-3
-    warm: float = 0.4
-    cold: float = 0.08
+    last: float = 0.01
+    warm: float = 0.3
+    cold: float = 0.05
     clip: float = 0.2
     decay: float = 1.0
+
+    def rate_at(self, share: float, goes_on: bool = False) -> float:
+        """The rate of learning when a share of the budget is used up.
+
+        Args:
+            goes_on: whether from what was learnt earlier: then it begins with a tenth.
+        """
+        first = AGAIN if goes_on else 1.0
+        return self.rate * (first - (first - self.last) * share)
+
+    def temperature_at(self, share: float) -> float:
+        """The temperature when a share of the budget is used up, in the unit of `warm`."""
+        return self.warm * float((self.cold / self.warm) ** share)
 
 
 def usual_settings(env: Environment) -> Settings:
     """The settings for an environment.
 
     Where only one role plays, nobody can take advantage of it, and it needs no entropy for that in
-    the end. But there may be much to find out at the beginning.
+    the end. But there may be much to find out while entropy is paid for: which questions are best
+    is told apart late. So there is more time for that, and a critic that knows what has been asked.
     """
     if len(env.names.roles) > 1:
         return Settings()
-    return Settings(hidden=(128,), block=16, rate=3e-3, cold=0.005)
+    return Settings(hidden=(128,), block=16, rate=3e-3, warm=0.2, cold=0.005, informed=True)

@@ -7,7 +7,15 @@ import pytest
 
 from ggp.env import make
 from ggp.errors import ConfigError
-from ggp.learn.features import Features, Reader, bound_of, features_of, of_paths
+from ggp.learn.features import (
+    Features,
+    Joined,
+    Reader,
+    bound_of,
+    features_of,
+    features_of_states,
+    of_paths,
+)
 
 GAMES = ("leduc_poker", "krieg_tic_tac_toe", "battleships_in_fog", "phantom_ttt")
 
@@ -63,3 +71,19 @@ def test_in_plain_gdl_the_state_is_read() -> None:
 def test_too_many_inputs_are_refused() -> None:
     with pytest.raises(ConfigError, match="too large"):
         Features(10, 10, 1 << 21, 0, 0, reads_state=True)
+
+
+def test_joined_rows_have_the_inputs_of_all_their_parts() -> None:
+    env = make("leduc_poker", 4)
+    parts = [features_of(env.names, bound_of(env)), features_of_states(env.names)]
+    joined = Joined(parts)
+    assert joined.num_inputs == sum(part.num_inputs for part in parts)
+    words = parts[0].num_words
+    first, second = joined.input_of[: 64 * words], joined.input_of[64 * words :]
+    np.testing.assert_array_equal(first, parts[0].input_of)
+    used = parts[1].input_of >= 0
+    np.testing.assert_array_equal(second[used], parts[1].input_of[used] + parts[0].num_inputs)
+    assert (second[~used] == -1).all()
+    large = Features(1 << 19, 0, 0, 0, 0, reads_state=True)
+    with pytest.raises(ConfigError, match="too large"):
+        Joined([large] * 3)

@@ -56,6 +56,29 @@ def test_learning_goes_on_where_it_ended() -> None:
     assert (learner.policies()["player1"].net.weights.flat != before).any()
 
 
+def test_learning_goes_on_only_with_a_critic_that_reads_the_same() -> None:
+    informed = replace(QUICK, informed=True)
+    learner = Learner(environment(), settings=informed, seed=3)
+    with pytest.raises(ConfigError, match="critic, read other bits"):
+        learner.go_on(kept(), "it")
+    learner.learn(updates=1)
+    other = Learner(environment(), settings=informed, seed=4)
+    other.go_on(learner.kept("kuhn_poker", "1"), "it")
+    assert other.learn(updates=1).updates == 2
+
+
+def test_files_from_before_critics_read_paths_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "old.policy.npz"
+    write_policy(path, kept())
+    with np.load(path) as plain:
+        members = dict(plain)
+    about = json.loads(members["about"].tobytes())
+    assert about.pop("critic_paths") == 0
+    members["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    np.savez(path, **members)
+    Learner(environment(), settings=QUICK, seed=3).go_on(read_policy(path), "it")
+
+
 def test_other_games_and_other_layers_are_refused() -> None:
     with pytest.raises(ConfigError, match="other rules"):
         Learner(environment("krieg_tic_tac_toe"), settings=QUICK).go_on(kept(), "it")

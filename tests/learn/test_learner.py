@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from ggp.env import Turn, make
+from ggp.env.circuit_engine import engine_of
 from ggp.env.exact import ExactGame
 from ggp.errors import ConfigError
 from ggp.learn import Learner, Settings, StoppedError, Told
+from ggp.learn.rollouts import Rollouts
 
 QUICK = Settings(turns=8, block=256, hidden=(32,), critic=(16,))
 
@@ -28,6 +30,35 @@ def test_self_play_comes_near_the_equilibrium_of_kuhn_poker() -> None:
     assert told.updates == 150
     assert told.states == 150 * 8 * 512
     assert nash_conv() < 4
+
+
+@pytest.mark.verify
+def test_usual_settings_come_near_the_equilibrium_of_leduc_poker() -> None:
+    exact = ExactGame(make("leduc_poker", 1))
+    learner = Learner(make("leduc_poker", 1024, paths=False), seed=1)
+    learner.learn(updates=750)
+    shares = (
+        policy.at_sets(sets)
+        for policy, sets in zip(learner.policies().values(), exact.sets, strict=True)
+    )
+    assert exact.worth(*shares).nash_conv < 1.2
+
+
+@pytest.mark.verify
+def test_usual_settings_learn_which_questions_halve_what_is_open() -> None:
+    env = make("number_guessing", 1024, paths=False)
+    learner = Learner(env, seed=1)
+    learner.learn(updates=500)
+    rollouts = Rollouts(engine_of(env.machine, env.names), [*learner.policies().values()])
+    assert rollouts.matches(4096, np.random.default_rng(0)).goals.mean() > 96
+
+
+def test_rates_fall_to_their_last_share_and_go_on_from_a_tenth() -> None:
+    settings = Settings(rate=2.0, last=0.01)
+    assert settings.rate_at(0) == 2
+    assert settings.rate_at(1) == pytest.approx(0.02)
+    assert settings.rate_at(0, goes_on=True) == pytest.approx(0.2)
+    assert settings.rate_at(1, goes_on=True) == pytest.approx(0.02)
 
 
 def test_who_stops_it_in_a_segment_loses_no_more_than_that() -> None:
