@@ -358,12 +358,13 @@ class Learner:
         return squares / lanes
 
     def _spread(self) -> float:
-        """The standard deviation of rewards, over the last segments."""
+        """The standard deviation of rewards, over the last segments; or the widest so far."""
         rewards = self._rewards[self._ended]
         if len(rewards):
             share = 1.0 if self._variance is None else _NEWEST
             before = self._variance or 0.0
-            self._variance = before + share * (float(rewards.var(axis=0).mean()) - before)
+            newest = before + share * (float(rewards.var(axis=0).mean()) - before)
+            self._variance = max(newest, before) if self.settings.widest else newest
         return max(sqrt(self._variance or 0.0), _LEAST_SPREAD)
 
     def _take_down(self, told: Told) -> None:

@@ -24,6 +24,7 @@ class Settings:
             to run in circles at low temperatures unless they learn slowly.
         warm, cold: temperature at the beginning and at the end, in standard deviations of the
             rewards of matches.
+        widest: whether these are the widest so far, not the present ones.
         clip: how far a step may change probabilities, as a ratio.
         decay: lambda of advantages.
     """
@@ -37,6 +38,7 @@ class Settings:
     last: float = 0.01
     warm: float = 0.3
     cold: float = 0.05
+    widest: bool = False
     clip: float = 0.2
     decay: float = 1.0
 
@@ -60,7 +62,11 @@ def usual_settings(env: Environment) -> Settings:
     Where only one role plays, nobody can take advantage of it, and it needs no entropy for that in
     the end. But there may be much to find out while entropy is paid for: which questions are best
     is told apart late. So there is more time for that, and a critic that knows what has been asked.
+    Once most matches are won, rewards hardly differ; a temperature that fell with them would freeze
+    what is nearly right.
     """
     if len(env.names.roles) > 1:
         return Settings()
-    return Settings(hidden=(128,), block=16, rate=3e-3, warm=0.2, cold=0.005, informed=True)
+    return Settings(
+        hidden=(128,), block=16, rate=3e-3, warm=0.2, cold=0.005, informed=True, widest=True
+    )

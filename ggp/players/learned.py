@@ -58,6 +58,10 @@ STEP, SOLE_STEP = 0.02, 0.001
 one, where nobody can take advantage of a role that always plays the best. With 0.1 policies moved
 too little: docs/measured/learning.md has duels."""
 
+SOLE_TEMPERATURE = 0.1
+"""Factor of the temperature of a policy where one role plays: chance in its moves is of no use to
+it, but breaks ties."""
+
 START_SHARE = 0.85
 """Share of the start clock in which it learns."""
 
@@ -83,7 +87,7 @@ class LearnedOptions(RiskOptions):
         names_file=bool,
     )
     temperature: int = whole(
-        100, "percent of the policy's own: less makes likely moves likelier", high=1000
+        100, "percent of the usual one: less makes likely moves likelier", high=1000
     )
     updates: int = whole(20, "how often it learns without a file and without a clock")
     search: int = whole(0, "steps of search on the policy; 0: none", low=0, high=100)
@@ -204,10 +208,20 @@ class Learned(BeliefPlayer):
     # ---------------------------------------------------------------- playing
 
     @property
+    def _is_sole(self) -> bool:
+        """Whether one role plays, of whom nobody can take advantage."""
+        return len(self._names.roles) == 1
+
+    @property
+    def _temperature(self) -> float:
+        """That of the policy."""
+        return self.options.temperature / 100 * (SOLE_TEMPERATURE if self._is_sole else 1.0)
+
+    @property
     def _step(self) -> float:
         """The temperature of a step, in goal values."""
         low, high = self.machine.goal_range
-        return (SOLE_STEP if len(self._names.roles) == 1 else STEP) * max(high - low, 1e-9)
+        return (SOLE_STEP if self._is_sole else STEP) * max(high - low, 1e-9)
 
     def _search(self, bag: Bags, deadline: Deadline | None) -> PolicySearch:
         policies = [self._policies.get(role) for role in self._names.roles]
@@ -224,11 +238,11 @@ class Learned(BeliefPlayer):
         state = bag.states_of(0).take(np.zeros(1, dtype=np.int64))
         row = np.concatenate([self._rows.masks(legal), self._engine.fluent_words(state)], axis=1)
         places = self._rows.actions(moves)
-        shares = self._policy.at(row, self.options.temperature / 100)[0, places].astype(np.float64)
+        shares = self._policy.at(row, self._temperature)[0, places].astype(np.float64)
         return np.asarray(shares / shares.sum())
 
     def _told(self, rows: PathRows, paths: IntArray, legal: Ragged) -> FloatArray:
-        return rows.shares(self._policy, paths, legal, self.options.temperature / 100)
+        return rows.shares(self._policy, paths, legal, self._temperature)
 
     @property
     def _policy(self) -> LearntPolicy:

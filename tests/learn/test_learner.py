@@ -48,7 +48,7 @@ def test_usual_settings_come_near_the_equilibrium_of_leduc_poker() -> None:
 def test_usual_settings_learn_which_questions_halve_what_is_open() -> None:
     env = make("number_guessing", 1024, paths=False)
     learner = Learner(env, seed=1)
-    learner.learn(updates=500)
+    learner.learn(updates=600)
     rollouts = Rollouts(engine_of(env.machine, env.names), [*learner.policies().values()])
     assert rollouts.matches(4096, np.random.default_rng(0)).goals.mean() > 96
 

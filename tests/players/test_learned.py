@@ -18,7 +18,7 @@ from ggp.machine import Machine
 from ggp.machine.base import Ragged, is_open
 from ggp.machine.games import load_program
 from ggp.players import make_player, parse_spec
-from ggp.players.learned import Learned
+from ggp.players.learned import SOLE_TEMPERATURE, Learned
 from ggp.search.anytime import Deadline
 from tests.support.games import machine_of_game
 
@@ -45,7 +45,9 @@ def player(game: str, spec: str, role: int = 0, seed: int = 1) -> Learned:
     return made
 
 
-@pytest.mark.parametrize("game", ["krieg_tic_tac_toe", "battleships_in_fog", "breakthrough"])
+@pytest.mark.parametrize(
+    "game", ["krieg_tic_tac_toe", "battleships_in_fog", "breakthrough", "number_guessing"]
+)
 def test_it_plays_what_its_policy_says(game: str, tmp_path: Path) -> None:
     """Its probabilities are those of the policy in an environment, all through a match."""
     path = tmp_path / "p.npz"
@@ -55,11 +57,12 @@ def test_it_plays_what_its_policy_says(game: str, tmp_path: Path) -> None:
     players = [player(game, f"learned:policy={path}", role) for role in roles]
     policies = [learnt(game).policies()[role] for role in env.roles]
     readers = [Reader(policy.features, 1, k) for k, policy in enumerate(policies)]
+    temperature = SOLE_TEMPERATURE if len(roles) == 1 else 1.0
     turn, compared = env.reset(3), 0
     while not turn.ended[0] and compared < 20:
         actions = np.full((1, len(roles)), -1)
         for role, (policy, reader) in enumerate(zip(policies, readers, strict=True)):
-            shares = policy.at(reader.read(turn))[0]
+            shares = policy.at(reader.read(turn), temperature)[0]
             decision = players[role].choose()
             assert decision.fault is None
             actions[0, role] = env.names.move(decision.move)
