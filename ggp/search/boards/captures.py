@@ -8,7 +8,6 @@ makes no turns in blocks, the legal moves are listed here. Both find the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -54,12 +53,6 @@ class Captures(NamedTuple):
         ends = offsets_of(np.bincount(self.lanes, minlength=count))
         offsets, at = take_segments(ends, boards)
         return self.take(at)._replace(lanes=segment_ids(offsets))
-
-    def wanted(self, wanted: Mapping[int, BoolArray]) -> dict[int, Captures]:
-        """By role, those on boards where its captures count: `[L]` each."""
-        return {
-            role: self.take((self.movers == role) & on[self.lanes]) for role, on in wanted.items()
-        }
 
 
 class Position(NamedTuple):

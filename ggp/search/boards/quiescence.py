@@ -235,25 +235,23 @@ class Quiescence:
 
         Records in the ply what the role to move gets by standing pat.
         """
-        wanted = {role: self._open(ply, role) for role in self._players}
-        found = (
-            self._finder.listed(Position(ply.states, ply.boards, ply.squares, wanted))
-            if ply.captures is None
-            else ply.captures.wanted(wanted)
-        )
-        for role, taken in found.items():
-            owner, worth = taken.lanes, ply.values
-            if role == self.role:
-                ply.low[owner] = np.maximum(ply.low[owner], worth[owner])
-            else:
-                ply.high[owner] = np.minimum(ply.high[owner], worth[owner])
-        every = found.values()
-        return Captures(*(np.concatenate(list(each)) for each in zip(*every, strict=True)))
-
-    def _open(self, ply: _Ply, role: int) -> BoolArray:
-        """`[L]` whether captures of a role may matter, if it is to move."""
-        own = role == self.role
-        return ~ply.over & (ply.values < ply.high if own else ply.values > ply.low)
+        ours = ~ply.over & (ply.values < ply.high)
+        others = ~ply.over & (ply.values > ply.low)
+        if ply.captures is None:
+            wanted = {role: ours if role == self.role else others for role in self._players}
+            every = self._finder.listed(
+                Position(ply.states, ply.boards, ply.squares, wanted)
+            ).values()
+            found = Captures(*(np.concatenate(list(each)) for each in zip(*every, strict=True)))
+        else:
+            found = ply.captures
+            mine = found.movers == self.role
+            found = found.take(np.where(mine, ours[found.lanes], others[found.lanes]))
+        mine = found.movers == self.role
+        owner, other = found.lanes[mine], found.lanes[~mine]
+        ply.low[owner] = np.maximum(ply.low[owner], ply.values[owner])
+        ply.high[other] = np.minimum(ply.high[other], ply.values[other])
+        return found
 
     def _after(self, ply: _Ply, captures: Captures) -> tuple[_Ply, IntArray]:
         """The boards after moves that do capture, and `[L]` which of the captures these are."""
