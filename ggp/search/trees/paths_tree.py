@@ -61,8 +61,6 @@ class _Lanes:
         self.wave = wave
         self.most_worlds = 0
         self.exploration, self.weight, self.prior = exploration, weight, prior
-        self.newest = 0
-        self.newest_states: States | None = None
         self.loose: list[IntArray] = []
         self.loose_states: list[States] = []
 
@@ -234,7 +232,7 @@ class PathsTree:
             goals[ended] = self._worlds.value[wave.world[ended]]
             turns[ended] = wave.depth[ended]
             leaves = np.flatnonzero(wave.status == LEAF)
-            states = self._leaf_states(lanes, wave.world[leaves].astype(np.int64))
+            states = self._known.states.take(wave.world[leaves].astype(np.int64))
             if lanes.loose:
                 states = self.machine.concatenate([states, *lanes.loose_states])
                 leaves = np.concatenate([leaves, *lanes.loose])
@@ -249,12 +247,6 @@ class PathsTree:
                 back_up.alike(self.nodes.table, lanes.wave, goals, turns, done, KEEP)
             else:
                 learn_regrets(self.nodes.table, lanes.wave, goals, done)
-
-    def _leaf_states(self, lanes: _Lanes, worlds: IntArray) -> States:
-        """The states of worlds, nearly all of which were created last."""
-        if lanes.newest_states is None or worlds.min(initial=lanes.newest) < lanes.newest:
-            return self._known.states.take(worlds)
-        return lanes.newest_states.take(worlds - lanes.newest)
 
     def _walk(self, lanes: _Lanes, deadline: Deadline | None) -> int:
         """Walk while worlds are known; returns how many joint moves lead to unknown ones."""
@@ -295,7 +287,6 @@ class PathsTree:
         views = self._known.views[parents]
         views = self._views_after(views, moves, made.percepts, wave.refused[:num_new])
         fresh = self._add(made, views, -1)
-        lanes.newest, lanes.newest_states = first, made.states
         waiting = np.flatnonzero((wave.status == WALKING) & (wave.world >= first))
         ends = waiting
         if STRAGGLERS * rows >= len(wave.world):
