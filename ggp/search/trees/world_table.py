@@ -195,9 +195,11 @@ class PackedStore:
         return self._machine.from_packed(self._packed[numbers])
 
     def only(self, numbers: IntArray) -> PackedStore:
-        kept = PackedStore(self._machine, self._most)
-        kept.add(self.take(numbers))
-        return kept
+        """This list, of which only the states with these numbers are left: its memory was used
+        before, which makes it fast."""
+        self._size = len(numbers)
+        self._packed[: self._size] = self._packed[numbers]
+        return self
 
 
 class StateStore:
