@@ -21,6 +21,10 @@ from ggp.search.estimates import TIE_TOLERANCE
 from ggp.search.joint_moves import LANES_AT_ONCE, TIMED_LANES, JointMoves, joint_moves
 from ggp.search.refusals import moves_after, refused_tries, refused_turns, turned
 
+MADE_AT_ONCE = 2 * LANES_AT_ONCE
+"""Joint moves made at once, at most. Where equal states of several batches have to be merged, a
+board of kriegspiel at depth 2 takes a tenth longer (`python -m benchmarks --only boards`)."""
+
 
 class Backed(NamedTuple):
     """Values of S states or moves.
@@ -184,7 +188,7 @@ class Layers:
         machine, moves = self._machine, self.moves(deadline)
         found = _Found(machine, self.open.take(np.zeros(0, dtype=np.int64)))
         before = moves.lists if self._skip_refused else ()
-        pace = Pace(deadline, TIMED_LANES, LANES_AT_ONCE)
+        pace = Pace(deadline, TIMED_LANES, MADE_AT_ONCE)
         for start, end in pace.batches(int(moves.offsets[-1])):
             state, joint = moves.some(start, end)
             found.add(turned(machine, self.open, state, joint, before=before))
