@@ -19,6 +19,7 @@ from ggp.search.trees.tree_tables import (
     CHANCES,
     FIRST_PLACES,
     I32,
+    LARGE,
     LISTED,
     SIZE,
     Nodes,
@@ -28,6 +29,9 @@ from ggp.search.trees.tree_tables import (
     wider_worlds,
     with_slack,
 )
+
+MOST_BYTES = 1 << 28
+"""Most room for states that is taken beforehand, see `wider`: those of large games are large."""
 
 ROOMY = 1.5
 """Worlds are only forgotten for room if there are this many times as many as would be kept: to move
@@ -187,7 +191,12 @@ class PackedStore:
 
     def add(self, states: States) -> None:
         size = self._size + len(states)
-        self._packed = wider(self._packed, size, self._most)
+        if size > len(self._packed):
+            wanted = max(4 * size, self._most if size > LARGE else 0)
+            rows = max(size + size // 4, min(wanted, MOST_BYTES // self._packed[:1].nbytes))
+            larger = np.empty((rows, self._packed.shape[1]), dtype=np.uint64)
+            larger[: self._size] = self._packed[: self._size]
+            self._packed = larger
         self._packed[self._size : size] = self._machine.packed_of(states)
         self._size = size
 
