@@ -26,7 +26,7 @@ from ggp.learn.settings import Settings
 UPDATES, MATCHES = 100, 4096
 """Of each responder, and fresh matches after it."""
 
-RESPONDING = Settings(last=0.1, warm=0.05, cold=0.005)
+RESPONDING = Settings(slower=1.0, warm=0.05, cold=0.005)
 """How responders learn."""
 
 

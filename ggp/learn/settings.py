@@ -6,9 +6,6 @@ from dataclasses import dataclass
 
 from ggp.env.environment import Environment
 
-AGAIN = 0.1
-"""Share of the first rate with which learning goes on from a file."""
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -19,9 +16,9 @@ class Settings:
         block: lanes from which there is one step.
         hidden, critic: units of the hidden layers of policies, and of the critic.
         informed: whether the critic reads what roles know that learn, beside the state.
-        rate: of learning, at the beginning.
-        last: share of it that is left at the end. Where roles play against each other, they begin
-            to run in circles at low temperatures unless they learn slowly.
+        rate: of learning, at the beginning; it falls to a tenth, and besides
+        slower: by this factor. At low temperatures roles that play against each other run in
+            circles unless they learn slowly: steps must be small beside the temperature.
         warm, cold: temperature at the beginning and at the end, in standard deviations of the
             rewards of matches.
         widest: whether these are the widest so far, not the present ones.
@@ -35,9 +32,9 @@ class Settings:
     critic: tuple[int, ...] = (64,)
     informed: bool = False
     rate: float = 2e-3
-    last: float = 0.01
+    slower: float = 0.3
     warm: float = 0.3
-    cold: float = 0.05
+    cold: float = 0.06
     widest: bool = False
     clip: float = 0.2
     decay: float = 1.0
@@ -48,8 +45,8 @@ class Settings:
         Args:
             goes_on: whether from what was learnt earlier: then it begins with a tenth.
         """
-        first = AGAIN if goes_on else 1.0
-        return self.rate * (first - (first - self.last) * share)
+        falling = 0.1 if goes_on else 1 - 0.9 * share
+        return self.rate * falling * float(self.slower**share)
 
     def temperature_at(self, share: float) -> float:
         """The temperature when a share of the budget is used up, in the unit of `warm`."""
@@ -68,5 +65,12 @@ def usual_settings(env: Environment) -> Settings:
     if len(env.names.roles) > 1:
         return Settings()
     return Settings(
-        hidden=(128,), block=16, rate=3e-3, warm=0.2, cold=0.005, informed=True, widest=True
+        hidden=(128,),
+        block=16,
+        rate=3e-3,
+        slower=1.0,
+        warm=0.2,
+        cold=0.005,
+        informed=True,
+        widest=True,
     )

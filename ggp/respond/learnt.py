@@ -33,7 +33,7 @@ CHEAP_LANES, ASKED_LANES = 512, 16
 BLOCKS = 4
 """Steps of learning in an update, each from as many lanes."""
 
-SETTINGS = Settings(last=0.1, warm=0.05, cold=0.005)
+SETTINGS = Settings(slower=1.0, warm=0.05, cold=0.005)
 """Cooler than in self-play: the others never change, so nothing has to come to rest."""
 
 TEMPERATURE = 0.2

@@ -53,12 +53,12 @@ def test_usual_settings_learn_which_questions_halve_what_is_open() -> None:
     assert rollouts.matches(4096, np.random.default_rng(0)).goals.mean() > 96
 
 
-def test_rates_fall_to_their_last_share_and_go_on_from_a_tenth() -> None:
-    settings = Settings(rate=2.0, last=0.01)
+def test_rates_fall_below_a_tenth_and_go_on_from_a_tenth() -> None:
+    settings = Settings(rate=2.0, slower=0.5)
     assert settings.rate_at(0) == 2
-    assert settings.rate_at(1) == pytest.approx(0.02)
+    assert settings.rate_at(1) == pytest.approx(0.1)
     assert settings.rate_at(0, goes_on=True) == pytest.approx(0.2)
-    assert settings.rate_at(1, goes_on=True) == pytest.approx(0.02)
+    assert settings.rate_at(1, goes_on=True) == pytest.approx(0.1)
 
 
 def test_who_stops_it_in_a_segment_loses_no_more_than_that() -> None:
