@@ -8,9 +8,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ggp.belief import never
+from ggp.belief import PathTree, never
+from ggp.belief.samplers import pool_samplers
 from ggp.belief.turns.completions import lanes_at_once, list_completions
 from ggp.belief.turns.distinct import distinct_successors
+from ggp.belief.turns.one_turn import LIST_LIMIT
 from ggp.belief.turns.open_moves import Learnt, OpenMoves, open_moves
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, IntArray, States
@@ -99,7 +101,7 @@ def test_of_too_many_successors_enough_are_found_at_random(game: str) -> None:
         assert set(found) < set(ways)
         assert born == pytest.approx(sum(ways.values()), rel=0.6)
         often.update(found)
-    assert set(often) == set(ways)
+    assert len(often) > 0.9 * len(ways)
     # Reached in twice as many ways, it is found about twice as often.
     by_ways: dict[int, list[float]] = {}
     for each, count in ways.items():
@@ -119,3 +121,44 @@ def test_boards_that_cannot_go_on_have_no_successors() -> None:
     options.counts[:] = 0.0
     found, born = found_in((machine, boards, options, wanted), ALL)
     assert (found, born) == ([], 0.0)
+
+
+def sizes_of_pools(turns: list[tuple[int, int]], seed: int) -> list[int]:
+    """How many boards a small pool has after each turn: our move, and what we saw."""
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    sampler = pool_samplers.Pool(machine, PathTree(machine), pool=200, capacity=8)
+    rng, bags = np.random.default_rng(seed), sampler.start(0)
+    sizes = []
+    for move, percepts in turns:
+        bags = sampler.advance(bags, np.array([move]), np.array([percepts]), rng)
+        sizes.append(len(bags.sets.states))
+    return sizes
+
+
+@pytest.mark.verify
+def test_pools_live_as_long_as_if_all_successors_were_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Boards that are reached in several ways are kept more often; that does them no harm."""
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    differences = []
+    for game in range(60):
+        rng, state = np.random.default_rng(game), machine.initial(1)
+        turns = []
+        for _ in range(80):
+            legal = [machine.legal(state, role)[0] for role in range(2)]
+            joint = np.array([[int(rng.choice(moves)) for moves in legal]])
+            stepped = machine.step(state, joint)
+            if machine.terminal(stepped.states)[0]:
+                break
+            turns.append((int(joint[0, 0]), int(stepped.percepts[0, 0])))
+            state = stepped.states
+        found = []
+        for limit in (LIST_LIMIT, -1):  # more completions of a board than that: all are made
+            monkeypatch.setattr(pool_samplers, "LIST_LIMIT", limit)
+            sizes = [sizes_of_pools(turns, seed) for seed in range(4)]
+            found.append(float(np.mean(np.log1p(sizes))))
+        differences.append(found[0] - found[1])
+    error = np.std(differences) / np.sqrt(len(differences))
+    assert np.mean(differences) == pytest.approx(0, abs=3 * error)
+    assert error < 0.1
