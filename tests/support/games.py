@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -73,7 +75,10 @@ def build_here(game: GameDefinition, backend: str, limits: Limits | None = None)
     kept = user_cache().get(key)
     built = None if kept is None else from_bytes(kept, key)
     if not isinstance(built, Built):
-        made = make((program, Limits(), key))
+        # A child's time begins with the circuit; this process may have been busy for minutes.
+        usual = Limits()
+        seconds = usual.grounding_seconds + time.process_time()
+        made = make((program, replace(usual, grounding_seconds=seconds), key))
         user_cache().put(key, made)
         built = from_bytes(made, key)
         assert isinstance(built, Built)
