@@ -40,6 +40,7 @@ class Approximation:
         matches: fresh ones in each role.
         check: whether to work out the same exactly, too.
         plot: where to draw the bound over time.
+        few: whether updates have as few matches as against players that are asked in each.
     """
 
     updates: int | None
@@ -47,6 +48,7 @@ class Approximation:
     matches: int
     check: bool
     plot: Path | None
+    few: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ def approximate(
             seed,
             tells=tells,
             program=opened.program,
+            few=asked.few,
             progress=progress,
         )
     if asked.plot is not None:
@@ -159,6 +162,7 @@ def _as_json(
         "updates": asked.updates,
         "seconds": None if asked.updates is not None else asked.seconds,
         "matches": asked.matches,
+        "few": asked.few,
         "responses": {
             role: {
                 **_interval_json(each.score),

@@ -110,6 +110,7 @@ def measure(
     *,
     tells: bool = False,
     program: GameDefinition | None = None,
+    few: bool = False,
     responders: Sequence[MakeResponder] = RESPONDERS,
     progress: Progress = lambda role, found: None,
 ) -> Bound:
@@ -121,6 +122,8 @@ def measure(
         matches: fresh ones in each role, at the end.
         tells: whether it may tell its policy: then it is asked for that at each path.
         program: the rules of the game; without them nobody learns by gradients.
+        few: whether an update has as few matches as against players that do not tell their policy:
+            then the same updates are the same responder's whoever is measured.
         responders: who tries; the one that gets most while it learns is judged.
 
     Raises:
@@ -130,7 +133,7 @@ def measure(
     names = machine.roles
     found = {}
     for role in player_roles(machine):
-        rival = Rival(machine, PathTree(machine), make, tells, program)
+        rival = Rival(machine, PathTree(machine), make, tells, program, few)
         course = _Course(rival, role, budget, seed, progress)
         found[names[role]] = course.run(responders, matches)
     return _summed(machine, found)

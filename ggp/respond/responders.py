@@ -53,6 +53,7 @@ class Rival:
         make: makes a player for a role, as it is in one match; None for uniform random moves.
         tells: whether it may tell its policy.
         program: the rules of the game, for those who need them.
+        few: whether to play as few matches side by side as if it were asked in each of them.
         told: what it told so far, by role: that is asked for only once.
     """
 
@@ -61,6 +62,7 @@ class Rival:
     make: MakeChooser | None
     tells: bool
     program: GameDefinition | None = None
+    few: bool = False
     told: dict[int, Told] = field(default_factory=dict)
 
     def movers(self, responder: int, rng: np.random.Generator) -> dict[int, Mover]:
@@ -74,8 +76,8 @@ class Rival:
 
     @property
     def is_cheap(self) -> bool:
-        """Whether nobody has to be asked in each match."""
-        return self.make is None or self.tells
+        """Whether there may be many matches side by side: nobody has to be asked in each."""
+        return not self.few and (self.make is None or self.tells)
 
     @property
     def lanes(self) -> tuple[int, int]:

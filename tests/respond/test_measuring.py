@@ -301,6 +301,20 @@ def test_few_players_that_are_asked_are_there_at_a_time(monkeypatch: pytest.Monk
     assert {len(each.goals) for each in found.responses.values()} == {100}
 
 
+def test_with_few_matches_an_update_responders_learn_from_as_many_whoever_plays() -> None:
+    machine = machine_of_rules(ODD_OR_EVEN)
+
+    def learned_from(tells: bool) -> list[tuple[str, int]]:
+        def make(role: int, rng: np.random.Generator) -> Chooser:
+            return Coin(rng, tells=tells)
+
+        found = measure(machine, make, Budget(3, None), 20, seed=1, tells=tells, few=True)
+        (response, *_) = found.responses.values()
+        return [(judged.by, judged.matches) for judged in response.over_time]
+
+    assert learned_from(tells=True) == learned_from(tells=False)
+
+
 def test_a_game_without_rules_is_searched() -> None:
     pytest.importorskip("pyspiel")
     game = load_program("openspiel:kuhn_poker")
