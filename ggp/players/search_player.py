@@ -132,9 +132,12 @@ class SearchPlayer(BeliefPlayer):
             return None
         return DrawnBoards(self.machine, belief, self.role, self.rng, maker)
 
+    timed_particles: ClassVar[int] = MOST_PARTICLES
+    """Most particles of its bag if there is a clock, and time."""
+
     @property
     def most_particles(self) -> int:
-        return 0 if self.options.states else MOST_PARTICLES
+        return 0 if self.options.states else self.timed_particles
 
     @property
     def retry_share(self) -> float:

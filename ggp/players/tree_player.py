@@ -30,7 +30,7 @@ OTHERS_SHARE = 0.2
 PROLOG_WORLDS = 50_000
 """Most worlds on Prolog, whose states take far more memory than a few words each."""
 
-MOST_PARTICLES, ROOM_SHARE = 8_000, 0.6
+TIMED_PARTICLES, FOLLOWING_SHARE = 8_000, 0.6
 """Most particles of a bag with a clock, and the share of time for following them: more than players
 have that simulate what roles do. Walks use each of them, and a small bag dies in a long game."""
 
@@ -96,11 +96,7 @@ class TreePlayer(SearchPlayer):
     def capacity(self) -> int:
         return self.options.particles
 
-    room_share = ROOM_SHARE
-
-    @property
-    def most_particles(self) -> int:
-        return 0 if self.options.states else MOST_PARTICLES
+    timed_particles, room_share = TIMED_PARTICLES, FOLLOWING_SHARE
 
     @property
     def trials(self) -> int:
