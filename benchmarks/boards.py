@@ -22,7 +22,7 @@ from ggp.belief.segments import initial_segments
 from ggp.machine import Machine, build_machine
 from ggp.machine.base import States
 from ggp.machine.games import load_program
-from ggp.players.evaluations import evaluation_of
+from ggp.players.options.evaluations import evaluation_of
 from ggp.search.boards.board_search import BoardSearch
 from ggp.search.information_sets.set_search import InformationSetSearch
 from ggp.search.moves import random_moves

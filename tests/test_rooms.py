@@ -6,10 +6,12 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from ggp.players import Player
 from tests.support.games import REPOSITORY
 
 MOST_MODULES = 14
@@ -19,6 +21,9 @@ MOST_LINES = 400
 
 OF_A_KIND = {"ggp/cli", "ggp/gdl", "ggp/players"}
 """These hold a file a command, a stage, a player, however many there are."""
+
+BESIDE_PLAYERS = {"player", "spec"}
+"""In the room of players: what a player is, and which there are."""
 
 WITHOUT_A_MAP = {"ggp"}
 """What it is made of is said in docs/understand/architecture.md: its docstring is `help(ggp)`."""
@@ -71,6 +76,23 @@ def test_a_room_begins_with_its_map(room: Path) -> None:
     if name_of(room) not in OF_A_KIND:
         unnamed = unnamed_in(room)
         assert bool(unnamed) == (name_of(room) in WITHOUT_A_MAP), unnamed
+
+
+def test_the_room_of_players_holds_players() -> None:
+    """Only these may be many: what they share has rooms of its own."""
+    room = REPOSITORY / "ggp" / "players"
+    others = {name for name in modules_in(room) if not has_player(f"ggp.players.{name}")}
+    assert others == BESIDE_PLAYERS
+    assert unnamed_in(room).isdisjoint(rooms_in(room) | BESIDE_PLAYERS)
+
+
+def has_player(module: str) -> bool:
+    own = (each for each in vars(import_module(module)).values() if isinstance(each, type))
+    return any(
+        each.__module__ == module and {"observe", "choose"} <= set(dir(each))
+        for each in own
+        if each is not Player
+    )
 
 
 def test_files_are_short() -> None:

@@ -95,8 +95,8 @@ def advise(
     from ggp.library import Game, compare
     from ggp.machine.base import player_roles
     from ggp.players import PLAYERS, kinds_of
-    from ggp.players.choosing import choose_player
-    from ggp.players.solved import SOLVED_STATES
+    from ggp.players.choosing.chooser import choose_player
+    from ggp.players.choosing.solved import SOLVED_STATES
     from ggp.study.advice import reasons_of
     from ggp.study.properties import measure_properties
 

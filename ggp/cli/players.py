@@ -15,7 +15,7 @@ from ggp.launch import preload
 
 if TYPE_CHECKING:
     from ggp.players import PlayerInfo
-    from ggp.players.option_fields import OptionInfo
+    from ggp.players.options.option_fields import OptionInfo
 
 SHARED_BY = 3
 """An option that so many players have, with the same default and meaning, is told once."""

@@ -19,7 +19,7 @@ from ggp.belief import (
 from ggp.belief.turns.open_moves import Learnt, open_moves
 from ggp.errors import BeliefDepletedError, ConfigError
 from ggp.machine.base import UNKNOWN, Machine
-from ggp.players.tracker import Submission, Tracker
+from ggp.players.parts.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline
 
 ENDS_TRIED = 1_000

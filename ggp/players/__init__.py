@@ -1,13 +1,15 @@
 """Players: a belief, a search and a clock make a move.
 
-One file per player, with its options, such as `random_legal`, `hyperplay` and `pimc`. Their common
-parts are in `belief_player` and `search_player`; `spec` has the registry.
+There is one file for each player, with its options, such as `random_legal`, `hyperplay` and `pimc`.
+`player` is the interface of all of them, and `spec` the registry. What they share is in rooms:
+`parts` has the classes they extend, `options` the options that many have, `choosing` finds the
+player that suits a game, and `elsewhere` is for what other packages and processes have.
 """
 
-from ggp.players.belief_player import BeliefPlayer, Choice
-from ggp.players.option_fields import choice, whole, wholes, words
+from ggp.players.options.option_fields import choice, whole, wholes, words
+from ggp.players.parts.belief_player import BeliefPlayer, Choice
+from ggp.players.parts.search_player import SearchOptions, SearchPlayer
 from ggp.players.player import Context, Decision, MoveValue, Player
-from ggp.players.search_player import SearchOptions, SearchPlayer
 from ggp.players.spec import (
     PEERS,
     PLAYERS,

@@ -1,4 +1,4 @@
-"""The player `auto`: delegates to the player that suits the game (`ggp.players.choosing`).
+"""The player `auto`: delegates to the player that suits the game (`ggp.players.choosing.chooser`).
 
 Only one player follows the match, since several would share the machine and the clock.
 """
@@ -9,22 +9,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ggp.belief import Sampler
-from ggp.players.belief_player import BeliefPlayer
-from ggp.players.choosing import Chosen, choose_player
-from ggp.players.hyperplay2 import HyperPlay2, HyperPlay2Options
-from ggp.players.ismcts import ISMCTS
-from ggp.players.mcts import MCTS
-from ggp.players.option_fields import whole
-from ggp.players.player import Context, Decision, Preparing
-from ggp.players.pondering import ponder_field, ponder_share
-from ggp.players.puzzle import Puzzle, PuzzleOptions
-from ggp.players.risk import RiskOptions
-from ggp.players.solved import (
+from ggp.players.choosing.chooser import Chosen, choose_player
+from ggp.players.choosing.solved import (
     SOLVED_STATES,
     Effort,
     Solved,
 )
-from ggp.players.tree_player import GuidedOptions
+from ggp.players.hyperplay2 import HyperPlay2, HyperPlay2Options
+from ggp.players.ismcts import ISMCTS
+from ggp.players.mcts import MCTS
+from ggp.players.options.option_fields import whole
+from ggp.players.parts.belief_player import BeliefPlayer
+from ggp.players.parts.pondering import ponder_field, ponder_share
+from ggp.players.parts.risk import RiskOptions
+from ggp.players.parts.tree_player import GuidedOptions
+from ggp.players.player import Context, Decision, Preparing
+from ggp.players.puzzle import Puzzle, PuzzleOptions
 from ggp.search.anytime import Deadline
 
 PREPARED_TIMES = 4

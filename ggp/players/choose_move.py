@@ -19,11 +19,11 @@ import numpy as np
 
 from ggp.belief import POOL_LIMIT, Bags, Sampling
 from ggp.machine.base import Ragged
-from ggp.players.belief_player import Choice
-from ggp.players.evaluations import PLAYOUTS, evaluation_of, names_own_file, terms_of
-from ggp.players.option_fields import choice, whole, words
+from ggp.players.options.evaluations import PLAYOUTS, evaluation_of, names_own_file, terms_of
+from ggp.players.options.option_fields import choice, whole, words
+from ggp.players.parts.belief_player import Choice
+from ggp.players.parts.search_player import MOST_PARTICLES, SearchOptions, SearchPlayer
 from ggp.players.player import Context
-from ggp.players.search_player import MOST_PARTICLES, SearchOptions, SearchPlayer
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.boards.board_search import BoardSearch
 from ggp.search.estimates import Ties, candidates

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from ggp.belief import Bags
 from ggp.errors import ConfigError
-from ggp.players.option_fields import whole
-from ggp.players.search_player import SearchOptions, SearchPlayer
+from ggp.players.options.option_fields import whole
+from ggp.players.parts.search_player import SearchOptions, SearchPlayer
 from ggp.search.anytime import Deadline
 from ggp.search.playouts import PlayoutSearch
 

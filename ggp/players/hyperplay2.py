@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ggp.belief import Bags, FollowsPaths, HyperPlaySampler, never
-from ggp.players.belief_player import Choice
-from ggp.players.option_fields import whole
+from ggp.players.options.option_fields import whole
+from ggp.players.parts.belief_player import Choice
+from ggp.players.parts.search_player import SearchOptions, SearchPlayer
 from ggp.players.player import Context
-from ggp.players.search_player import SearchOptions, SearchPlayer
 from ggp.search.anytime import Deadline
 from ggp.search.kinds import INFORMED, SIMULATIONS
 from ggp.search.nested.combined import combine

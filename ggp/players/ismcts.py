@@ -7,9 +7,9 @@ from typing import Any
 from ggp.belief import Bags
 from ggp.errors import GGPError
 from ggp.machine.base import FloatArray, IntArray
-from ggp.players.belief_player import Choice
+from ggp.players.parts.belief_player import Choice
+from ggp.players.parts.tree_player import GuidedOptions, TreePlayer
 from ggp.players.player import Context, MoveValue
-from ggp.players.tree_player import GuidedOptions, TreePlayer
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
 from ggp.search.kinds import INFORMED, TREES

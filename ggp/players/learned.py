@@ -5,7 +5,7 @@ match. Nothing learnt is kept for another match, and nothing is read that was no
 
 With `search` its belief is weighted by how likely the others, by their policies, were to come to
 each particle, and its policy takes a step towards moves that are worth more when everybody goes on
-by policy from there: see `ggp.players.policy_search`.
+by policy from there: see `ggp.players.parts.policy_search`.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from ggp.learn.path_rows import PathRows
 from ggp.learn.rollouts import Rollouts
 from ggp.machine.base import FloatArray, IntArray, Ragged
 from ggp.machine.definition import GameDefinition
-from ggp.players.belief_player import BeliefPlayer, Choice
-from ggp.players.learnt_moves import LearntMoves
-from ggp.players.option_fields import whole, words
+from ggp.players.options.option_fields import whole, words
+from ggp.players.parts.belief_player import BeliefPlayer, Choice
+from ggp.players.parts.learnt_moves import LearntMoves
+from ggp.players.parts.policy_search import PolicySearch, stepped
+from ggp.players.parts.risk import RiskOptions
+from ggp.players.parts.search_player import move_values
 from ggp.players.player import Context
-from ggp.players.policy_search import PolicySearch, stepped
-from ggp.players.risk import RiskOptions
-from ggp.players.search_player import move_values
 from ggp.search.anytime import Deadline
 from ggp.search.budgets import run_search
 from ggp.search.estimates import candidates

@@ -7,8 +7,8 @@ from typing import Any
 
 from ggp.machine.base import is_open
 from ggp.players.ismcts import ISMCTS
+from ggp.players.parts.tree_player import GuidedOptions
 from ggp.players.player import Context
-from ggp.players.tree_player import GuidedOptions
 from ggp.search.kinds import INFORMED, TREES
 
 _log = logging.getLogger(__name__)

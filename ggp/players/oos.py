@@ -9,11 +9,11 @@ import numpy as np
 
 from ggp.belief import Bags
 from ggp.errors import ConfigError
-from ggp.players.belief_player import Choice
-from ggp.players.opponents import UNIFORM_MODEL
-from ggp.players.option_fields import whole
+from ggp.players.options.opponents import UNIFORM_MODEL
+from ggp.players.options.option_fields import whole
+from ggp.players.parts.belief_player import Choice
+from ggp.players.parts.tree_player import TreeOptions, TreePlayer
 from ggp.players.player import Context
-from ggp.players.tree_player import TreeOptions, TreePlayer
 from ggp.search.anytime import Deadline
 from ggp.search.kinds import INFORMED, TREES
 from ggp.search.trees.outcome_sampling import Matching, OutcomeSampling

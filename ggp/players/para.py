@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ggp.players.information_set_player import InformationSetOptions, InformationSetPlayer
+from ggp.players.parts.information_set_player import InformationSetOptions, InformationSetPlayer
 from ggp.search.kinds import INFORMED
 
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from ggp.belief import Bags
 from ggp.belief.strategies import history_of, read_strategies
-from ggp.players.belief_player import BeliefPlayer, Choice
-from ggp.players.option_fields import words
+from ggp.players.options.option_fields import words
+from ggp.players.parts.belief_player import BeliefPlayer, Choice
+from ggp.players.parts.risk import RiskOptions
 from ggp.players.player import Context
-from ggp.players.risk import RiskOptions
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
 

@@ -20,8 +20,8 @@ from ggp.errors import ConfigError
 from ggp.gdl.nearest import unknown
 from ggp.machine.base import Machine
 from ggp.machine.definition import GameDefinition
-from ggp.players import plug_ins
-from ggp.players.option_fields import NoOptions, OptionInfo, describe_options, read_options
+from ggp.players.elsewhere import plug_ins
+from ggp.players.options.option_fields import NoOptions, OptionInfo, describe_options, read_options
 from ggp.players.player import Context, Decision, Player, PlayerClass
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 from ggp.console import installed_version
 from ggp.gdl.source import printable
-from ggp.players.decision_json import decision_json
+from ggp.players.elsewhere.decision_json import decision_json
 from ggp.protocol.messages import WIRE_STYLES
 from ggp.protocol.questions import Ask
 from ggp.protocol.receipts import Opening

@@ -18,7 +18,7 @@ from ggp.belief import HyperPlaySampler, PathTree
 from ggp.errors import GGPError
 from ggp.machine.abilities import Wordy
 from ggp.machine.base import FloatArray, Machine
-from ggp.players.tracker import Submission, Tracker
+from ggp.players.parts.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal, random_moves
 

@@ -13,8 +13,8 @@ from ggp.belief.turns.one_turn import advance
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN
 from ggp.players import make_player, parse_spec
-from ggp.players.slices import Watch
-from ggp.players.tracker import Submission, Tracker
+from ggp.players.parts.slices import Watch
+from ggp.players.parts.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline
 from tests.support.games import machine_of_rules
 

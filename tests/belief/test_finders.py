@@ -22,7 +22,7 @@ from ggp.belief.segments import Segments
 from ggp.errors import BeliefDepletedError
 from ggp.machine import Machine
 from ggp.machine.base import States
-from ggp.players.tracker import Submission, Tracker
+from ggp.players.parts.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline
 from tests.belief.test_bags import move_array, percept_array
 from tests.belief.test_cuts import Stopwatch

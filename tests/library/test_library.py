@@ -14,7 +14,7 @@ import pytest
 
 import ggp
 from ggp.errors import BeliefDepletedError, ConfigError, GDLError, IllegalMoveError
-from ggp.players.tracker import Tracker
+from ggp.players.parts.tracker import Tracker
 from tests.library.notebooks import NOTEBOOKS, run_cells, shown_by
 from tests.support.effort import rarely
 from tests.support.games import GAMES, REPOSITORY

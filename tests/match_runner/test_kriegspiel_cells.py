@@ -17,8 +17,8 @@ from matplotlib.image import imread
 from ggp.gdl import list_games
 from ggp.machine import Machine
 from ggp.players import Decision, parse_spec
-from ggp.players.choosing import choose_player
-from ggp.players.search_player import Rescue
+from ggp.players.choosing.chooser import choose_player
+from ggp.players.parts.search_player import Rescue
 from ggp.statistics.intervals import mean_interval
 from match_runner.match.records import MatchRecord, TurnRecord
 from match_runner.reproduce.duels import series_of, stored_duel

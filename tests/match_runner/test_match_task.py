@@ -14,8 +14,8 @@ from ggp.gdl.games import find_game
 from ggp.gdl.normalize import normalize
 from ggp.machine import Limits
 from ggp.machine.games import load_program
-from ggp.players.belief_player import Choice
 from ggp.players.first_legal import FirstLegal
+from ggp.players.parts.belief_player import Choice
 from ggp.search.anytime import Deadline
 from match_runner.match.conditions import Conditions
 from match_runner.match.seats import set_up

@@ -13,11 +13,11 @@ from ggp.machine import Machine
 from ggp.machine.propnet.build.cache import FOLDER_VARIABLE
 from ggp.players import make_player, parse_spec
 from ggp.players.auto import Auto
+from ggp.players.choosing.solved import Solved, look_into
 from ggp.players.hyperplay2 import HyperPlay2
 from ggp.players.ismcts import ISMCTS
 from ggp.players.mcts import MCTS
 from ggp.players.puzzle import Puzzle
-from ggp.players.solved import Solved, look_into
 from ggp.search.anytime import Deadline
 from ggp.solve import build_tree, exploit, sample_policy, solve_tree
 from match_runner.match.referee import play_match

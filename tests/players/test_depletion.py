@@ -15,7 +15,7 @@ from ggp.errors import BeliefDepletedError, ReasonerLimitError
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN
 from ggp.players import BeliefPlayer, make_player, parse_spec
-from ggp.players.tracker import GUESSED, Submission, Tracker
+from ggp.players.parts.tracker import GUESSED, Submission, Tracker
 from ggp.search.anytime import Deadline
 from tests.support.games import machine_of_game, machine_of_rules
 
@@ -54,7 +54,7 @@ def player_of(machine: Machine, spec: str, attempts: int) -> BeliefPlayer:
 def test_turns_without_particles_leave_nothing_behind(
     recovers: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ggp.players.tracker.MIN_NODES", 0)
+    monkeypatch.setattr("ggp.players.parts.tracker.MIN_NODES", 0)
     monkeypatch.setattr("ggp.belief.finding.larger.ATTEMPTS", 1_000)
     machine = machine_of_rules(HAYSTACK, "propnet")
     player = player_of(machine, "hyperplay2:n=4,exact=0", 1_000)

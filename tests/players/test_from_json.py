@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ggp.clocks import Clock
-from ggp.players.from_json import read
+from ggp.players.elsewhere.from_json import read
 
 
 @dataclass(frozen=True)

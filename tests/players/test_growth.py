@@ -8,7 +8,7 @@ import pytest
 
 from ggp.belief import Bags
 from ggp.belief.segments import one_set
-from ggp.players.growth import FIRST_ROOM, ROOM_SHARE, Growth
+from ggp.players.parts.growth import FIRST_ROOM, ROOM_SHARE, Growth
 from tests.support.games import machine_of_game
 
 MOST = 4 * FIRST_ROOM

@@ -8,7 +8,7 @@ import pytest
 from ggp.belief.move_models import UNIFORM
 from ggp.players import BeliefPlayer, make_player, parse_spec
 from ggp.players.auto import Auto
-from ggp.players.search_player import SearchPlayer
+from ggp.players.parts.search_player import SearchPlayer
 from ggp.search.moves import random_moves
 from tests.support.games import machine_of_game
 

@@ -137,7 +137,7 @@ class TestWeights:
         file = policy_file(tmp_path, "never_bluffs")
         decisions = []
         for min_nodes in (0, 1 << 60):
-            monkeypatch.setattr("ggp.players.tracker.MIN_NODES", min_nodes)
+            monkeypatch.setattr("ggp.players.parts.tracker.MIN_NODES", min_nodes)
             thinker = player(f"{spec},model=policy:{file}", "player1", DEALT["jack"])
             thinker.choose()
             thinker.observe("check", [])

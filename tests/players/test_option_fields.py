@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from ggp.errors import ConfigError
-from ggp.players.option_fields import describe_options, read_options, whole, wholes
+from ggp.players.options.option_fields import describe_options, read_options, whole, wholes
 
 
 def test_option_without_a_choice_is_refused_where_it_is_declared() -> None:

@@ -143,7 +143,7 @@ def test_forgetting_paths_changes_nothing(spec: str, monkeypatch: pytest.MonkeyP
     turns = [("(mark 2 2)", []), ("noop", ["your_move"]), ("(mark 1 1)", []), ("noop", [])]
     found = []
     for min_nodes in (0, 1 << 60):
-        monkeypatch.setattr("ggp.players.tracker.MIN_NODES", min_nodes)
+        monkeypatch.setattr("ggp.players.parts.tracker.MIN_NODES", min_nodes)
         thinker = player(spec, machine, seed=2)
         decisions = []
         for move, percepts in turns:

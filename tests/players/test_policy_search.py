@@ -20,9 +20,9 @@ from ggp.machine.games import load_program
 from ggp.machine.propnet.play.kernels.packed import rows_of_bits, words_for
 from ggp.players import make_player, parse_spec
 from ggp.players.learned import Learned
-from ggp.players.learnt_moves import LearntMoves
-from ggp.players.policy_search import stepped
-from ggp.players.search_player import SearchPlayer
+from ggp.players.parts.learnt_moves import LearntMoves
+from ggp.players.parts.policy_search import stepped
+from ggp.players.parts.search_player import SearchPlayer
 from ggp.search.anytime import Deadline
 from tests.support.games import machine_of_game
 

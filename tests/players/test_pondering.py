@@ -12,10 +12,10 @@ from ggp.belief import HyperPlaySampler
 from ggp.belief.turns.completions import LANES_AT_ONCE
 from ggp.machine import Machine
 from ggp.players import BeliefPlayer, make_player, parse_spec
+from ggp.players.parts.slices import FIRST_LANES, LEAST_LANES, Slices, Watch
+from ggp.players.parts.tree_player import TreePlayer
 from ggp.players.pimc import Pimc
 from ggp.players.player import Pondering
-from ggp.players.slices import FIRST_LANES, LEAST_LANES, Slices, Watch
-from ggp.players.tree_player import TreePlayer
 from ggp.search.anytime import Deadline
 from tests.players.test_depletion import HAYSTACK
 from tests.support.effort import rarely
@@ -147,7 +147,7 @@ def test_pondering_ends_within_milliseconds_of_an_interruption(after_s: float) -
 
 
 def test_pondering_is_bounded_and_leaves_no_paths_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ggp.players.tracker.MIN_NODES", 0)
+    monkeypatch.setattr("ggp.players.parts.tracker.MIN_NODES", 0)
     machine = machine_of_rules(HAYSTACK, "propnet")
     player, clock = player_of("hyperplay2:exact=0", machine), Clock(machine)
     for _ in range(4):

@@ -10,8 +10,8 @@ from ggp.gdl.doubtful import doubtful_moves
 from ggp.gdl.normalize import normalize
 from ggp.machine import Machine
 from ggp.players import Decision, make_player, parse_spec
+from ggp.players.parts.risk import prudent, sure_share
 from ggp.players.player import MoveValue
-from ggp.players.risk import prudent, sure_share
 from tests.support.games import machine_of_rules
 
 PLAYERS = ("legal", "random", "hyperplay:n=4", "hyperplay2:n=2", "ismcts:trials=50", "pimc", "oos")

@@ -19,8 +19,8 @@ from benchmarks.sheets import SHEETS
 from ggp.belief import HyperPlaySampler, PathTree
 from ggp.gdl.normalize import load
 from ggp.machine.base import IntArray
-from ggp.players import belief_player
-from ggp.players.search_player import SearchPlayer
+from ggp.players.parts import belief_player
+from ggp.players.parts.search_player import SearchPlayer
 from tests.belief.solving.test_solving import coins
 from tests.games.kriegspiel_games import UMPIRES, BoardUmpire
 from tests.support.effort import rarely

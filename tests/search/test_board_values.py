@@ -14,7 +14,7 @@ from ggp.gdl.games import find_companion
 from ggp.machine.base import BoolArray
 from ggp.machine.propnet.play.kernels.packed import Packed, pack_rows
 from ggp.players import make_player, parse_spec
-from ggp.players.evaluations import evaluation_of, read_terms
+from ggp.players.options.evaluations import evaluation_of, read_terms
 from ggp.search.boards.board_terms import BoardTerms
 from ggp.search.boards.board_values import BoardValues
 from ggp.search.boards.piece_tables import masks_of

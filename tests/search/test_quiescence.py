@@ -14,7 +14,7 @@ from ggp.errors import ConfigError
 from ggp.gdl.games import find_companion
 from ggp.machine import Machine
 from ggp.machine.base import States
-from ggp.players.evaluations import evaluation_of, read_terms
+from ggp.players.options.evaluations import evaluation_of, read_terms
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.boards.board_search import BoardSearch
 from ggp.search.boards.board_terms import BoardTerms

@@ -25,7 +25,7 @@ from ggp.gdl.games import find_game
 from ggp.gdl.program import Program
 from ggp.machine import Limits, Machine
 from ggp.players import Decision, MoveValue, Player, PlayerSpec, make_player
-from ggp.players.decision_json import MAX_SHOWN_VALUES
+from ggp.players.elsewhere.decision_json import MAX_SHOWN_VALUES
 from ggp.players.hyperplay import HyperPlay
 from ggp.protocol.turns import PathTurn
 from ggp.search.anytime import Deadline

@@ -19,7 +19,7 @@ from ggp.belief import Bags, Quality
 from ggp.machine import Limits, Machine
 from ggp.machine.definition import GameDefinition
 from ggp.players import BeliefPlayer, Decision, make_player, parse_spec
-from ggp.players.decision_json import decision_json
+from ggp.players.elsewhere.decision_json import decision_json
 from ggp.players.player import KnownTurn
 from ggp.search.anytime import Deadline
 from match_runner.match.knowledge import marginals

@@ -34,12 +34,12 @@ from ggp.belief import (
 from ggp.belief.finder import Finder
 from ggp.errors import GGPError, MachineError
 from ggp.machine.base import FloatArray, IntArray
-from ggp.players import pondering
-from ggp.players.growth import ROOM_SHARE
+from ggp.players.parts import pondering
+from ggp.players.parts.growth import ROOM_SHARE
+from ggp.players.parts.pondering import ThinksOn, ponder_share
+from ggp.players.parts.risk import Candidates, Doubts, Risk, candidates_of, prudent, sure_share
+from ggp.players.parts.tracker import Submission, Tracker
 from ggp.players.player import Context, Decision, MoveValue
-from ggp.players.pondering import ThinksOn, ponder_share
-from ggp.players.risk import Candidates, Doubts, Risk, candidates_of, prudent, sure_share
-from ggp.players.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline, OutOfTime, part_of
 from ggp.search.estimates import TIE_TOLERANCE, candidates
 

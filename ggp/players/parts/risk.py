@@ -31,7 +31,7 @@ from ggp.gdl.program import unify
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import Machine
 from ggp.machine.definition import GameDefinition
-from ggp.players.option_fields import choice
+from ggp.players.options.option_fields import choice
 from ggp.players.player import MoveValue
 
 _log = logging.getLogger(__name__)

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 from ggp.belief import POOL_LIMIT, UNIFORM, Bags
 from ggp.errors import ConfigError, GGPError
-from ggp.players.belief_player import Choice
-from ggp.players.evaluations import PLAYOUTS, evaluation_of, names_own_file, terms_of
-from ggp.players.option_fields import choice, whole, words
+from ggp.players.options.evaluations import PLAYOUTS, evaluation_of, names_own_file, terms_of
+from ggp.players.options.option_fields import choice, whole, words
+from ggp.players.parts.belief_player import Choice
+from ggp.players.parts.search_player import SearchOptions, SearchPlayer
 from ggp.players.player import Context
-from ggp.players.search_player import SearchOptions, SearchPlayer
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.information_sets.set_search import MOST_JOINT, InformationSetSearch, TooLarge
 from ggp.search.information_sets.set_values import Leaf

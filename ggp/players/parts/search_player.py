@@ -34,13 +34,13 @@ from ggp.belief.finding.boards import DrawnBoards
 from ggp.belief.policy_models import LearnedMoves
 from ggp.belief.strategies import remember
 from ggp.machine.base import Machine
-from ggp.players.belief_player import BeliefPlayer, Choice
-from ggp.players.board_makers import board_maker_of, boards_field
-from ggp.players.opponents import learned_file, model_field, model_of
-from ggp.players.option_fields import choice, whole, wholes
+from ggp.players.options.board_makers import board_maker_of, boards_field
+from ggp.players.options.opponents import learned_file, model_field, model_of
+from ggp.players.options.option_fields import choice, whole, wholes
+from ggp.players.parts.belief_player import BeliefPlayer, Choice
+from ggp.players.parts.pondering import ponder_field
+from ggp.players.parts.risk import RiskOptions
 from ggp.players.player import Context, MoveValue
-from ggp.players.pondering import ponder_field
-from ggp.players.risk import RiskOptions
 from ggp.search.anytime import Deadline
 from ggp.search.budgets import Report, run_search, spend_states
 from ggp.search.estimates import Estimates, Ties

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from ggp.errors import GGPError
 from ggp.machine.base import Machine, is_open, player_roles
 from ggp.machine.definition import GameDefinition
-from ggp.players.solved import Effort, look_into
+from ggp.players.choosing.solved import Effort, look_into
 from ggp.search.puzzles.lines import is_puzzle
 
 if TYPE_CHECKING:

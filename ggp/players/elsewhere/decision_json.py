@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
-from ggp.players.from_json import read
+from ggp.players.elsewhere.from_json import read
 from ggp.players.player import Decision
 
 MAX_SHOWN_VALUES = 500
@@ -28,5 +28,5 @@ def decision_json(decision: Decision) -> dict[str, Any]:
 
 
 def decision_from_json(data: object, where: str, raises: Callable[[str], Exception]) -> Decision:
-    """A decision from JSON values; see `ggp.players.from_json.read` for errors."""
+    """A decision from JSON values; see `ggp.players.elsewhere.from_json.read` for errors."""
     return read(Decision, data, where, raises, LATER_FIELDS)

@@ -33,4 +33,4 @@ def _key(digest: str, most_states: int) -> str:
 @cache
 def _lookers_version() -> str:
     """Version of the code that counts states, and says how many are too many."""
-    return code_version(["solve", "players/solved"])
+    return code_version(["solve", "players/choosing/solved"])

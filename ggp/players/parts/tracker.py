@@ -27,9 +27,9 @@ from ggp.belief.finder import Finder
 from ggp.belief.finding.larger import Larger
 from ggp.belief.segments import depleted_segments
 from ggp.machine.base import UNKNOWN, IntArray, Machine, States
-from ggp.players.growth import ROOM_SHARE, Growth
-from ggp.players.slices import Watch
-from ggp.players.turn_ids import move_of, percepts_of, refused_of
+from ggp.players.parts.growth import ROOM_SHARE, Growth
+from ggp.players.parts.slices import Watch
+from ggp.players.parts.turn_ids import move_of, percepts_of, refused_of
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
 from ggp.search.moves import is_legal, random_moves

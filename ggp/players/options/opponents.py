@@ -25,7 +25,7 @@ from ggp.belief.strategies import read_strategies
 from ggp.errors import ConfigError
 from ggp.machine.base import Machine
 from ggp.machine.definition import GameDefinition
-from ggp.players.option_fields import words
+from ggp.players.options.option_fields import words
 from ggp.search.nested.opponent_models import GreedyMoves, ThresholdMoves
 
 UNIFORM_MODEL = "uniform"
@@ -120,7 +120,7 @@ def _learnt(
     from ggp.env.names import names_of
     from ggp.learn.files import read_policy
     from ggp.learn.path_rows import PathRows
-    from ggp.players.learnt_moves import LearntMoves
+    from ggp.players.parts.learnt_moves import LearntMoves
 
     if program is None:
         raise ConfigError(f"model=policy:{file} needs the rules of the game, and was given none")

@@ -1,7 +1,7 @@
 """The option `boards`: how boards are drawn when no history is found.
 
-It names a TOML file beside a rulesheet, as `evaluation` does (`ggp.players.evaluations`), with a
-table `boards` for this purpose: see `ggp.belief.samplers.board_maker`. `none` is the default.
+It names a TOML file beside a rulesheet, as `evaluation` does (`evaluations`), with a table `boards`
+for this purpose: see `ggp.belief.samplers.board_maker`. `none` is the default.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from ggp.belief import BoardMaker, DrawnPieces
 from ggp.errors import ConfigError
 from ggp.gdl.games import comes_with_games, find_companion
 from ggp.machine.base import Machine
-from ggp.players.evaluations import read_companion, read_terms, relation_of
-from ggp.players.option_fields import words
+from ggp.players.options.evaluations import read_companion, read_terms, relation_of
+from ggp.players.options.option_fields import words
 from ggp.search.boards.board_values import BoardValues
 
 NONE = "none"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol, runtime_checkable
 
 from ggp.belief import Bags
-from ggp.players.option_fields import whole
+from ggp.players.options.option_fields import whole
 from ggp.search.anytime import Deadline
 
 GROW_SHARE = 0.2
