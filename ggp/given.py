@@ -13,10 +13,10 @@ import numpy as np
 from ggp.clocks import Clock
 from ggp.errors import ConfigError, GDLError
 from ggp.gdl import parse_term
-from ggp.gdl.domains import Domains, Position, position
+from ggp.gdl.analysis.domains import Domains, Position, position
 from ggp.gdl.nearest import did_you_mean
-from ggp.gdl.printer import to_kif
 from ggp.gdl.program import TRUE
+from ggp.gdl.syntax.printer import to_kif
 from ggp.gdl.terms import Term, signature, variables
 from ggp.seeds import MOST_SEED, check_seed
 

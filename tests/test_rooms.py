@@ -19,8 +19,8 @@ MOST_MODULES = 14
 
 MOST_LINES = 400
 
-OF_A_KIND = {"ggp/cli", "ggp/gdl", "ggp/players"}
-"""These hold a file a command, a stage, a player, however many there are."""
+OF_A_KIND = {"ggp/cli", "ggp/players"}
+"""These hold a file a command, a player, however many there are."""
 
 BESIDE_PLAYERS = {"player", "spec"}
 """In the room of players: what a player is, and which there are."""

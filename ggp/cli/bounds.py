@@ -52,7 +52,7 @@ def time_option(text: str) -> Callable[[_F], _F]:
 
 def with_growth(text: str, program: GameDefinition) -> str:
     """A message that something does not end, and what grows in the game, if anything does."""
-    from ggp.gdl.what_grows import told_growth
+    from ggp.gdl.analysis.what_grows import told_growth
 
     return "; ".join(filter(None, (text, told_growth(program.as_program()))))
 

@@ -17,11 +17,11 @@ import numpy as np
 
 from ggp.errors import ConfigError
 from ggp.gdl import canonical_term
-from ggp.gdl.domains import Domains, position
-from ggp.gdl.joint_move_percepts import PLAIN
+from ggp.gdl.analysis.domains import Domains, position
+from ggp.gdl.analysis.joint_move_percepts import PLAIN
+from ggp.gdl.analysis.what_grows import what_grows
 from ggp.gdl.nearest import unknown
 from ggp.gdl.program import LEGAL, RANDOM, SEES, TRUE, Program
-from ggp.gdl.what_grows import what_grows
 from ggp.machine.abilities import InParts, OnCircuit
 from ggp.machine.base import IntArray, Machine
 from ggp.machine.definition import GameDefinition

@@ -1,10 +1,18 @@
-"""The game description language: reading, checking, normalising and printing rulesheets."""
+"""The game description language: reading, checking, normalising and printing rulesheets.
 
-from ggp.gdl.comments import print_sheet
+    text, `source` -> `syntax` -> `terms` -> `normalize` -> `program`
+
+`normalize` is the file to open first: it has rules examined by `checks`, made plain by `rewriting`,
+and gives a `program`, which every backend compiles. `analysis` says what a program shows of its
+game, and `in_words` says it in English. `games` finds rulesheets by name, `nearest` the name that
+was meant.
+"""
+
 from ggp.gdl.games import find_game, list_games, read_rulesheet
-from ggp.gdl.parser import canonical_term, parse, parse_term, parse_terms
-from ggp.gdl.printer import print_infix, print_kif, to_kif
 from ggp.gdl.source import Diagnostic, Rulesheet, Source
+from ggp.gdl.syntax.comments import print_sheet
+from ggp.gdl.syntax.parser import canonical_term, parse, parse_term, parse_terms
+from ggp.gdl.syntax.printer import print_infix, print_kif, to_kif
 from ggp.gdl.terms import Compound, Rule, Symbol, Term, Variable
 
 __all__ = [

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ggp.errors import ConfigError
 from ggp.gdl.nearest import MOST_NAMES, unknown
-from ggp.gdl.parser import parse
 from ggp.gdl.source import Rulesheet
+from ggp.gdl.syntax.parser import parse
 
 LONG_GAMES = frozenset({"kriegspiel", "kriegspiel_5x5"})
 """Games whose matches have hundreds of joint moves, left out by whatever goes through all games."""

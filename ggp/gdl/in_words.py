@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ggp.gdl.checks import IGNORED
+from ggp.gdl.checks.formal import IGNORED
 from ggp.gdl.program import DISTINCT, DOES, GOAL, INIT, LEGAL, NEXT, ROLE, SEES, TERMINAL, TRUE
 from ggp.gdl.terms import Compound, Rule, Signature, Term, signature
 

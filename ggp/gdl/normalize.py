@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ggp.errors import GDLError
-from ggp.gdl.checks import (
+from ggp.gdl.analysis.dependencies import RuleGraph, relations_needed, static_relations
+from ggp.gdl.checks.diagnosis import Diagnosis
+from ggp.gdl.checks.formal import (
     IGNORED,
     check_dependencies,
     check_playable,
@@ -18,13 +20,11 @@ from ggp.gdl.checks import (
     check_roles,
     check_vocabulary,
 )
-from ggp.gdl.dependencies import RuleGraph, relations_needed, static_relations
-from ggp.gdl.diagnosis import Diagnosis
+from ggp.gdl.checks.goals import check_goal_values
+from ggp.gdl.checks.impossible import check_possible
+from ggp.gdl.checks.notation import OPERATORS, check_notation
 from ggp.gdl.games import read_rulesheet
-from ggp.gdl.goals import check_goal_values
-from ggp.gdl.impossible import check_possible
 from ggp.gdl.nearest import did_you_mean
-from ggp.gdl.notation import OPERATORS, check_notation
 from ggp.gdl.program import (
     DISTINCT,
     DOES,
@@ -43,11 +43,11 @@ from ggp.gdl.program import (
     NormalRule,
     Program,
 )
-from ggp.gdl.repairs import without_flaws
-from ggp.gdl.safety import bind_variables
+from ggp.gdl.rewriting.repairs import without_flaws
+from ggp.gdl.rewriting.safety import bind_variables
+from ggp.gdl.rewriting.unfold import Unfolder
 from ggp.gdl.source import Diagnostic, Rulesheet
 from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature, variables
-from ggp.gdl.unfold import Unfolder
 
 _GIVEN = frozenset({TRUE, DOES, DISTINCT})
 """Relations that need no rules."""

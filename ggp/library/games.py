@@ -17,7 +17,7 @@ import numpy as np
 
 from ggp.belief import How, Quality
 from ggp.errors import ConfigError, IllegalMoveError, MachineError
-from ggp.gdl.domains import Domains
+from ggp.gdl.analysis.domains import Domains
 from ggp.gdl.program import RANDOM
 from ggp.given import checked_fluent, checked_seed, rng_of
 from ggp.library.beliefs import FollowLimits, checked_history, followed

@@ -265,7 +265,7 @@ class Machine(Protocol):
         ...
 
     def told_moves(self, percepts: IntArray) -> IntArray | None:
-        """The joint moves that percepts reveal for certain (`ggp.gdl.joint_move_percepts`).
+        """The joint moves that percepts reveal for certain: see `joint_move_percepts` in `ggp.gdl`.
 
         Args:
             percepts: `[L]` percept ids, `UNKNOWN` allowed.

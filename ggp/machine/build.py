@@ -15,9 +15,9 @@ from ggp.errors import (
     MachineError,
     ReasonerLimitError,
 )
-from ggp.gdl.joint_move_percepts import told_by
+from ggp.gdl.analysis.joint_move_percepts import told_by
+from ggp.gdl.analysis.what_grows import told_growth
 from ggp.gdl.program import Program
-from ggp.gdl.what_grows import told_growth
 from ggp.machine.base import PATIENCE, WAITING, Limits, Machine
 from ggp.machine.compiling.jit import demand_compiler
 

@@ -22,9 +22,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from ggp.gdl.descriptions import Description
 from ggp.gdl.program import Program
 from ggp.gdl.source import Diagnostic, Source
+from ggp.gdl.syntax.descriptions import Description
 from ggp.machine.base import Limits, Machine
 
 

@@ -33,7 +33,7 @@ from dataclasses import replace
 from itertools import count
 
 from ggp.errors import ConfigError, RemoteProtocolError
-from ggp.gdl.names import is_symbol
+from ggp.gdl.syntax.names import is_symbol
 from ggp.protocol.messages import (
     BUSY,
     NIL,

@@ -20,7 +20,7 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from ggp.errors import MatchError
-from ggp.gdl.shape import MAX_NESTING
+from ggp.gdl.syntax.shape import MAX_NESTING
 from match_runner.archives.archived import Archived, clock_of, finite
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 
-from ggp.gdl.domains import Position
+from ggp.gdl.analysis.domains import Position
 from ggp.gdl.program import INIT, NEXT, TRUE, Literal, NormalRule, Program
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, substitute
 from match_runner.pictures.values import Values, variables_in

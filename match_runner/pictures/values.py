@@ -1,17 +1,17 @@
-"""Constants that the arguments of relations take, found more tightly than in `ggp.gdl.domains`.
+"""Constants that arguments of relations take, found more tightly than `ggp.gdl.analysis` does.
 
 There, a variable takes the values of its first condition. Here it takes those that all of its
 conditions allow, and relations that are given as facts count as pairs (and triples ...): with
 `(next a b) (next 1 2)`, what comes after a letter is a letter. Boards need that: a wider domain
 would mix files with ranks. The values are still an approximation from above. If the work becomes
-too much, those of `ggp.gdl.domains` are used instead.
+too much, those of `ggp.gdl.analysis.domains` are used instead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ggp.gdl.domains import MAX_DEPTH, Domains, Position, occurrences, position
+from ggp.gdl.analysis.domains import MAX_DEPTH, Domains, Position, occurrences, position
 from ggp.gdl.program import NormalRule, Program
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from ggp.gdl.names import ARROWS
 from ggp.gdl.program import KEYWORD_ARITY, RANDOM
+from ggp.gdl.syntax.names import ARROWS
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable
 
 KEPT = frozenset({*KEYWORD_ARITY, *CONNECTIVES, *ARROWS, RANDOM, "nil"})

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ggp.gdl.descriptions import describe
+from ggp.gdl.syntax.descriptions import describe
 from match_runner.table.events import EventLog
 from match_runner.table.match_folder import Setup
 from match_runner.table.seats.seating import HUMAN

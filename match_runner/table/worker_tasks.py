@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ggp.errors import ConfigError
-from ggp.gdl.joint_move_percepts import told_by
+from ggp.gdl.analysis.joint_move_percepts import told_by
 from ggp.gdl.program import RANDOM
 from ggp.gdl.source import Diagnostic, errors
 from ggp.machine.games import check_text, read_program

@@ -13,7 +13,7 @@ from rich.text import Text
 from ggp.console import EXIT_FAILED, EXIT_INTERRUPTED
 from ggp.errors import ConfigError
 from ggp.gdl.in_words import rules_in_words
-from ggp.gdl.parser import parse
+from ggp.gdl.syntax.parser import parse
 from ggp.machine import Machine
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import find_file

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from ggp.gdl import list_games, parse, parse_term, print_kif, read_rulesheet
-from ggp.gdl.domains import Domains, position
+from ggp.gdl.analysis.domains import Domains, position
 from ggp.gdl.in_words import rules_in_words
 from ggp.gdl.normalize import load, normalize, validate
 from ggp.gdl.source import Diagnostic

@@ -7,15 +7,15 @@ import pytest
 from ggp.errors import GDLSyntaxError
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
-from ggp.gdl.parser import MOST_WORDS
-from ggp.gdl.shape import MOST_PARTS
+from ggp.gdl.syntax.parser import MOST_WORDS
+from ggp.gdl.syntax.shape import MOST_PARTS
 from tests.support.programs import FRAME, program
 
 
 @pytest.mark.parametrize("word", ["(", ")", "word ", "(f x) "])
 def test_text_with_too_many_words_is_not_read(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ggp.gdl.parser.read_kif", None)
-    monkeypatch.setattr("ggp.gdl.parser.read_infix", None)
+    monkeypatch.setattr("ggp.gdl.syntax.parser.read_kif", None)
+    monkeypatch.setattr("ggp.gdl.syntax.parser.read_infix", None)
     with pytest.raises(GDLSyntaxError, match="more than 200,000 words and parentheses"):
         parse(word * (MOST_WORDS + 1), "big.gdl")
 

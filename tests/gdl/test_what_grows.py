@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ggp.gdl.analysis.what_grows import told_growth, what_grows
 from ggp.gdl.normalize import load
-from ggp.gdl.what_grows import told_growth, what_grows
 from tests.support.games import GAMES
 from tests.support.programs import program
 

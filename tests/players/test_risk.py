@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ggp.gdl import parse
-from ggp.gdl.doubtful import doubtful_moves
 from ggp.gdl.normalize import normalize
+from ggp.gdl.rewriting.doubtful import doubtful_moves
 from ggp.machine import Machine
 from ggp.players import Decision, make_player, parse_spec
 from ggp.players.parts.risk import prudent, sure_share

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ggp.gdl import find_game, parse
+from ggp.gdl.analysis.renamed import find_renamed, has_idle_role
 from ggp.gdl.normalize import normalize
 from ggp.gdl.program import SEES
-from ggp.gdl.renamed import find_renamed, has_idle_role
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import WIRE_STYLES, Dialect
 from ggp.protocol.texts.spelling import outline

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 
-from ggp.gdl.dependencies import strong_components
+from ggp.gdl.analysis.dependencies import strong_components
 from ggp.machine.propnet.build.ground_rules.ground_program import ALWAYS, GroundProgram, Named
 from tests.support.reference import Reference
 

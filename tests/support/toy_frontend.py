@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ggp.gdl.descriptions import Description
 from ggp.gdl.program import Program, without_rules
 from ggp.gdl.source import Diagnostic, Source
+from ggp.gdl.syntax.descriptions import Description
 from ggp.machine import base
 from ggp.machine.arrays import first_seen, ragged
 from ggp.machine.definition import Frontend

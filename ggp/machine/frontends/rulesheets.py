@@ -5,9 +5,9 @@ from __future__ import annotations
 from ggp.errors import GDLError
 from ggp.gdl.games import find_game
 from ggp.gdl.normalize import normalize, validate
-from ggp.gdl.parser import parse
 from ggp.gdl.program import Program
 from ggp.gdl.source import Diagnostic
+from ggp.gdl.syntax.parser import parse
 from ggp.machine.build import BACKENDS
 from ggp.machine.definition import Frontend
 

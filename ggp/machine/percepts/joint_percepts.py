@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ggp.errors import ReasonerLimitError
-from ggp.gdl.joint_move_percepts import PLAIN
+from ggp.gdl.analysis.joint_move_percepts import PLAIN
+from ggp.gdl.analysis.what_grows import told_growth
 from ggp.gdl.program import Program
-from ggp.gdl.shape import MAX_NESTING
-from ggp.gdl.what_grows import told_growth
+from ggp.gdl.syntax.shape import MAX_NESTING
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import UNKNOWN, IntArray, Machine
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ggp.gdl.dependencies import (
+from ggp.gdl.analysis.dependencies import (
     relation_components,
     relations_needed,
     relations_reaching,
     static_relations,
 )
-from ggp.gdl.growth import terms_grow
+from ggp.gdl.analysis.growth import terms_grow
+from ggp.gdl.analysis.unchanging import with_unchanging
 from ggp.gdl.program import (
     DOES,
     GOAL,
@@ -28,7 +29,6 @@ from ggp.gdl.program import (
     local_variables,
 )
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
-from ggp.gdl.unchanging import with_unchanging
 from ggp.machine.prolog.either import any_of, merged
 from ggp.machine.prolog.fluents import fluent_signatures, is_next_of, left_out
 from ggp.machine.prolog.linear import LinearRule, linear_rules

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 
 from ggp.gdl.program import Atom, Literal, NormalRule, atom_of
-from ggp.gdl.safety import order_conditions
+from ggp.gdl.rewriting.safety import order_conditions
 from ggp.gdl.terms import Compound
 
 _EITHER, _NOT, _IS = "either;", "not;", "is;"

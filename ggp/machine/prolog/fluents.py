@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ggp.gdl.analysis.unchanging import unchanging
 from ggp.gdl.program import INIT, NEXT, TRUE, NormalRule, Program
 from ggp.gdl.terms import Compound, Signature, Term, Variable, signature
-from ggp.gdl.unchanging import unchanging
 
 
 def fluent_signatures(program: Program) -> list[Signature]:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from ggp.gdl.program import TRUE, Literal, NormalRule
-from ggp.gdl.safety import order_conditions
+from ggp.gdl.rewriting.safety import order_conditions
 from ggp.gdl.terms import Signature, signature, variables
 
 

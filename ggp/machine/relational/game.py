@@ -7,8 +7,8 @@ from threading import RLock
 
 import numpy as np
 
-from ggp.gdl.growth import terms_grow
-from ggp.gdl.joint_move_percepts import PLAIN
+from ggp.gdl.analysis.growth import terms_grow
+from ggp.gdl.analysis.joint_move_percepts import PLAIN
 from ggp.gdl.program import INIT, LEGAL, NEXT, SEES, TERMINAL, Program
 from ggp.gdl.terms import Symbol
 from ggp.machine.base import Limits

@@ -16,10 +16,10 @@ import numpy as np
 from ggp.clocks import TellsTime
 from ggp.errors import GDLError, MachineError, NoLegalMoveError, ReasonerLimitError
 from ggp.gdl import parse_term, to_kif
-from ggp.gdl.joint_move_percepts import told_by
+from ggp.gdl.analysis.joint_move_percepts import told_by
+from ggp.gdl.analysis.what_grows import told_growth
 from ggp.gdl.program import RANDOM, Program, value_order
 from ggp.gdl.terms import Term, variables
-from ggp.gdl.what_grows import told_growth
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,

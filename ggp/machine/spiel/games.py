@@ -17,10 +17,10 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 from ggp.errors import BackendUnavailableError, ConfigError
-from ggp.gdl.descriptions import Description
 from ggp.gdl.nearest import unknown
 from ggp.gdl.program import RANDOM, Program, without_rules
 from ggp.gdl.source import Diagnostic, Source
+from ggp.gdl.syntax.descriptions import Description
 from ggp.libraries import demand_library, extra_advice
 
 PREFIX = "openspiel:"

@@ -17,7 +17,7 @@ import numpy as np
 
 from ggp.clocks import TellsTime
 from ggp.errors import MachineError, NoLegalMoveError
-from ggp.gdl.joint_move_percepts import PLAIN
+from ggp.gdl.analysis.joint_move_percepts import PLAIN
 from ggp.gdl.program import LEAST_GOAL, MOST_GOAL, RANDOM
 from ggp.machine.abilities import Redraws
 from ggp.machine.arrays import ragged

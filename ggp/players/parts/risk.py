@@ -5,7 +5,7 @@ illegal move is replaced by another one, or loses the match. So a move that is l
 particle is preferred, unless the other is better by more than the error of both values. If a role
 was not told all of its own moves, the other must also be at least as likely legal as not: each
 mistake leaves the role knowing less. A move that every reading of careless rules allows
-(`ggp.gdl.doubtful`) is preferred likewise.
+(`ggp.gdl.rewriting.doubtful`) is preferred likewise.
 
     particles    1 2 3      value         choice: c, though b seems better
     a                x      90 +- 30
@@ -26,8 +26,8 @@ import numpy as np
 
 from ggp.belief import Bags
 from ggp.gdl import parse_term
-from ggp.gdl.doubtful import doubtful_moves
 from ggp.gdl.program import unify
+from ggp.gdl.rewriting.doubtful import doubtful_moves
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import Machine
 from ggp.machine.definition import GameDefinition

@@ -9,9 +9,9 @@ import re
 from dataclasses import dataclass
 
 from ggp.errors import RemoteProtocolError
-from ggp.gdl.findings import quoted
+from ggp.gdl.syntax.findings import quoted
 
-# Comments and white space are those of `ggp.gdl.kif`.
+# Comments and white space are those of `ggp.gdl.syntax.kif`.
 _MARK = re.compile(r"[()]|;[^\r\n]*")
 _SYMBOL = re.compile(r"[^\s();\ufeff]+")
 _TOKEN = re.compile(r"[()]|;[^\r\n]*|[^\s();\ufeff]+")
@@ -23,7 +23,7 @@ class MessageLimits:
 
     Attributes:
         chars: length of the text.
-        depth: nesting depth of parentheses; terms may nest 100 levels (`ggp.gdl.shape`).
+        depth: nesting depth of parentheses; terms may nest 100 levels (`ggp.gdl.syntax.shape`).
         items: rules of a rulesheet, or items of another list.
         told: moves or percepts of one turn.
         symbol_chars: length of one symbol.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ggp.errors import LocalProtocolError
-from ggp.gdl.findings import quoted
-from ggp.gdl.names import is_symbol
+from ggp.gdl.syntax.findings import quoted
+from ggp.gdl.syntax.names import is_symbol
 from ggp.protocol.messages import (
     BUSY,
     Abort,
@@ -47,7 +47,7 @@ def print_message(message: Message, style: WireStyle) -> str:
 
 
 def info_reply(name: str, *, busy: bool) -> str:
-    """The answer to `Info`; the name must be one symbol (see `ggp.gdl.names.is_symbol`).
+    """The answer to `Info`; the name must be one symbol (see `ggp.gdl.syntax.names.is_symbol`).
 
     Raises:
         LocalProtocolError: it is not a symbol.

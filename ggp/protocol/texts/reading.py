@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 
 from ggp.errors import RemoteProtocolError
-from ggp.gdl.findings import quoted
+from ggp.gdl.syntax.findings import quoted
 from ggp.protocol.messages import (
     MAX_CLOCK_S,
     MAX_TURN,

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from ggp.gdl.analysis.renamed import find_renamed, has_idle_role
 from ggp.gdl.program import LEGAL, RANDOM, SEES, unify
-from ggp.gdl.renamed import find_renamed, has_idle_role
 from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature
 from ggp.protocol.texts.forms import MessageLimits, split_items, squeezed
 from ggp.protocol.texts.terms import quick_rules, quick_term

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ggp.gdl.names import ARROWS
+from ggp.gdl.syntax.names import ARROWS
 from ggp.gdl.terms import Compound, Rule, Symbol, Term, Variable
 
 _TOKEN = re.compile(r"[()]|;[^\r\n]*|[^\s();\ufeff]+")

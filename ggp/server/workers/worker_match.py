@@ -18,7 +18,7 @@ import numpy as np
 
 from ggp.errors import BackendUnavailableError, GGPError, MachineError, PlayerError
 from ggp.gdl import parse
-from ggp.gdl.joint_move_percepts import never_tells, told_by
+from ggp.gdl.analysis.joint_move_percepts import never_tells, told_by
 from ggp.gdl.normalize import normalize
 from ggp.gdl.program import Program
 from ggp.machine import Limits, Machine, build_machine, role_index

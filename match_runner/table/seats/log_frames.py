@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ggp.errors import MatchError
-from ggp.gdl.joint_move_percepts import told_by
+from ggp.gdl.analysis.joint_move_percepts import told_by
 from ggp.machine import Limits, Machine
 from ggp.machine.base import UNKNOWN, IntArray
 from ggp.machine.definition import GameDefinition

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ggp.gdl.joint_move_percepts import told_by
+from ggp.gdl.analysis.joint_move_percepts import told_by
 from ggp.machine import Limits, Machine
 from ggp.machine.definition import GameDefinition
 from ggp.players import Decision

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ggp.errors import ConfigError, MatchError
 from ggp.gdl import parse
-from ggp.gdl.joint_move_percepts import PLAIN, never_tells
+from ggp.gdl.analysis.joint_move_percepts import PLAIN, never_tells
 from ggp.gdl.normalize import normalize
 from ggp.players import Decision
 from ggp.players.elsewhere.decision_json import decision_from_json

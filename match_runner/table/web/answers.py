@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from ggp.errors import GGPError
-from ggp.gdl.descriptions import describe
+from ggp.gdl.syntax.descriptions import describe
 from match_runner.table.held_match import ALL
 from match_runner.table.requests import number_of
 from match_runner.table.worker_tasks import Shown

@@ -34,8 +34,8 @@ from starlette.staticfiles import StaticFiles
 
 from ggp.console import installed_version
 from ggp.errors import GGPError
-from ggp.gdl.descriptions import describe
 from ggp.gdl.games import list_games
+from ggp.gdl.syntax.descriptions import describe
 from ggp.players import describe_player
 from ggp.players.spec import PLAYERS
 from match_runner.table.held_match import ALL, HeldMatch

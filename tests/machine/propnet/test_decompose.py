@@ -7,7 +7,7 @@ import random
 import pytest
 
 from ggp.gdl import parse
-from ggp.gdl.dependencies import relations_reaching
+from ggp.gdl.analysis.dependencies import relations_reaching
 from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import DOES, TRUE, Program
 from ggp.gdl.terms import Signature, signature

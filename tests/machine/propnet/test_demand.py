@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pytest
 
 from ggp.gdl import parse, read_rulesheet
+from ggp.gdl.analysis.unchanging import unchanging
 from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import NormalRule
-from ggp.gdl.unchanging import unchanging
 from ggp.machine.propnet.build.ground_rules import grounding as module
 from ggp.machine.propnet.build.ground_rules.ground_program import ALWAYS
 from ggp.machine.propnet.build.ground_rules.grounding import ground

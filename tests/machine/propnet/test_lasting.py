@@ -7,7 +7,7 @@ from clingo import Control
 
 from ggp.errors import ReasonerLimitError
 from ggp.gdl import parse
-from ggp.gdl.growth import terms_grow
+from ggp.gdl.analysis.growth import terms_grow
 from ggp.gdl.normalize import load, normalize
 from ggp.machine.propnet.build.ground_rules import grounding, lasting
 from ggp.machine.propnet.build.ground_rules.grounding import MAX_UNCHECKED_DEPTH, ground

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.gdl.dependencies import strong_components
+from ggp.gdl.analysis.dependencies import strong_components
 from ggp.machine.arrays import distinct, offsets_of, take_segments
 from ggp.machine.base import IntArray
 from ggp.machine.propnet.circuit import FALSE, TRUE, Literals, Loop

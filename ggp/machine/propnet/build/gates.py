@@ -8,7 +8,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from ggp.gdl.dependencies import strong_components
+from ggp.gdl.analysis.dependencies import strong_components
 from ggp.machine.propnet.build.builder import Builder
 from ggp.machine.propnet.build.ground_rules.ground_program import ALWAYS, GroundProgram, Named
 from ggp.machine.propnet.build.layers import Bodies, RulesByAtom

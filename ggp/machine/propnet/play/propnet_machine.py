@@ -12,7 +12,7 @@ import numpy as np
 from ggp.clocks import TellsTime
 from ggp.errors import MachineError, NoLegalMoveError
 from ggp.gdl import canonical_term
-from ggp.gdl.joint_move_percepts import PLAIN
+from ggp.gdl.analysis.joint_move_percepts import PLAIN
 from ggp.gdl.program import RANDOM
 from ggp.machine.abilities import PlayoutSums, TrialBatch
 from ggp.machine.base import (
@@ -58,7 +58,7 @@ class PropnetMachine(CircuitGrowth):
         circuit: the circuit of the game.
         is_gdl2: false for plain GDL, where every role sees the joint move.
         told_by: the name in percepts that contain it in GDL-II, None if none do (see
-            `ggp.gdl.joint_move_percepts`).
+            `ggp.gdl.analysis.joint_move_percepts`).
         threads: number of processors to use; results do not depend on it.
         reports: the reports of how the circuit was optimised.
 

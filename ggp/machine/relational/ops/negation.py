@@ -1,13 +1,13 @@
 """Checks that negation can be evaluated the way it is compiled.
 
-Rules are stratified (see `ggp.gdl.checks`), but calls are coarser than rules: `(q (f ?x))` may have
-to be found among all answers of `q`. If a negated condition may lead back to the call it is in, it
-would be asked before its answers are known.
+Rules are stratified (see `ggp.gdl.checks.formal`), but calls are coarser than rules: `(q (f ?x))`
+may have to be found among all answers of `q`. If a negated condition may lead back to the call it
+is in, it would be asked before its answers are known.
 """
 
 from __future__ import annotations
 
-from ggp.gdl.dependencies import may_unify, strong_components
+from ggp.gdl.analysis.dependencies import may_unify, strong_components
 from ggp.machine.relational.ops.compile import Compiled, UnsupportedRulesError
 from ggp.machine.relational.ops.order import Pattern
 

@@ -7,7 +7,7 @@ evaluated for the arguments that are asked for. The initial state cannot be left
 from __future__ import annotations
 
 from ggp.errors import ReasonerLimitError
-from ggp.gdl.dependencies import relation_components
+from ggp.gdl.analysis.dependencies import relation_components
 from ggp.gdl.program import INIT
 from ggp.gdl.terms import Signature
 from ggp.machine.relational.kernels.play_kernels import find_all

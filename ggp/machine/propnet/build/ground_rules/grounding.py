@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ggp.errors import BackendUnavailableError, MachineError, ReasonerLimitError
-from ggp.gdl.dependencies import static_relations
-from ggp.gdl.growth import terms_grow
+from ggp.gdl.analysis.dependencies import static_relations
+from ggp.gdl.analysis.growth import terms_grow
+from ggp.gdl.analysis.what_grows import what_grows
 from ggp.gdl.program import NormalRule, Program
 from ggp.gdl.terms import signature
-from ggp.gdl.what_grows import what_grows
 from ggp.libraries import demand_library
 from ggp.machine.base import Limits
 from ggp.machine.propnet.build.ground_rules.aspif import AspifReader, Ground

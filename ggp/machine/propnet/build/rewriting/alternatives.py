@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ggp.gdl.program import Atom, Literal, NormalRule
-from ggp.gdl.safety import order_conditions
+from ggp.gdl.rewriting.safety import order_conditions
 from ggp.gdl.terms import Compound, Symbol, Variable, variables
 
 

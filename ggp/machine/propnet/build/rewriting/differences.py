@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ggp.gdl.program import Literal, NormalRule, atom_of, resolve, unify
-from ggp.gdl.safety import order_conditions
+from ggp.gdl.rewriting.safety import order_conditions
 from ggp.gdl.terms import Signature, Variable, signature, substitute, variables
 
 MAX_RULES = 3

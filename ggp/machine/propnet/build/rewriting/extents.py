@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ggp.gdl.domains import Domains, Position, occurrences, position
+from ggp.gdl.analysis.domains import Domains, Position, occurrences, position
 from ggp.gdl.program import Literal, NormalRule
 from ggp.gdl.terms import Compound, Signature, Term, Variable, signature, variables
 

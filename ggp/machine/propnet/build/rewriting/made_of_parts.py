@@ -22,7 +22,7 @@ from ggp.gdl.program import (
     resolve,
     unify,
 )
-from ggp.gdl.safety import order_conditions
+from ggp.gdl.rewriting.safety import order_conditions
 from ggp.gdl.terms import Symbol, Term, Variable, signature, substitute, variables
 from ggp.machine.propnet.build.rewriting.families import (
     Family,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ggp.gdl.program import Atom, Literal, NormalRule
-from ggp.gdl.safety import order_conditions
+from ggp.gdl.rewriting.safety import order_conditions
 from ggp.gdl.terms import Compound, Symbol, Term, Variable, substitute, variables
 
 

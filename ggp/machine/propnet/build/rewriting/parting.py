@@ -20,9 +20,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
-from ggp.gdl.dependencies import static_relations
+from ggp.gdl.analysis.dependencies import static_relations
 from ggp.gdl.program import LEGAL, RANDOM, SEES, Literal, NormalRule, Program, atom_of, unify
-from ggp.gdl.safety import order_conditions
+from ggp.gdl.rewriting.safety import order_conditions
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature
 from ggp.machine.propnet.build.rewriting.extents import Extent, Extents, Table, join
 from ggp.machine.propnet.build.rewriting.families import (

@@ -21,8 +21,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import expm1, prod, sqrt
 from typing import NamedTuple
 
-from ggp.gdl.dependencies import strong_components
-from ggp.gdl.domains import MAX_DEPTH, Domains, Position, position
+from ggp.gdl.analysis.dependencies import strong_components
+from ggp.gdl.analysis.domains import MAX_DEPTH, Domains, Position, position
 from ggp.gdl.program import Atom, Literal, NormalRule
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
 from ggp.machine.propnet.build.rewriting.demand import MAY

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from ggp.gdl.dependencies import static_relations
+from ggp.gdl.analysis.dependencies import static_relations
+from ggp.gdl.analysis.unchanging import always_true, unchanging, with_unchanging
 from ggp.gdl.program import GOAL, NormalRule, Program
 from ggp.gdl.terms import Signature, signature
-from ggp.gdl.unchanging import always_true, unchanging, with_unchanging
 from ggp.machine.propnet.build.rewriting.alternatives import with_alternatives
 from ggp.machine.propnet.build.rewriting.decompose import cost, decompose, project_locals
 from ggp.machine.propnet.build.rewriting.demand import restricted

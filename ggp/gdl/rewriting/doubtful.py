@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 
 from ggp.gdl.program import LEGAL, NormalRule, Program
-from ggp.gdl.safety import is_range
+from ggp.gdl.rewriting.safety import is_range
 from ggp.gdl.terms import Compound, Signature, Term, signature, variables
 
 _Positions = Set[tuple[Signature, int]]

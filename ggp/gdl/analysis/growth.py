@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ggp.gdl.domains import position
+from ggp.gdl.analysis.domains import position
 from ggp.gdl.program import NormalRule
 from ggp.gdl.terms import Compound, Signature, Term, Variable, signature
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from itertools import chain
 
-from ggp.gdl.findings import Findings, quoted
+from ggp.gdl.syntax.findings import Findings, quoted
 from ggp.gdl.terms import Rule, Variable, variables
 
 ARROWS = frozenset({"<=", ":-"})

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ggp.gdl.checks import IGNORED, conditions
-from ggp.gdl.diagnosis import Diagnosis
+from ggp.gdl.checks.diagnosis import Diagnosis
+from ggp.gdl.checks.formal import IGNORED, conditions
 from ggp.gdl.nearest import nearest
 from ggp.gdl.program import KEYWORD_ARITY
 from ggp.gdl.source import Rulesheet

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ggp.gdl.domains import Domains, occurrences
+from ggp.gdl.analysis.domains import Domains, occurrences
 from ggp.gdl.program import DOES, GOAL, KEYWORD_ARITY, NEXT, RANDOM, ROLE, SEES, Literal, NormalRule
 from ggp.gdl.terms import (
     CONNECTIVES,

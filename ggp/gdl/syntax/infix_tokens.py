@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from lark import Token
 
-from ggp.gdl.findings import Findings, quoted
-from ggp.gdl.names import ARROWS, Names, is_symbol
+from ggp.gdl.syntax.findings import Findings, quoted
+from ggp.gdl.syntax.names import ARROWS, Names, is_symbol
 from ggp.gdl.terms import CONNECTIVES
 
 ANONYMOUS = " "

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ggp.gdl.findings import Findings, quoted
-from ggp.gdl.shape import well_shaped
+from ggp.gdl.syntax.findings import Findings, quoted
+from ggp.gdl.syntax.shape import well_shaped
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Term
 
 _CONDITIONS_ONLY = CONNECTIVES | {"true", "does"}

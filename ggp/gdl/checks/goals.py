@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ggp.gdl.diagnosis import Diagnosis
-from ggp.gdl.domains import Domains, occurrences
+from ggp.gdl.analysis.domains import Domains, occurrences
+from ggp.gdl.checks.diagnosis import Diagnosis
 from ggp.gdl.program import GOAL, LEAST_GOAL, MOST_GOAL, NormalRule, number_of
 from ggp.gdl.terms import Compound, Symbol, Term, Variable, signature
 

@@ -16,11 +16,11 @@ from typing import Any, cast
 from lark import Lark, Token, Transformer, UnexpectedToken
 from lark.lexer import Lexer, LexerState
 
-from ggp.gdl.findings import Findings, quoted
-from ggp.gdl.names import ARROWS, Names, warn_of_mixed_variables
-from ggp.gdl.parentheses import extended, is_condition, with_closed_negations
-from ggp.gdl.shape import MAX_NESTING, too_deep, well_shaped
 from ggp.gdl.source import Source
+from ggp.gdl.syntax.findings import Findings, quoted
+from ggp.gdl.syntax.names import ARROWS, Names, warn_of_mixed_variables
+from ggp.gdl.syntax.parentheses import extended, is_condition, with_closed_negations
+from ggp.gdl.syntax.shape import MAX_NESTING, too_deep, well_shaped
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable
 
 # Lark's own lexer takes 0.50 s for the 167,000 tokens of 92 rulesheets, this one 0.28 s; and
@@ -317,7 +317,7 @@ class _Build(Transformer[Token, object]):
 
 @cache
 def _parser() -> Lark:
-    grammar = files("ggp.gdl").joinpath("kif.lark").read_text(encoding="utf-8")
+    grammar = files("ggp.gdl.syntax").joinpath("kif.lark").read_text(encoding="utf-8")
     return Lark(
         grammar,
         parser="lalr",

@@ -17,8 +17,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ggp.gdl.printer import to_kif
 from ggp.gdl.program import DOES, INIT, LEGAL, NEXT, SEES, TRUE, Literal, NormalRule, Program
+from ggp.gdl.syntax.printer import to_kif
 from ggp.gdl.terms import Compound, Signature, Term, Variable, signature, variables
 
 _DEEP = 200

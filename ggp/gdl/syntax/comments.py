@@ -22,10 +22,10 @@ from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import Literal
 
-from ggp.gdl.infix_tokens import TOKEN as INFIX_TOKEN
-from ggp.gdl.kif import TOKEN as KIF_TOKEN
-from ggp.gdl.printer import infix_lines, kif_lines, marked_as_kif
 from ggp.gdl.source import Rulesheet
+from ggp.gdl.syntax.infix_tokens import TOKEN as INFIX_TOKEN
+from ggp.gdl.syntax.kif import TOKEN as KIF_TOKEN
+from ggp.gdl.syntax.printer import infix_lines, kif_lines, marked_as_kif
 
 Syntax = Literal["kif", "infix"]
 

@@ -16,11 +16,11 @@ from typing import Any
 from lark import Lark, Token, Transformer, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
-from ggp.gdl.findings import Findings, quoted
-from ggp.gdl.infix_tokens import ANONYMOUS, infix_tokens, start_of
-from ggp.gdl.names import Names, warn_of_mixed_variables
-from ggp.gdl.shape import MAX_NESTING, nesting, too_deep, well_shaped
 from ggp.gdl.source import Source
+from ggp.gdl.syntax.findings import Findings, quoted
+from ggp.gdl.syntax.infix_tokens import ANONYMOUS, infix_tokens, start_of
+from ggp.gdl.syntax.names import Names, warn_of_mixed_variables
+from ggp.gdl.syntax.shape import MAX_NESTING, nesting, too_deep, well_shaped
 from ggp.gdl.terms import Compound, Rule, Symbol, Term, Variable, variables
 
 _VARIABLE = re.compile(r"\?'(?:[^'\\]|\\.)*'|\??\w*")
@@ -184,5 +184,5 @@ class _Build(Transformer[Token, object]):
 
 @cache
 def _parser() -> Lark:
-    grammar = files("ggp.gdl").joinpath("infix.lark").read_text(encoding="utf-8")
+    grammar = files("ggp.gdl.syntax").joinpath("infix.lark").read_text(encoding="utf-8")
     return Lark(grammar, parser="lalr", transformer=_Build(), maybe_placeholders=False)

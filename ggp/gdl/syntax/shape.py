@@ -5,7 +5,7 @@ Only what no later stage could represent is checked here; the meaning of rules i
 
 from __future__ import annotations
 
-from ggp.gdl.findings import Findings, quoted
+from ggp.gdl.syntax.findings import Findings, quoted
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable
 
 MAX_NESTING = 100

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ggp.gdl.checks import forbidden_uses, says_forbidden
-from ggp.gdl.dependencies import RuleGraph, relations_reaching
-from ggp.gdl.diagnosis import Diagnosis
+from ggp.gdl.analysis.dependencies import RuleGraph, relations_reaching
+from ggp.gdl.checks.diagnosis import Diagnosis
+from ggp.gdl.checks.formal import forbidden_uses, says_forbidden
 from ggp.gdl.program import (
     DOES,
     GOAL,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ggp.gdl.dependencies import RuleGraph, relation_components
-from ggp.gdl.diagnosis import Diagnosis
+from ggp.gdl.analysis.dependencies import RuleGraph, relation_components
+from ggp.gdl.checks.diagnosis import Diagnosis
 from ggp.gdl.program import (
     DOES,
     GOAL,

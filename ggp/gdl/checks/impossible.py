@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ggp.gdl.checks import conditions
-from ggp.gdl.dependencies import may_unify
-from ggp.gdl.diagnosis import Diagnosis
-from ggp.gdl.domains import Domains, Position, position
+from ggp.gdl.analysis.dependencies import may_unify
+from ggp.gdl.analysis.domains import Domains, Position, position
+from ggp.gdl.checks.diagnosis import Diagnosis
+from ggp.gdl.checks.formal import conditions
 from ggp.gdl.nearest import did_you_mean
 from ggp.gdl.program import DOES, GOAL, INIT, LEGAL, NEXT, ROLE, SEES, TRUE, Literal, NormalRule
 from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature
