@@ -19,8 +19,8 @@ from PIL import Image
 from ggp.gdl.games import find_game
 from ggp.gdl.program import RANDOM
 from ggp.machine.games import read_program
-from tests.table.browsers import PATIENCE_MS, open_browser
 from tests.table.live import LiveTable, live_table
+from tests.table.pages.browsers import PATIENCE_MS, open_browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatch
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -19,7 +20,7 @@ MOST_MODULES = 14
 
 MOST_LINES = 400
 
-OF_A_KIND = {"ggp/cli", "ggp/players"}
+OF_A_KIND = {"ggp/cli", "ggp/players", "tests/cli"}
 """These hold a file a command, a player, however many there are."""
 
 BESIDE_PLAYERS = {"player", "spec"}
@@ -33,6 +34,8 @@ FILES = sorted(
 )
 
 ROOMS = sorted({path.parent for path in FILES})
+
+ROOMS_OF_TESTS = sorted({path.parent for path in (REPOSITORY / "tests").rglob("*.py")})
 
 
 def name_of(path: Path) -> str:
@@ -67,7 +70,19 @@ def is_too_long(path: Path) -> bool:
 
 
 def test_rooms_are_small() -> None:
-    assert [name_of(room) for room in ROOMS if is_too_full(room)] == []
+    assert [name_of(room) for room in [*ROOMS, *ROOMS_OF_TESTS] if is_too_full(room)] == []
+
+
+def test_pytest_goes_into_every_room_of_tests(pytestconfig: pytest.Config) -> None:
+    """It passes by folders of certain names, such as `build`, and says nothing."""
+    passed_by = pytestconfig.getini("norecursedirs")
+    missed = {
+        name_of(room)
+        for room in ROOMS_OF_TESTS
+        for part in room.relative_to(REPOSITORY).parts
+        if any(fnmatch(part, name) for name in passed_by)
+    }
+    assert missed == set()
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=name_of)

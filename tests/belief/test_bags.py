@@ -10,14 +10,6 @@ import pytest
 from ggp.belief import Bags, HyperPlaySampler, PathTree
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN
-from tests.support.enumeration import (
-    Fluents,
-    Path,
-    complete_paths,
-    distance,
-    posterior,
-    random_paths,
-)
 from tests.support.games import (
     MODEST_GAMES,
     machine_of_game,
@@ -25,6 +17,14 @@ from tests.support.games import (
     machine_of_shared,
 )
 from tests.support.paths import turns_of
+from tests.support.plain.enumeration import (
+    Fluents,
+    Path,
+    complete_paths,
+    distance,
+    posterior,
+    random_paths,
+)
 
 Make = Callable[[str], Machine]
 

@@ -18,8 +18,8 @@ from tests.belief.test_bags import (
     percept_array,
 )
 from tests.support.effort import rarely
-from tests.support.enumeration import Path, posterior
 from tests.support.games import machine_of_rules
+from tests.support.plain.enumeration import Path, posterior
 
 SEEN = "(<= (sees seer zero) (true (picked ?y)) (true (at 1)) (parity ?y 0))"
 

@@ -9,8 +9,8 @@ from ggp.belief import HyperPlaySampler, PathTree
 from ggp.machine import Machine
 from ggp.machine.abilities import InParts
 from ggp.machine.base import UNKNOWN
-from tests.support.enumeration import Fluents, Path, distance, posterior
-from tests.support.part_sheets import SHEETS, machine_listing
+from tests.support.plain.enumeration import Fluents, Path, distance, posterior
+from tests.support.sheets.part_sheets import SHEETS, machine_listing
 
 PATHS: dict[str, Path] = {
     "deal": [("wait", ("(first 3)", "(got 3)", "(got 5)")), ("wait", ())],

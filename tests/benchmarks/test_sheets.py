@@ -10,7 +10,7 @@ from benchmarks.sheets import SHEETS
 from ggp.gdl.normalize import load
 from ggp.machine import Limits, build_machine
 from ggp.study.rehearsal import rehearse
-from tests.support.agreement import play_both
+from tests.support.comparing.agreement import play_both
 
 NAMES = [sheet.stem for sheet in SHEETS]
 

@@ -13,7 +13,7 @@ from benchmarks.sheets import SHEETS, UNGROUNDED
 from ggp.errors import ReasonerLimitError
 from ggp.gdl.normalize import load
 from ggp.machine import Machine, States, build_machine
-from tests.support.agreement import play_both
+from tests.support.comparing.agreement import play_both
 
 CHESS = next(sheet for sheet in UNGROUNDED if sheet.stem == "chess_by_attacks")
 

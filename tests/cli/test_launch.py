@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from ggp.cli import main
 from ggp.console import EXIT_CODES
 from match_runner.cli import main as match_runner
-from tests.match_runner.http_player import free_port
+from tests.match_runner.remote.http_player import free_port
 from tests.support.commands import run, start, text_file
 from tests.support.effort import rarely
 from tests.support.games import REPOSITORY

@@ -15,7 +15,7 @@ from ggp.gdl.program import Program
 from ggp.machine import Limits, Machine
 from tests.support.commands import json_of, run, text_file
 from tests.support.games import SHARED
-from tests.support.hopeless import poker
+from tests.support.sheets.hopeless import poker
 
 FAULTY = """(role agent)
 (init (p 1))

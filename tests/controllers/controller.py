@@ -1,8 +1,8 @@
 """A game controller that treats players as the real ones do, and not as they should be.
 
 It shares nothing with `ggp.protocol` or the match runner: it splits texts itself, talks over raw
-sockets, and referees by `tests.support.reference`. One connection a message, and no second try:
-an answer that is illegal, late or cannot be had is replaced, and the match goes on.
+sockets, and referees by `tests.support.plain.reference`. One connection a message, and no second
+try: an answer that is illegal, late or cannot be had is replaced, and the match goes on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from enum import Enum
 import numpy as np
 
 from ggp.gdl.terms import Rule
-from tests.support.reference import Reference
+from tests.support.plain.reference import Reference
 
 KEYWORDS = frozenset(
     [

@@ -32,21 +32,21 @@ WAITS = ("ggp serve", "match-runner table", "human", "--watch", "http://")
 
 ELSEWHERE = {
     "match-runner reproduce": "the step `paper` of `make verify`",
-    "match-runner tournament": "tests/match_runner/test_tournament.py",
-    "match-runner import": "tests/match_runner/test_archives.py",
-    "match-runner replay 'records/": "tests/match_runner/test_archives.py",
-    "match-runner export": "tests/match_runner/test_exports.py",
-    "--scheduler": "tests/match_runner/test_cluster.py",
+    "match-runner tournament": "tests/match_runner/tournament/test_tournament.py",
+    "match-runner import": "tests/match_runner/archives/test_archives.py",
+    "match-runner replay 'records/": "tests/match_runner/archives/test_archives.py",
+    "match-runner export": "tests/match_runner/match/test_exports.py",
+    "--scheduler": "tests/match_runner/workers/test_cluster.py",
     "logs/": "tests/server",
     "boxes.gdl": "tests/library/test_tutorial.py",
-    "my_player:": "tests/players/test_own_players.py",
-    "my_search:": "tests/players/test_own_players.py",
+    "my_player:": "tests/players/elsewhere/test_own_players.py",
+    "my_search:": "tests/players/elsewhere/test_own_players.py",
 }
 """Commands with one of these in them, and where they are run."""
 
 PYTHON_ELSEWHERE = {
-    "docs/use/adding-a-player.md": "tests/players/test_own_players.py",
-    "docs/use/cluster.md": "tests/match_runner/test_cluster.py",
+    "docs/use/adding-a-player.md": "tests/players/elsewhere/test_own_players.py",
+    "docs/use/cluster.md": "tests/match_runner/workers/test_cluster.py",
     "docs/use/environment.md": "tests/env/test_page.py",
     "docs/use/learning.md": "tests/learn/test_page.py",
     "docs/use/library.md": "tests/library/test_library.py",

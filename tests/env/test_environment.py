@@ -12,7 +12,7 @@ from ggp.errors import ConfigError, IllegalMoveError, MachineError
 from ggp.machine.games import load_program, read_program
 from tests.support.effort import rarely
 from tests.support.games import MODEST_GAMES, build_here, machine_of_game
-from tests.support.part_sheets import DEAL, machine_listing
+from tests.support.sheets.part_sheets import DEAL, machine_listing
 
 ARRAYS = (
     *("rewards", "terminated", "truncated", "turns", "episodes", "moves", "mask_bits"),

@@ -7,9 +7,9 @@ from itertools import product
 import pytest
 
 from ggp.solve import build_tree, history_of, solve_tree
-from tests.support.enumeration import Path, posterior
 from tests.support.games import machine_of_game
 from tests.support.matches import Match
+from tests.support.plain.enumeration import Path, posterior
 
 SIDES = ("left", "right")
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from ggp.solve import solve
+from tests.support.comparing.walks import joint_move
 from tests.support.games import machine_of_game
 from tests.support.matches import Match
-from tests.support.walks import joint_move
 
 RANKS = ("jack", "queen", "king")
 DECK = [f"{rank}_{suit}" for rank, suit in product(RANKS, ("hearts", "spades"))]

@@ -6,9 +6,9 @@ from itertools import product
 
 import pytest
 
-from tests.support.enumeration import Path, posterior
 from tests.support.games import machine_of_game
 from tests.support.matches import Match
+from tests.support.plain.enumeration import Path, posterior
 
 BANKS = ("east", "west")
 FIVE_BANKS = ("north", "east", "south", "west", "central")

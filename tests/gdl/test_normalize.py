@@ -14,7 +14,8 @@ from ggp.gdl.normalize import load, normalize, validate
 from ggp.gdl.program import local_variables
 from ggp.gdl.terms import Compound, Rule, Symbol, Term, Variable, variables
 from tests.support.effort import examples
-from tests.support.programs import (
+from tests.support.plain.reference import Reference
+from tests.support.sheets.programs import (
     FRAME,
     added,
     diagnostics,
@@ -23,7 +24,6 @@ from tests.support.programs import (
     program,
     refusals,
 )
-from tests.support.reference import Reference
 
 # -------------------------------------------------------------------- what is left
 

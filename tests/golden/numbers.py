@@ -13,8 +13,8 @@ import numpy as np
 
 from ggp.machine import Machine
 from tests.games.test_every_game import PLAYOUTS, doubts, players
+from tests.support.comparing.perft import perft
 from tests.support.games import machine_of_game
-from tests.support.perft import perft
 
 MOST_SEQUENCES = 50_000
 """Sequences of joint moves that are counted at one depth, but for the last one."""

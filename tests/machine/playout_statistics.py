@@ -8,7 +8,8 @@ blocks whose lanes come and go. What they do with a seed cannot be repeated by s
 compared by what they come to. Matches start in the initial state, which has special circuits, and
 in states of different turns, which are shuffled in one batch. Of each start, the means of goals,
 lengths and finished matches give z-scores, and the joint distribution of goals and lengths gives
-the p-value of a chi-square test. `tests.support.two_samples` says how they are judged together.
+the p-value of a chi-square test. `tests.support.comparing.two_samples` says how they are judged
+together.
 
 Z-scores of one start are of the same matches, so they depend on each other: standard errors take
 them as one group, and a goal that is a linear function of another is compared once. What is the
@@ -31,10 +32,10 @@ from ggp.errors import GGPError
 from ggp.machine import Limits, Machine, States, build_machine
 from ggp.machine.base import FloatArray, IntArray, Playouts, player_roles
 from ggp.machine.games import load_program
-from tests.support.batches import live, mixed_states
-from tests.support.by_steps import play_by_steps, take_lanes
+from tests.support.comparing.batches import live, mixed_states
+from tests.support.comparing.by_steps import play_by_steps, take_lanes
+from tests.support.comparing.two_samples import Summary, summarize, table_p, z_score
 from tests.support.games import GAMES, SHARED, rulesheets_in
-from tests.support.two_samples import Summary, summarize, table_p, z_score
 
 CHANCE = 1e-4
 """What is less probable than this stands out."""

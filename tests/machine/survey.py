@@ -19,7 +19,7 @@ from ggp.errors import GGPError
 from ggp.gdl.normalize import load
 from ggp.machine import Limits, Machine, build_machine
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
-from tests.support.agreement import play_both
+from tests.support.comparing.agreement import play_both
 from tests.support.games import rulesheets_in
 
 HEADER = (

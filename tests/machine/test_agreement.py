@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ggp.gdl import parse, read_rulesheet
 from ggp.gdl.normalize import load, normalize
+from tests.support.comparing.walks import walk_together
 from tests.support.effort import rarely
 from tests.support.games import (
     BACKENDS,
@@ -19,8 +20,7 @@ from tests.support.games import (
     machine_of_shared,
     path_of_shared,
 )
-from tests.support.reference import Reference
-from tests.support.walks import walk_together
+from tests.support.plain.reference import Reference
 
 MATCHES, STEPS = 3, 40
 

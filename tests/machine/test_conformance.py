@@ -25,7 +25,7 @@ from ggp.machine import Machine, States, build_machine, role_index
 from ggp.machine.abilities import GoalTexts
 from ggp.machine.base import NO_PERCEPTS, UNKNOWN, IntArray
 from ggp.machine.games import load_program
-from tests.support.batches import live, mixed_states, random_joint_moves
+from tests.support.comparing.batches import live, mixed_states, random_joint_moves
 from tests.support.effort import LIKE_OTHERS
 from tests.support.games import (
     BACKENDS,

@@ -18,7 +18,7 @@ from ggp.machine.propnet.build.cache import DiskCache
 from ggp.machine.propnet.build.circuit_file import Built
 from ggp.machine.propnet.build.ground_rules.forecast import Forecast
 from ggp.machine.relational.ops import compile
-from tests.support.hopeless import poker
+from tests.support.sheets.hopeless import poker
 
 WITHOUT_CIRCUIT = ("prolog", "relational")
 

@@ -16,10 +16,10 @@ from ggp.gdl import parse, print_infix, read_rulesheet
 from ggp.gdl.normalize import normalize
 from ggp.machine import Limits, Machine, States, build_machine
 from ggp.machine.base import IntArray
+from tests.support.comparing.walks import walk_together
 from tests.support.effort import rarely
 from tests.support.games import BACKENDS, build_here, machine_of_game
-from tests.support.reference import Reference
-from tests.support.walks import walk_together
+from tests.support.plain.reference import Reference
 
 SMALL = Limits(
     inferences=100_000,

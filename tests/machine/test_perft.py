@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ggp.gdl import read_rulesheet
+from tests.support.comparing.perft import perft, reference_perft
 from tests.support.games import (
     BACKENDS,
     GAMES,
@@ -12,8 +13,7 @@ from tests.support.games import (
     machine_of_shared,
     path_of_shared,
 )
-from tests.support.perft import perft, reference_perft
-from tests.support.reference import Reference
+from tests.support.plain.reference import Reference
 
 PATHS: dict[str, tuple[int, list[int]]] = {
     "banker_and_thief": (3, [2, 22, 44]),

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 from ggp.machine import Machine, States
 from ggp.machine.base import Playouts
 from tests.machine.playout_statistics import CHANCE, Plan, Start, compare_playouts, main
-from tests.support.by_steps import play_by_steps, take_lanes
+from tests.support.comparing.by_steps import play_by_steps, take_lanes
+from tests.support.comparing.two_samples import Summary, summarize, table_p, z_score
 from tests.support.games import machine_of_game, machine_of_rules
-from tests.support.two_samples import Summary, summarize, table_p, z_score
 
 GAMES = ["krieg_tic_tac_toe", "kuhn_poker", "meier", "monty_hall", "tic_tac_toe"]
 

@@ -21,7 +21,7 @@ from ggp.gdl.normalize import load
 from match_runner.cli import COMMANDS, main
 from match_runner.match.records import MatchRecord
 from match_runner.series.match_task import MatchTask, play
-from tests.match_runner.http_player import free_port
+from tests.match_runner.remote.http_player import free_port
 from tests.support.commands import start
 from tests.support.games import MODEST_GAMES, REPOSITORY
 

@@ -14,7 +14,7 @@ from ggp.machine import Limits, Machine
 from ggp.machine.abilities import Prover
 from ggp.players.sampled_states import SampledStates
 from tests.support.games import build_here, machine_of_game
-from tests.support.programs import MANY_MOVES
+from tests.support.sheets.programs import MANY_MOVES
 
 
 def huge() -> Machine:

@@ -12,7 +12,7 @@ from ggp.machine import Machine, role_index
 from ggp.machine.base import States
 from ggp.players import BeliefPlayer, Decision, make_player, parse_spec
 from ggp.search.anytime import Deadline
-from tests.search.test_paths_tree import SOMETIMES
+from tests.search.trees.test_paths_tree import SOMETIMES
 from tests.support.games import machine_of_game, machine_of_rules
 
 SECRET = """

@@ -33,7 +33,7 @@ from ggp.protocol.texts.forms import MessageLimits
 from ggp.protocol.texts.printing import info_reply, print_message
 from ggp.protocol.texts.reading import parse_message, parse_reply
 from ggp.protocol.texts.spelling import canonical, outline
-from tests.gdl.strategies import names
+from tests.gdl.syntax.strategies import names
 from tests.protocol.doubles import on_one_line
 from tests.support.games import GAMES
 

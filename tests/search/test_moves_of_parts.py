@@ -12,7 +12,7 @@ from ggp.machine import Machine, build_machine
 from ggp.machine.abilities import InParts, Prover
 from ggp.search.moves import MoveLists, is_legal, random_moves, some_chance
 from tests.support.games import REPOSITORY, machine_of_rules
-from tests.support.part_sheets import DEAL, machine_listing
+from tests.support.sheets.part_sheets import DEAL, machine_listing
 
 DECK_BUILDING = REPOSITORY / "benchmarks" / "sheets" / "deck_building.gdl"
 

@@ -20,7 +20,7 @@ from ggp.search.estimates import Estimates, candidates
 from ggp.search.moves import MoveLists
 from ggp.search.playouts import PlayoutSearch, first_steps
 from ggp.search.trials import plan_trials
-from tests.support.batches import mixed_states
+from tests.support.comparing.batches import mixed_states
 from tests.support.games import MODEST_GAMES, machine_of_game, machine_of_rules
 
 TWO_DICE = (

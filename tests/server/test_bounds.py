@@ -15,21 +15,21 @@ BOUNDS = {
         "server/test_places.py::test_only_allowed_addresses_are_heard",
         "server/test_limits.py::test_only_this_machine_is_heard_unless_somebody_says_otherwise",
     ),
-    "body of a request": ("server/test_raw_sockets.py::test_what_is_too_much_is_refused",),
-    "headers": ("server/test_raw_sockets.py::test_what_is_too_much_is_refused",),
-    "chunks of a body": ("server/test_raw_sockets.py::test_what_is_too_much_is_refused",),
+    "body of a request": ("server/http/test_raw_sockets.py::test_what_is_too_much_is_refused",),
+    "headers": ("server/http/test_raw_sockets.py::test_what_is_too_much_is_refused",),
+    "chunks of a body": ("server/http/test_raw_sockets.py::test_what_is_too_much_is_refused",),
     "time from the connection to the last byte": (
-        "server/test_raw_sockets.py::test_request_that_never_comes_is_given_up",
+        "server/http/test_raw_sockets.py::test_request_that_never_comes_is_given_up",
     ),
     "connections": (
-        "server/test_raw_sockets.py::test_too_many_connections_cost_those_that_say_nothing",
+        "server/http/test_raw_sockets.py::test_too_many_connections_cost_those_that_say_nothing",
     ),
     "all unfinished requests together": (
-        "server/test_raw_sockets.py::test_long_requests_that_are_never_complete_take_bounded_memory",
+        "server/http/test_raw_sockets.py::test_long_requests_that_are_never_complete_take_bounded_memory",
     ),
     "a connection that has its answer": (
-        "server/test_raw_sockets.py::test_who_goes_on_sending_is_cut_off",
-        "server/test_raw_sockets.py::test_who_has_an_answer_and_stays_takes_nobodys_place",
+        "server/http/test_raw_sockets.py::test_who_goes_on_sending_is_cut_off",
+        "server/http/test_raw_sockets.py::test_who_has_an_answer_and_stays_takes_nobodys_place",
     ),
     "length, nesting, number of rules, length of symbols": (
         "protocol/test_messages.py::test_what_is_no_message_is_refused_with_a_reason",
@@ -66,8 +66,8 @@ BOUNDS = {
         "machine/test_hostile_rules.py::test_limit_of_memory_is_named",
     ),
     "memory of a worker": (
-        "server/test_worker.py::test_worker_that_needs_too_much_memory_ends",
-        "server/test_taken_over.py::test_worker_is_ended_with_its_children_if_they_take_too_much",
+        "server/workers/test_worker.py::test_worker_that_needs_too_much_memory_ends",
+        "server/confinement/test_taken_over.py::test_worker_is_ended_with_its_children_if_they_take_too_much",
     ),
     "silence in a match": (
         "protocol/test_lobby.py::test_silent_match_is_forgotten_after_twice_its_clocks_and_a_minute",

@@ -12,7 +12,7 @@ from ggp.protocol.lobby import Lobby
 from ggp.server.records.restore import restore
 from ggp.server.settings import HostOptions
 from tests.server.live import events, eventually, live_server, pid_of, start
-from tests.support.hopeless import poker
+from tests.support.sheets.hopeless import poker
 
 PLAYER = "hyperplay:n=2,states=200"
 START = start("m", poker(), "ann", "600 600")

@@ -13,9 +13,9 @@ from ggp.study.properties import Properties, measure_gaps, measure_properties
 from ggp.study.sets import KnownSets
 from ggp.study.shrinking import shares_left
 from ggp.study.walks import is_equal, pre_terminal_nodes
-from tests.support.clairvoyant import TWO_AT_ONCE
-from tests.support.enumeration import Path, complete_paths
 from tests.support.games import machine_of_game, machine_of_rules
+from tests.support.plain.clairvoyant import TWO_AT_ONCE
+from tests.support.plain.enumeration import Path, complete_paths
 
 MOVER_WINS = """
 (role x) (role y)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tests.support.comparing.walks import joint_move
 from tests.support.games import machine_of_game
-from tests.support.walks import joint_move
 
 Percepts = dict[str, tuple[str, ...]]
 """What each role sees in one turn, sorted; roles that see nothing are left out."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from ggp.machine import Machine, States
-from tests.support.walks import joint_move
+from tests.support.comparing.walks import joint_move
 
 Moves = Mapping[str, str]
 Choose = Callable[[int, Mapping[str, Sequence[str]]], Moves]

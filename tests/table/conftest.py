@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.table.browsers import open_browser, window
 from tests.table.live import LiveTable, live_table
+from tests.table.pages.browsers import open_browser, window
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -23,8 +23,8 @@ from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Ragged, States
 from ggp.search.moves import random_moves
 from tests.belief.test_bags import LATE_LOW, UNEQUAL_PARENTS, move_array, percept_array
-from tests.support.enumeration import Path, posterior
 from tests.support.games import machine_of_game, machine_of_rules
+from tests.support.plain.enumeration import Path, posterior
 
 
 def coins(number: int) -> str:

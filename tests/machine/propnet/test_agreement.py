@@ -10,7 +10,7 @@ import pytest
 from ggp.errors import ReasonerLimitError
 from ggp.gdl.normalize import load
 from ggp.machine import Limits, build_machine
-from tests.support.agreement import play_both
+from tests.support.comparing.agreement import play_both
 from tests.support.effort import rarely
 from tests.support.games import MODEST_GAMES, SHARED, SLOW_TO_REFEREE, machine_of_game
 

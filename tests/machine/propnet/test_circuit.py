@@ -15,7 +15,7 @@ from ggp.machine.propnet.build.ground_rules.grounding import ground
 from ggp.machine.propnet.circuit import Circuit, Outputs
 from tests.machine.propnet.circuits import circuit_of
 from tests.machine.propnet.evaluate import Bits, evaluate, read
-from tests.support.batches import live, mixed_states, random_joint_moves
+from tests.support.comparing.batches import live, mixed_states, random_joint_moves
 from tests.support.games import (
     MODEST_GAMES,
     machine_of_game,

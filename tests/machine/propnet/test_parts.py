@@ -18,7 +18,7 @@ from ggp.machine.propnet.build.rewriting.parting import in_parts
 from ggp.machine.propnet.play import part_choices
 from ggp.machine.propnet.play.parted_machine import PartedMachine, machine_of
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
-from tests.support.part_sheets import DEAL, SHEETS, SHIPS, STUCK, machine_listing
+from tests.support.sheets.part_sheets import DEAL, SHEETS, SHIPS, STUCK, machine_listing
 
 APART = {"deal": (0, 1, 1), "order": (1, 1, 1, 1, 1), "ships": (0,) * 6, "draw": (0, 0, 0)}
 

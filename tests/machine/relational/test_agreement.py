@@ -13,7 +13,7 @@ from ggp.gdl import parse
 from ggp.gdl.normalize import load, normalize
 from ggp.machine import build_machine
 from ggp.machine.abilities import GoalTexts
-from tests.support.agreement import play_both
+from tests.support.comparing.agreement import play_both
 from tests.support.effort import examples, rarely
 from tests.support.games import GAMES, SHARED, SLOW_TO_REFEREE, machine_of_game
 

@@ -15,7 +15,7 @@ from ggp.machine.games import load_program
 from ggp.machine.relational.ops import static
 from ggp.machine.relational.ops.compile import UnsupportedRulesError
 from ggp.machine.relational.relational_machine import RelationalMachine
-from tests.support.agreement import play_both
+from tests.support.comparing.agreement import play_both
 from tests.support.games import machine_of_game
 
 WHOLE_TERMS = """

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ggp.machine import Machine
-from tests.support.batches import random_joint_moves
+from tests.support.comparing.batches import random_joint_moves
 from tests.support.games import machine_of_game
 
 RANKS = ("jack", "queen", "king")

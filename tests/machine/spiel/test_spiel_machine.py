@@ -8,7 +8,7 @@ import pytest
 from ggp.errors import IllegalMoveError
 from ggp.machine.abilities import Matcher, utility_of
 from ggp.machine.base import UNKNOWN, Machine, is_open
-from tests.support.batches import live, mixed_states, random_joint_moves
+from tests.support.comparing.batches import live, mixed_states, random_joint_moves
 from tests.support.games import machine_of_game
 
 

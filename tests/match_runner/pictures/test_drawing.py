@@ -12,7 +12,7 @@ from ggp.gdl import parse_term
 from match_runner.pictures import Layout
 from tests.match_runner.pictures.test_boards import layout
 from tests.support.games import REPOSITORY
-from tests.table.browsers import open_browser, why_no_browser
+from tests.table.pages.browsers import open_browser, why_no_browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -13,7 +13,7 @@ from ggp.gdl import parse, parse_term
 from ggp.gdl.normalize import normalize
 from ggp.gdl.terms import Compound, Symbol, Term
 from match_runner.pictures import Layout
-from tests.gdl.strategies import names
+from tests.gdl.syntax.strategies import names
 from tests.match_runner.pictures.test_boards import layout
 from tests.match_runner.pictures.test_states import facts_in
 

@@ -17,7 +17,7 @@ from ggp.gdl.terms import Compound
 from match_runner.pictures import Layout
 from match_runner.pictures.shapes import flatten, shapes_of
 from match_runner.pictures.values import Values
-from tests.support.batches import live, mixed_states
+from tests.support.comparing.batches import live, mixed_states
 from tests.support.games import GAMES, machine_of_game, machine_of_shared, path_of_shared
 
 GRIDS: dict[str, set[str]] = {

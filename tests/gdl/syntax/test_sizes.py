@@ -1,0 +1,45 @@
+"""Texts and rules that are too large are refused before anything takes long."""
+
+from __future__ import annotations
+
+import pytest
+
+from ggp.errors import GDLSyntaxError
+from ggp.gdl import parse
+from ggp.gdl.normalize import normalize
+from ggp.gdl.syntax.parser import MOST_WORDS
+from ggp.gdl.syntax.shape import MOST_PARTS
+from tests.support.sheets.programs import FRAME, program
+
+
+@pytest.mark.parametrize("word", ["(", ")", "word ", "(f x) "])
+def test_text_with_too_many_words_is_not_read(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ggp.gdl.syntax.parser.read_kif", None)
+    monkeypatch.setattr("ggp.gdl.syntax.parser.read_infix", None)
+    with pytest.raises(GDLSyntaxError, match="more than 200,000 words and parentheses"):
+        parse(word * (MOST_WORDS + 1), "big.gdl")
+
+
+def test_where_all_is_repaired_it_is_left_out() -> None:
+    sheet = parse(FRAME + "(" * MOST_WORDS, lenient=True)
+    assert sheet.rules == ()
+    assert [each.rule for each in sheet.diagnostics] == ["size"]
+
+
+@pytest.mark.parametrize("form", ["(<= (next x) {})", "next(x) :- {}."])
+def test_rule_that_is_too_large_is_refused(form: str) -> None:
+    kif = form.startswith("(")
+    conditions = (" " if kif else ", ").join(["(p a)" if kif else "p(a)"] * (MOST_PARTS // 2))
+    with pytest.raises(GDLSyntaxError, match=r":1:\d+: .*more than 5,000 names"):
+        parse(form.format(conditions), "big.gdl")
+
+
+def test_relations_that_need_undefined_ones_are_undefined_in_any_order() -> None:
+    chain = "".join(f"(<= (p{i} ?x) (p{i + 1} ?x) (true ?x))" for i in range(300))
+    found = program(
+        "(<= (legal white (go ?x)) (p0 ?x)) (<= (legal black go) (not (p0 go)))" + chain
+    )
+    heads = {str(rule.head) for rule in found.rules}
+    assert "(legal black go)" in heads
+    assert not any("p0" in str(rule) for rule in found.rules)
+    assert normalize(parse(FRAME)).rules[0] in found.rules

@@ -1,0 +1,82 @@
+"""A rule language of its own needs a frontend, and nothing else: its games are games like others.
+
+`tests.support.sheets.toy_frontend` is one, on a machine that owes nothing to rules of GDL.
+"""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+import ggp
+from ggp.errors import ConfigError
+from ggp.machine.frontends import FRONTENDS
+from ggp.machine.games import build_machine, load_program
+from ggp.solve import solve
+from match_runner.cli import main
+from match_runner.match.replay import check_record, rules_of
+from match_runner.table.offers import Offers
+from match_runner.table.worker_tasks import read_rules, replay
+from tests.support.sheets.toy_frontend import FRONTEND
+
+GAME = "toy:7"
+SEARCHES = ("hyperplay:n=2", "pimc:worlds=4", "mcts:trials=50", "ismcts:trials=50", "oos:trials=50")
+
+
+@pytest.fixture(autouse=True)
+def _known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(FRONTENDS, "toy:", FRONTEND)
+
+
+@pytest.mark.parametrize("player", SEARCHES)
+def test_it_is_played_and_its_record_played_again(player: str) -> None:
+    record = ggp.play_match(GAME, {"seeker": player}, seed=3)
+    assert (record.game, record.rules, record.backend, record.errors) == (GAME, GAME, "toy", ())
+    assert len(check_record(record, rules_of(record))) == len(record.turns) + 1
+
+
+def test_it_is_believed_in() -> None:
+    belief = ggp.load(GAME).belief("seeker", [("noop", ()), ("(pick 4)", ("high",))])
+    assert belief.exact
+    held = {fluent: belief.probability(fluent) for fluent in belief.fluents if "hidden" in fluent}
+    assert held == pytest.approx({f"(hidden {each})": 1 / 3 for each in (1, 2, 3)})
+
+
+def test_it_is_searched() -> None:
+    """To pick the middle one of three tells the others apart, which is worth 33.3, not 25."""
+    player = ggp.load(GAME).player("seeker", "hyperplay2:n=6", seed=1)
+    player.observe("noop", ())
+    player.observe("(pick 4)", ("high",))
+    assert player.choose().move == "(pick 2)"
+
+
+def test_it_is_solved() -> None:
+    """The middle first, then the middle of what is left: 1, 2 and 4 of seven in so many picks."""
+    solution = solve(build_machine(load_program(GAME)))
+    assert solution.profile.values["seeker"] == pytest.approx((75 + 2 * 50 + 4 * 25) / 7)
+
+
+def test_it_is_shown_at_the_table() -> None:
+    text, beside = Offers(game=GAME).rules_of(GAME, None)
+    told = read_rules(GAME, text)
+    assert (told["ok"], told["roles"], told["title"]) == (True, ["seeker"], "Seek")
+    record = ggp.play_match(GAME, {"seeker": "random"}, seed=1)
+    frames = replay(record, beside)
+    assert len(frames) == len(record.turns) + 1
+    shown = [[fact["text"] for fact in frame["state"]["facts"]] for frame in frames]
+    assert shown[0] == ["(hidden 0)", "(picked 0)", "(turn 0)"]
+    assert shown[1][1:] == ["(picked 0)", "(turn 1)"]
+
+
+def test_a_person_plays_it_in_the_terminal() -> None:
+    typed = "?\n\n(pick 4)\n1\n1\n"
+    result = CliRunner().invoke(main, ["play", GAME, "--player", "seeker=human"], input=typed)
+    assert result.exit_code == 0, result.output
+    assert "Find what chance has hidden." in result.output
+    assert "What is so in all 7 states that are possible as far as you know:" in result.output
+    assert "In turn 2 you played (pick 4) and saw low." in result.output
+
+
+def test_backends_of_other_games_do_not_play_it() -> None:
+    with pytest.raises(ConfigError, match="toy:7 has no rules to read; leave out --backend"):
+        build_machine(load_program(GAME), "prolog")

@@ -1,0 +1,326 @@
+"""Series that end by themselves, and what is fixed beforehand."""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from ggp.statistics.intervals import BETTING, FIXED, FIXED_ROUNDS
+from match_runner.cli import main
+from match_runner.match.records import MatchRecord
+from match_runner.match.referee import play_match
+from match_runner.reproduce.duels import Duel, play_duel, stored_duel
+from match_runner.reproduce.results import Settings
+from match_runner.series import holding
+from match_runner.series.comparison import ComparisonSummary, summarize
+from match_runner.series.holding import held_so_far
+from match_runner.series.plan import Series, plan_all
+from match_runner.series.stopping import FORECAST_ROUNDS, Forecast, Until
+from match_runner.series.store import FILE, open_store
+from match_runner.series.verdicts import (
+    DECIDED,
+    SMALL,
+    UNDECIDED,
+)
+from match_runner.workers.inline import InlineExecutor
+from tests.match_runner.series.comparisons import (
+    CrashingExecutor,
+    StoppedError,
+    compared,
+    held,
+    num_matches,
+    series_of,
+)
+from tests.match_runner.support import arena_of
+
+PLAYERS = ("legal", "random")
+"""The first one is better, see `Drawn`."""
+
+
+# ---------------------------------------------------------------- stopping
+
+
+@cache
+def some_match() -> MatchRecord:
+    """What other goals are put into."""
+    return play_match(arena_of("kuhn_poker", "player1=legal", "player2=legal"), 0)
+
+
+class Drawn(InlineExecutor):
+    """Plays nothing: who wins is drawn by the seed, and `legal` wins more often.
+
+    Attributes:
+        seeds: of the matches it was given.
+    """
+
+    def __init__(self) -> None:
+        self.seeds: list[int] = []
+
+    def submit(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Future[Any]:
+        (task,) = args
+        self.seeds.append(task.seed)
+        rng = np.random.default_rng((task.seed, list(task.players.values()).index("legal")))
+        worse = float(rng.choice([0.0, 50.0, 100.0], p=[0.6, 0.3, 0.1]))
+        goals = {r: worse if p == "random" else 100.0 - worse for r, p in task.players.items()}
+        future: Future[Any] = Future()
+        future.set_result(replace(some_match(), seed=task.seed, goals={**goals, "random": 0.0}))
+        return future
+
+
+class Shuffled(Drawn):
+    """As with many processes: matches that are under way end in any order."""
+
+    window: int | None = 7
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pending: list[tuple[Future[Any], Any]] = []
+        self._rng = random.Random(0)
+        self._some = threading.Semaphore(0)
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def submit(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Future[Any]:
+        future: Future[Any] = Future()
+        self._pending.append((future, super().submit(function, args).result()))
+        self._some.release()
+        return future
+
+    def _run(self) -> None:
+        while self._some.acquire():
+            future, record = self._pending.pop(self._rng.randrange(len(self._pending)))
+            future.set_result(record)
+
+
+def stopped(
+    series: Series,
+    folder: Path | None,
+    until: Until,
+    executor: InlineExecutor | None = None,
+    stop_after: int | None = None,
+) -> tuple[ComparisonSummary, tuple[str, ...], list[tuple[Forecast, ...]]]:
+    """What a series comes to that ends by itself, what could not be played, and what was said."""
+    said: list[Any] = []
+    found, failures = held(series, folder, executor or Drawn(), stop_after, until, said.append)
+    return summarize(found), failures, said
+
+
+def timeless(summary: ComparisonSummary) -> dict[str, Any]:
+    """Its JSON without times."""
+    found: dict[str, Any] = json.loads(json.dumps(summary.to_json()))
+    for player in found["players"]:
+        for effort in (player["effort"], *(r["effort"] for r in player["by_role"].values())):
+            del effort["seconds"]
+    for each in found["until"]["forecasts"]:
+        del each["core_hours"]
+    return found
+
+
+def test_it_stops_after_the_same_round_in_whatever_order_matches_end(tmp_path: Path) -> None:
+    series = series_of("kuhn_poker", *PLAYERS, rounds=500)
+    one, failures, said = stopped(series, tmp_path / "one", Until())
+    assert failures == ()
+    assert one.ending is not None
+    assert one.ending.outcome == DECIDED
+    assert one.verdict is not None
+    assert one.verdict.best == "legal"
+    assert one.played == one.planned == num_matches(tmp_path / "one") < 200
+    (forecasts,) = said
+    assert [each.difference for each in forecasts] == [5, 10, 20]
+    needed = [each.rounds or 10**6 for each in forecasts]
+    assert needed == sorted(needed, reverse=True)
+    # A round less would not have been enough.
+    with open_store(tmp_path / "one", series) as store:
+        shorter = replace(one.ending.until, most=one.played - 2)
+        fewer = replace(series, games=(replace(series.games[0], rounds=one.played // 2 - 1),))
+        before = held_so_far(fewer, store, shorter)
+    assert before.ending is not None
+    assert before.ending.outcome == UNDECIDED
+    many, _, _ = stopped(series, tmp_path / "many", Until(), Shuffled())
+    assert timeless(many) == timeless(one)
+    assert num_matches(tmp_path / "many") > many.played  # those under way are kept
+
+
+def test_a_stopped_one_goes_on_and_ends_alike(tmp_path: Path) -> None:
+    series = series_of("kuhn_poker", *PLAYERS, rounds=500)
+    whole, _, _ = stopped(series, None, Until())
+    with pytest.raises(StoppedError):
+        stopped(series, tmp_path, Until(), stop_after=2 * FORECAST_ROUNDS + 5)
+    executor = Drawn()
+    again, _, said = stopped(series, tmp_path, Until(), executor)
+    assert len(said) == 1  # by the first rounds, though these were played before
+    assert len(executor.seeds) == whole.played - 2 * FORECAST_ROUNDS - 5
+    assert timeless(again) == timeless(whole)
+    nothing = Drawn()
+    over, _, _ = stopped(series, tmp_path, Until(), nothing)
+    assert (timeless(over), nothing.seeds) == (timeless(whole), [])
+
+
+def test_a_small_difference_ends_it_and_so_does_the_limit() -> None:
+    players = {"a": "legal", "b": "legal"}  # who always score the same
+    equals = replace(series_of("kuhn_poker", *PLAYERS, rounds=30), players=players)
+    small, _, _ = stopped(equals, None, Until(worth=60.0, most=60))
+    assert small.ending is not None
+    assert (small.ending.outcome, small.played < 60) == (SMALL, True)
+    assert small.verdict is not None
+    assert small.verdict.margin < 60
+    over, _, _ = stopped(equals, None, Until(worth=5.0, most=60))
+    assert over.ending is not None
+    assert (over.ending.outcome, over.played) == (UNDECIDED, 60)
+
+
+def test_a_match_that_cannot_be_played_ends_it() -> None:
+    series = series_of("kuhn_poker", *PLAYERS, rounds=500)
+    seed = plan_all(series)[4].seed  # of both matches of the third round
+    found, failures, _ = stopped(series, None, Until(), CrashingExecutor({seed: 99}))
+    assert len(failures) == 1
+    assert found.ending is not None
+    assert (found.ending.outcome, found.played) == (None, 4)
+
+
+# ---------------------------------------------------------------- what was fixed beforehand
+
+
+def methods(summary: ComparisonSummary) -> set[str | None]:
+    shown = [player.score.method for player in summary.players]
+    return {*shown, *(difference.score.method for difference in summary.differences)}
+
+
+@pytest.mark.verify
+def test_only_a_series_that_was_played_as_planned_was_fixed(tmp_path: Path) -> None:
+    series = series_of("kuhn_poker", *PLAYERS, rounds=FIXED_ROUNDS)
+    with pytest.raises(StoppedError):
+        compared(series, tmp_path / "one", Drawn(), 2 * FIXED_ROUNDS - 1)
+    with open_store(tmp_path / "one", series) as store:
+        assert methods(summarize(held_so_far(series, store))) == {BETTING}  # unfinished
+    whole, _ = compared(series, tmp_path / "one", Drawn())
+    assert methods(whole) == {FIXED}
+    longer = replace(series, games=(replace(series.games[0], rounds=FIXED_ROUNDS + 1),))
+    extended, _ = compared(longer, tmp_path / "one", Drawn())
+    assert methods(extended) == {BETTING}
+    # What was seen then cannot be unseen.
+    again, _ = compared(series, tmp_path / "one", Drawn())
+    assert methods(again) == {BETTING}
+    fifty = Until(worth=0.1, most=2 * FIXED_ROUNDS)
+    stopped(series, tmp_path / "two", fifty)
+    later, _ = compared(series, tmp_path / "two", Drawn())
+    assert methods(later) == {BETTING}
+
+
+def test_a_file_that_does_not_say_what_was_planned_was_not_fixed(tmp_path: Path) -> None:
+    series = series_of("kuhn_poker", *PLAYERS, rounds=FIXED_ROUNDS)
+    first, _ = compared(series, tmp_path, Drawn())
+    connection = sqlite3.connect(tmp_path / FILE)
+    with connection:
+        connection.execute("DELETE FROM settings WHERE name = 'planned'")
+    connection.close()
+    old, _ = compared(series, tmp_path, CrashingExecutor())
+    assert (methods(first), methods(old)) == ({FIXED}, {BETTING})
+    assert [p.score.value for p in old.players] == [p.score.value for p in first.players]
+
+
+# ---------------------------------------------------------------- commands
+
+
+@pytest.fixture
+def inline(monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def executor_here(*_: object) -> Iterator[InlineExecutor]:
+        yield Drawn()
+
+    monkeypatch.setattr(holding, "open_executor", executor_here)
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(main, ["compare", "kuhn_poker", *args], prog_name="match-runner")
+
+
+@pytest.mark.usefixtures("inline")
+def test_the_command_says_what_it_takes_and_why_it_stopped(tmp_path: Path) -> None:
+    args = ("--players", *PLAYERS, "--until", "decided", "--out", str(tmp_path))
+    shown = run(*args)
+    assert shown.exit_code == 0, shown.output
+    first, *forecasts = shown.stderr.splitlines()
+    assert first == "to tell that one player is better than another by"
+    assert [line.split(":")[0].strip() for line in forecasts] == [
+        "5 points",
+        "10 points",
+        "20 points",
+    ]
+    assert all("rounds" in line for line in forecasts)
+    method, verdict, ending = shown.stdout.splitlines()[-3:]
+    assert method.startswith("99 % intervals by betting: valid at any number of rounds")
+    assert verdict == "legal scored more than the other for certain (99 %)"
+    assert ending == f"stopped after {num_matches(tmp_path)} matches: decided"
+    found = json.loads(run(*args, "--json").stdout)
+    assert found["until"]["outcome"] == DECIDED
+    assert [each["difference"] for each in found["until"]["forecasts"]] == [5, 10, 20]
+    assert found["verdict"]["best"] == "legal"
+    assert {each["score"]["method"] for each in found["players"]} == {BETTING}
+    # Other limits may be given, and matches be added, to what was played.
+    assert "undecided after 10 matches" in run(*args, "--most", "11").stdout
+    more = run("--players", *PLAYERS, "--matches", "4", "--out", str(tmp_path))
+    assert ": legal scored most, but " in more.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (
+            ("--matches", "8", "--until", "decided"),
+            "--matches 8 and --until decided exclude each other: leave out --matches, or say "
+            "--most 8",
+        ),
+        ((), "say how many matches to play: --matches N, or --until decided"),
+        (("--matches", "8", "--worth", "3"), "--worth and --most say when --until decided ends"),
+        (("--matches", "8", "--most", "8"), "--worth and --most say when --until decided ends"),
+        (
+            ("--player", "legal:", "--until", "decided", "--most", "2"),
+            "--most 2 is less than one round, 3 matches",
+        ),
+        (("--until", "bored"), "'bored' is not 'decided'"),
+    ],
+    ids=["both", "neither", "worth", "most", "round", "other"],
+)
+def test_options_that_do_not_go_together_are_refused(
+    tmp_path: Path, args: tuple[str, ...], message: str
+) -> None:
+    found = run("--players", *PLAYERS, *args, "--out", str(tmp_path))
+    assert found.exit_code == 2
+    assert message in found.stderr
+
+
+# ---------------------------------------------------------------- duels of grids
+
+
+def test_duels_end_by_themselves_and_show_what_counts(tmp_path: Path) -> None:
+    until = Until(most=400)
+    settings = Settings(400, False, 0, "auto", tmp_path, until=until)
+    duel = Duel("kuhn_poker", PLAYERS, "a")
+    told: list[int] = []
+    played = play_duel(duel, settings, Shuffled(), lambda: told.append(1))
+    assert played.held.ending is not None
+    assert played.held.ending.outcome == DECIDED
+    assert len(played.matches) < len(told)
+    shown = stored_duel(duel, settings)
+    assert shown is not None
+    assert len(shown.matches) == len(played.matches)
+    everything = stored_duel(duel, replace(settings, until=None, matches=2))
+    assert everything is not None
+    assert len(everything.matches) > len(played.matches)
+    one_role = Duel("monty_hall", PLAYERS, "b")
+    few = replace(settings, matches=10, until=Until(most=10))
+    alone = play_duel(one_role, few, InlineExecutor(), lambda: None)
+    assert len(alone.matches) == 10  # of both players together

@@ -1,0 +1,278 @@
+"""Boards searched by turns that a circuit makes at once, against those made move list by move list.
+
+The slow way is what machines without such turns do; values must be equal to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pytest
+
+from ggp.errors import MachineError
+from ggp.machine import Machine
+from ggp.machine.arrays import first_seen
+from ggp.machine.base import States
+from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+from ggp.machine.propnet.play.turns import CircuitTurns
+from ggp.search.boards import exchanges
+from ggp.search.boards.board_search import BoardSearch
+from ggp.search.boards.board_values import BoardValues
+from ggp.search.boards.captures import NOWHERE, CaptureFinder, Captures, Position
+from ggp.search.boards.exchanges import CaptureMaker
+from ggp.search.boards.lower_bounds import ordered
+from ggp.search.information_sets.set_search import InformationSetSearch
+from ggp.search.joint_moves import joint_moves
+from ggp.search.parts import Search
+from tests.search.boards.test_quiescence import KS, bag_of, quiescence, tried_positions
+from tests.support.games import machine_of_game, machine_of_rules
+
+STEPS = 1 << 20
+
+
+def board_search(machine: Machine, count: int) -> Search:
+    bag = bag_of(machine, tried_positions(machine).take(np.arange(count)), 0)
+    rng = np.random.default_rng(0)
+    return BoardSearch(
+        machine, bag, rng, depth=2, steps=STEPS, evaluation=quiescence(machine, 0, 4)
+    )
+
+
+def informed(
+    machine: Machine, count: int, *, depth: int, tries: int, paranoid: bool = False
+) -> Search:
+    bag = bag_of(machine, tried_positions(machine).take(np.arange(count)), 0)
+    values, rng = BoardValues(machine, KS), np.random.default_rng(0)
+    return InformationSetSearch(
+        machine, bag, rng, depth=depth, paranoid=paranoid, tries=tries, evaluation=values
+    )
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        board_search,
+        partial(informed, depth=1, tries=1),
+        partial(informed, depth=2, tries=0),
+        partial(informed, depth=2, tries=1, paranoid=True),
+    ],
+    ids=["board search", "over 1 with tries", "over 2", "para 2 with tries"],
+)
+def test_values_are_those_of_the_slow_way(
+    make: Callable[[Machine, int], Search], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    found = make(machine, 6)
+    found.round(6)
+    monkeypatch.setattr(CircuitTurns, "told_by", lambda *_, **__: None)
+    monkeypatch.setattr(CircuitTurns, "turned", lambda *_, **__: None)
+    monkeypatch.setattr(CircuitTurns, "choices", lambda *_, **__: None)
+    monkeypatch.setattr(CircuitTurns, "looks_ahead", None)
+    slow = make(machine, 6)
+    slow.round(6)
+    fast_values, slow_values = found.estimates(), slow.estimates()
+    assert len(set(slow_values.values.tolist())) > 3
+    for name in ("values", "stderrs", "visits", "promptness"):
+        assert getattr(fast_values, name).tobytes() == getattr(slow_values, name).tobytes()
+
+
+@pytest.mark.parametrize("role", [0, 1])
+def test_successors_valued_as_they_are_made_are_those_that_are_written(role: int) -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    assert isinstance(machine, CircuitTurns)
+    states, values = tried_positions(machine), BoardValues(machine, KS)
+    options = joint_moves(machine, states, role)
+    lanes, moves = options.some(0, int(options.offsets[-1]))
+    before = options.lists
+    valued = values.valued_turns(states, lanes, moves, role, before)
+    written = machine.turned(states, lanes, moves, percepts=True, before=before)
+    assert valued is not None
+    assert written is not None
+    assert valued.told is not None
+    assert written.told is not None
+    assert (valued.percepts == written.percepts[:, role]).all()
+    assert valued.over.tolist() == written.over.tolist()
+    for told, expected in zip(valued.told, written.told, strict=True):
+        assert told.tolist() == expected.tolist()
+    worth = values.worth(values.boards(written.states), role)
+    on = ~written.over
+    assert valued.values[on].tobytes() == worth[on].tobytes()
+    # Two states with one successor, and those whose board does not change.
+    _, expected = first_seen(machine.groups(written.states))
+    assert expected.max() + 1 < len(lanes)
+    assert first_seen(valued.keys)[1].tolist() == expected.tolist()
+
+
+def test_successors_are_not_valued_after_moves_that_no_role_has() -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    states, values = tried_positions(machine).take(np.arange(1)), BoardValues(machine, KS)
+    with pytest.raises(MachineError):
+        values.valued_turns(states, np.zeros(1, dtype=np.int64), np.full((1, 2), 10**6), 0, ())
+
+
+def listed(machine: Machine, values: BoardValues, states: States) -> dict[int, Captures]:
+    """The captures of each role that are possible in states."""
+    every = np.ones(len(states), dtype=np.bool_)
+    anywhere = np.full(len(states), NOWHERE)
+    position = Position(states, values.boards(states), anywhere, {0: every, 1: every})
+    return CaptureFinder(machine, values).listed(position)
+
+
+def rows_of(captures: Captures) -> list[tuple[object, ...]]:
+    return sorted(
+        zip(
+            captures.lanes.tolist(),
+            captures.movers.tolist(),
+            captures.squares.tolist(),
+            map(tuple, captures.joint.tolist()),
+            strict=True,
+        )
+    )
+
+
+def test_captures_by_attacks_are_those_among_legal_moves() -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    values = BoardValues(machine, KS)
+    first = tried_positions(machine)
+    options = joint_moves(machine, first, 0)
+    lanes, joint = options.some(0, int(options.offsets[-1]))
+    after = machine.step(first.take(lanes), joint).states
+    # With those after them the other role is to move in some, and there is more than a block.
+    after = after.take(np.flatnonzero(~machine.terminal(after)))
+    states = machine.concatenate([first, after, after])
+    assert len(states) > 512
+    finder = CaptureFinder(machine, values)
+    found = CaptureMaker(machine, values, finder, 0).first(states, values.boards(states))
+    assert found is not None
+    assert (np.diff(found.lanes) >= 0).all()
+    by_role = listed(machine, values, states).values()
+    assert all(len(each.lanes) for each in by_role)
+    assert rows_of(found) == sorted(row for each in by_role for row in rows_of(each))
+
+
+def test_captures_that_need_more_room_are_listed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    states, values = tried_positions(machine), BoardValues(machine, KS)
+    maker = CaptureMaker(machine, values, CaptureFinder(machine, values), 0)
+    once = maker.first(states, values.boards(states))
+    monkeypatch.setattr(exchanges, "FIRST_ROOM", 1)
+    twice = maker.first(states, values.boards(states))
+    assert once is not None
+    assert twice is not None
+    assert len(once.lanes) > 1
+    assert rows_of(once) == rows_of(twice)
+
+
+@pytest.mark.parametrize("role", [0, 1])
+def test_captures_made_by_one_kernel_are_those_made_turn_by_turn(role: int) -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    states, values = tried_positions(machine), BoardValues(machine, KS)
+    finder = CaptureFinder(machine, values)
+    boards = values.boards(states)
+    found = listed(machine, values, states)
+    captures = Captures(*map(np.concatenate, zip(*found.values(), strict=True)))
+    number = len(captures.lanes)
+    maker = CaptureMaker(machine, values, finder, role)
+    wide = np.full(number, np.inf)
+    seen = maker.sighted(states, boards, captures, -wide, wide)
+    made = maker.followed(states, boards, captures, -wide, wide)
+    assert seen is not None
+    assert made is not None
+    assert made.captures is not None
+    turned = machine.step(states.take(captures.lanes), captures.joint).states
+    after = values.boards(turned)
+    taking = np.flatnonzero(after.number < boards.number[captures.lanes])
+    turned, after = turned.take(taking), after.take(taking)
+    over = machine.terminal(turned)
+    assert len(taking) > 1
+    assert made.which.tolist() == taking.tolist() == seen.which.tolist()
+    answered = np.zeros(len(taking), dtype=np.bool_)
+    answered[made.captures.lanes] = True
+    assert seen.answered.tolist() == answered.tolist()
+    assert 0 < answered.sum() < len(taking)
+    rest = np.flatnonzero(answered | over)
+    assert machine.fluents(made.states.take(rest)) == machine.fluents(turned.take(rest))
+    assert (made.boards.codes == after.codes)[rest].all()
+    assert (made.boards.number == after.number)[rest].all()
+    worth = values.worth(after, role)
+    assert made.values.tobytes() == seen.values.tobytes() == worth.tobytes()
+    assert made.over.tolist() == seen.over.tolist() == over.tolist()
+    choices, movers = finder.choices(turned), captures.movers[taking]
+    on = ~over
+    assert (seen.again == (choices[np.arange(len(movers)), movers] > 1))[on].all()
+    squares = captures.squares[taking]
+    expected = finder.listed(Position(turned, after, squares, {0: on, 1: on}))
+    follow = made.captures.take(on[made.captures.lanes])
+    assert rows_of(follow) == sorted(row for each in expected.values() for row in rows_of(each))
+
+
+def test_a_square_with_two_pieces_shows_the_one_that_is_read_last() -> None:
+    """Then what has changed does not tell which piece shows, and the board is read anew."""
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    states, values = tried_positions(machine), BoardValues(machine, KS)
+    assert isinstance(machine, PropnetMachine)
+    bits = machine.fluent_bits(states)
+    names = machine.fluent_names
+    twice = [names.index(f"(cell c 3 white {piece})") for piece in ("pawn", "queen")]
+    bits[:, twice] = True
+    doubled = machine.from_fluent_bits(bits)
+    boards, finder = values.boards(doubled), CaptureFinder(machine, values)
+    found = listed(machine, values, doubled).values()
+    captures = Captures(*map(np.concatenate, zip(*found, strict=True)))
+    wide = np.full(len(captures.lanes), np.inf)
+    seen = CaptureMaker(machine, values, finder, 0).sighted(doubled, boards, captures, -wide, wide)
+    after = values.boards(machine.step(doubled.take(captures.lanes), captures.joint).states)
+    taking = after.number < boards.number[captures.lanes]
+    assert seen is not None
+    assert taking.any()
+    worth = values.worth(after.take(np.flatnonzero(taking)), 0)
+    assert seen.values.tobytes() == worth.tobytes()
+
+
+@pytest.mark.parametrize("size", [1, 5, 200])
+def test_runs_are_ordered_by_their_keys(size: int) -> None:
+    rng = np.random.default_rng(size)
+    owner = np.repeat(np.arange(7), rng.integers(1, size + 1, 7))
+    key = rng.integers(0, 9, len(owner)).astype(np.float64)
+    assert (ordered(owner, key) == np.lexsort((key, owner))).all()
+
+
+WITH_A_WALL = """
+(role white) (role black) (init (at 0)) (succ 0 1) (succ 1 2) (succ 2 3)
+(init (cell a 1 white rook)) (init (cell a 3 black queen)) (init (cell b 2 black pawn))
+(<= (legal white (move a 1 a 3)) (true (cell a 1 white rook)))
+(legal white stay) (legal black noop)
+(<= (next (cell ?x ?y ?c ?k)) (true (cell ?x ?y ?c ?k)) (not (does white (move a 1 a 3))))
+(<= (next (cell a 3 white rook)) (does white (move a 1 a 3)))
+(<= (next (cell ?x ?y white rook)) (true (cell ?x ?y white rook)) (not (does white (move a 1 a 3))))
+(<= (next (cell b 2 black pawn)) (true (cell b 2 black pawn)))
+(<= (next (at ?n)) (true (at ?m)) (succ ?m ?n))
+(<= (sees white nothing) (true (at 9)))
+(<= terminal (true (at 3))) (goal white 50) (goal black 50)
+"""
+"""The pawn is there in every state, so it is no fluent of the circuit."""
+
+
+@pytest.mark.parametrize("role", [0, 1])
+def test_pieces_that_never_change_count(role: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = machine_of_rules(WITH_A_WALL, "propnet")
+    assert isinstance(machine, PropnetMachine)
+    assert machine.num_fluents < len(machine.fluent_names)
+    states, values = machine.initial(3), BoardValues(machine, KS)
+    rng = np.random.default_rng(0)
+    assert CaptureFinder(machine, values).by_place is not None
+    found, _ = quiescence(machine, role, 4).values(states, role, rng)
+    lanes, moves = np.zeros(2, dtype=np.int64), np.zeros((2, 2), dtype=np.int64)
+    moves[:, 0] = machine.legal(states, 0).values[:2]
+    moves[:, 1] = machine.legal(states, 1).values[0]
+    valued = values.valued_turns(states, lanes, moves, role, ())
+    after = machine.step(states.take(lanes), moves).states
+    assert valued is not None
+    assert valued.values.tobytes() == values.worth(values.boards(after), role).tobytes()
+    monkeypatch.setattr(CircuitTurns, "looks_ahead", None)
+    slow, _ = quiescence(machine, role, 4).values(states, role, rng)
+    assert found.tobytes() == slow.tobytes()
+    stands = values.worth(values.boards(states), role)
+    assert (found > stands if role == 0 else found < stands).all()

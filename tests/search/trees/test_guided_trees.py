@@ -1,0 +1,93 @@
+"""Trees whose lanes go by what moves were worth in playouts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ggp.machine.weighted_playouts import WeightedPlayer
+from ggp.search.move_averages import MOST, UNIT, MoveAverages
+from ggp.search.trees.paths_tree import PathsTree
+from ggp.search.trees.tree_search import TreeSearch
+from tests.search.trees.test_paths_tree import BANDIT, search_of, tree_of, values_of
+from tests.support.games import machine_of_game, machine_of_rules
+
+
+def guided(name: str, count: int, seed: int = 0) -> tuple[PathsTree, TreeSearch]:
+    tree, search = search_of(machine_of_game(name, "propnet"), seed=seed, proves=True, guided=True)
+    search.send(count)
+    return tree, search
+
+
+def test_values_are_chances_and_visits_go_to_the_best() -> None:
+    machine = machine_of_rules(BANDIT, "propnet")
+    tree, search = search_of(machine, guided=True)
+    search.send(4000)
+    assert tree.leaves.is_guided
+    assert values_of(search, machine)["(pull 2)"] == pytest.approx(75, abs=3)
+    assert search.estimates().visits.sum() == 4000
+    assert search.estimates().visits.max() > 3000
+
+
+def test_the_same_seed_gives_the_same_values_and_nothing_is_left_under_way() -> None:
+    (tree, one), (_, other) = guided("tic_tac_toe", 1500), guided("tic_tac_toe", 1500)
+    assert one.estimates().values.tolist() == other.estimates().values.tolist()
+    nodes = tree.nodes.table
+    num_nodes, num_actions = nodes.sizes.tolist()
+    visits = np.bincount(nodes.owner[:num_actions], nodes.visits[:num_actions], num_nodes)
+    assert not nodes.pending[:num_actions].any()
+    assert (visits == nodes.selections[:num_nodes]).all()
+
+
+def test_what_is_proved_is_true() -> None:
+    _, search = guided("tic_tac_toe", 20_000)
+    found = search.estimates()
+    # With best play nobody wins.
+    assert (found.values[search.sure()] == 50).all()
+    assert found.values.max() == pytest.approx(50, abs=15)
+
+
+def test_only_circuits_draw_by_weight() -> None:
+    assert not tree_of(machine_of_rules(BANDIT, "prolog"), guided=True).leaves.is_guided
+    assert not tree_of(machine_of_rules(BANDIT, "propnet")).leaves.is_guided
+
+
+def test_moves_that_were_worth_more_weigh_more() -> None:
+    machine = machine_of_game("tic_tac_toe", "propnet")
+    assert isinstance(machine, WeightedPlayer)
+    averages = MoveAverages(machine)
+    assert (averages.weights == UNIT).all()
+    averages.credits[0, :, 0], averages.credits[0, :, 1] = 1000, 50_000
+    averages.credits[0, 0, 1], averages.credits[0, 1, 1] = 100_000, 0
+    averages.update()
+    assert averages.weights[0, 0] == MOST
+    assert averages.weights[0, 1] == 1
+    assert (averages.weights[0, 2:] == UNIT).all()
+    assert averages.values[0, :3] == pytest.approx([1, 0, 0.5], abs=0.02)
+    before = averages.weights
+    averages.credits[0, 0, 1] = 0
+    averages.update()
+    assert averages.weights is before  # no news
+    averages.fade()
+    averages.credits *= 2.5
+    averages.update()
+    assert averages.weights[0, 0] == 1
+
+
+@pytest.mark.parametrize("goal", [-1_000_000, -1000, 1_000_000])
+def test_goals_beyond_all_bounds_lead_to_no_other_actions(goal: int) -> None:
+    machine = machine_of_rules(BANDIT.replace("100", str(goal)), "propnet")
+    tree, search = search_of(machine, guided=True)
+    search.send(1000)
+    assert (tree.leaves.averages() >= 0).all()
+    assert (tree.leaves.averages() <= 1).all()
+    assert search.estimates().visits.sum() == 1000
+
+
+def test_worlds_of_particles_have_no_code() -> None:
+    """Room for worlds may hold anything before, and codes are followed where worlds are kept."""
+    machine = machine_of_game("tic_tac_toe", "propnet")
+    tree = tree_of(machine)
+    tree._worlds.code[:] = -1
+    worlds = tree.add_particles(machine.initial(3), np.tile(np.arange(2), (3, 1)), 0)
+    assert not tree._worlds.code[worlds].any()

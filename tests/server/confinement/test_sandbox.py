@@ -1,0 +1,279 @@
+"""Every claim of the sandbox is tried: a process gives its rights up, and then wants to use them.
+
+`probes` has what is tried, by claim; docs/reference/security.md says what the claims mean. What the
+system of the tests does not offer is not claimed, and its tests are skipped.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import platform
+import pwd
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from ggp import children
+from ggp.server.confinement import calls, landlock, sandbox, seccomp
+from ggp.server.confinement.readable import SYSTEM, readable
+from tests.server.confinement.probes import UNCONFINED, Places, Probe, is_filtered, probes, try_all
+from tests.support.games import REPOSITORY
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has what is used")
+
+SECURITY = REPOSITORY / "docs" / "reference" / "security.md"
+PROBES = {probe.name: probe for probe in probes(Places.below(Path("/nowhere")))}
+LANDLOCKED = {landlock.NO_READING, "no writing", "no TCP", "no abstract sockets", "no signals"}
+CLAIMS = {probe.claim for probe in PROBES.values()} - {""}
+
+
+@dataclass(frozen=True, slots=True)
+class Confined:
+    """What a process said that gave up its rights.
+
+    Attributes:
+        rights: it claims to have given up.
+        outcomes: of what it tried: the `repr` of what it got, or the name of an exception.
+    """
+
+    rights: tuple[str, ...]
+    outcomes: dict[str, str]
+
+    def kept_to(self, probe: Probe) -> bool:
+        return self.outcomes[probe.name] in probe.ends
+
+
+def confined(place: Path, changes: str = "pass") -> Confined:
+    """A process that gives up its rights, after some changes to the modules that do it."""
+    abstract = f"ggp-test-{os.getpid()}"
+    places = Places.below(place, abstract)
+    program = f"""
+from ggp.server.confinement import privileges, sandbox, seccomp
+from tests.server.confinement.probes import main
+{changes}
+main()
+"""
+    with socket.socket(socket.AF_UNIX) as named, socket.socket(socket.AF_UNIX) as nameless:
+        for listening, address in ((named, places.unix), (nameless, f"\0{abstract}")):
+            listening.bind(address)
+            listening.listen()
+        os.chmod(places.unix, 0o777)
+        foreign = os.environ.get("PYTHONPATH", "")
+        paths = os.pathsep.join((str(REPOSITORY), places.imports, foreign))
+        found = subprocess.run(
+            [sys.executable, "-c", program, json.dumps(places)],
+            env={**children.environment(), "HOME": places.home, "PYTHONPATH": paths},
+            capture_output=True,
+            text=True,
+            cwd=place,
+        )
+        os.unlink(places.unix)
+    assert found.returncode == 0, found.stderr
+    rights, outcomes = json.loads(found.stdout)
+    return Confined(tuple(rights), outcomes)
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Path]:
+    """Folders that everybody may enter, `nobody` too."""
+    folder = Path(tempfile.mkdtemp(prefix="ggp-test-"))
+    folder.chmod(0o755)
+    for name in ("in", "out", "home"):
+        (folder / name).mkdir()
+        (folder / name).chmod(0o777)
+    (folder / "out" / "kept").write_text("kept")
+    (folder / "home" / "secret").write_text("secret")
+    (folder / "out" / "program").write_text("#!/bin/sh\n")
+    (folder / "out" / "program").chmod(0o755)
+    package = folder / "imports" / "package"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "data").write_text("data")
+    (folder / "imports" / "secret").write_text("secret")
+    (folder / "imports" / ".git").mkdir()
+    (folder / "imports" / ".git" / "config").write_text("secret")
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def tried(place: Path) -> Confined:
+    return confined(place)
+
+
+@pytest.mark.parametrize("name", PROBES)
+def test_what_was_given_up_cannot_be_done_and_what_work_needs_can(
+    tried: Confined, name: str
+) -> None:
+    probe = PROBES[name]
+    if probe.claim and probe.claim not in tried.rights:
+        pytest.skip(f"not claimed here: {probe.claim}")
+    assert tried.kept_to(probe), tried.outcomes[name]
+
+
+def test_every_claim_is_tried_and_explained() -> None:
+    listed = re.findall(r"^\| `([^`]+)` ", section("### Claims"), re.M)
+    claims = "; ".join(re.findall(r'"([a-z][a-zA-Z ]+)"', inspect.getsource(sandbox)))
+    assert len(listed) == len(CLAIMS)
+    assert set(listed) == CLAIMS
+    assert all(claim in claims or claim in LANDLOCKED for claim in CLAIMS)
+
+
+def section(heading: str) -> str:
+    """Tables of docs/reference/security.md below a heading."""
+    text = SECURITY.read_text(encoding="utf-8").partition(heading)[2]
+    return "\n".join(line for line in text.partition("\n#")[0].splitlines() if line[:1] == "|")
+
+
+def test_what_is_read_of_the_system_is_what_the_documentation_says() -> None:
+    assert {*re.findall(r"`(/[^`]*)`", section("### What workers read"))} >= {*SYSTEM}
+
+
+def test_tests_that_the_documentation_names_are_there() -> None:
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", SECURITY.read_text(encoding="utf-8"))
+    assert len(named) >= 8
+    for path, name in named:
+        assert f"def {name}(" in (REPOSITORY / path).read_text(encoding="utf-8"), (path, name)
+
+
+def test_probe_that_is_not_confined_does_nothing(place: Path) -> None:
+    places = Places.below(place)
+    assert not is_filtered()
+    outcomes = try_all(tuple(CLAIMS), places)
+    done = {PROBES[name].claim for name, outcome in outcomes.items() if outcome != UNCONFINED}
+    # Such a limit may be there without us.
+    assert done <= {"", "core dumps"}
+    assert len(outcomes) == len(PROBES)
+    assert sorted(each.name for each in (place / "out").iterdir()) == ["kept", "program"]
+
+
+def test_process_with_another_thread_gives_up_nothing_that_it_could_claim(place: Path) -> None:
+    starts = "import threading; threading.Thread(target=threading.Event().wait, daemon=True)"
+    tried = confined(place, f"{starts}.start()")
+    assert tried.rights == ("nothing: another thread had begun",)
+    assert len([*sandbox.gaps(tried.rights)]) == 2
+
+
+def test_root_becomes_nobody_or_the_interpreter_is_hidden_from_others(tried: Confined) -> None:
+    if os.getuid() != 0:
+        assert "not root but nobody" not in tried.rights
+    elif "not root but nobody" in tried.rights:
+        assert tried.outcomes["user"] == "0"
+    else:
+        command = [sys.executable, "-c", "import ggp"]
+        with pytest.raises((PermissionError, subprocess.CalledProcessError)):
+            subprocess.run(command, user="nobody", extra_groups=[], check=True)
+
+
+WITHOUT_NETWORK = "privileges.leave_network = privileges.leave_network_alone = lambda libc: False; "
+
+
+def test_landlock_alone_keeps_sockets_closed(place: Path) -> None:
+    # As where no network namespace can be had, and the machine has no table of calls.
+    tried = confined(place, WITHOUT_NETWORK + "seccomp.refuse_calls = lambda libc: False")
+    assert not {"no network", "no sockets", "no shared memory"} & {*tried.rights}
+    assert "memory file" not in tried.outcomes
+    for name in ("TCP", "abstract"):
+        if PROBES[name].claim in tried.rights:
+            assert tried.kept_to(PROBES[name])
+
+
+def test_filter_alone_keeps_sockets_closed(place: Path) -> None:
+    # As in a container, where no namespace can be had, with an old kernel.
+    tried = confined(place, WITHOUT_NETWORK + "sandbox.landlock.confine = lambda *_, **__: ()")
+    assert not {"no network", "no TCP", "no writing"} & {*tried.rights}
+    if "no sockets" not in tried.rights:
+        pytest.skip("the kernel has no filters")
+    for name in ("any socket", "unix", "memory file", "shared mapping"):
+        assert tried.kept_to(PROBES[name])
+
+
+def test_kernels_that_are_imported_late_are_read_from_the_cache() -> None:
+    # An understudy has given its rights up when it needs numba.
+    program = """
+from ggp.server.confinement.sandbox import restrict
+restrict(1 << 30, [])
+from ggp.machine.rows import number_rows, place_rows
+print(place_rows.dispatcher.stats.cache_path, number_rows.dispatcher.stats.cache_path)
+"""
+    own = children.environment()
+    found = subprocess.run([sys.executable, "-c", program], env=own, capture_output=True, text=True)
+    assert [Path(folder).is_dir() for folder in found.stdout.split()] == [True, True], found.stderr
+
+
+@pytest.mark.parametrize("name", ["", "imports", "imports/package", "kernels", "kernels/more"])
+def test_folder_for_circuits_that_holds_code_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / "imports" / "package").mkdir(parents=True)
+    (tmp_path / "imports" / "package" / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path / "imports")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
+    assert not sandbox._holds_no_code(tmp_path / name, readable())
+    assert sandbox._holds_no_code(tmp_path / "circuits", readable())
+
+
+def test_what_is_read_is_code_and_nothing_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("home/imports/package/__init__.py", "home/imports/module.py", "home/imports/.env"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    imports, home = tmp_path / "home" / "imports", tmp_path / "home"
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setattr(sys, "path", [str(home), str(tmp_path), str(imports)])
+    found = readable()
+    own = {path for path in found.paths if path.is_relative_to(tmp_path)}
+    caches = {*found.kernels, *found.circuits}
+    assert own - caches == {imports / "package", imports / "module.py"}
+    assert imports in found.listed
+    assert home not in found.listed
+
+
+def test_user_without_a_home_reads_no_kernels_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GGP_CACHE_DIR", "/tmp/circuits")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "/tmp/kernels")
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", _nobody_is_known)
+    assert readable().kernels == [Path("/tmp/kernels")]
+
+
+def _nobody_is_known(uid: int) -> None:
+    raise KeyError(uid)
+
+
+def test_machine_without_a_table_has_no_filter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "riscv64")
+    assert not seccomp.refuse_calls(None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("column", "header"),
+    [(0, "x86_64-linux-gnu/asm/unistd_64.h"), (1, "asm-generic/unistd.h")],
+    ids=["x86_64", "aarch64"],
+)
+def test_numbers_of_calls_are_those_of_the_system(column: int, header: str) -> None:
+    path = Path("/usr/include") / header
+    if not path.exists():
+        pytest.skip("the headers of the kernel are not installed")
+    defined = re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", path.read_text())
+    numbers = {name: int(number) for name, number in defined}
+    ours = {**calls.REFUSED, **calls.STAYING, "clone": calls.CLONE, "clone3": calls.CLONE3}
+    ours |= {"prlimit64": calls.PRLIMIT, "utimensat": calls.UTIMENSAT, "mmap": calls.MMAP}
+    ours |= {"fcntl": calls.FCNTL, "ioctl": calls.IOCTL, "prctl": calls.PRCTL}
+    ours |= {"socketpair": calls.SOCKETPAIR}
+    told = {name: each[column] for name, each in ours.items()}
+    assert {n: x for n, x in told.items() if n in numbers and x is not None} == {
+        n: x for n, x in numbers.items() if n in told
+    }

@@ -1,0 +1,240 @@
+"""What a worker could do once it is taken over: what it leaves behind, holds, takes and stores."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ggp import children
+from ggp.gdl.normalize import load
+from ggp.machine import Limits
+from ggp.machine.propnet.build.cache import STORE_VARIABLE, STRANGERS, DiskCache, user_cache
+from ggp.machine.propnet.build.circuit_file import to_bytes
+from ggp.machine.propnet.build.circuits import build
+from ggp.server.confinement.sandbox import STAYS, restrict
+from ggp.server.workers import orders
+from ggp.server.workers import pool as pool_module
+from ggp.server.workers.lines import read_answer, to_line
+from ggp.server.workers.nursery import Nursery
+from ggp.server.workers.pool import WorkerPool
+from ggp.server.workers.worker_process import WorkerProcess
+from tests.server.confinement.probes import is_filtered
+from tests.server.live import PATIENCE_S
+from tests.server.live import worker as a_worker
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has what is used")
+
+MEMORY = 1 << 30
+LARGE = 60 << 20
+
+# ---------------------------------------------------------------- workers that were taken over
+
+
+def leaves(what: str) -> None:
+    """An entry: ends, and leaves a process that tried to leave its group."""
+    answers = children.own_answers()
+    rights = restrict(MEMORY, [])
+    answers.write(to_line(orders.Up(rights)))
+    answers.flush()
+    if STAYS in rights and is_filtered() and os.fork() == 0:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        if what == "silent":
+            os.closerange(0, 3)
+            answers.close()
+        time.sleep(60)
+    os._exit(3)
+
+
+def grows(what: str) -> None:
+    """An entry: shares much memory with copies, or has them fill their own."""
+    answers = children.own_answers()
+    shared = bytes(LARGE) if what == "shared" else b""
+    for _ in range(2):
+        if os.fork() == 0:
+            own = b"" if shared else bytearray(os.urandom(1 << 20) * (LARGE >> 20))
+            answers.write(b"%d\n" % (len(shared) + len(own)))
+            answers.flush()
+            time.sleep(60)
+    time.sleep(60)
+
+
+async def worker(entry: str, what: str) -> WorkerProcess:
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        *children.command(f"{__name__}:{entry}", what),
+        stdin=pipe,
+        stdout=pipe,
+        env=children.environment(),
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    status = asyncio.ensure_future(process.wait())
+    return WorkerProcess(process.pid, process.stdout, process.stdin, status)
+
+
+def members(group: int) -> list[int]:
+    """Processes of a group that run."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[2]) == group and fields[0] != "Z":
+            found.append(int(path.parent.name))
+    return found
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+# ---------------------------------------------------------------- tests
+
+
+@pytest.mark.parametrize("what", ["silent", "has the pipe"])
+def test_nothing_that_a_worker_started_outlives_it(what: str) -> None:
+    child = children.start(f"{__name__}:leaves", what)
+    try:
+        assert child.stdout is not None
+        up = read_answer(child.stdout.readline())
+        assert isinstance(up, orders.Up)
+        if STAYS not in up.rights:
+            pytest.skip(f"not claimed here: {STAYS}")
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        until_s = time.monotonic() + PATIENCE_S
+        while not members(child.pid):
+            assert time.monotonic() < until_s
+        children.kill_group(child.pid)  # as the process does that workers are forked from
+        while members(child.pid):
+            assert time.monotonic() < until_s
+        assert child.stdout.read() == b""
+    finally:
+        children.reap(child)
+
+
+@pytest.mark.parametrize(
+    ("processes", "memory", "why"),
+    [
+        (9, LARGE, "with its children it took more than 2 times its memory"),
+        (2, MEMORY, "it started more than 2 processes"),
+    ],
+)
+def test_worker_is_ended_with_its_children_if_they_take_too_much(
+    monkeypatch: pytest.MonkeyPatch, processes: int, memory: int, why: str
+) -> None:
+    monkeypatch.setattr(pool_module, "WATCH_EVERY_S", 0.01)
+    monkeypatch.setattr(pool_module, "MAX_PROCESSES", processes)
+
+    class Pool(WorkerPool):
+        async def _start(self, light: bool) -> WorkerProcess:
+            return await worker("grows", "own")
+
+    async def scenario() -> None:
+        pool = Pool(Nursery(lambda channel, anew: None), memory)
+        pool.open()
+        taken = await pool.take(light=False)
+        ends: list[str] = []
+        taken.on_end = ends.append
+        await until(lambda: ends)
+        assert ends == [why]
+        await until(lambda: not members(taken.pid))
+        await pool.close()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize(("what", "takes_more"), [("own", True), ("shared", False)])
+def test_memory_that_copies_share_counts_once(what: str, takes_more: bool) -> None:
+    child = children.start(f"{__name__}:grows", what)
+    try:
+        assert child.stdout is not None
+        assert [int(child.stdout.readline()) for _ in range(2)] == [LARGE, LARGE]
+        family = children.family(child.pid)
+        assert len(family) == 3
+        rss = sum(map(children.rss_bytes, family))
+        assert rss > 2 * LARGE
+        assert children.takes_more(family, 2 * LARGE) == takes_more
+    finally:
+        children.reap(child)
+
+
+def test_worker_inherits_nothing_that_the_server_has_open(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        with (
+            socket.socket() as tcp,
+            socket.socket(socket.AF_UNIX) as unix,
+            open(tmp_path / "log", "w") as log,
+        ):
+            own = [each.fileno() for each in (tcp, unix, log)]
+            for number in own:
+                os.set_inheritable(number, True)
+            async with a_worker(MEMORY) as started:
+                await until(lambda: started.is_up or started.ended)
+                held = {os.readlink(path) for path in Path(f"/proc/{started.pid}/fd").iterdir()}
+                assert {link.partition(":")[0] for link in held} <= {"pipe", "/dev/null"}
+
+    asyncio.run(scenario())
+
+
+def test_worker_cannot_write_what_others_believe() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for each in (folder, folder / STRANGERS):
+            each.mkdir(exist_ok=True)
+            each.chmod(0o777)
+        DiskCache(folder).put("known", b"true")
+        (folder / "known.circuit").chmod(0o666)
+        program = f"""
+from pathlib import Path
+from ggp.machine.propnet.build.cache import user_cache
+from ggp.server.confinement.sandbox import restrict
+rights = restrict({MEMORY}, [Path({str(folder / STRANGERS)!r})])
+cache = user_cache()
+cache.put("mine", b"stored")
+print(cache.get("mine"), cache.get("known"), "no writing" in rights, flush=True)
+if "no writing" in rights:
+    Path({str(folder / "known.circuit")!r}).write_bytes(b"false")
+"""
+        own = children.environment({**os.environ, "GGP_CACHE_DIR": str(folder)})
+        command = [sys.executable, "-c", program]
+        ran = subprocess.run(command, env=own, capture_output=True, text=True)
+        assert ran.stdout.startswith("b'stored' b'true' "), ran.stderr
+        if ran.stdout.endswith("True\n"):
+            assert "PermissionError" in ran.stderr
+        assert DiskCache(folder).get("known") == b"true"
+        assert DiskCache(folder).get("mine") is None
+
+
+def test_circuits_of_the_user_go_before_those_of_strangers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = load("exploding_bomb")
+    known, store = tmp_path / "known", tmp_path / "store"
+    built = build(program, Limits(), DiskCache(known))
+    monkeypatch.setenv("GGP_CACHE_DIR", str(known))
+    monkeypatch.setenv(STORE_VARIABLE, str(store))
+    cache = user_cache()
+    (path,) = known.iterdir()
+    cache.put(path.stem, to_bytes(built._replace(seconds=77.0), path.stem))
+    assert build(program, Limits(), cache).seconds == built.seconds
+    path.write_bytes(b"damaged")
+    assert build(program, Limits(), cache).seconds == 77.0
+    cache.put(path.stem, to_bytes(built._replace(seconds=77.0), path.stem))
+    path.unlink()
+    assert build(program, Limits(), cache).seconds == 77.0

@@ -1,0 +1,120 @@
+"""Workers and servers between messages: players ponder, and the way of messages is measured."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ggp.players import Decision
+from ggp.protocol.turns import PathTurn
+from ggp.search.anytime import Deadline
+from ggp.server.settings import HostOptions
+from ggp.server.workers import worker_match
+from ggp.server.workers.orders import Answer, MoveReport, Think
+from tests.players.parts.test_depletion import HAYSTACK
+from tests.server.live import LiveServer, live_server, start
+from tests.server.workers.test_worker import Heard, setup, with_worker
+from tests.support.effort import rarely
+
+SEER = replace(setup(HAYSTACK, "hyperplay2:n=4,exact=0"), role="seer")
+WAITED = PathTurn("wait", (), "wait", True)
+
+
+def test_a_worker_finds_more_particles_while_nobody_asks_and_answers_at_once_when_asked() -> None:
+    async def scenario(heard: Heard) -> None:
+        heard.worker.send(SEER)
+        heard.worker.send(Think(1, 0, (WAITED, WAITED), time.monotonic()))
+        thin = await heard.final(1)
+        assert 0 < thin.particles <= 32
+        took_s = []
+        for number in range(2, 100):
+            await asyncio.sleep(0.1)
+            asked_s = time.monotonic()
+            heard.worker.send(Think(number, 2, (), asked_s))
+            found = await heard.final(number)
+            took_s.append(time.monotonic() - asked_s)
+            if found.particles >= 64:
+                break
+        assert found.particles >= 64
+        assert np.median(took_s) < 0.5  # most of it is choosing, on a busy machine
+
+    with_worker(scenario)
+
+
+class Ponderer:
+    """A player that counts how often it was let ponder, and may raise."""
+
+    def __init__(self) -> None:
+        self.left_s: list[float] = []
+        self.raises = False
+        self.states_visited = 0
+
+    def observe(self, *args: object, **kwargs: object) -> None:
+        """Nothing is remembered."""
+
+    def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
+        return Decision("(guess 0)", (), 1, True, 0, 0.0)
+
+    def ponder(self, deadline: Deadline) -> None:
+        self.left_s.append(deadline.left_s())
+        if self.raises:
+            raise ValueError("a mistake")
+
+
+def test_a_mistake_while_pondering_costs_nothing_but_the_player(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    made: list[Ponderer] = []
+
+    def make(*args: object, **kwargs: object) -> Ponderer:
+        made.append(Ponderer())
+        return made[-1]
+
+    monkeypatch.setattr(worker_match, "make_player", make)
+    told: list[Answer] = []
+    orders = [False]
+    match = worker_match.WorkerMatch(told.append, lambda: orders[0])
+    match.build(setup())
+    match.ponder()
+    assert 0 < made[0].left_s[0] <= worker_match.PONDER_S
+    orders[0] = True  # a newer order: the time is up whenever it looks
+    match.ponder()
+    assert made[0].left_s[1] < 0
+    orders[0], made[0].raises = False, True
+    match.ponder()
+    assert any("while it pondered" in record.getMessage() for record in caplog.records)
+    order = Think(1, 0, (), time.monotonic() + 5)
+    match.take_note(order)
+    match.think(order)
+    assert len(made) == 2
+    assert isinstance(told[-1], MoveReport)
+    assert told[-1].decision.is_sound
+
+
+def played(server: LiveServer, match: str, turns: int) -> None:
+    server.post(start(match, HAYSTACK, "seer", "20 1"))
+    move = server.post(f"(PLAY {match} 0 NIL NIL)")
+    for turn in range(1, turns):
+        move = server.post(f"(PLAY {match} {turn} {move} NIL)")
+
+
+@pytest.mark.parametrize("margin_s", rarely([None, 0.4], {0.4}))
+@pytest.mark.verify
+def test_a_server_learns_of_the_way_unless_it_is_told_what_to_keep(margin_s: float | None) -> None:
+    with live_server(HostOptions("hyperplay:n=2,exact=0", margin_s=margin_s)) as server:
+        played(server, "way", 3)
+        latency = server.host._latencies.of("127.0.0.1:1")
+    if margin_s is not None:
+        assert not latency._gaps
+        return
+    assert len(latency._overruns) == 3
+    assert len(latency._gaps) == 2
+    assert max(latency._gaps) < 1.0
+    if sys.platform == "linux":
+        assert 0 < max(latency._trips) < 1.0
+    assert 0.05 <= latency.margin_s(0.5) < 0.5 or max(latency._overruns) > 0.05

@@ -1,0 +1,467 @@
+"""A worker process: its orders, its limits, what it gave up; and the language it is spoken to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ggp import children
+from ggp.belief import Sampler
+from ggp.errors import LocalProtocolError
+from ggp.gdl.games import find_game
+from ggp.gdl.program import Program
+from ggp.machine import Limits, Machine
+from ggp.players import Decision, MoveValue, Player, PlayerSpec, make_player
+from ggp.players.elsewhere.decision_json import MAX_SHOWN_VALUES
+from ggp.players.hyperplay import HyperPlay
+from ggp.protocol.turns import PathTurn
+from ggp.search.anytime import Deadline
+from ggp.server.workers import lines, worker_match
+from ggp.server.workers.lines import read_answer, read_order, to_line
+from ggp.server.workers.orders import (
+    Answer,
+    AreYouThere,
+    Failed,
+    GaveUp,
+    Here,
+    MachineBuilt,
+    MoveReport,
+    Said,
+    Setup,
+    Think,
+    Up,
+)
+from ggp.server.workers.worker_process import WorkerProcess
+from tests.server.live import GUESSING, PATIENCE_S
+from tests.server.live import worker as a_worker
+from tests.support.sheets.programs import MANY_MOVES
+
+MEMORY = 2 << 30
+QUICK = "hyperplay:n=2,states=500"
+DECISION = Decision(
+    "m",
+    (MoveValue("m", 50.0, 1.5, 3), MoveValue("n", None, None, 0)),
+    2,
+    True,
+    9,
+    0.5,
+    probabilities={"m": 0.25, "n": 0.75},
+)
+
+ANSWERS: list[Answer] = [
+    Up(("memory", "no network")),
+    Here(),
+    MachineBuilt("prolog", ("a", "random"), 0.25),
+    Failed("no such role"),
+    MoveReport(3, True, DECISION),
+    GaveUp(4, "no move"),
+    Said("warning", "odd é"),
+]
+
+
+@dataclass
+class Heard:
+    """What a worker said."""
+
+    worker: WorkerProcess
+    answers: list[Answer] = field(default_factory=list)
+    ends: list[str] = field(default_factory=list)
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.worker.on_answer = self._hear
+        self.worker.on_end = self._end
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            while not condition():
+                self._news.clear()
+                await self._news.wait()
+
+    async def final(self, number: int) -> Decision:
+        """The decision of an order."""
+        found: list[Decision] = []
+
+        def is_there() -> bool:
+            found[:] = [
+                answer.decision
+                for answer in self.answers
+                if isinstance(answer, MoveReport) and answer.final and answer.number == number
+            ]
+            return bool(found)
+
+        await self.until(is_there)
+        return found[0]
+
+    async def built(self) -> None:
+        await self.until(lambda: any(isinstance(a, MachineBuilt) for a in self.answers))
+
+    def _hear(self, answer: Answer) -> None:
+        self.answers.append(answer)
+        self._news.set()
+
+    def _end(self, why: str) -> None:
+        self.ends.append(why)
+        self._news.set()
+
+
+def with_worker(
+    scenario: Callable[[Heard], Awaitable[None]], memory: int = MEMORY, confined: bool = True
+) -> None:
+    """Run a scenario with a worker that is ended afterwards."""
+
+    async def run() -> None:
+        async with a_worker(memory, confined) as worker:
+            await scenario(Heard(worker))
+
+    asyncio.run(run())
+
+
+def setup(rules: str = GUESSING, player: str = QUICK, backend: str = "prolog") -> Setup:
+    return Setup(rules, "guesser", player, backend, 1, 20.0, MEMORY)
+
+
+def test_worker_follows_a_match_and_starts_again_where_history_is_rewritten() -> None:
+    first = PathTurn("(guess 0)", ("(hint 1)",), "(guess 0)", True)
+    other = PathTurn("(guess 1)", ("(hint 0)",), "(guess 1)", True)
+
+    async def scenario(heard: Heard) -> None:
+        soon_s = time.monotonic() + PATIENCE_S
+        heard.worker.send(setup())
+        heard.worker.send(Think(1, 0, (), soon_s))
+        assert (await heard.final(1)).move in ("(guess 0)", "(guess 1)")
+        heard.worker.send(Think(2, 0, (first,), soon_s))
+        assert "pass" in {value.move for value in (await heard.final(2)).values}
+        heard.worker.send(Think(3, 0, (other,), soon_s))
+        decision = await heard.final(3)
+        assert decision.fault is None
+        assert decision.particles == 1
+        assert not any(isinstance(a, Said) for a in heard.answers)
+
+    with_worker(scenario)
+
+
+def test_confined_worker_shares_a_decision_with_copies_that_end_with_it() -> None:
+    async def scenario(heard: Heard) -> None:
+        order = replace(setup(player="hyperplay2", backend="propnet"), threads=2)
+        heard.worker.send(order)
+        await heard.built()
+        copies: set[int] = set()
+        for number in range(1, 4):
+            heard.worker.send(Think(number, 0, (), time.monotonic() + 1.0))
+            answer = asyncio.ensure_future(heard.final(number))
+            while not answer.done():
+                copies.update(children.started_by(heard.worker.pid))
+                await asyncio.sleep(0.02)
+            assert answer.result().fault is None
+            assert children.started_by(heard.worker.pid) == []
+            if copies:
+                return
+        pytest.fail("no copy was seen")
+
+    with_worker(scenario)
+
+
+class Careless:
+    """A player that makes mistakes at some calls, and else hands on to another."""
+
+    def __init__(self, inner: Player, report: Callable[[Decision], None] | None) -> None:
+        self._inner, self._report = inner, report
+
+    mistakes: ClassVar[set[str]] = set()
+
+    @property
+    def states_visited(self) -> int:
+        return self._inner.states_visited
+
+    def observe(self, *args: Any, **kwargs: Any) -> None:
+        if "observe" in self.mistakes:
+            raise ZeroDivisionError("a mistake\nin a player")
+        self._inner.observe(*args, **kwargs)
+
+    def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
+        if self._report is not None and "late" in self.mistakes:
+            self._report(replace(DECISION, move="(guess 1)"))
+        if {"choose", "late"} & self.mistakes:
+            raise ValueError("probabilities contain NaN")
+        return self._inner.choose(deadline, value_forced=value_forced)
+
+
+@pytest.fixture(name="careless")
+def _careless(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
+    """Mistakes of the player `hyperplay` in workers of this process; may be changed."""
+
+    def make(
+        spec: PlayerSpec,
+        machine: Machine,
+        role: int,
+        rng: np.random.Generator,
+        *,
+        report: Callable[[Decision], None] | None = None,
+        program: Program,
+        belief: Sampler | None,
+    ) -> Player:
+        if spec.player is HyperPlay and "make" in Careless.mistakes:
+            raise TypeError("a mistake")
+        made = make_player(spec, machine, role, rng, belief=belief)
+        return Careless(made, report) if spec.player is HyperPlay else made
+
+    monkeypatch.setattr(worker_match, "make_player", make)
+    yield Careless.mistakes
+    Careless.mistakes.clear()
+
+
+@pytest.mark.parametrize("mistake", ["make", "observe", "choose", "late"])
+def test_whatever_a_player_raises_the_match_goes_on(
+    mistake: str, careless: set[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    told: list[Answer] = []
+    match = worker_match.WorkerMatch(lambda answer: told.append(answer), lambda: False)
+    first = PathTurn("(guess 0)", ("(hint 1)",), "(guess 0)", True)
+
+    def asked(number: int, *turns: PathTurn) -> Decision:
+        order = Think(number, 0, turns, time.monotonic() + PATIENCE_S)
+        match.take_note(order)
+        match.think(order)
+        answer = told[-1]
+        assert isinstance(answer, MoveReport)
+        assert (answer.final, answer.number) == (True, number)
+        return answer.decision
+
+    careless.add(mistake)
+    match.build(setup())
+    decision = asked(1)
+    if mistake == "observe":
+        assert decision.fault is None
+        decision = asked(2, first)
+        assert decision.move in ("(guess 0)", "(guess 1)", "pass")
+    else:
+        assert decision.move in ("(guess 0)", "(guess 1)")
+    if mistake == "late":
+        assert decision.move == "(guess 1)"  # its best so far
+    assert decision.is_sound
+    assert decision.fault is not None
+    assert "the player raised" in decision.fault
+    assert any("raised" in record.getMessage() for record in caplog.records)
+    careless.clear()
+    decision = asked(3, first)
+    assert decision.fault is None
+    assert "pass" in {value.move for value in decision.values}
+
+
+@pytest.mark.verify
+def test_a_peer_that_is_served_decides_by_itself() -> None:
+    """It is told the rules, without which it knows no twin of the game."""
+    pytest.importorskip("pyspiel")
+    told: list[Answer] = []
+    match = worker_match.WorkerMatch(lambda answer: told.append(answer), lambda: False)
+    rules = find_game("tic_tac_toe").read_text(encoding="utf-8")
+    peer = setup(rules, "peer:openspiel-mcts:simulations=2000", "propnet")
+    match.build(replace(peer, role="xplayer"))
+    order = Think(1, 0, (), time.monotonic() + 1.0)
+    match.take_note(order)
+    match.think(order)
+    answer = told[-1]
+    assert isinstance(answer, MoveReport)
+    assert answer.decision.fault is None
+
+
+def test_reports_come_at_once_and_a_newer_order_breaks_an_older_off() -> None:
+    async def scenario(heard: Heard) -> None:
+        late_s = time.monotonic() + 10 * PATIENCE_S
+        heard.worker.send(setup(player="hyperplay:n=2"))
+        heard.worker.send(Think(1, 0, (), late_s))
+        await heard.until(lambda: sum(isinstance(a, MoveReport) for a in heard.answers) > 2)
+        assert not any(isinstance(a, MoveReport) and a.final for a in heard.answers)
+        heard.worker.send(Think(2, 0, (), time.monotonic()))
+        assert (await heard.final(2)).move in ("(guess 0)", "(guess 1)")
+
+    with_worker(scenario)
+
+
+def test_rules_that_cannot_be_played_are_told() -> None:
+    async def scenario(heard: Heard) -> None:
+        heard.worker.send(setup("(role guesser) (foo"))
+        heard.worker.send(Think(1, 0, (), time.monotonic()))
+        await heard.until(lambda: any(isinstance(a, GaveUp) for a in heard.answers))
+        assert [type(a) for a in heard.answers] == [Up, Failed, GaveUp]
+
+    with_worker(scenario)
+
+
+FLAWED = """
+(role guesser) (init start) (number 0) (number 1)
+(<= (legal guesser (guess ?n)) (number ?n))
+(<= (legal guesser ?m) (?m guesser))
+(<= (legal guesser go) (not open) (not (legal guesser go)))
+(<= (sees guesser (hint ?n)) (does guesser (guess ?n)))
+(<= (goal guesser 100) (sees guesser (hint ?n))) (<= (goal guesser 50) (not (not open))
+(<= open (true start)) (<= terminal) (not open))
+"""
+
+
+def test_one_bad_rule_does_not_cost_the_machine() -> None:
+    told: list[Answer] = []
+    match = worker_match.WorkerMatch(told.append, lambda: False)
+    for backend in ("prolog", "auto"):
+        match.build(setup(FLAWED, player="random", backend=backend))
+        match.think(Think(1, 0, (), time.monotonic() + PATIENCE_S))
+        assert not any(isinstance(answer, Failed | GaveUp) for answer in told)
+        report = told[-1]
+        assert isinstance(report, MoveReport)
+        assert report.decision.move in ("(guess 0)", "(guess 1)")
+
+
+def test_where_moves_are_too_many_to_list_one_is_guessed_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    few = partial(Limits, inferences=300_000, setup_inferences=100_000)
+    monkeypatch.setattr(worker_match, "Limits", few)
+    told: list[Answer] = []
+    match = worker_match.WorkerMatch(told.append, lambda: False)
+    match.build(replace(setup(MANY_MOVES, player="random"), role="seeker"))
+    turns: tuple[PathTurn, ...] = ()
+    for number in (1, 2, 3):
+        order = Think(number, len(turns[:-1]), turns[-1:], time.monotonic() + PATIENCE_S)
+        before = len(told)
+        match.take_note(order)
+        match.think(order)
+        reports = [answer for answer in told[before:] if isinstance(answer, MoveReport)]
+        assert reports[0].final is False
+        assert reports[-1].final
+        move = reports[-1].decision.move
+        assert move.startswith("(pick")
+        seen = ("(odd 3)",) if number == 1 else ()
+        turns = (*turns, PathTurn(move, seen, move, True))
+    assert not any(isinstance(answer, GaveUp | Failed) for answer in told)
+
+
+def test_where_finding_out_cannot_be_broken_off_in_time_only_guesses_are_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(worker_match, "OVERRUN_S", -PATIENCE_S)  # as if all of it had gone by
+    told: list[Answer] = []
+    match = worker_match.WorkerMatch(told.append, lambda: False)
+    match.build(replace(setup(GUESSING, player="random"), backend="prolog"))
+    for number in (1, 2):
+        del told[:]
+        match.think(Think(number, 0, (), time.monotonic() + PATIENCE_S / 2))
+        reports = [answer for answer in told if isinstance(answer, MoveReport)]
+        assert [report.final for report in reports].count(True) == 1
+        assert reports[-1].decision.fault is None if number == 1 else len(reports) == 2
+    assert "guessed in" in str(reports[-1].decision.fault)
+
+
+@pytest.mark.verify
+def test_worker_that_needs_too_much_memory_ends() -> None:
+    # A few copies of 90 MB of rules are more than 300 MB of data allow.
+    async def scenario(heard: Heard) -> None:
+        facts = (f"(fact {number}{'x' * 2000})" for number in range(45_000))
+        heard.worker.send(setup("(role guesser) " + "".join(facts)))
+        await heard.until(lambda: heard.ends)
+        assert heard.ends == ["out of memory"]
+
+    with_worker(scenario, memory=300 << 20)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells of a process")
+def test_worker_gives_up_rights() -> None:
+    async def scenario(heard: Heard) -> None:
+        await heard.until(lambda: heard.answers)
+        assert {"memory", "open files", "core dumps", "no new privileges"} <= {*heard.worker.rights}
+        status = Path(f"/proc/{heard.worker.pid}/status").read_text()
+        assert "NoNewPrivs:\t1" in status
+        limits = Path(f"/proc/{heard.worker.pid}/limits").read_text().splitlines()
+        (data,) = [line for line in limits if line.startswith("Max data size")]
+        assert str(MEMORY) in data
+        if "no network" in heard.worker.rights:
+            own, others = (os.readlink(f"/proc/{p}/ns/net") for p in (heard.worker.pid, "self"))
+            assert own != others
+
+    with_worker(scenario)
+
+
+@pytest.mark.parametrize("confined", [True, False])
+def test_worker_ends_with_its_input(confined: bool) -> None:
+    async def scenario(heard: Heard) -> None:
+        await heard.until(lambda: heard.answers)
+        heard.worker._orders.close()
+        await heard.until(lambda: heard.ends)
+        assert heard.ends == ["exit status 0"]
+
+    with_worker(scenario, confined=confined)
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: answer.kind)
+def test_answers_survive_the_pipe(answer: Answer) -> None:
+    line = to_line(answer)
+    assert line.count(b"\n") == 1
+    assert read_answer(line) == answer
+
+
+def test_orders_survive_the_pipe() -> None:
+    turns = (
+        PathTurn("m", ("(p 1)", "q"), "n", True),
+        PathTurn(None, None, None, False, True),
+        PathTurn(),
+    )
+    for order in (setup(), Think(1, 2, turns, 3.5), AreYouThere()):
+        assert read_order(to_line(order)) == order
+
+
+def test_turn_is_written_once_for_all_workers() -> None:
+    turn = PathTurn("m", ("(p 1)",), "m", True)
+    line = to_line(Think(1, 0, (turn,), 3.5))
+    assert lines._written[turn] in line.decode()
+    lines._written[turn] = lines._turn_json(PathTurn("written before"))
+    order = read_order(to_line(Think(1, 0, (turn,), 3.5)))
+    assert order == Think(1, 0, (PathTurn("written before"),), 3.5)
+    del turn
+    assert not any(kept.move == "m" for kept in lines._written)
+
+
+def test_large_value_tables_are_cut_to_the_best() -> None:
+    values = tuple(MoveValue(f"m{n:04}", float(n), 0.0, 1) for n in range(2 * MAX_SHOWN_VALUES))
+    decision = Decision("m", values, 1, True, 1, 0.0)
+    answer = read_answer(to_line(MoveReport(1, True, decision)))
+    assert isinstance(answer, MoveReport)
+    assert answer.decision.values == values[MAX_SHOWN_VALUES:]
+
+
+@given(st.binary() | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(
+    lambda value: json.dumps(value).encode()
+) | st.dictionaries(st.sampled_from(["kind", "number", "decision", "error"]),
+                    st.sampled_from(["report", "built", "said", "gave up", 1, None, {}, []])).map(
+    lambda value: json.dumps(value).encode()
+))  # fmt: skip
+def test_nonsense_of_a_worker_is_told_from_answers(line: bytes) -> None:
+    with suppress(LocalProtocolError):  # and nothing else
+        read_answer(line)
+
+
+def test_probabilities_of_very_many_moves_are_left_out() -> None:
+    told = {f"m{n}": 1 / (2 * MAX_SHOWN_VALUES) for n in range(2 * MAX_SHOWN_VALUES)}
+    answer = read_answer(to_line(MoveReport(1, True, replace(DECISION, probabilities=told))))
+    assert isinstance(answer, MoveReport)
+    assert answer.decision == replace(DECISION, probabilities=None)
+
+
+@pytest.mark.parametrize("told", [[], "even", {"m": "much"}, {"m": None}])
+def test_probabilities_that_are_none_are_a_malformed_line(told: object) -> None:
+    line = json.loads(to_line(MoveReport(1, True, DECISION)))
+    line["decision"]["probabilities"] = told
+    with pytest.raises(LocalProtocolError, match="a malformed line"):
+        read_answer(json.dumps(line).encode())

@@ -1,0 +1,133 @@
+"""Clairvoyant values by plain recursion, one state at a time: nothing shared with ggp.search."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from ggp.machine.base import Machine, States
+from tests.support.plain.enumeration import one
+
+Goals = tuple[float, ...]
+"""Of every role."""
+
+TWO_AT_ONCE = """
+(role left) (role right)
+(init start)
+(<= (legal ?r up) (role ?r) (true start))
+(<= (legal ?r down) (role ?r) (true start))
+(<= (legal ?r noop) (role ?r) (true wait))
+(<= (next wait) (true start))
+(<= (next same) (true start) (does left ?m) (does right ?m))
+(<= (next same) (true same))
+(<= (next over) (true wait))
+(<= terminal (true over))
+(<= (goal left 100) (true same))
+(<= (goal left 0) (not (true same)))
+(<= (goal right 50) (true over))
+"""
+"""Both choose at once; then there is a turn in which nobody has a choice."""
+
+
+class Recursion:
+    """Values of a game where everybody knows the state: our role, then the others, then chance."""
+
+    def __init__(self, machine: Machine, role: int) -> None:
+        self._machine, self._role = machine, role
+        others = (r for r in range(len(machine.roles)) if r not in (role, machine.random_role))
+        self._order = (role, *others)
+        self._known: dict[tuple[str, ...], Goals] = {}
+
+    def of_moves(self, state: States) -> dict[str, float]:
+        """What each of our moves in one state is worth to us."""
+        machine = self._machine
+        return {
+            machine.move_text(move): self._after(state, {self._role: move}, 1)[self._role]
+            for move in machine.legal(state, self._role)[0].tolist()
+        }
+
+    def of_state(self, state: States) -> Goals:
+        """What one state is worth to every role."""
+        machine = self._machine
+        if machine.terminal(state)[0]:
+            return tuple(machine.goals(state)[0].tolist())
+        key = machine.fluents(state)[0]
+        if key not in self._known:
+            self._known[key] = self._after(state, {}, 0)
+        return self._known[key]
+
+    def _after(self, state: States, chosen: dict[int, int], number: int) -> Goals:
+        """Values where the first so many roles have chosen."""
+        machine = self._machine
+        if number == len(self._order):
+            if machine.random_role is None:
+                return self._step(state, chosen)
+            _, moves, chances = machine.chance(state)
+            parts = [
+                (p, self._step(state, {**chosen, machine.random_role: m}))
+                for m, p in zip(moves.tolist(), chances.tolist(), strict=True)
+            ]
+            return tuple(sum(p * goals[r] for p, goals in parts) for r in range(len(machine.roles)))
+        mover = self._order[number]
+        values = [
+            self._after(state, {**chosen, mover: move}, number + 1)
+            for move in machine.legal(state, mover)[0].tolist()
+        ]
+        best = max(value[mover] for value in values)
+        top = [value for value in values if value[mover] >= best - 1e-9]
+        return tuple(sum(column) / len(top) for column in zip(*top, strict=True))
+
+    def _step(self, state: States, chosen: dict[int, int]) -> Goals:
+        joint = np.array([[chosen[r] for r in range(len(self._machine.roles))]])
+        return self.of_state(self._machine.step(state, joint).states)
+
+
+@cache
+def random_rules(seed: int) -> str:
+    """A game of two turns for three players and chance, with goals and moves at random.
+
+    All move at once, moves differ from state to state, and many joint moves lead to the same state.
+    Goals are multiples of 25, so that there are many ties.
+    """
+    rng = np.random.default_rng(seed)
+    roles = ("a", "b", "c", "random")
+    middle, last = range(1, 5), range(5, 13)
+    lines = [*(f"(role {role})" for role in roles), "(init (at 0))"]
+    for state in (0, *middle):
+        numbers = [int(rng.integers(1, 4)) for _ in roles]
+        for role, number in zip(roles, numbers, strict=True):
+            lines += [f"(may {state} {role} m{k})" for k in range(number)]
+        for joint in np.ndindex(*numbers):
+            after = rng.choice(middle if state == 0 and rng.random() < 0.8 else last)
+            lines.append(f"(leads {state} {' '.join(f'm{k}' for k in joint)} {after})")
+    for state in last:
+        lines += [f"(worth {state} {role} {25 * rng.integers(0, 5)})" for role in roles[:3]]
+    return (
+        "\n".join(lines)
+        + """
+        (final 5) (final 6) (final 7) (final 8) (final 9) (final 10) (final 11) (final 12)
+        (<= (legal ?r ?m) (true (at ?s)) (may ?s ?r ?m))
+        (<= (next (at ?t)) (true (at ?s)) (leads ?s ?w ?x ?y ?z ?t)
+            (does a ?w) (does b ?x) (does c ?y) (does random ?z))
+        (<= terminal (true (at ?s)) (final ?s))
+        (<= (goal ?r ?v) (true (at ?s)) (worth ?s ?r ?v))
+        (goal random 0)
+        (<= (sees a nothing) (true (at 99)))
+    """
+    )
+
+
+def reached(machine: Machine, turns: int, seed: int) -> States:
+    """A state after random moves; the last one that is not over."""
+    rng = np.random.default_rng(seed)
+    state = machine.initial(1)
+    for _ in range(turns):
+        joint = [
+            int(rng.choice(machine.legal(state, role)[0])) for role in range(len(machine.roles))
+        ]
+        after = machine.step(state, np.array([joint])).states
+        if machine.terminal(after)[0]:
+            break
+        state = one(machine, after)
+    return state

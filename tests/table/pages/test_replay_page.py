@@ -1,0 +1,99 @@
+"""Watching and replaying in a real browser: playing turns, moves to click, values over time."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from match_runner.match.records import record_from_json
+from tests.table.live import LiveTable
+from tests.table.pages.browsers import why_no_browser, window
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.skipif(why_no_browser() is not None, reason=str(why_no_browser()))
+
+
+@pytest.fixture(scope="module")
+def bomb(table: LiveTable) -> str:
+    """A match that is over, in which a player thought."""
+    match = table.begin("exploding_bomb", {"agent": "hyperplay2"}, seed=3)["id"]
+    table.over(match)
+    return str(match)
+
+
+@pytest.mark.verify
+def test_turns_play_by_themselves_until_the_end_or_a_press(page: Page, table: LiveTable) -> None:
+    match = table.begin("tic_tac_toe", {"xplayer": "random", "oplayer": "random"}, seed=1)["id"]
+    last = len(table.over(match)["turns"]) - 1
+    page.goto(f"{table.url}/match/{match}#turn=0")
+    page.wait_for_selector(f"output:text('turn 0 of {last}')")
+    page.click("button.play")
+    page.wait_for_selector("output:has-text('turn 1 of')")
+    page.click("button.play")
+    page.select_option(".controls select", "5")
+    assert page.locator("button.play").inner_text() == "Play"
+    page.locator("h2").first.click()
+    page.keyboard.press("End")
+    page.wait_for_selector(f"output:text('turn {last} of {last}')")
+    page.keyboard.press("Home")
+    page.keyboard.press(" ")
+    page.wait_for_selector(f"output:text('turn {last} of {last}')")
+    page.wait_for_selector("button.play:text('Play')")
+
+
+@pytest.mark.verify
+def test_turns_play_slowly_for_those_who_like_less_to_move(
+    browser: Browser, table: LiveTable, bomb: str
+) -> None:
+    with window(browser, table, reduced_motion="reduce") as page:
+        page.goto(f"{table.url}/match/{bomb}")
+        page.wait_for_selector("button.play")
+        assert page.locator(".controls select").input_value() == "0.5"
+
+
+@pytest.mark.verify
+def test_a_turn_is_chosen_from_the_moves(page: Page, table: LiveTable, bomb: str) -> None:
+    page.goto(f"{table.url}/match/{bomb}#turn=0")
+    moves = page.locator(".move-list li")
+    page.wait_for_selector(".move-list li >> nth=3")
+    assert moves.nth(1).inner_text().endswith("wire is armed")  # in words, and not who waited
+    assert moves.nth(3).inner_text().startswith("agent: cut the ")
+    moves.nth(2).locator("a").click()
+    page.wait_for_selector("output:text('turn 2 of 3')")
+    assert page.url.endswith("#turn=2")
+    assert page.locator(".move-list [aria-current]").inner_text() == moves.nth(2).inner_text()
+
+
+@pytest.mark.verify
+def test_values_over_time_lead_to_where_a_mind_was_most_wrong(
+    page: Page, table: LiveTable, bomb: str
+) -> None:
+    page.goto(f"{table.url}/match/{bomb}#turn=0")
+    page.wait_for_selector(".chart-mark")
+    told = table.get(f"/api/matches/{bomb}")
+    values = {turn["turn"] - 1: turn["values"]["agent"] for turn in told["turns"] if turn["values"]}
+    goal = told["match"]["goals"]["agent"]
+    worst = max(values, key=lambda turn: abs(values[turn] - goal))
+    assert page.locator(".chart-mark").count() == len(values) + 1  # and one in the key
+    if abs(values[worst] - goal) >= 1:
+        page.click(".worst")
+        page.wait_for_selector(f"output:text('turn {worst} of 3')")
+
+
+@pytest.mark.verify
+def test_a_record_is_downloaded_when_the_match_is_over(
+    page: Page, table: LiveTable, bomb: str
+) -> None:
+    page.goto(f"{table.url}/match/{bomb}")
+    with page.expect_download() as found:
+        page.click("text=Download the record")
+    assert found.value.suggested_filename == f"exploding_bomb-{bomb}.json"
+    record = record_from_json(json.loads(found.value.path().read_text(encoding="utf-8")))
+    assert record.game == "exploding_bomb"
+    begun = table.begin("exploding_bomb", {"agent": "human"})
+    table.get(f"/api/matches/{begun['id']}/record?key={begun['key']}", status=403)
+    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
