@@ -23,6 +23,7 @@ from ggp.players.parts.belief_player import BeliefPlayer
 from ggp.players.parts.pondering import ponder_field, ponder_share
 from ggp.players.parts.risk import RiskOptions
 from ggp.players.parts.tree_player import GuidedOptions
+from ggp.players.pimc import Pimc, PimcOptions
 from ggp.players.player import Context, Decision, Preparing
 from ggp.players.puzzle import Puzzle, PuzzleOptions
 from ggp.search.anytime import Deadline
@@ -51,7 +52,7 @@ class Auto:
     """Solves small games, plays `mcts` where everybody knows everything, and searches elsewhere."""
 
     Options = AutoOptions
-    PLAYS = ("mcts", "ismcts", "hyperplay2", "puzzle")
+    PLAYS = ("mcts", "pimc", "ismcts", "hyperplay2", "puzzle")
 
     def __init__(self, options: AutoOptions, context: Context) -> None:
         self._options, self._context = options, context
@@ -123,6 +124,7 @@ def _player_of(chosen: Chosen, options: AutoOptions, context: Context) -> Belief
     make: dict[str, Callable[[], BeliefPlayer]] = {
         "puzzle": lambda: Puzzle(PuzzleOptions(risk=options.risk), context),
         "mcts": lambda: MCTS(GuidedOptions(risk=options.risk), context),
+        "pimc": lambda: Pimc(PimcOptions(risk=options.risk), context),
         "hyperplay2": lambda: HyperPlay2(HyperPlay2Options(risk=options.risk), context),
         "ismcts": lambda: ISMCTS(GuidedOptions(risk=options.risk), context),
     }

@@ -3,16 +3,18 @@
     one player, and no chance                      `puzzle`: a line to the best goal
     one player, or two with constant sum, and      the solution: an optimum or an equilibrium, with
     few enough states to solve the game            moves drawn from the mixed strategy
+    two players take turns, everybody knows        `pimc`: layers of merged states look further
+    everything, and moves can be swapped           than trees
     several players, everybody knows everything    `mcts`
     other games with as few states                 `hyperplay2`: it has time for many simulations
     one player, and something is hidden            `hyperplay2`: it asks before it guesses
     to know the world would be worth a lot         `hyperplay2`: what others know decides
     any other                                      `ismcts`
 
-What the world would be worth is the *clairvoyance gap* (`ggp.study.clairvoyance`), from random
-matches that are the same for everybody. So the choice depends on the rules alone, but for the clock
-of whoever allows more `Effort`. Nothing is remembered from match to match, except that a game is
-too large.
+`merging` measures whether moves can be swapped. What the world would be worth is the *clairvoyance
+gap* (`ggp.study.clairvoyance`). Both come from random matches that are the same for everybody. So
+the choice depends on the rules alone, but for the clock of whoever allows more `Effort`. Nothing is
+remembered from match to match, except that a game is too large.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from ggp.errors import GGPError
 from ggp.machine.base import Machine, is_open, player_roles
 from ggp.machine.definition import GameDefinition
+from ggp.players.choosing.merging import measure_merging
 from ggp.players.choosing.solved import Effort, look_into
 from ggp.search.puzzles.lines import is_puzzle
 
@@ -41,6 +44,11 @@ docs/measured/strength.md."""
 
 MATCHES, DECISIONS, LARGEST_SET = 40, 20, 300
 """Arguments of `measure_gaps`: between 0.05 and 1.3 s on a propositional network."""
+
+MERGES = 1.5
+"""Joint moves of two turns for each state after them, from which on `pimc` is chosen. There are 2.0
+to 2.6 in dotsAndBoxes, nim4 and chomp, where it beat `mcts`, and at most 1.16 in 23 other games:
+see docs/measured/strength.md."""
 
 UNMEASURED = frozenset({"prolog"})
 """Backends on which that would take too long."""
@@ -99,6 +107,10 @@ def _chosen(
     if looked.part is not None:
         return Chosen(SOLUTION, "the game is small enough to be solved", looked.part)
     if len(player_roles(machine)) > 1 and is_open(machine):
+        merging = _merging(cast("Hashable", machine))
+        if merging is not None and merging >= MERGES:
+            why = f"everybody knows everything, and {merging:.1f} pairs of moves lead to each state"
+            return Chosen("pimc", f"{why}: merged layers look further than trees")
         return Chosen("mcts", "everybody knows everything, and it is not solved: trees look ahead")
     if looked.is_small:
         return Chosen("hyperplay2", "the game is small: there is time for many simulations")
@@ -113,6 +125,18 @@ def _chosen(
     if gap >= DECISIVE_GAP:
         return Chosen("hyperplay2", f"{worth}: its simulations heed what each role would know")
     return Chosen("ismcts", f"{worth}, and to nobody more: trees look further ahead")
+
+
+@lru_cache(maxsize=8)
+def _merging(machine: Hashable) -> float | None:
+    """How far states merge, if two players take turns and it can be measured."""
+    measured = cast("Machine", machine)
+    if measured.backend in UNMEASURED or len(player_roles(measured)) != 2:
+        return None
+    try:
+        return measure_merging(measured, seed=0, enough=MERGES)
+    except GGPError:
+        return None
 
 
 @lru_cache(maxsize=8)
