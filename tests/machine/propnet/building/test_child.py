@@ -151,14 +151,16 @@ def test_too_little_memory_to_begin_with_is_named() -> None:
 @pytest.mark.parametrize(
     ("seconds", "memory_bytes", "reached"),
     [
-        (1.0, GIGABYTE, r"1 seconds|functions in one term"),
+        (1.0, GIGABYTE, r"1 seconds"),
         # A library that is refused memory may crash.
-        pytest.param(20.0, 3 << 26, r"bytes|functions|crashed", marks=pytest.mark.verify),
+        pytest.param(20.0, 3 << 26, r"bytes|crashed", marks=pytest.mark.verify),
     ],
 )
 def test_endless_grounding_passes_a_limit(seconds: float, memory_bytes: int, reached: str) -> None:
+    """That of the process, or one of the grounder's own: a fast machine comes to these first."""
     program = normalize(parse(INFINITE))
-    with pytest.raises(MachineError, match=reached):
+    own = "limit of 3,000,000 letters|functions in one term"
+    with pytest.raises(MachineError, match=f"{reached}|{own}"):
         run("grounded", program, seconds=seconds, memory_bytes=memory_bytes)
 
 
