@@ -17,7 +17,7 @@ from ggp.env.turn import Turn
 from ggp.learn.features import Choices, Features, Joined, Reader, features_of_states
 from ggp.learn.net_kernels import F32
 from ggp.learn.nets import Net, Optimiser, Scratch, first_weights
-from ggp.learn.policies import Drawing
+from ggp.learn.policies import Drawing, LearntValues
 from ggp.learn.policy_kernels import improve
 from ggp.machine.mixing import finalised
 
@@ -154,9 +154,8 @@ class Critic:
     ) -> None:
         # Where everybody knows the state, there is nothing else to know.
         self._actors = [actor for actor in actors if not actor.features.reads_state]
-        features = Joined(
-            [*(actor.features for actor in self._actors), features_of_states(env.names)]
-        )
+        self._of_states = features_of_states(env.names)
+        features = Joined([*(actor.features for actor in self._actors), self._of_states])
         self.net = Net(features, hidden, len(env.roles))
         self.optimiser = Optimiser(self.net)
         self.error = 0.0
@@ -170,6 +169,13 @@ class Critic:
     def num_paths(self) -> int:
         """Of how many roles it reads what they know."""
         return len(self._actors)
+
+    def learnt(self) -> LearntValues | None:
+        """What states are worth, by averages of the weights; None if more than states is read."""
+        if self._actors:
+            return None
+        shape, flat = self.net.shape, self.optimiser.average
+        return LearntValues(self._of_states, shape.hidden, shape.outputs, flat.copy())
 
     def begin(self, rng: np.random.Generator) -> None:
         """Draw the first weights."""

@@ -27,10 +27,10 @@ from numpy.lib import format as npy
 
 from ggp.env.names import Names
 from ggp.errors import ConfigError
-from ggp.learn.features import Features
+from ggp.learn.features import Features, features_of_states
 from ggp.learn.net_kernels import F32
 from ggp.learn.nets import Shape
-from ggp.learn.policies import LearntPolicy
+from ggp.learn.policies import LearntPolicy, LearntValues
 from ggp.whole_files import write_whole
 
 SUFFIX = ".policy.npz"
@@ -119,6 +119,14 @@ class PolicyFile:
             for role, array in zip(about.roles, self.arrays, strict=False)
         }
 
+    def values(self) -> LearntValues | None:
+        """What states are worth by the critic; None if it reads more than the state."""
+        about = self.about
+        if about.critic_paths:
+            return None
+        flat = self.arrays[-1][AVERAGE].copy()
+        return LearntValues(about.critic_features, about.critic, about.num_roles, flat)
+
     def check_game(self, names: Names, file: str) -> None:
         """Check that this was learnt in a game.
 
@@ -135,7 +143,9 @@ class PolicyFile:
                 "those of this game; learn one with `ggp learn`"
             )
         # Kernels that read rows of bits do not check their indices.
-        if not self.about.features.fit(names):
+        about = self.about
+        critic = (features_of_states(names), len(names.roles))
+        if not about.features.fit(names) or (about.critic_features, about.num_roles) != critic:
             raise ConfigError(
                 f"the policy in {file} reads what this game does not have, so the file is not "
                 "what it says; learn one with `ggp learn`"

@@ -39,7 +39,7 @@ from ggp.learn.actors import Actor, Critic, Steps
 from ggp.learn.features import bound_of, features_of, features_of_states
 from ggp.learn.files import About, PolicyFile
 from ggp.learn.nets import Optimiser
-from ggp.learn.policies import LearntPolicy
+from ggp.learn.policies import HALF, MIDDLE, LearntPolicy, LearntValues
 from ggp.learn.policy_kernels import advantages
 from ggp.learn.settings import Settings, usual_settings
 from ggp.learn.threads import Crew, one_thread
@@ -56,9 +56,6 @@ _NEWEST = 0.1
 
 _LEAST_SPREAD = 0.05
 """The least standard deviation of rewards that the temperature goes by."""
-
-_MIDDLE, _HALF = 50.0, 50.0
-"""Goal values, from 0 to 100, are learnt as rewards from -1 to 1."""
 
 
 class StoppedError(GGPError):
@@ -140,13 +137,12 @@ class Learner:
             actor.begin(rng)
         self._critic.begin(rng)
         self._come_to(env.reset(seed))
-        lanes, num = env.num_lanes, len(env.roles)
-        self._rewards = np.zeros((settings.turns, lanes, num), dtype=np.float32)
+        lanes = env.num_lanes
+        self._rewards = np.zeros((settings.turns, lanes, len(env.roles)), dtype=np.float32)
         self._ended = np.zeros((settings.turns, lanes), dtype=np.bool_)
         self.curve: list[dict[str, Any]] = []
         self._seconds = 0.0
-        self._key = 0
-        self._goes_on = False
+        self._key, self._goes_on = 0, False
         self._variance: float | None = None
 
     def learn(
@@ -214,6 +210,10 @@ class Learner:
             )
             for actor in self._actors
         }
+
+    def values(self) -> LearntValues | None:
+        """See `Critic.learnt`."""
+        return self._critic.learnt()
 
     def kept(self, game: str, version: str) -> PolicyFile:
         """The policies, and all that is needed to go on learning.
@@ -315,7 +315,7 @@ class Learner:
             self._come_to(turn)
             self._ended[number] = turn.ended
             # A match that is cut off is worth nothing to anybody.
-            rewards = (turn.rewards - _MIDDLE) / _HALF
+            rewards = (turn.rewards - MIDDLE) / HALF
             self._rewards[number] = np.where(turn.terminated[:, None], rewards, 0)
         self._critic.watch(self._turn)
         self.updates += 1
@@ -383,7 +383,7 @@ class Learner:
         return int(self.curve[1]["updates"]) - int(self.curve[0]["updates"])
 
     def _told(self, share: float, error: float) -> Told:
-        goals = _MIDDLE + _HALF * self._rewards[self._ended]
+        goals = MIDDLE + HALF * self._rewards[self._ended]
         means = goals.mean(axis=0).tolist() if len(goals) else [None] * len(self.env.roles)
         return Told(
             self.updates,

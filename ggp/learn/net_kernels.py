@@ -11,12 +11,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.env.kernels import I32, I64
+from ggp.env.kernels import I32, I64, U64
 from ggp.machine.compiling.jit import inlined, kernel
 from ggp.machine.propnet.play.kernels.vectors import (
     FLOATS,
     item,
     load_floats,
+    lowest_one,
     plus_times,
     store_floats,
 )
@@ -73,6 +74,41 @@ def accumulate(
             at, sign = _input(change), _sign(change)
             for h in range(whole, width):
                 sums[place, h] += sign * weights[at, h]
+
+
+@kernel
+def sum_up_bits(rows: U64, input_of: I32, weights: F32, bias: F32, inputs: I32, sums: F32) -> None:
+    """Sum up the weights of the bits that are set in N rows, none of which follows another.
+
+    Args:
+        rows: `[N, W]`
+        input_of: `[64 * W]` the number of the input that each bit is, -1 for none.
+        weights: `[F, H]` of each input; `bias`: `[H]`.
+        inputs: `[64 * W]` any values; used up.
+        sums: `[N, H]` filled in.
+    """
+    width = len(bias)
+    whole = width - width % FLOATS
+    one = np.float32(1)
+    for n in range(len(rows)):
+        count = 0
+        for w in range(rows.shape[1]):
+            bits = rows[n, w]
+            while bits:
+                found = input_of[64 * w + lowest_one(bits)]
+                if found >= 0:
+                    inputs[count] = found
+                    count += 1
+                bits &= bits - np.uint64(1)
+        for start in range(0, whole, FLOATS):
+            total = load_floats(bias, start)
+            for k in range(count):
+                total = plus_times(total, load_floats(weights, inputs[k] * width + start), one)
+            store_floats(sums, n * width + start, total)
+        for h in range(whole, width):
+            sums[n, h] = bias[h]
+            for k in range(count):
+                sums[n, h] += weights[inputs[k], h]
 
 
 @kernel

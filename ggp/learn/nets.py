@@ -18,7 +18,7 @@ import numpy as np
 
 from ggp.env.kernels import I64, U64
 from ggp.errors import ConfigError
-from ggp.learn.features import Choices, Features, Joined, Rows
+from ggp.learn.features import Features, Joined, Rows
 from ggp.learn.net_kernels import (
     F32,
     accumulate,
@@ -29,6 +29,7 @@ from ggp.learn.net_kernels import (
     rectify_with,
     scatter,
     sum_up,
+    sum_up_bits,
 )
 from ggp.machine.propnet.play.kernels.vectors import aligned_words
 
@@ -213,11 +214,14 @@ class Net:
 
     def __call__(self, bits: U64) -> F32:
         """`[N, outputs]` what comes out for rows of bits, none of which follows another."""
-        num = len(bits)
-        rows = Choices(self.features, num, everywhere=True).add(bits)
-        sums = self._scratch.take("sums", num, self.shape.hidden[0])
-        self.sums(rows, rows.previous, rows.order, sums)
-        return self.forward(sums, rows.order).copy()
+        weights, every = self.weights, np.arange(len(bits))
+        sums = self._scratch.take("sums", len(bits), self.shape.hidden[0])
+        input_of = self.features.input_of
+        sum_up_bits(
+            *(bits, input_of, weights.matrices[0], weights.biases[0]),
+            *(np.empty(len(input_of), dtype=np.int32), sums),
+        )
+        return self.forward(sums, every).copy()
 
 
 class Optimiser:

@@ -1,4 +1,5 @@
-"""Policies that were learnt: probabilities of moves by what a role knows, and draws from them."""
+"""What was learnt: policies, which give probabilities of moves by what a role knows, and draws from
+them, and what states are worth by a critic."""
 
 from __future__ import annotations
 
@@ -15,8 +16,12 @@ from ggp.learn.features import Choices, Features, of_paths
 from ggp.learn.net_kernels import F32
 from ggp.learn.nets import Net, aligned_floats
 from ggp.learn.policy_kernels import draw, probabilities
+from ggp.learn.threads import one_thread
 from ggp.machine.base import FloatArray, IntArray
 from ggp.machine.propnet.play.kernels.packed import rows_of_bits, words_for
+
+MIDDLE, HALF = np.float32(50), np.float32(50)
+"""Goal values, from 0 to 100, are learnt as rewards from -1 to 1."""
 
 _OVERFLOWS: dict[str, Any] = {"over": "ignore", "invalid": "ignore"}
 
@@ -114,3 +119,30 @@ class LearntPolicy:
         num_words = words_for(sets.masks.shape[1])
         masks = rows_of_bits(rows, bits, len(sets.masks), num_words)
         return self.at_paths(masks, sets.paths, sets.turns).astype(np.float64)
+
+
+class LearntValues:
+    """What states are worth to the roles when all of them move by the policies learnt with it.
+
+    Args:
+        features: what the critic reads of a state.
+        hidden: units of its hidden layers.
+        num_roles: Q.
+        flat: `[N]` float32, the weights.
+    """
+
+    def __init__(
+        self, features: Features, hidden: Sequence[int], num_roles: int, flat: F32
+    ) -> None:
+        self._net = Net(features, hidden, num_roles, flat)
+
+    def at(self, fluents: U64) -> F32:
+        """`[L, Q]` goals expected in states, from 0 to 100.
+
+        Args:
+            fluents: `[L, W]` the states as packed bits, see `Turn.state_bits`.
+        """
+        with one_thread(), np.errstate(**_OVERFLOWS):  # see `Drawing.act`
+            rewards = np.nan_to_num(self._net(fluents), copy=False)
+        goals: F32 = np.clip(MIDDLE + HALF * rewards, MIDDLE - HALF, MIDDLE + HALF)
+        return goals

@@ -17,7 +17,7 @@ from ggp.players.choosing.solved import (
 )
 from ggp.players.hyperplay2 import HyperPlay2, HyperPlay2Options
 from ggp.players.ismcts import ISMCTS
-from ggp.players.mcts import MCTS
+from ggp.players.mcts import MCTS, MCTSOptions, learn_field
 from ggp.players.options.option_fields import whole
 from ggp.players.parts.belief_player import BeliefPlayer
 from ggp.players.parts.pondering import ponder_field, ponder_share
@@ -27,6 +27,9 @@ from ggp.players.pimc import Pimc, PimcOptions
 from ggp.players.player import Context, Decision, Preparing
 from ggp.players.puzzle import Puzzle, PuzzleOptions
 from ggp.search.anytime import Deadline
+
+LEARN = 90
+"""Percent of the rest of the start clock in which a player learns that searches with trees."""
 
 PREPARED_TIMES = 4
 """How many times larger the games may be that are solved on a start clock: their trees take some
@@ -45,6 +48,7 @@ class AutoOptions(RiskOptions):
     """Options of `auto`."""
 
     solve: int = whole(SOLVED_STATES, "states of the largest game to solve; 0: none", low=0)
+    learn: int = learn_field(LEARN)
     ponder: int = ponder_field()
 
 
@@ -123,7 +127,7 @@ def _player_of(chosen: Chosen, options: AutoOptions, context: Context) -> Belief
         return Solved(chosen.part, options.risk, context)
     make: dict[str, Callable[[], BeliefPlayer]] = {
         "puzzle": lambda: Puzzle(PuzzleOptions(risk=options.risk), context),
-        "mcts": lambda: MCTS(GuidedOptions(risk=options.risk), context),
+        "mcts": lambda: MCTS(MCTSOptions(risk=options.risk, learn=options.learn), context),
         "pimc": lambda: Pimc(PimcOptions(risk=options.risk), context),
         "hyperplay2": lambda: HyperPlay2(HyperPlay2Options(risk=options.risk), context),
         "ismcts": lambda: ISMCTS(GuidedOptions(risk=options.risk), context),

@@ -30,10 +30,9 @@ from ggp.belief import (
     never,
 )
 from ggp.env.circuit_engine import engine_of, suits
-from ggp.env.environment import Environment
 from ggp.env.names import names_of
 from ggp.errors import ConfigError
-from ggp.learn import Learner, LearntPolicy, StoppedError
+from ggp.learn import LearntPolicy, StoppedError
 from ggp.learn.files import read_policy
 from ggp.learn.path_rows import PathRows
 from ggp.learn.rollouts import Rollouts
@@ -42,6 +41,7 @@ from ggp.machine.definition import GameDefinition
 from ggp.players.options.option_fields import whole, words
 from ggp.players.parts.belief_player import BeliefPlayer, Choice
 from ggp.players.parts.learnt_moves import LearntMoves
+from ggp.players.parts.learnt_values import new_learner
 from ggp.players.parts.policy_search import PolicySearch, stepped
 from ggp.players.parts.risk import RiskOptions
 from ggp.players.parts.search_player import move_values
@@ -189,7 +189,8 @@ class Learned(BeliefPlayer):
         Raises:
             StoppedError: `stop` was true; there are policies if one update was made before.
         """
-        learner = Learner(self._environment(), seed=self._seed)
+        lanes = LANES if suits(self.machine) else SLOW_LANES
+        learner = new_learner(self._program, self.machine, self._names, self._seed, lanes)
         try:
             if deadline is None:
                 learner.learn(updates=self.options.updates)
@@ -200,10 +201,6 @@ class Learned(BeliefPlayer):
             if learner.updates:
                 self._policies.update(learner.policies())
                 _log.info("learned from %d decisions", learner.decisions)
-
-    def _environment(self) -> Environment:
-        lanes = LANES if suits(self.machine) else SLOW_LANES
-        return Environment(self._program, self.machine, lanes, paths=False, names=self._names)
 
     # ---------------------------------------------------------------- playing
 

@@ -3,15 +3,53 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ggp.machine.base import is_open
+import numpy as np
+
+from ggp.env.circuit_engine import suits
+from ggp.errors import GGPError
+from ggp.machine.base import Machine, is_open, player_roles
 from ggp.players.ismcts import ISMCTS
+from ggp.players.options.option_fields import whole, words
+from ggp.players.parts.duels import Maker, duels
+from ggp.players.parts.learnt_values import learnt_values, values_in
 from ggp.players.parts.tree_player import GuidedOptions
 from ggp.players.player import Context
+from ggp.search.anytime import Deadline
 from ggp.search.kinds import INFORMED, TREES
+from ggp.search.leaf_values import StateValues
 
 _log = logging.getLogger(__name__)
+
+
+DUELS, LEAST_DUELS, ENOUGH = 8, 4, 0.6
+"""Matches between what was learnt and playouts, how many of them there must be time for, and the
+share of points from which on that is used."""
+
+LEARNING_SHARE = 0.8
+"""Share of the time for learning that is left when duels begin."""
+
+
+def learn_field(usual: int) -> Any:
+    """The field `learn` of a player's options."""
+    meaning = "percent of the start clock in which it learns what leaves are worth; 0: not"
+    return whole(usual, meaning, low=0, high=95)
+
+
+@dataclass(frozen=True)
+class MCTSOptions(GuidedOptions):
+    """Options of `mcts`."""
+
+    values: str = words(
+        "",
+        "policies that `ggp learn` wrote: their critic values leaves, instead of playouts",
+        "FILE",
+        usual="none",
+        names_file=bool,
+    )
+    learn: int = learn_field(0)
 
 
 class MCTS(ISMCTS):
@@ -22,15 +60,27 @@ class MCTS(ISMCTS):
     where roles take turns (Winands, Bjornsson & Saito, 2008).
     """
 
-    Options = GuidedOptions
+    Options = MCTSOptions
     SOURCE = "Kocsis & Szepesvari (2006), UCT; Finnsson & Bjornsson (2008), MAST"
     KINDS = frozenset({INFORMED, TREES})
+    options: MCTSOptions
 
     def __init__(self, options: Any, context: Context) -> None:
         self._open = is_open(context.machine)
         super().__init__(options, context)
+        self._context = context
+        if self.options.values:
+            self.values = values_in(self.options.values, self.machine, context.program)
         if not self._open:
             _log.info("%s: roles know different things here; it plays as ismcts", context.name)
+
+    def prepare(self, deadline: Deadline) -> None:
+        """Learn what states are worth, where everybody knows everything; see `Preparing`."""
+        if self._open and self.options.learn and self.values is None:
+            before = self.machine.states_visited
+            self._learn(deadline.part(self.options.learn / 100), deadline)
+            self._decided_at += self.machine.states_visited - before
+        super().prepare(deadline)
 
     @property
     def proves(self) -> bool:
@@ -39,3 +89,34 @@ class MCTS(ISMCTS):
     @property
     def outside(self) -> float:
         return 0.0 if self._open else super().outside
+
+    def _learn(self, until: Deadline, deadline: Deadline) -> None:
+        """Learn what states are worth, and use that if it wins duels against playouts."""
+        machine, context = self.machine, self._context
+        if context.program is None or not suits(machine) or len(player_roles(machine)) != 2:
+            return
+        learning, seed = until.part(LEARNING_SHARE), int(self.rng.integers(1 << 62))
+        try:
+            learnt = learnt_values(machine, context.program, seed, learning, deadline)
+            if learnt is None:
+                return
+            score = duels(machine, (self._maker(learnt), self._maker(None)), DUELS, self.rng, until)
+        except GGPError as error:  # playouts need nothing that was learnt
+            self._warn(error)
+            return
+        _log.info("%s: %g points of %d in duels", context.name, score.points, score.matches)
+        if score.matches >= LEAST_DUELS and score.points >= ENOUGH * score.matches:
+            self.values = learnt
+
+    def _maker(self, values: StateValues | None) -> Maker:
+        """Makes players like this one, who value leaves so."""
+
+        def made(machine: Machine, role: int, rng: np.random.Generator) -> MCTS:
+            context = Context(
+                machine, role, rng, self._context.clock, program=self._context.program
+            )
+            player = type(self)(replace(self.options, values="", learn=0), context)
+            player.values = values
+            return player
+
+        return made

@@ -1,11 +1,13 @@
 """Values of the states in which lanes leave a tree: by random playouts, guided by what moves were
-worth in earlier ones.
+worth in earlier ones; or by what was learnt of states, if anything was.
 
 A circuit plays a thousand lanes in hardly more time than one. So a wave fills the lanes that there
 are anyway with several playouts of each leaf, whose mean says more than one of them does.
 """
 
 from __future__ import annotations
+
+from typing import Protocol
 
 import numpy as np
 
@@ -22,11 +24,24 @@ UNKNOWN_WORTH: FloatArray = np.zeros((0, 0))
 """Averages of moves where there are none."""
 
 
+class StateValues(Protocol):
+    """What states are worth, without a playout."""
+
+    def __call__(self, states: States) -> FloatArray:
+        """`[L, R]` goals from 0 to 1 that roles are expected to reach from states."""
+        ...
+
+
 class LeafValues:
-    """Plays out leaves on one machine."""
+    """Values leaves on one machine.
+
+    Attributes:
+        values: what states are worth, instead of playouts; None where nothing was learnt.
+    """
 
     def __init__(self, machine: Machine, most_steps: int, *, guided: bool) -> None:
         self._machine, self._most_steps = machine, most_steps
+        self.values: StateValues | None = None
         self._player: WeightedPlayer | None = None
         self._averages: MoveAverages | None = None
         if guided and isinstance(machine, WeightedPlayer):
@@ -46,10 +61,11 @@ class LeafValues:
         """`[R, M]` what moves of roles are worth on average, from 0 to 1, or `UNKNOWN_WORTH`."""
         return UNKNOWN_WORTH if self._averages is None else self._averages.values
 
-    def played_out(
+    def of_leaves(
         self, states: States, rng: np.random.Generator, deadline: Deadline | None
     ) -> tuple[FloatArray, IntArray | FloatArray]:
-        """`[L, R]` mean goals from 0 to 1 of playouts, and `[L]` mean turns.
+        """`[L, R]` goals from 0 to 1, and `[L]` turns to the end: means of playouts, or what was
+        learnt, of which the turns are not known and count as 0.
 
         Unfinished playouts count as the middle.
 
@@ -59,6 +75,9 @@ class LeafValues:
         size = len(states)
         if not size:  # all lanes reached known ends, as nearly all do in small games
             return np.zeros((0, len(self._machine.roles))), np.zeros(0, dtype=np.int64)
+        if self.values is not None:
+            check(deadline)
+            return self.values(states), np.zeros(size)
         each = 1
         if self._player is not None:
             each = max(1, min(PLAYOUTS, self._player.side_by_side // size))

@@ -8,6 +8,7 @@ first: `BeliefPlayer` observes, falls back and rescues, and leaves it to a subcl
   looks at the clock, `pondering` what to do while others think.
 - Deciding: `search_player` has budgets, reports and ties, and `tree_player` and
   `information_set_player` what players have in common that search alike. `policy_search` is a step
-  of search on a learnt policy, by which `learnt_moves` has others move. `risk` looks after moves
-  that may be refused.
+  of search on a learnt policy, by which `learnt_moves` has others move. `learnt_values` is what
+  was learnt of states, and `duels` say whether to rely on it. `risk` looks after moves that may be
+  refused.
 """

@@ -16,6 +16,7 @@ from ggp.players.parts.slices import Watch
 from ggp.players.player import Context
 from ggp.search.anytime import Deadline, part_of
 from ggp.search.estimates import Estimates, Ties, best_moves
+from ggp.search.leaf_values import StateValues
 from ggp.search.trees.paths_tree import PathsTree
 from ggp.search.trees.settings import KEEP, MOST_WORLDS, Settings
 from ggp.search.trees.tree_loading import load_kernels
@@ -91,6 +92,15 @@ class TreePlayer(SearchPlayer):
         )
         self._watch = Watch(self.machine)
         self._others.stop, self._others.lanes_at_once = self._watch.is_over, self._watch.lanes
+
+    @property
+    def values(self) -> StateValues | None:
+        """What leaves are worth, instead of playouts; None where nothing was learnt."""
+        return self._tree.leaves.values
+
+    @values.setter
+    def values(self, values: StateValues | None) -> None:
+        self._tree.leaves.values = values
 
     @property
     def capacity(self) -> int:

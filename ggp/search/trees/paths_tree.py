@@ -236,7 +236,7 @@ class PathsTree:
             if lanes.loose:
                 states = self.machine.concatenate([states, *lanes.loose_states])
                 leaves = np.concatenate([leaves, *lanes.loose])
-            values, steps = self._played_out(states, rng, deadline)
+            values, steps = self.leaves.of_leaves(states, rng, deadline)
             goals[leaves] = values
             turns[leaves] = wave.depth[leaves] + steps
             done[:] = True
@@ -373,12 +373,6 @@ class PathsTree:
             shares, trust = model.shares(role, table.path[first + some], moves)
             table.share[of_role] = shares
             table.trust[first + some] = trust
-
-    def _played_out(
-        self, states: States, rng: np.random.Generator, deadline: Deadline | None
-    ) -> tuple[FloatArray, IntArray | FloatArray]:
-        """See `LeafValues.played_out`."""
-        return self.leaves.played_out(states, rng, deadline)
 
     # ---------------------------------------------------------------- room
 

@@ -12,6 +12,7 @@ from ggp.belief import HyperPlaySampler, PathTree
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, IntArray, States
 from ggp.search.anytime import Deadline, OutOfTime
+from ggp.search.leaf_values import LeafValues
 from ggp.search.trees import paths_tree
 from ggp.search.trees.paths_tree import PathsTree
 from ggp.search.trees.settings import KEEP, Settings
@@ -107,7 +108,7 @@ def test_statistics_are_those_of_a_plain_tree(game: str, monkeypatch: pytest.Mon
         shape = (len(states), len(machine.roles))
         return np.array(goals).reshape(shape), np.zeros(len(states), dtype=np.int64)
 
-    monkeypatch.setattr(PathsTree, "_played_out", made_up)
+    monkeypatch.setattr(LeafValues, "of_leaves", made_up)
     tree = tree_of(machine)
     slow = SlowTree(machine, tree.paths, tree.settings.exploration, KEEP)
     start, views = machine.initial(1), np.arange(len(machine.roles))
