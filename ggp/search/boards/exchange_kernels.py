@@ -1,8 +1,7 @@
 """Captures made, valued and followed up by one kernel.
 
-Of most captures no more is wanted than what the board is worth then (`block_boards`), and whether
-another can follow on the same square that may matter. Where one does, it is listed, and the state
-is written.
+Of most captures no more is wanted than what the board is worth then (`block_boards`). Where another
+can follow on the same square that may matter, it is listed, and the state is written.
 
     step ─▶ boards ─▶ worth ─▶ may more matter? ─▶ captures ─▶ states
       └─▶ look ─▶ over? who is to move? ─┘
@@ -67,11 +66,10 @@ class Made(NamedTuple):
         which: `[K]` index of the joint move.
         values: `[K]` worth of the board for our side.
         over, again: `[K]` whether the game is over; whether the role that moved has a choice.
-        answered: `[K]` whether a capture may follow that matters.
         states, codes: `[K, ...]`, `[K * S]` what follows; written where captures are listed or the
-            game is over, if at all.
+            game is over.
         number: `[K]` pieces there, likewise.
-        found: `[M, 4]` captures: index among those that are kept, role, move, square.
+        found: `[4, M]` captures: index among those that are kept, role, move, square.
         joint: `[M, R]` their joint moves.
     """
 
@@ -79,7 +77,6 @@ class Made(NamedTuple):
     values: FloatArray
     over: BoolArray
     again: BoolArray
-    answered: BoolArray
     states: U64
     codes: np.ndarray
     number: IntArray
@@ -100,7 +97,6 @@ def make_captures(
     targets: IntArray,
     low: FloatArray,
     high: FloatArray,
-    whole: bool,
     blank: U64,
     rows: U64,
     block: BlockBoards,
@@ -116,7 +112,6 @@ def make_captures(
         targets: `[K]` the square of the capture.
         low, high: `[K]` what our side, and the other one, can already have: captures that could
             matter only beyond these do not count.
-        whole: whether to list captures and write states.
         blank, rows: scratch, see `make_turns`.
 
     Returns:
@@ -168,28 +163,24 @@ def make_captures(
                     follow,
                     words,
                 )
-            made.answered[place] = follow > before
-            if not whole:
-                follow = before
-            elif over or follow > before:
+            if over or follow > before:
                 made.number[place] = pieces
                 copy_board(block.codes, lane * squares, made.codes, place * squares, squares)
                 block.kept[lane >> 6] |= _ONE << np.uint64(lane & 63)
                 block.places[lane] = place
-        if whole:
-            store_some(
-                circuit,
-                packed,
-                lanes,
-                first,
-                count,
-                blank,
-                block.kept,
-                block.places,
-                made.states,
-                width,
-            )
-        if whole and follow > begin_follow:
+        store_some(
+            circuit,
+            packed,
+            lanes,
+            first,
+            count,
+            blank,
+            block.kept,
+            block.places,
+            made.states,
+            width,
+        )
+        if follow > begin_follow:
             _join_moves(circuit, rows, block, made, begin_follow, follow, words)
         end_turns(circuit, packed, lanes, joint, first, count, blank, words, written)
     return kept, follow
@@ -291,9 +282,9 @@ def _list_moves(
         move = int(board.moves[n])
         if not is_legal(circuit, rows, role, move, lane, words):
             continue
-        if count < len(made.found):
-            made.found[count, 0], made.found[count, 1] = place, role
-            made.found[count, 2], made.found[count, 3] = move, target
+        if count < made.found.shape[1]:
+            made.found[0, count], made.found[1, count] = place, role
+            made.found[2, count], made.found[3, count] = move, target
             made.joint[count, 0] = lane  # until all of the block are joined
         count += 1
     return count
@@ -362,11 +353,11 @@ def _join_moves(
 ) -> None:
     """Make joint moves of captures that were listed: the other roles have no choice."""
     out_of_line()
-    for n in range(start, min(end, len(made.found))):
+    for n in range(start, min(end, made.found.shape[1])):
         lane = made.joint[n, 0]
         for role in range(made.joint.shape[1]):
-            if role == made.found[n, 1]:
-                made.joint[n, role] = made.found[n, 2]
+            if role == made.found[1, n]:
+                made.joint[n, role] = made.found[2, n]
                 continue
             place = _only_move(circuit, rows, role, lane, block, words)
             made.joint[n, role] = circuit.numbers[circuit.begins[role] - circuit.begins[0] + place]

@@ -20,31 +20,16 @@ FIRST_ROOM = 8
 """Captures on a board for which there is room at first."""
 
 
-class Sighted(NamedTuple):
-    """K captures that took a piece.
+class Followed(NamedTuple):
+    """K captures that took a piece, and what follows.
 
     Attributes:
         which: `[K]` index of each among those that were made.
         values: `[K]` worth of the boards for our role.
         over: `[K]` whether the game is over.
-        again: `[K]` whether the role that captured has a choice then.
-        answered: `[K]` whether a capture may follow on the same square that matters.
-    """
-
-    which: IntArray
-    values: FloatArray
-    over: BoolArray
-    again: BoolArray
-    answered: BoolArray
-
-
-class Followed(NamedTuple):
-    """K captures that took a piece, and what follows.
-
-    Attributes:
-        which, values, over: as for `Sighted`.
-        states, boards: after them; they mean nothing where no capture follows and the game is not
-            over.
+        states, boards: after them; they mean nothing where it is known that no capture follows, and
+            the game is not over.
+        again: `[K]` whether the role that captured has a choice then; None: not known.
         captures: those that may follow on the same square, by board; None: not known.
     """
 
@@ -53,6 +38,7 @@ class Followed(NamedTuple):
     over: BoolArray
     states: States
     boards: Boards
+    again: BoolArray | None = None
     captures: Captures | None = None
 
 
@@ -81,8 +67,8 @@ class CaptureMaker:
         assert look is not None
         packed, roles = machine.packed_of(states), len(machine.roles)
         block = self._block(boards)
-        made, follow = _room(0, 0, boards, packed), FIRST_ROOM * (8 + len(packed))
-        while follow > len(made.found):
+        made, follow = _room(0, boards, packed), FIRST_ROOM * (8 + len(packed))
+        while follow > made.found.shape[1]:
             made = _with_room(made, follow, roles)
             with machine.turn_scratch(look) as (_, rows, _, square):
                 follow = first_captures(
@@ -97,29 +83,7 @@ class CaptureMaker:
                     WIDTH,
                 )
         self._scratch.append(block)
-        found = made.found[:follow]
-        return Captures(found[:, 0], found[:, 1], found[:, 3], made.joint[:follow])
-
-    def sighted(
-        self,
-        states: States,
-        boards: Boards,
-        captures: Captures,
-        low: FloatArray,
-        high: FloatArray,
-    ) -> Sighted | None:
-        """The captures of boards as they are at first sight; arguments as for `followed`."""
-        done = self._made(states, boards, captures, low, high, whole=False)
-        if done is None:
-            return None
-        _, made, kept, _ = done
-        return Sighted(
-            made.which[:kept],
-            made.values[:kept],
-            made.over[:kept],
-            made.again[:kept],
-            made.answered[:kept],
-        )
+        return _listed(made, follow)
 
     def followed(
         self,
@@ -135,47 +99,15 @@ class CaptureMaker:
             low, high: `[K]` what our role, and the other one, can already have: captures that could
                 matter only beyond these need not be found.
         """
-        done = self._made(states, boards, captures, low, high, whole=True)
-        if done is None:
-            return None
-        machine, made, kept, follow = done
-        which, found = made.which[:kept], made.found[:follow]
-        places = found[:, 0]
-        return Followed(
-            which,
-            made.values[:kept],
-            made.over[:kept],
-            machine.from_packed(made.states[:kept]),
-            Boards(
-                made.codes.reshape(-1, boards.codes.shape[1])[:kept],
-                made.number[:kept],
-                boards.sides,
-            ),
-            Captures(places, found[:, 1], found[:, 3], made.joint[:follow]),
-        )
-
-    # ---------------------------------------------------------------- private
-
-    def _made(
-        self,
-        states: States,
-        boards: Boards,
-        captures: Captures,
-        low: FloatArray,
-        high: FloatArray,
-        *,
-        whole: bool,
-    ) -> tuple[CircuitTurns, Made, int, int] | None:
-        """The machine, what the kernel writes, and returns; None if the machine cannot do so."""
         if self._ready is None:
             return None
         machine, look, tables = self._ready
         number, roles = captures.joint.shape
-        packed, written = machine.packed_of(states), number if whole else 0
+        packed = machine.packed_of(states)
         block = self._block(boards)
-        made = _room(number, written, boards, packed)
-        kept, follow = 0, 2 * written + 64
-        while follow > len(made.found):
+        made = _room(number, boards, packed)
+        kept, follow = 0, 2 * number + 64
+        while follow > made.found.shape[1]:
             made = _with_room(made, follow, roles)
             with machine.turn_scratch(look) as (blank, rows, _, _):
                 kept, follow = make_captures(
@@ -190,7 +122,6 @@ class CaptureMaker:
                     captures.squares,
                     low,
                     high,
-                    whole,
                     blank,
                     rows,
                     block,
@@ -199,7 +130,18 @@ class CaptureMaker:
                 )
         self._scratch.append(block)
         machine.states_visited += number
-        return machine, made, kept, follow
+        codes = made.codes.reshape(-1, boards.codes.shape[1])
+        return Followed(
+            made.which[:kept],
+            made.values[:kept],
+            made.over[:kept],
+            machine.from_packed(made.states[:kept]),
+            Boards(codes[:kept], made.number[:kept], boards.sides),
+            made.again[:kept],
+            _listed(made, follow),
+        )
+
+    # ---------------------------------------------------------------- private
 
     def _block(self, boards: Boards) -> BlockBoards:
         """Scratch."""
@@ -222,20 +164,19 @@ class CaptureMaker:
         )
 
 
-def _room(number: int, written: int, boards: Boards, packed: Packed) -> Made:
-    """Room for so many captures, and for what follows so many of them."""
+def _room(number: int, boards: Boards, packed: Packed) -> Made:
+    """Room for so many captures, and what follows; none for those that may follow."""
     squares = boards.codes.shape[1]
-    over, again, answered = np.empty((3, number), dtype=np.bool_)
+    over, again = np.empty((2, number), dtype=np.bool_)
     return Made(
         np.empty(number, dtype=np.int64),
         np.empty(number),
         over,
         again,
-        answered,
-        np.empty((written, packed.shape[1]), dtype=np.uint64),
-        np.empty(written * squares, dtype=np.int16),
-        np.empty(written, dtype=np.int64),
-        np.empty((0, 4), dtype=np.int64),
+        np.empty((number, packed.shape[1]), dtype=np.uint64),
+        np.empty(number * squares, dtype=np.int16),
+        np.empty(number, dtype=np.int64),
+        np.empty((4, 0), dtype=np.int64),
         np.empty((0, 0), dtype=np.int64),
     )
 
@@ -243,6 +184,12 @@ def _room(number: int, written: int, boards: Boards, packed: Packed) -> Made:
 def _with_room(made: Made, follow: int, roles: int) -> Made:
     """The same, with room for so many captures that may follow."""
     return made._replace(
-        found=np.empty((follow, 4), dtype=np.int64),
+        found=np.empty((4, follow), dtype=np.int64),
         joint=np.empty((follow, roles), dtype=np.int64),
     )
+
+
+def _listed(made: Made, count: int) -> Captures:
+    """The captures that a kernel has listed."""
+    lanes, movers, _, squares = made.found[:, :count]
+    return Captures(lanes, movers, squares, made.joint[:count])

@@ -15,7 +15,6 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from ggp.machine.arrays import first_seen
 from ggp.machine.base import BoolArray, FloatArray, IntArray, States
 from ggp.search.anytime import Deadline
 from ggp.search.boards.board_kernels import order_runs
@@ -87,7 +86,7 @@ def value_open(
         if not len(place):
             break
         chosen = np.zeros(len(floors), dtype=np.bool_)
-        chosen[place[first_open(before, np.ones(len(place), dtype=np.bool_), size)]] = True
+        chosen[place[first_open(before, size)]] = True
         worlds.play_out(1, rng, deadline, chosen)
         valued = valued | chosen
         known = np.flatnonzero(chosen[place])
@@ -105,8 +104,8 @@ def ordered(owner: IntArray, key: FloatArray) -> IntArray:
     return order
 
 
-def first_open(owner: IntArray, open_: BoolArray, size: int) -> IntArray:
+def first_open(owner: IntArray, size: int) -> IntArray:
     """Places of the first `size` open states of each owner; those of an owner are neighbours."""
-    at = np.flatnonzero(open_)
-    first, group = first_seen(owner[at])
-    return at[np.arange(len(at)) - first[group] < size]
+    begins = np.flatnonzero(np.diff(owner, prepend=-1))
+    rank = np.arange(len(owner)) - np.repeat(begins, np.diff(begins, append=len(owner)))
+    return np.flatnonzero(rank < size)

@@ -35,7 +35,7 @@ from ggp.machine.base import (
 from ggp.search.anytime import Deadline, check
 from ggp.search.boards.board_values import Boards, BoardValues
 from ggp.search.boards.captures import NOWHERE, CaptureFinder, Captures, Position
-from ggp.search.boards.exchanges import CaptureMaker, Followed, Sighted
+from ggp.search.boards.exchanges import CaptureMaker, Followed
 from ggp.search.boards.lower_bounds import WAVE_GROWTH, first_open, ordered
 from ggp.search.refusals import turned
 
@@ -151,6 +151,8 @@ class Quiescence:
         if captures is None:
             captures = self._captures(root)
             captures = captures.take(np.argsort(captures.lanes, kind="stable"))
+        else:
+            self._stand_pat(root, captures)
         if len(captures.lanes):
             self._by_promise(root, captures, deadline)
         return root.values
@@ -162,46 +164,34 @@ class Quiescence:
         them worse for the role that made them, unless it moves again: these are left out as soon as
         they are not better than the best so far.
         """
-        mine, stand = captures.movers == self.role, root.values[captures.lanes]
-        low, high = np.where(mine, stand, -np.inf), np.where(mine, np.inf, stand)
-        seen = self._maker.sighted(root.states, root.boards, captures, low, high)
-        first = None
-        if seen is None:
-            first, which = self._after(root, captures)
-            again = self._again(first, captures.movers[which])
-            seen = Sighted(which, first.values, first.over, again, ~first.over)
-        captures = captures.take(seen.which)
-        movers, before = captures.movers, captures.lanes
-
-        def made(chosen: IntArray) -> _Ply:
-            if first is not None:
-                return first.take(chosen)
-            return self._after(root, captures.take(chosen))[0]
-
-        over = np.flatnonzero(seen.over)
-        if len(over):
-            _fold(made(over).values, root.values, before[over], movers[over] == self.role)
-        last = np.flatnonzero(~seen.over & ~seen.answered)
-        _fold(seen.values[last], root.values, before[last], movers[last] == self.role)
+        first, made = self._after(root, captures)
+        movers, before = captures.movers[made.which], first.before
+        again = self._again(first, movers) if made.again is None else made.again
+        answered = ~first.over
+        if first.captures is not None:
+            answered[:] = False
+            answered[first.captures.lanes] = True
+        last = np.flatnonzero(~answered)
+        _fold(first.values[last], root.values, before[last], movers[last] == self.role)
         # From here on larger is better for the role that captured.
         sign = np.where(movers == self.role, 1.0, -1.0)
-        order = ordered(before, -sign * seen.values)
-        open_ = seen.answered[order]
+        promise = sign * first.values
+        left = np.flatnonzero(answered)
+        left = left[ordered(before[left], -promise[left])]
         size = 1
         while True:
-            better = sign * (seen.values - root.values[before]) > 0
-            open_ &= (seen.again | better)[order]
-            at = first_open(before[order], open_, size)
-            if not len(at):
+            better = promise[left] > sign[left] * root.values[before[left]]
+            left = left[again[left] | better]
+            if not len(left):
                 return
-            chosen = order[at]
-            part, mine = made(chosen), movers[chosen] == self.role
+            at = first_open(before[left], size)
+            part, mine = first.take(left[at]), movers[left[at]] == self.role
             best = root.values[part.before]
             part.low = np.where(mine, np.maximum(part.low, best), part.low)
             part.high = np.where(mine, part.high, np.minimum(part.high, best))
             self._follow(part, self._most - 1, deadline)
             _fold(part.values, root.values, part.before, mine)
-            open_[at] = False
+            left = np.delete(left, at)
             size *= WAVE_GROWTH
 
     def _again(self, ply: _Ply, movers: IntArray) -> BoolArray:
@@ -222,9 +212,9 @@ class Quiescence:
             captures = self._captures(plies[-1])
             if not len(captures.lanes):
                 break
-            after, which = self._after(plies[-1], captures)
+            after, made = self._after(plies[-1], captures)
             plies.append(after)
-            movers.append(captures.movers[which])
+            movers.append(captures.movers[made.which])
         for after, before, ours in zip(
             reversed(plies[1:]), reversed(plies[:-1]), reversed(movers), strict=True
         ):
@@ -233,7 +223,7 @@ class Quiescence:
     def _captures(self, ply: _Ply) -> Captures:
         """Captures on squares of the other role, on boards where it is clear which role is to move.
 
-        Records in the ply what the role to move gets by standing pat.
+        They stand pat there, see `_stand_pat`.
         """
         ours = ~ply.over & (ply.values < ply.high)
         others = ~ply.over & (ply.values > ply.low)
@@ -247,14 +237,18 @@ class Quiescence:
             found = ply.captures
             mine = found.movers == self.role
             found = found.take(np.where(mine, ours[found.lanes], others[found.lanes]))
-        mine = found.movers == self.role
-        owner, other = found.lanes[mine], found.lanes[~mine]
-        ply.low[owner] = np.maximum(ply.low[owner], ply.values[owner])
-        ply.high[other] = np.minimum(ply.high[other], ply.values[other])
+        self._stand_pat(ply, found)
         return found
 
-    def _after(self, ply: _Ply, captures: Captures) -> tuple[_Ply, IntArray]:
-        """The boards after moves that do capture, and `[L]` which of the captures these are."""
+    def _stand_pat(self, ply: _Ply, captures: Captures) -> None:
+        """Record what the roles that may capture get if they do not."""
+        mine = captures.movers == self.role
+        owner, other = captures.lanes[mine], captures.lanes[~mine]
+        ply.low[owner] = np.maximum(ply.low[owner], ply.values[owner])
+        ply.high[other] = np.minimum(ply.high[other], ply.values[other])
+
+    def _after(self, ply: _Ply, captures: Captures) -> tuple[_Ply, Followed]:
+        """The boards after moves that do capture, and more of these."""
         machine, lanes = self._machine, captures.lanes
         low, high = ply.low[lanes], ply.high[lanes]
         made = self._maker.followed(ply.states, ply.boards, captures, low, high)
@@ -274,7 +268,7 @@ class Quiescence:
             made.over,
             made.captures,
         )
-        return after, which
+        return after, made
 
     def _turned(self, ply: _Ply, captures: Captures) -> Followed:
         """The same, turn by turn, and without a look at what may follow."""
