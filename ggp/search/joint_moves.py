@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ggp.machine.arrays import offsets_of, segment_ids
+from ggp.machine.arrays import joined, offsets_of, segment_ids
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
 from ggp.search.anytime import Deadline, Pace
 
@@ -135,16 +135,10 @@ def joint_moves(
             else:
                 lists.append(machine.legal(some, each, allow_stuck=True))
         parts.append(lists)
-    joined = tuple(_joined([lists[r] for lists in parts]) for r in range(len(machine.roles)))
+    none = [Ragged(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64))]
+    every = tuple(joined([each[r] for each in parts] or none) for r in range(len(machine.roles)))
     stuck = np.zeros(len(states), dtype=np.bool_)
-    for moves in joined:
+    for moves in every:
         stuck |= moves.counts == 0
     order = (role, *others, *chance_role)
-    return JointMoves(order, joined, np.concatenate(probabilities), stuck)
-
-
-def _joined(parts: list[Ragged]) -> Ragged:
-    """The lists of several batches, one after the other."""
-    none = np.zeros(0, dtype=np.int64)
-    counts = np.concatenate([none, *(part.counts for part in parts)])
-    return Ragged(offsets_of(counts), np.concatenate([none, *(part.values for part in parts)]))
+    return JointMoves(order, every, np.concatenate(probabilities), stuck)

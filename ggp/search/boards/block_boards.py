@@ -18,7 +18,6 @@ from ggp.machine.propnet.play.kernels.lanes.packing import run_end
 from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     TurnCircuit,
     changes,
-    has_changed,
     holds,
 )
 from ggp.machine.propnet.play.kernels.vectors import (
@@ -63,6 +62,7 @@ class BoardTables(NamedTuple):
 
     Attributes:
         fluents: `[B]` fluents that stand for pieces.
+        number: `[F]` index of each fluent among these, -1 if it is another.
         squares, codes: `[B + C]` what they mean, and after them those of pieces that never change.
         blocks, bits: the words in which the fluents are, and which bits they are.
         masks, sums: what pieces attack, and what they add to values.
@@ -74,6 +74,7 @@ class BoardTables(NamedTuple):
     """
 
     fluents: I32
+    number: I32
     squares: I32
     codes: I32
     blocks: I32
@@ -106,6 +107,7 @@ class BlockBoards(NamedTuple):
         owned, owner: `[64]` the same two, all ones for squares with a piece of the first side.
         counts: `[R * 2 * W]` the moves of each role, see `count_moves`.
         idle: `[R]` place of a move that was the only one of the role in some lane.
+        fluents: `[F]` those that have changed in some lane.
         kept: `[W]` lanes whose states are written; `places`: `[N]` where.
     """
 
@@ -121,12 +123,13 @@ class BlockBoards(NamedTuple):
     owner: U64
     counts: U64
     idle: IntArray
+    fluents: IntArray
     kept: U64
     places: IntArray
 
 
-def block_boards(squares: int, roles: int, width: tuple[int, ...]) -> BlockBoards:
-    """New scratch for boards of so many squares."""
+def block_boards(squares: int, roles: int, fluents: int, width: tuple[int, ...]) -> BlockBoards:
+    """New scratch for boards of so many squares, in states of so many fluents."""
     words = words_of(width)
     lanes = 64 * words
     return BlockBoards(
@@ -142,6 +145,7 @@ def block_boards(squares: int, roles: int, width: tuple[int, ...]) -> BlockBoard
         owner=aligned_words(MOST_SQUARES),
         counts=np.empty(2 * roles * words, dtype=np.uint64),
         idle=np.zeros(roles, dtype=np.int64),
+        fluents=np.empty(fluents, dtype=np.int64),
         kept=np.empty(words, dtype=np.uint64),
         places=np.empty(lanes, dtype=np.int64),
     )
@@ -175,6 +179,7 @@ def change_boards(
     first: int,
     count: int,
     rows: U64,
+    changed: IntArray,
     block: BlockBoards,
     width: tuple[int, ...],
 ) -> None:
@@ -182,6 +187,7 @@ def change_boards(
 
     Args:
         codes: `[L * S]` the boards of the states before.
+        changed: fluents that differ in some lane.
     """
     out_of_line()
     words = words_of(width)
@@ -199,9 +205,10 @@ def change_boards(
             block.pieces[lane] = pieces
             copy_board(codes, state * squares, block.codes, lane * squares, squares)
         start = end
-    for n in range(len(board.fluents)):
-        k = int(board.fluents[n])
-        if not has_changed(circuit, k, rows, width):
+    for place in range(len(changed)):
+        k = changed[place]
+        n = int(board.number[k])
+        if n < 0:
             continue
         square, code = int(board.squares[n]), int(board.codes[n])
         mark = _ONE << np.uint64(square)

@@ -258,8 +258,11 @@ class BoardValues:
         bits = pack(np.isin(np.arange(64 * machine.num_words), fluents))
         blocks = np.flatnonzero(bits).astype(np.int32)
         middle, least, most = self._range
+        number = np.full(machine.num_fluents, -1, dtype=np.int32)
+        number[fluents] = np.arange(len(fluents))
         return BoardTables(
             fluents,
+            number,
             self._square[pieces],
             self._code[pieces],
             blocks,

@@ -24,6 +24,7 @@ from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     holds,
     is_legal,
     is_over,
+    list_changed,
     look_ahead,
     look_at,
     store_some,
@@ -124,7 +125,10 @@ def make_captures(
     for first in range(0, len(lanes), 64 * words):
         count = min(64 * words, len(lanes) - first)
         written = begin_turns(circuit, packed, lanes, joint, first, count, blank, width)
-        change_boards(circuit, board, packed, codes, lanes, first, count, blank, block, width)
+        changed = block.fluents[: list_changed(circuit, blank, block.fluents, width)]
+        change_boards(
+            circuit, board, packed, codes, lanes, first, count, blank, changed, block, width
+        )
         look_ahead(circuit, blank, rows, width)
         _count_all(circuit, rows, block, width)
         for word in range(words):
@@ -175,6 +179,7 @@ def make_captures(
             first,
             count,
             blank,
+            changed,
             block.kept,
             block.places,
             made.states,

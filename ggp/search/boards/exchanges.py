@@ -66,7 +66,7 @@ class CaptureMaker:
         look = machine.looks
         assert look is not None
         packed, roles = machine.packed_of(states), len(machine.roles)
-        block = self._block(boards)
+        block = self._block(machine, boards)
         made, follow = _room(0, boards, packed), FIRST_ROOM * (8 + len(packed))
         while follow > made.found.shape[1]:
             made = _with_room(made, follow, roles)
@@ -104,7 +104,7 @@ class CaptureMaker:
         machine, look, tables = self._ready
         number, roles = captures.joint.shape
         packed = machine.packed_of(states)
-        block = self._block(boards)
+        block = self._block(machine, boards)
         made = _room(number, boards, packed)
         kept, follow = 0, 2 * number + 64
         while follow > made.found.shape[1]:
@@ -143,12 +143,13 @@ class CaptureMaker:
 
     # ---------------------------------------------------------------- private
 
-    def _block(self, boards: Boards) -> BlockBoards:
+    def _block(self, machine: CircuitTurns, boards: Boards) -> BlockBoards:
         """Scratch."""
         try:
             return self._scratch.pop()
         except IndexError:
-            return block_boards(boards.codes.shape[1], len(self._machine.roles), WIDTH)
+            squares, roles = boards.codes.shape[1], len(machine.roles)
+            return block_boards(squares, roles, machine.num_fluents, WIDTH)
 
     @cached_property
     def _ready(self) -> tuple[CircuitTurns, Query, BoardTables] | None:

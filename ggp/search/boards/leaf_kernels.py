@@ -28,7 +28,7 @@ from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     begin_turns,
     changes,
     end_turns,
-    has_changed,
+    list_changed,
     look_ahead,
 )
 from ggp.machine.propnet.play.kernels.lanes.turning import tell_moves
@@ -93,8 +93,11 @@ def value_turns(
         written = begin_turns(circuit, packed, lanes, moves, first, count, blank, width)
         if len(seen):
             store_lanes(blank, circuit.sees, count, seen, first, square, width)
-        _mix_keys(circuit, packed, lanes, first, count, blank, marks, keys, width)
-        change_boards(circuit, board, packed, codes, lanes, first, count, blank, block, width)
+        changed = block.fluents[: list_changed(circuit, blank, block.fluents, width)]
+        _mix_keys(circuit, packed, lanes, first, count, blank, changed, marks, keys, width)
+        change_boards(
+            circuit, board, packed, codes, lanes, first, count, blank, changed, block, width
+        )
         look_ahead(circuit, blank, rows, width)
         tell_moves(
             circuit,
@@ -154,6 +157,7 @@ def _mix_keys(
     first: int,
     count: int,
     rows: U64,
+    changed: IntArray,
     marks: U64,
     keys: U64,
     width: tuple[int, ...],
@@ -173,9 +177,8 @@ def _mix_keys(
                     one ^= marks[fluent, 0]
                     two ^= marks[fluent, 1]
         keys[k, 0], keys[k, 1] = one, two
-    for fluent in range(len(circuit.step.row_of)):
-        if not has_changed(circuit, fluent, rows, width):
-            continue
+    for n in range(len(changed)):
+        fluent = changed[n]
         for start in range(0, count, 64):
             bits = changes(circuit, fluent, rows, start, count, words)
             while bits:

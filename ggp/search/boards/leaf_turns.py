@@ -50,13 +50,13 @@ class LeafTurns:
         Args:
             codes: `[L, S]` the boards of the states.
         """
-        number = len(lanes)
+        machine, number = self._machine, len(lanes)
         values, keys = np.empty(number), np.empty((number, 2), dtype=np.uint64)
         try:
             block = self._spare.pop()
         except IndexError:
-            block = block_boards(self._squares, len(self._machine.roles), WIDTH)
-        told = self._machine.told_by(
+            block = block_boards(self._squares, len(machine.roles), machine.num_fluents, WIDTH)
+        told = machine.told_by(
             value_turns,
             (self._tables, codes.ravel(), self._marks, block, values, keys, WIDTH),
             states,

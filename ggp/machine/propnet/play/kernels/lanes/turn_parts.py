@@ -204,6 +204,7 @@ def store_some(
     first: int,
     count: int,
     rows: U64,
+    changed: IntArray,
     wanted: U64,
     places: IntArray,
     out: U64,
@@ -212,21 +213,41 @@ def store_some(
     """Write the successors of some lanes of a block.
 
     Args:
+        changed: fluents that differ in some lane, see `list_changed`.
         wanted: `[W]` these; `places`: `[64 * W]` where they go.
     """
     out_of_line()
     for lane in range(count):
         if wanted[lane >> 6] >> np.uint64(lane & 63) & _ONE:
             copy_lane(packed, lanes[first + lane], out, places[lane])
+    for n in range(len(changed)):
+        k = changed[n]
+        for start in range(0, count, 64):
+            bits = changes(circuit, k, rows, start, count, words_of(width))
+            bits &= wanted[start >> 6]
+            while bits:
+                place = places[start + lowest_one(bits)]
+                bits &= bits - _ONE
+                out[place, k >> 6] ^= _ONE << np.uint64(k & 63)
+
+
+@inlined
+def list_changed(circuit: TurnCircuit, rows: U64, changed: IntArray, width: tuple[int, ...]) -> int:
+    """List the fluents that differ from the state before in some lane where `step` was evaluated.
+
+    Args:
+        changed: `[F]` out.
+
+    Returns:
+        how many these are.
+    """
+    out_of_line()
+    count = 0
     for k in range(len(circuit.step.row_of)):
         if has_changed(circuit, k, rows, width):
-            for start in range(0, count, 64):
-                bits = changes(circuit, k, rows, start, count, words_of(width))
-                bits &= wanted[start >> 6]
-                while bits:
-                    place = places[start + lowest_one(bits)]
-                    bits &= bits - _ONE
-                    out[place, k >> 6] ^= _ONE << np.uint64(k & 63)
+            changed[count] = k
+            count += 1
+    return count
 
 
 @inlined
