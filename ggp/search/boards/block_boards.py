@@ -40,11 +40,11 @@ from ggp.search.boards.board_kernels import EMPTY, I32
 from ggp.search.boards.mask_kernels import (
     MOST_SQUARES,
     U64,
+    LeadTable,
     RayMasks,
-    SumTables,
     attacks,
+    lead_of,
     slides,
-    sum_up,
 )
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -54,6 +54,9 @@ _ONE = np.uint64(1)
 _VECTOR = (0,)
 _WORDS = WORDS_PER_ITEM
 """Squares of a board that are looked at side by side."""
+
+_SHORT = 2
+"""With no more lanes of a state, it takes longer to find out what does not change than it saves."""
 
 
 @by_reference
@@ -65,9 +68,9 @@ class BoardTables(NamedTuple):
         number: `[F]` index of each fluent among these, -1 if it is another.
         squares, codes: `[B + C]` what they mean, and after them those of pieces that never change.
         blocks, bits: the words in which the fluents are, and which bits they are.
-        masks, sums: what pieces attack, and what they add to values.
-        side: the side whose values count.
-        check, middle, scale, least, most: what is done to the lead of a side to get them.
+        masks, table: what pieces attack, and what they add to the lead of our side.
+        side: ours, whose values count.
+        middle, scale, least, most: what is done to a lead to get them.
         roles: `[2]` the role of each side.
         first_move, moves: `[2, S * S + 1]`, `[N]` the moves of each side from each square to each
             other one, see `MovesByPlace`.
@@ -80,9 +83,8 @@ class BoardTables(NamedTuple):
     blocks: I32
     bits: U64
     masks: RayMasks
-    sums: SumTables
+    table: LeadTable
     side: int
-    check: float
     middle: float
     scale: float
     least: float
@@ -279,7 +281,7 @@ def prepare_attacks(
         rest &= rest - _ONE
         code = np.int64(item(codes, parent * squares + square))
         block.before[square] = item(board.masks.leaps, code * squares + square)
-        block.owned[square] = np.uint64(item(board.sums.side, code)) - _ONE
+        block.owned[square] = np.uint64(item(board.table.side, code)) - _ONE
         sliders |= np.uint64(item(board.masks.slides, code)) << np.uint64(square)
     # Apart, as it is hard to guess which piece has rays.
     rest = sliders
@@ -292,17 +294,51 @@ def prepare_attacks(
 
 
 @inlined
+def lead_before(
+    board: BoardTables,
+    codes: np.ndarray,
+    parent: int,
+    lanes: IntArray,
+    k: int,
+    block: BlockBoards,
+    lane: int,
+) -> tuple[np.uint64, np.uint64, int, np.uint64]:
+    """The squares that each side attacks, and our lead, on the board of `prepare_attacks`.
+
+    Args:
+        lanes: `[K]` state of each joint move; `k`: the first of the run.
+
+    Returns:
+        these, and the squares of which they are known: none if the run is too short.
+    """
+    if k + _SHORT >= len(lanes) or lanes[k + _SHORT] != parent:
+        return _NONE, _NONE, 0, _NONE
+    first, second = _attacked(block.before, block.owned)
+    squares, occupied = block.squares, block.held[lane]
+    lead = lead_of(board.table, codes, parent * squares, squares, occupied, first, second)
+    return first, second, lead, _ALL
+
+
+@inlined
 def lane_value(
-    board: BoardTables, block: BlockBoards, lane: int, squares: int, sliders: np.uint64
+    board: BoardTables,
+    block: BlockBoards,
+    lane: int,
+    squares: int,
+    sliders: np.uint64,
+    codes: np.ndarray,
+    parent: int,
+    before: tuple[np.uint64, np.uint64, int, np.uint64],
 ) -> float:
     """What the board of a lane is worth to our side, as `BoardValues.worth`.
 
     Args:
         sliders: the pieces with rays before.
+        codes, parent: the boards before, and which of them; `before`: see `lead_before`.
     """
     start = lane * squares
-    occupied, changed = block.occupied[lane], block.changed[lane]
-    differs = occupied ^ block.held[lane]
+    occupied, changed, held = block.occupied[lane], block.changed[lane], block.held[lane]
+    differs = occupied ^ held
     for word in range(0, MOST_SQUARES, _WORDS):
         store(block.after, word, load(block.before, word, _VECTOR))
         store(block.owner, word, load(block.owned, word, _VECTOR))
@@ -322,24 +358,26 @@ def lane_value(
         if occupied >> np.uint64(square) & _ONE:
             code = np.int64(item(block.codes, start + square))
             block.after[square] = attacks(board.masks, code, code * squares + square, occupied)
-            block.owner[square] = np.uint64(item(board.sums.side, code)) - _ONE
-    first, second = splat(_NONE, _VECTOR), splat(_NONE, _VECTOR)
-    for word in range(0, MOST_SQUARES, _WORDS):
-        found, owner = load(block.after, word, _VECTOR), load(block.owner, word, _VECTOR)
-        first = bor(first, band(found, owner))
-        second = bor(second, but_not(found, owner))
-    firsts, seconds, first_checks, second_checks = sum_up(
-        board.sums,
-        block.codes,
-        start,
-        squares,
-        occupied,
-        np.uint64(reduce_or(first)),
-        np.uint64(reduce_or(second)),
+            block.owner[square] = np.uint64(item(board.table.side, code)) - _ONE
+    first, second = _attacked(block.after, block.owner)
+    # What stands on other squares adds what it did.
+    first_before, second_before, lead, known = before
+    touched = changed | (first ^ first_before) | (second ^ second_before) | ~known
+    lead += lead_of(board.table, block.codes, start, squares, touched & occupied, first, second)
+    gone = touched & held & known
+    lead -= lead_of(
+        board.table, codes, parent * squares, squares, gone, first_before, second_before
     )
-    if board.side == 0:
-        lead = firsts - seconds + board.check * first_checks
-    else:
-        lead = seconds - firsts + board.check * second_checks
     value = board.middle + board.scale * lead
     return float(min(max(value, board.least), board.most))
+
+
+@inlined
+def _attacked(attacks_of: U64, owner: U64) -> tuple[np.uint64, np.uint64]:
+    """The squares that each side attacks; arguments as in `BlockBoards.before` and `owned`."""
+    first, second = splat(_NONE, _VECTOR), splat(_NONE, _VECTOR)
+    for word in range(0, MOST_SQUARES, _WORDS):
+        found, owned = load(attacks_of, word, _VECTOR), load(owner, word, _VECTOR)
+        first = bor(first, band(found, owned))
+        second = bor(second, but_not(found, owned))
+    return np.uint64(reduce_or(first)), np.uint64(reduce_or(second))

@@ -27,30 +27,32 @@ SIDES = 2
 class PieceTables(NamedTuple):
     """The attacks and values of pieces.
 
-    A code is a kind of piece of one side: K of them, and S squares.
+    A code is a kind of piece of one side: K of them, and S squares. Values are whole numbers of a
+    unit, see `piece_tables`.
 
     Attributes:
         side: `[K]` owner: 0 or 1.
         worth: `[K]` value of a piece.
         ahead: `[K, S]` bonus for standing there: ranks that a pawn has advanced.
-        king: `[K]` 1 for pieces that can be in check.
+        protected, threatened: `[K]` what its side gets if the piece is protected, and what the
+            other one gets if it is attacked.
+        check: `[K]` what else the other side gets then and this one does not lose, for pieces that
+            can be in check.
         first_ray: `[K * S + 1]` the rays of a kind from a square.
         first_target: `[rays + 1]` the squares of each ray.
         target: these squares, the nearest first.
-        protected, threatened: shares of the values of own pieces that are protected, and of the
-            other side's that are attacked.
         attacked: `[2, S]` scratch: by each side.
     """
 
     side: I32
-    worth: FloatArray
-    ahead: FloatArray
-    king: I32
+    worth: IntArray
+    ahead: IntArray
+    protected: IntArray
+    threatened: IntArray
+    check: IntArray
     first_ray: I32
     first_target: I32
     target: I32
-    protected: float
-    threatened: float
     attacked: I32
 
 
@@ -111,35 +113,31 @@ def _attack(codes: np.ndarray, lane: int, tables: PieceTables) -> None:
 
 
 @kernel
-def value_boards(
-    codes: np.ndarray, tables: PieceTables, totals: np.ndarray, checks: np.ndarray
-) -> None:
-    """Value of each side's pieces in each lane, and number of kings it attacks.
+def value_boards(codes: np.ndarray, tables: PieceTables, leads: np.ndarray) -> None:
+    """The lead of each side in each lane.
 
     Args:
         codes: `[L, S]` pieces.
-        totals: `[L, 2]` out.
-        checks: `[L, 2]` out.
+        leads: `[L, 2]` out.
     """
     for lane in range(len(codes)):
         _attack(codes, lane, tables)
         for side in range(SIDES):
-            total = 0.0
-            kings = 0
+            lead = 0
             for square in range(codes.shape[1]):
                 code = np.int64(codes[lane, square])
                 if code == EMPTY:
                     continue
-                hit = tables.attacked[side, square]
-                if tables.side[code] == side:
-                    total += tables.worth[code] + tables.ahead[code, square]
-                    if hit:
-                        total += tables.protected * tables.worth[code]
-                elif hit:
-                    total += tables.threatened * tables.worth[code]
-                    kings += tables.king[code]
-            totals[lane, side] = total
-            checks[lane, side] = kings
+                own = tables.side[code] == side
+                value = tables.worth[code] + tables.ahead[code, square]
+                if tables.attacked[tables.side[code], square]:
+                    value += tables.protected[code]
+                if tables.attacked[1 - tables.side[code], square]:
+                    value -= tables.threatened[code]
+                    if not own:
+                        lead += tables.check[code]
+                lead += value if own else -value
+            leads[lane, side] = lead
 
 
 @kernel

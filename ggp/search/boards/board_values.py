@@ -45,7 +45,6 @@ from ggp.search.boards.block_boards import BoardTables
 from ggp.search.boards.board_kernels import (
     EMPTY,
     SIDES,
-    PieceTables,
     attack_boards,
     read_boards,
     value_boards,
@@ -53,7 +52,7 @@ from ggp.search.boards.board_kernels import (
 from ggp.search.boards.board_terms import BoardTerms
 from ggp.search.boards.leaf_turns import LeafTurns
 from ggp.search.boards.mask_kernels import MOST_SQUARES, list_captures, value_masks
-from ggp.search.boards.piece_tables import ahead_of, firsts_of, masks_of, rays_of, sums_of
+from ggp.search.boards.piece_tables import leads_of, masks_of, rays_of, tables_of
 from ggp.search.parts import ValuedTurns
 
 MARGIN = 0.02
@@ -112,7 +111,8 @@ class BoardValues:
         squares: of the board.
 
     Raises:
-        ConfigError: the game has no such fluents, or the machine cannot tell them in batches.
+        ConfigError: the game has no such fluents, the machine cannot tell them in batches, or the
+            terms are not finite.
     """
 
     certain = True
@@ -137,22 +137,10 @@ class BoardValues:
         self._bits = bits[self._blocks]
         pieces = [(terms.pieces[name], machine.roles[role]) for role, name in kinds]
         rays = [rays_of(piece, role, size) for piece, role in pieces]
-        each = [ray for of_kind in rays for of_square in of_kind for ray in of_square]
         self._masks = masks_of(rays if math.prod(size) <= MOST_SQUARES else [])
-        ahead = np.array([ahead_of(piece, role, size) for piece, role in pieces])
-        self._tables = PieceTables(
-            side=np.array([self._players.index(role) for role, _ in kinds], dtype=np.int32),
-            worth=np.array([piece.value for piece, _ in pieces]),
-            ahead=terms.advance * ahead,
-            king=np.array([piece.king for piece, _ in pieces], dtype=np.int32),
-            first_ray=firsts_of([len(of_square) for of_kind in rays for of_square in of_kind]),
-            first_target=firsts_of([len(ray) for ray in each]),
-            target=np.array([target for ray in each for target in ray], dtype=np.int32),
-            protected=terms.protected,
-            threatened=terms.threatened,
-            attacked=np.zeros((SIDES, math.prod(size)), dtype=np.int32),
-        )
-        self._sums = sums_of(self._tables)
+        sides = np.array([self._players.index(role) for role, _ in kinds], dtype=np.int32)
+        self._tables, self._scale = tables_of(terms, pieces, sides, size, rays)
+        self._leads = [leads_of(self._tables, side) for side in range(SIDES)]
         self._turns: dict[int, LeafTurns] = {}
 
     def values(
@@ -176,18 +164,17 @@ class BoardValues:
 
     def worth(self, boards: Boards, role: int) -> FloatArray:
         """`[L]` values of boards for a role, if the game is not over there."""
-        count = len(boards.codes)
-        totals, checks = np.empty((count, SIDES)), np.empty((count, SIDES), dtype=np.int64)
-        if len(self._masks.leaps):
-            squares = boards.codes.shape[1]
-            value_masks(boards.codes.ravel(), squares, self._masks, self._sums, totals, checks)
+        count, own = len(boards.codes), self._players.index(role)
+        if self.has_masks:
+            squares, lead = boards.codes.shape[1], np.empty(count, dtype=np.int64)
+            value_masks(boards.codes.ravel(), squares, self._masks, self._leads[own], lead)
         else:
-            value_boards.for_steps(_STEPS * count)(boards.codes, self._tables, totals, checks)
-        own = self._players.index(role)
-        lead = totals[:, own] - totals[:, 1 - own] + self.terms.check * checks[:, own]
+            leads = np.empty((count, SIDES), dtype=np.int64)
+            value_boards.for_steps(_STEPS * count)(boards.codes, self._tables, leads)
+            lead = leads[:, own]
         middle, least, most = self._range
         # Terminal states are worth their goals: searches do not ask for their values here.
-        return np.clip(middle + self.terms.scale * lead, least, most)
+        return np.clip(middle + self._scale * lead, least, most)
 
     def valued_turns(
         self,
@@ -260,6 +247,7 @@ class BoardValues:
         middle, least, most = self._range
         number = np.full(machine.num_fluents, -1, dtype=np.int32)
         number[fluents] = np.arange(len(fluents))
+        own = self._players.index(role)
         return BoardTables(
             fluents,
             number,
@@ -268,11 +256,10 @@ class BoardValues:
             blocks,
             bits[blocks],
             self._masks,
-            self._sums,
-            self._players.index(role),
-            self.terms.check,
+            self._leads[own],
+            own,
             middle,
-            self.terms.scale,
+            self._scale,
             least,
             most,
             np.array(self._players),

@@ -47,6 +47,7 @@ from ggp.search.boards.block_boards import (
     change_boards,
     copy_board,
     lane_value,
+    lead_before,
     occupied_by,
     prepare_attacks,
 )
@@ -133,17 +134,18 @@ def make_captures(
         _count_all(circuit, rows, block, width)
         for word in range(words):
             block.kept[word] = _NONE
-        parent, sliders = -1, _NONE
+        parent, sliders, known = -1, _NONE, (_NONE, _NONE, 0, _NONE)
         begin_follow = follow
         for lane in range(count):
             k = first + lane
             if lanes[k] != parent:
                 parent = lanes[k]
                 sliders = prepare_attacks(board, codes, parent, squares, block, lane)
+                known = lead_before(board, codes, parent, lanes, k, block, lane)
             pieces = count_ones(block.occupied[lane])
             if pieces >= number[parent]:
                 continue
-            value = lane_value(board, block, lane, squares, sliders)
+            value = lane_value(board, block, lane, squares, sliders, codes, parent, known)
             over = is_over(circuit.look, rows, lane, words)
             again = count_of(block.counts[2 * words * movers[k] :], lane, words) > 1
             made.which[kept] = k
@@ -325,7 +327,7 @@ def _list_captures(
     taken = np.int64(block.codes[lane * squares + target])
     if taken == EMPTY:
         return count
-    side = 1 - int(board.sums.side[taken])
+    side = 1 - int(board.table.side[taken])
     if not (ours if side == board.side else others):
         return count
     if not _is_to_move(board, block, side, lane, words):

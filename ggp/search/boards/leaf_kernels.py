@@ -38,6 +38,7 @@ from ggp.search.boards.block_boards import (
     BoardTables,
     change_boards,
     lane_value,
+    lead_before,
     prepare_attacks,
 )
 from ggp.search.boards.mask_kernels import U64
@@ -134,18 +135,22 @@ def _value_boards(
 ) -> None:
     """Value the boards of a block; those that have not changed only once for each state before."""
     out_of_line()
-    parent, sliders = -1, _NONE
+    parent, sliders, known = -1, _NONE, (_NONE, _NONE, 0, _NONE)
     same, is_known = 0.0, False
     for lane in range(count):
         k = first + lane
         if lanes[k] != parent:
             parent, is_known = lanes[k], False
             sliders = prepare_attacks(board, codes, parent, squares, block, lane)
+            known = lead_before(board, codes, parent, lanes, k, block, lane)
         if block.changed[lane]:
-            values[k] = lane_value(board, block, lane, squares, sliders)
+            values[k] = lane_value(board, block, lane, squares, sliders, codes, parent, known)
             continue
         if not is_known:
-            same, is_known = lane_value(board, block, lane, squares, sliders), True
+            same, is_known = (
+                lane_value(board, block, lane, squares, sliders, codes, parent, known),
+                True,
+            )
         values[k] = same
 
 

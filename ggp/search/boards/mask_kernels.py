@@ -7,7 +7,8 @@ without following its rays, and without a branch:
     ray upwards          . . 1 1 1 1 1 .        occupied         . 1 . 1 . 1 . .
     nearest, and below   1 1 1 1 . . . .        attacked         . . 1 1 . . . .
 
-Values are added up in the order of `board_kernels`, so they are equal to the last bit.
+What a piece adds to the lead of a side is read from one table, and whole numbers are added up, so
+values are those of `board_kernels` to the last bit.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.base import FloatArray
 from ggp.machine.compiling.jit import by_reference, inlined, kernel
 from ggp.machine.propnet.play.kernels.vectors import item, leading_zeros, lowest_one
 from ggp.search.boards.board_kernels import EMPTY, I32, PieceTables
@@ -50,25 +50,17 @@ class RayMasks(NamedTuple):
 
 
 @by_reference
-class SumTables(NamedTuple):
-    """What pieces add to the values of both sides; zero where it is the other side's.
+class LeadTable(NamedTuple):
+    """What pieces add to the lead of one side.
 
     Attributes:
         side: `[K]` owner: 0 or 1.
-        placed: `[K * S * 2]` for standing on a square, to each side.
-        hit: `[K * 4 * 2]` for being attacked by neither side, the first, the second, or both, to
-            each side: its own piece is protected, or the other's threatened.
-        checks: `[K * 4]` whether the first side checks a king then, plus `SECOND` if the second
-            does.
+        leads: `[K * S * 4]` in units, for a kind on a square that is attacked by neither side, the
+            first, the second, or both.
     """
 
     side: I32
-    placed: FloatArray
-    hit: FloatArray
-    checks: NDArray[np.int64]
-
-
-SECOND = 1 << 32
+    leads: I32
 
 
 @inlined
@@ -109,8 +101,8 @@ def slides(masks: RayMasks, at: Any, occupied: np.uint64) -> np.uint64:
 
 
 @inlined
-def sum_up(
-    sums: SumTables,
+def lead_of(
+    table: LeadTable,
     codes: np.ndarray,
     start: int,
     squares: int,
@@ -118,42 +110,32 @@ def sum_up(
     first: np.uint64,
     second: np.uint64,
 ) -> Any:
-    """Value of the pieces of each side on a board, and number of kings that it attacks.
+    """The lead of the side of a table on a board, in units.
 
     Args:
         codes, start: the pieces, flat, and where those of the board begin.
         first, second: squares that each side attacks.
     """
     one = np.uint64(1)
-    firsts, seconds, checks = 0.0, 0.0, np.int64(0)
+    lead = np.int64(0)
     rest = occupied
     while rest:
         square = np.uint64(lowest_one(rest))
         rest &= rest - one
         code = np.int64(item(codes, start + np.int64(square)))
         by = np.int64((first >> square) & one | ((second >> square) & one) << one)
-        at, case = 2 * (code * squares + np.int64(square)), 4 * code + by
-        # Zeros change no sum, and take less time than to find out whose piece it is.
-        firsts += item(sums.placed, at)
-        firsts += item(sums.hit, 2 * case)
-        seconds += item(sums.placed, at + 1)
-        seconds += item(sums.hit, 2 * case + 1)
-        checks += item(sums.checks, case)
-    return firsts, seconds, checks % SECOND, checks // SECOND
+        lead += item(table.leads, 4 * (code * squares + np.int64(square)) + by)
+    return lead
 
 
 @kernel
 def value_masks(
-    codes: np.ndarray,
-    squares: int,
-    masks: RayMasks,
-    sums: SumTables,
-    totals: np.ndarray,
-    checks: np.ndarray,
+    codes: np.ndarray, squares: int, masks: RayMasks, table: LeadTable, leads: np.ndarray
 ) -> None:
-    """As `board_kernels.value_boards`; `codes`: `[L * S]`, the pieces of all lanes."""
+    """As `board_kernels.value_boards`, for the side of the table; `codes`: `[L * S]`, the pieces of
+    all lanes; `leads`: `[L]` out."""
     one = np.uint64(1)
-    for lane in range(len(totals)):
+    for lane in range(len(leads)):
         start = lane * squares
         occupied, sliders = np.uint64(0), np.uint64(0)
         first, second = np.uint64(0), np.uint64(0)
@@ -165,7 +147,7 @@ def value_masks(
             rest &= rest - one
             code = np.int64(item(codes, start + square))
             found = np.uint64(item(masks.leaps, code * squares + square))
-            side = np.uint64(item(sums.side, code))
+            side = np.uint64(item(table.side, code))
             first |= found & (side - one)
             second |= found & (np.uint64(0) - side)
             sliders |= np.uint64(item(masks.slides, code)) << np.uint64(square)
@@ -174,14 +156,10 @@ def value_masks(
             sliders &= sliders - one
             code = np.int64(item(codes, start + square))
             found = slides(masks, code * squares + square, occupied)
-            side = np.uint64(item(sums.side, code))
+            side = np.uint64(item(table.side, code))
             first |= found & (side - one)
             second |= found & (np.uint64(0) - side)
-        firsts, seconds, first_checks, second_checks = sum_up(
-            sums, codes, start, squares, occupied, first, second
-        )
-        totals[lane, 0], totals[lane, 1] = firsts, seconds
-        checks[lane, 0], checks[lane, 1] = first_checks, second_checks
+        leads[lane] = lead_of(table, codes, start, squares, occupied, first, second)
 
 
 @kernel

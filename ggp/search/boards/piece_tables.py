@@ -1,15 +1,26 @@
-"""Tables that kernels read of declared pieces: their rays, and what they add to values."""
+"""Tables that kernels read of declared pieces: their rays, and what they add to values.
+
+Values are declared as decimal numbers, and all are multiples of one. Kernels add up whole numbers
+of this unit: the sum is exact, whatever the order.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.search.boards.board_kernels import SIDES, PieceTables
-from ggp.search.boards.board_terms import Piece
-from ggp.search.boards.mask_kernels import SECOND, RayMasks, SumTables
+from ggp.errors import ConfigError
+from ggp.machine.base import IntArray
+from ggp.search.boards.board_kernels import I32, SIDES, PieceTables
+from ggp.search.boards.board_terms import BoardTerms, Piece
+from ggp.search.boards.mask_kernels import LeadTable, RayMasks
+
+MOST = 1 << 24
+"""Units in the largest value, at most: tables have numbers of 32 bits."""
 
 
 def rays_of(piece: Piece, role: str, size: tuple[int, int]) -> list[list[list[int]]]:
@@ -59,22 +70,80 @@ def _padded(rays: list[NDArray[np.uint64]]) -> tuple[int, NDArray[np.uint64]]:
     return most, padded.ravel()
 
 
-def sums_of(tables: PieceTables) -> SumTables:
-    """The values of pieces as what they add."""
-    side = tables.side
-    own = side[:, None] == np.arange(SIDES)
-    placed = (tables.worth[:, None] + tables.ahead)[:, :, None]
-    worth = tables.worth[:, None]
-    hit = np.where(own, tables.protected * worth, tables.threatened * worth)
-    by = np.array([[0, 0], [1, 0], [0, 1], [1, 1]], dtype=np.bool_)
-    king = (tables.king[:, None] != 0) & ~own
-    checks = (king[:, None] & by) @ np.array([1, SECOND])
-    return SumTables(
-        side,
-        np.where(own[:, None], placed, 0.0).ravel(),
-        np.where(by, hit[:, None], 0.0).ravel(),
-        checks.ravel(),
+def unit_of(values: Iterable[Fraction]) -> Fraction:
+    """The largest number of which all values are multiples; but if the largest value were more than
+    `MOST` times that, the one of which it is so many: others are rounded then."""
+    some = {abs(value) for value in values if value}
+    if not some:
+        return Fraction(1)
+    exact = Fraction(
+        math.gcd(*(value.numerator for value in some)),
+        math.lcm(*(value.denominator for value in some)),
     )
+    return max(exact, max(some) / MOST)
+
+
+def tables_of(
+    terms: BoardTerms,
+    pieces: Sequence[tuple[Piece, str]],
+    sides: I32,
+    size: tuple[int, int],
+    rays: list[list[list[list[int]]]],
+) -> tuple[PieceTables, float]:
+    """The tables of K kinds of pieces, and how many goals a unit of their values is.
+
+    Args:
+        pieces: of each kind, and its role; `sides`: `[K]` the same role as a side.
+        rays: of each kind, see `rays_of`.
+
+    Raises:
+        ConfigError: some term is not finite.
+    """
+    worth = [_decimal(piece.value) for piece, _ in pieces]
+    protected = [_decimal(terms.protected) * each for each in worth]
+    threatened = [_decimal(terms.threatened) * each for each in worth]
+    check = [_decimal(terms.check) * piece.king for piece, _ in pieces]
+    advance = _decimal(terms.advance)
+    unit = unit_of([*worth, *protected, *threatened, *check, advance])
+
+    def in_units(values: Iterable[Fraction]) -> IntArray:
+        return np.array([round(value / unit) for value in values], dtype=np.int64)
+
+    each = [ray for of_kind in rays for of_square in of_kind for ray in of_square]
+    tables = PieceTables(
+        side=sides,
+        worth=in_units(worth),
+        ahead=np.array([ahead_of(piece, role, size) for piece, role in pieces])
+        * in_units([advance]),
+        protected=in_units(protected),
+        threatened=in_units(threatened),
+        check=in_units(check),
+        first_ray=firsts_of([len(of_square) for of_kind in rays for of_square in of_kind]),
+        first_target=firsts_of([len(ray) for ray in each]),
+        target=np.array([target for ray in each for target in ray], dtype=np.int32),
+        attacked=np.zeros((SIDES, math.prod(size)), dtype=np.int32),
+    )
+    return tables, float(_decimal(terms.scale) * unit)
+
+
+def _decimal(value: float) -> Fraction:
+    """A number as it was written in the file."""
+    if not math.isfinite(value):
+        raise ConfigError(f"what boards are worth must be finite, not {value}")
+    return Fraction(repr(float(value)))
+
+
+def leads_of(tables: PieceTables, side: int) -> LeadTable:
+    """What pieces add to the lead of a side."""
+    own = (tables.side == side)[:, None, None]
+    # By neither side, the first, the second, or both.
+    by = np.array([[0, 0], [1, 0], [0, 1], [1, 1]], dtype=np.bool_).T
+    safe = by[tables.side] * tables.protected[:, None]
+    hit = by[1 - tables.side] * tables.threatened[:, None]
+    checks = by[1 - tables.side] * tables.check[:, None]
+    value = (tables.worth[:, None] + tables.ahead)[:, :, None] + (safe - hit)[:, None]
+    leads = np.where(own, value, checks[:, None] - value)
+    return LeadTable(tables.side, leads.astype(np.int32).ravel())
 
 
 def _words(rays: list[list[int]]) -> NDArray[np.uint64]:

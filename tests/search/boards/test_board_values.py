@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import chess
@@ -17,7 +19,7 @@ from ggp.players import make_player, parse_spec
 from ggp.players.options.evaluations import evaluation_of, read_terms
 from ggp.search.boards.board_terms import BoardTerms
 from ggp.search.boards.board_values import BoardValues
-from ggp.search.boards.piece_tables import masks_of
+from ggp.search.boards.piece_tables import masks_of, unit_of
 from tests.support.games import machine_of_game, machine_of_rules
 
 KS = read_terms(find_companion("kriegspiel", ".toml"))
@@ -128,6 +130,19 @@ def test_no_board_is_worth_as_much_as_a_mate() -> None:
     assert valued(many, 1) == 2
 
 
+@pytest.mark.parametrize(
+    ("values", "unit"),
+    [
+        (["0"], "1"),
+        (["1", "3.5", "-0.2"], "0.1"),
+        (["0.175", "0.45"], "0.025"),
+        (["9", "0.000000000001"], "9/16777216"),
+    ],
+)
+def test_values_are_multiples_of_one_number(values: list[str], unit: str) -> None:
+    assert unit_of(map(Fraction, values)) == Fraction(unit)
+
+
 def test_what_is_wrong_with_an_evaluation_is_said(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there is no file 'nothing'"):
         parse_spec("over:evaluation=nothing")
@@ -139,6 +154,8 @@ def test_what_is_wrong_with_an_evaluation_is_said(tmp_path: Path) -> None:
         evaluation_of("kriegspiel", machine_of_game("exploding_bomb", "propnet"))
     with pytest.raises(ConfigError, match="use --backend propnet"):
         evaluation_of("kriegspiel", machine_of_game("exploding_bomb", "prolog"))
+    with pytest.raises(ConfigError, match="must be finite, not inf"):
+        valued(KINGS, terms=replace(BARE, check=math.inf))
 
 
 HANGING = """
