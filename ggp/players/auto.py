@@ -56,7 +56,7 @@ class Auto:
     """Solves small games, plays `mcts` where everybody knows everything, and searches elsewhere."""
 
     Options = AutoOptions
-    PLAYS = ("mcts", "pimc", "ismcts", "hyperplay2", "puzzle")
+    PLAYS = (f"mcts:learn={LEARN}", "pimc", "ismcts", "hyperplay2", "puzzle")
 
     def __init__(self, options: AutoOptions, context: Context) -> None:
         self._options, self._context = options, context

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ggp.env.circuit_engine import suits
 from ggp.errors import GGPError
 from ggp.machine.base import Machine, is_open, player_roles
 from ggp.players.ismcts import ISMCTS
 from ggp.players.options.option_fields import whole, words
 from ggp.players.parts.duels import Maker, duels
-from ggp.players.parts.learnt_values import learnt_values, values_in
 from ggp.players.parts.tree_player import GuidedOptions
 from ggp.players.player import Context
 from ggp.search.anytime import Deadline
@@ -70,6 +68,9 @@ class MCTS(ISMCTS):
         super().__init__(options, context)
         self._context = context
         if self.options.values:
+            # Only here and below: without it, nobody needs nets.
+            from ggp.players.parts.learnt_values import values_in
+
             self.values = values_in(self.options.values, self.machine, context.program)
         if not self._open:
             _log.info("%s: roles know different things here; it plays as ismcts", context.name)
@@ -92,8 +93,10 @@ class MCTS(ISMCTS):
 
     def _learn(self, until: Deadline, deadline: Deadline) -> None:
         """Learn what states are worth, and use that if it wins duels against playouts."""
+        from ggp.players.parts.learnt_values import learnt_values
+
         machine, context = self.machine, self._context
-        if context.program is None or not suits(machine) or len(player_roles(machine)) != 2:
+        if context.program is None or len(player_roles(machine)) != 2:
             return
         learning, seed = until.part(LEARNING_SHARE), int(self.rng.integers(1 << 62))
         try:

@@ -98,14 +98,13 @@ def learnt_values(
     machine: Machine, program: GameDefinition, seed: int, until: Deadline, deadline: Deadline
 ) -> CriticValues | None:
     """What states are worth by a critic that learns now; None if it was stopped, if there are too
-    many moves to learn in time, or if states are not all that it reads.
+    many moves to learn in time or a slow machine, or if states are not all that it reads.
 
     Args:
         until: when it is to end.
         deadline: when it must: the clock may jump beyond it.
     """
-    names = names_of(program, machine)
-    if len(names.moves) > MOST_MOVES:
+    if not suits(machine) or len((names := names_of(program, machine)).moves) > MOST_MOVES:
         return None
     learner = new_learner(program, machine, names, seed, LANES, HASTY)
     try:

@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from hashlib import blake2b
 from importlib import import_module
 from importlib.metadata import version
@@ -68,6 +69,7 @@ _BOARDS_EXAMPLE, _OPTION = "kriegspiel_5x5", "evaluation="
 _ENTRY = "ggp.server.workers.kernels:compile_all"
 _GROUNDING_S = 60.0
 _MOST_TRIES, _THINK_S = 10, 0.1
+_START_S = 2.0
 _MEMORY_BYTES = 1 << 30
 
 _log = logging.getLogger(__name__)
@@ -153,6 +155,7 @@ def compile_all(player: str, backend: str) -> None:
             match.build(setup)
             with suppress(BackendUnavailableError):  # as in workers, no kernel is spared
                 import_module("ggp.machine.compiling.jit").prepare()
+            _until_all_is_loaded(partial(_prepare, match))
             for history in ((), (turn,)):
                 _think_until_all_is_loaded(match, history)
             answers.write(json.dumps([done, len(parts)]).encode() + b"\n")
@@ -188,14 +191,28 @@ def _search_boards(player: str, backend: str) -> None:
 
 
 def _think_until_all_is_loaded(match: WorkerMatch, history: History) -> None:
-    """Search again and again: a clock ends while something is compiled, and later code needs
+    """Search until all is loaded."""
+
+    def think(number: int) -> None:
+        order = Think(number, 0, history, time.monotonic() + _THINK_S)
+        match.take_note(order)
+        match.think(order)
+
+    _until_all_is_loaded(think)
+
+
+def _prepare(match: WorkerMatch, number: int) -> None:
+    """Use the start clock of a match."""
+    match.use_start_clock(_START_S)
+
+
+def _until_all_is_loaded(use: Callable[[int], None]) -> None:
+    """Do something again and again: a clock ends while something is compiled, and later code needs
     another."""
     jit = import_module("ggp.machine.compiling.jit")
     for number in range(_MOST_TRIES):
         before = jit.num_loaded()
-        order = Think(number, 0, history, time.monotonic() + _THINK_S)
-        match.take_note(order)
-        match.think(order)
+        use(number)
         if jit.num_loaded() == before:
             return
 

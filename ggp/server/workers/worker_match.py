@@ -220,9 +220,13 @@ class WorkerMatch:
 
     def prepare(self) -> None:
         """Let the player use the start clock, until the first order; nothing is answered."""
-        if isinstance(self._player, Preparing):
-            self._use_time(self._player.prepare)
+        self.use_start_clock(PONDER_S)
         self.ponder()
+
+    def use_start_clock(self, seconds: float) -> None:
+        """Let the player prepare, if it can, for so long."""
+        if isinstance(self._player, Preparing):
+            self._use_time(self._player.prepare, seconds)
 
     def ponder(self) -> None:
         """Let the player use the time until the next order; nothing is answered."""
@@ -230,10 +234,10 @@ class WorkerMatch:
             return
         self._use_time(self._player.ponder)
 
-    def _use_time(self, think: Callable[[Deadline], None]) -> None:
+    def _use_time(self, think: Callable[[Deadline], None], seconds: float = PONDER_S) -> None:
         """Have the player think while nobody waits for it."""
         try:
-            think(Deadline(time.monotonic() + PONDER_S, self._clock))
+            think(Deadline(time.monotonic() + seconds, self._clock))
         except MemoryError:
             raise
         except Exception as error:

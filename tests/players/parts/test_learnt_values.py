@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +9,8 @@ import pytest
 
 from ggp.env import make
 from ggp.errors import ConfigError
-from ggp.learn import Learner, Settings
-from ggp.learn.files import AVERAGE, PolicyFile, write_policy
+from ggp.learn import Learner
+from ggp.learn.files import AVERAGE, write_policy
 from ggp.learn.nets import Weights
 from ggp.machine import Machine
 from ggp.machine.games import load_program
@@ -22,16 +21,9 @@ from ggp.players.parts import learnt_values
 from ggp.players.parts.duels import Maker, Score, duels
 from ggp.players.player import Player
 from ggp.search.anytime import Deadline
+from tests.players.test_choose_move import Ticking
+from tests.players.test_learned import learnt
 from tests.support.games import machine_of_game
-
-QUICK = Settings(turns=8, block=64, hidden=(16,), critic=(8,))
-
-
-@cache
-def learnt(game: str) -> PolicyFile:
-    learner = Learner(make(game, 32, paths=False), settings=QUICK, seed=2)
-    learner.learn(updates=3)
-    return learner.kept(game, "0")
 
 
 def written(game: str, folder: Path) -> Path:
@@ -114,17 +106,6 @@ def test_files_that_say_nothing_of_states_are_refused(tmp_path: Path) -> None:
         player("number_guessing", f"mcts:values={path}")
 
 
-class Ticking:
-    """A clock that goes on by a little whenever it is looked at."""
-
-    def __init__(self, step_s: float = 0.01) -> None:
-        self.now_s, self._step_s = 0.0, step_s
-
-    def __call__(self) -> float:
-        self.now_s += self._step_s
-        return self.now_s
-
-
 def maker(spec: str) -> Maker:
     def made(machine: Machine, role: int, rng: np.random.Generator) -> Player:
         return make_player(parse_spec(spec), machine, role, rng)
@@ -145,7 +126,7 @@ def test_the_better_player_wins_duels(game: str) -> None:
 
 
 def test_duels_end_in_time() -> None:
-    machine, clock = machine_of_game("breakthrough", "propnet"), Ticking()
+    machine, clock = machine_of_game("breakthrough", "propnet"), Ticking(0.01)
     both = maker("mcts"), maker("mcts")
     score = duels(machine, both, 1000, np.random.default_rng(1), Deadline(10.0, clock))
     assert score.matches < 1000
@@ -161,7 +142,7 @@ def test_what_was_learnt_is_used_if_it_wins_duels(
     monkeypatch.setattr(mcts, "duels", lambda *_: score)
     monkeypatch.setattr(learnt_values, "LANES", 32)
     ready = player("tic_tac_toe", "mcts:learn=50,trials=200")
-    clock = Ticking()
+    clock = Ticking(0.01)
     ready.prepare(Deadline(20.0, clock))
     assert (ready.values is not None) == is_used
     assert ready.choose().fault is None
@@ -176,5 +157,5 @@ def test_a_match_that_begins_ends_what_is_learnt_before_it() -> None:
 
 def test_where_roles_know_different_things_nothing_is_learnt() -> None:
     ready = player("krieg_tic_tac_toe", "mcts:learn=50")
-    ready.prepare(Deadline(10.0, Ticking()))
+    ready.prepare(Deadline(10.0, Ticking(0.01)))
     assert ready.values is None
