@@ -130,6 +130,6 @@ def _player_of(chosen: Chosen, options: AutoOptions, context: Context) -> Belief
         "mcts": lambda: MCTS(MCTSOptions(risk=options.risk, learn=options.learn), context),
         "pimc": lambda: Pimc(PimcOptions(risk=options.risk), context),
         "hyperplay2": lambda: HyperPlay2(HyperPlay2Options(risk=options.risk), context),
-        "ismcts": lambda: ISMCTS(GuidedOptions(risk=options.risk), context),
+        "ismcts": lambda: ISMCTS(GuidedOptions(risk=options.risk, model="late"), context),
     }
     return make[chosen.player]()

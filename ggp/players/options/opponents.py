@@ -4,6 +4,7 @@
     greedy               a softmax of HyperPlay values; greedy:20 has temperature 20
     threshold            by bands of win probability; threshold:40:70 has other thresholds, in
                          percent, and threshold:FILE has them fitted to the counts in FILE
+    late                 if late, their first legal move is made: 20 % are; late:10 has 10 %
     policy:FILE          a strategy, such as `ggp solve GAME --strategy --json` prints, or policies
                          that `ggp learn` wrote, whose names end in .npz
     learned:FILE         counts of moves by information set, kept in FILE from match to match
@@ -13,6 +14,7 @@ Only `learned` writes: matches are independent of each other unless a file for i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from ggp.belief import UNIFORM, MoveModel, PathTree
+from ggp.belief.late_moves import LATE, LateMoves, Place
 from ggp.belief.policy_models import LearnedMoves, PolicyMoves
 from ggp.belief.strategies import read_strategies
 from ggp.errors import ConfigError
@@ -28,12 +31,14 @@ from ggp.machine.definition import GameDefinition
 from ggp.players.options.option_fields import words
 from ggp.search.nested.opponent_models import GreedyMoves, ThresholdMoves
 
+_WORD = re.compile(r"[^()\s]+")
+
 UNIFORM_MODEL = "uniform"
 
 TEMPERATURE = 10.0
 """Default temperature of `greedy`, in points of 100."""
 
-FORMS = "uniform|greedy[:T]|threshold[:C:R]|threshold:FILE|policy:FILE|learned:FILE"
+FORMS = "uniform|greedy[:T]|threshold[:C:R]|threshold:FILE|late[:P]|policy:FILE|learned:FILE"
 
 POLICIES = ".npz"
 """The end of the names of files of policies that were learnt."""
@@ -105,6 +110,11 @@ def _maker(text: str) -> Maker:
         return lambda machine, tree, role, *_: PolicyMoves(
             machine, tree, role, read_strategies(rest)
         )
+    if name == "late":
+        late = _number(rest, "late:P", 0.1, 99.9) / 100 if rest else LATE
+        return lambda machine, tree, role, _, program: LateMoves(
+            machine, tree, role, _order(machine, program), late
+        )
     if name == "learned" and rest:
         return lambda machine, tree, role, *_: LearnedMoves(
             machine, tree, role, read_strategies(rest) if Path(rest).exists() else {}
@@ -154,6 +164,24 @@ def _number(text: str, form: str, low: float, high: float) -> float:
     if not low <= value <= high:
         raise ValueError(f"needs a number from {low:g} to {high:g} in {form}, not {text!r}")
     return value
+
+
+def _order(machine: Machine, program: GameDefinition | None) -> Callable[[int], Place]:
+    """The place of a move by its number: the word that comes first in the rules goes first.
+
+    That is the order in which a reasoner finds moves, if their parts are facts. It is the same
+    where a server has scrambled the words.
+    """
+    text = "" if program is None else re.sub(";[^\n]*", "", program.source.text)
+    words = list(dict.fromkeys(_WORD.findall(text.lower())))
+    places = {word: place for place, word in enumerate(words)}
+
+    def place_of(move: int) -> Place:
+        named = machine.move_text(move)
+        of_words = (places.get(word, len(words)) for word in _WORD.findall(named.lower()))
+        return tuple(of_words), named
+
+    return place_of
 
 
 def _child(rng: np.random.Generator) -> np.random.Generator:
