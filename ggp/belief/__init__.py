@@ -4,8 +4,8 @@
 sets of weighted entries (`segments`), kept by path in a `table`. Begin with `hyperplay_sampler` in
 `samplers`. It enumerates sets or advances bags by one turn (`turns`), and asks the `finder`s in
 `finding` where these lose their particles; one of them solves for paths (`solving`). How the other
-roles are believed to move is a model: `move_models`, `policy_models`, by `strategies`. `quality`
-says how good a bag is.
+roles are believed to move is a model: `move_models`, `policy_models`, by `strategies`, and
+`late_moves`. `quality` says how good a bag is.
 """
 
 from ggp.belief.bags import Bags, require_particles
