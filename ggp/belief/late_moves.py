@@ -72,9 +72,9 @@ class LateMoves(PathModel):
             return 1.0 / np.maximum(counts, 1)[owner], np.zeros(len(paths))
         firsts = self._firsts(moves)
         self._meet(paths)
-        unasked = paths[self._first[paths] == _UNASKED]
-        if len(unasked):
-            fresh = np.flatnonzero(self._first[paths] == _UNASKED)
+        fresh = np.flatnonzero(self._first[paths] == _UNASKED)
+        if len(fresh):
+            unasked = paths[fresh]
             self._first[unasked], self._count[unasked] = firsts[fresh], counts[fresh]
         found = (moves.values == np.repeat(firsts, counts)).astype(np.float64)
         trust = OFTEN / (1.0 + np.exp(-self._odds[paths]))
@@ -93,10 +93,11 @@ class LateMoves(PathModel):
 
     def _meet(self, paths: IntArray) -> None:
         """Set the odds at paths that are new, from what is known of their beginnings."""
-        size = len(self._tree)
-        self._odds = enlarged(self._odds, size, 0)
-        self._first = enlarged(self._first, size, _NEW)
-        self._count = enlarged(self._count, size, 1)
+        if len(self._tree) > len(self._first):
+            size = len(self._tree)
+            self._odds = enlarged(self._odds, size, 0)
+            self._first = enlarged(self._first, size, _NEW)
+            self._count = enlarged(self._count, size, 1)
         paths = paths[self._first[paths] == _NEW]
         if not len(paths):
             return
@@ -105,7 +106,8 @@ class LateMoves(PathModel):
         self._odds[empty] = self._prior
         if len(paths):
             parents = self._tree.parents(paths)
-            self._meet(parents)
+            if (self._first[parents] == _NEW).any():
+                self._meet(parents)
             first, count = self._first[parents], np.maximum(self._count[parents], 1)
             made = self._tree.last_turns(paths)[:, 0]
             # P(move | late) / P(move | prompt), where P(move | prompt) = 1 / count

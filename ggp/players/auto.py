@@ -42,6 +42,11 @@ PREPARED_SECONDS = 1.0
 """Time for its linear programs, and for CFR+ if they fail: they cannot be stopped if a match begins
 earlier."""
 
+OTHERS = "late"
+"""How `ismcts` is told that the others move: who may be late is found out where moves are hidden
+(`ggp.belief.late_moves`). It did not score less against itself without this: see
+docs/measured/strength.md."""
+
 
 @dataclass(frozen=True)
 class AutoOptions(RiskOptions):
@@ -130,6 +135,6 @@ def _player_of(chosen: Chosen, options: AutoOptions, context: Context) -> Belief
         "mcts": lambda: MCTS(MCTSOptions(risk=options.risk, learn=options.learn), context),
         "pimc": lambda: Pimc(PimcOptions(risk=options.risk), context),
         "hyperplay2": lambda: HyperPlay2(HyperPlay2Options(risk=options.risk), context),
-        "ismcts": lambda: ISMCTS(GuidedOptions(risk=options.risk, model="late"), context),
+        "ismcts": lambda: ISMCTS(GuidedOptions(risk=options.risk, model=OTHERS), context),
     }
     return make[chosen.player]()

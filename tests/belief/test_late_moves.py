@@ -22,7 +22,7 @@ LATE = 0.25
 UNSEEN = """
 (role us) (role them) (init (at 0)) (next_to 0 1) (next_to 1 2) (next_to 2 3)
 (pick c) (pick a) (pick b)
-(<= (legal us wait)) (<= (legal them (take ?x)) (pick ?x))
+(<= (legal us wait)) (<= (legal them (take a)) (true (at 9))) (<= (legal them (take ?x)) (pick ?x))
 (<= (next (at ?m)) (true (at ?n)) (next_to ?n ?m))
 (<= (next (took ?x)) (does them (take ?x))) (<= (next (took ?x)) (true (took ?x)))
 (<= (sees us yes) (does them (take a)))

@@ -26,6 +26,8 @@ from ggp.belief.late_moves import LATE, LateMoves, Place
 from ggp.belief.policy_models import LearnedMoves, PolicyMoves
 from ggp.belief.strategies import read_strategies
 from ggp.errors import ConfigError
+from ggp.gdl.program import LEGAL
+from ggp.gdl.terms import signature
 from ggp.machine.base import Machine
 from ggp.machine.definition import GameDefinition
 from ggp.players.options.option_fields import words
@@ -169,16 +171,20 @@ def _number(text: str, form: str, low: float, high: float) -> float:
 def _order(machine: Machine, program: GameDefinition | None) -> Callable[[int], Place]:
     """The place of a move by its number: the word that comes first in the rules goes first.
 
-    That is the order in which a reasoner finds moves, if their parts are facts. It is the same
-    where a server has scrambled the words.
+    That is the order in which a reasoner finds moves, if facts are what their parts come from: so
+    the heads of `legal` do not count. It is the same where a server has scrambled the words.
     """
-    text = "" if program is None else re.sub(";[^\n]*", "", program.source.text)
-    words = list(dict.fromkeys(_WORD.findall(text.lower())))
-    places = {word: place for place, word in enumerate(words)}
+    places: dict[str, int] = {}
+    for rule in () if program is None else program.as_program().rules:
+        atoms = [literal.atom for literal in rule.body]
+        if signature(rule.head) != LEGAL:
+            atoms.insert(0, rule.head)
+        for word in _WORD.findall(" ".join(map(str, atoms)).lower()):
+            places.setdefault(word, len(places))
 
     def place_of(move: int) -> Place:
         named = machine.move_text(move)
-        of_words = (places.get(word, len(words)) for word in _WORD.findall(named.lower()))
+        of_words = (places.get(word, len(places)) for word in _WORD.findall(named.lower()))
         return tuple(of_words), named
 
     return place_of
