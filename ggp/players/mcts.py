@@ -76,12 +76,18 @@ class MCTS(ISMCTS):
             _log.info("%s: roles know different things here; it plays as ismcts", context.name)
 
     def prepare(self, deadline: Deadline) -> None:
-        """Learn what states are worth, where everybody knows everything; see `Preparing`."""
+        """See `Preparing`: learn what states are worth, then let the tree grow from the start.
+
+        Both only where everybody knows everything. Elsewhere growth showed no gain: a role's first
+        moves then rest on how the others seemed to play before they had moved.
+        """
         if self._open and self.options.learn and self.values is None:
             before = self.machine.states_visited
             self._learn(deadline.part(self.options.learn / 100), deadline)
             self._decided_at += self.machine.states_visited - before
         super().prepare(deadline)
+        if self._open:
+            self.ponder(deadline)
 
     @property
     def proves(self) -> bool:

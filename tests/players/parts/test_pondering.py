@@ -15,7 +15,7 @@ from ggp.players import BeliefPlayer, make_player, parse_spec
 from ggp.players.parts.slices import FIRST_LANES, LEAST_LANES, Slices, Watch
 from ggp.players.parts.tree_player import TreePlayer
 from ggp.players.pimc import Pimc
-from ggp.players.player import Pondering
+from ggp.players.player import Pondering, Preparing
 from ggp.search.anytime import Deadline
 from tests.players.parts.test_depletion import HAYSTACK
 from tests.support.effort import rarely
@@ -268,6 +268,33 @@ def test_trees_grow_while_others_think(spec: str, game: str, thinks: bool) -> No
     assert bool(sums.visits.sum()) == thinks
     assert player.choose(Deadline.after(0.2)).fault is None
     assert tree.num_worlds > worlds or thinks
+
+
+@pytest.mark.parametrize(
+    ("spec", "game", "grows"),
+    [
+        ("mcts", "tic_tac_toe", True),
+        ("mcts:ponder=0", "tic_tac_toe", False),
+        ("mcts", "krieg_tic_tac_toe", False),
+        ("auto:solve=0", "tic_tac_toe", True),
+    ],
+)
+def test_open_trees_grow_from_the_start_on_the_start_clock(
+    spec: str, game: str, grows: bool
+) -> None:
+    machine = machine_of_game(game, "propnet")
+    player = make_player(parse_spec(spec), machine, 0, np.random.default_rng(0))
+    assert isinstance(player, Preparing)
+    player.prepare(Deadline.after(0.3))
+    decides = getattr(player, "_player", player)
+    assert isinstance(decides, TreePlayer)
+    assert (decides._tree.num_worlds > 20) == grows
+    assert decides.visited_since_decision == 0
+    walks = int(decides._tree.nodes.sums(int(decides.tracker.bag.paths[0])).visits.sum())
+    assert bool(walks) == grows
+    # The first decision goes on with them.
+    values = player.choose(Deadline.after(0.1)).values
+    assert sum(each.visits for each in values) >= walks
 
 
 def test_it_waits_for_what_comes_of_the_move_it_made() -> None:
