@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ggp.belief import Sampler
+from ggp.machine.abilities import OnCircuit
+from ggp.machine.base import player_roles
 from ggp.players.choosing.chooser import Chosen, choose_player
 from ggp.players.choosing.solved import (
     SOLVED_STATES,
@@ -18,6 +20,7 @@ from ggp.players.choosing.solved import (
 from ggp.players.hyperplay2 import HyperPlay2, HyperPlay2Options
 from ggp.players.ismcts import ISMCTS
 from ggp.players.mcts import MCTS, MCTSOptions, learn_field
+from ggp.players.options.opponents import UNIFORM_MODEL
 from ggp.players.options.option_fields import whole
 from ggp.players.parts.belief_player import BeliefPlayer
 from ggp.players.parts.pondering import ponder_field, ponder_share
@@ -42,10 +45,10 @@ PREPARED_SECONDS = 1.0
 """Time for its linear programs, and for CFR+ if they fail: they cannot be stopped if a match begins
 earlier."""
 
-OTHERS = "late"
-"""How `ismcts` is told that the others move: who may be late is found out where moves are hidden
-(`ggp.belief.late_moves`). It did not score less against itself without this: see
-docs/measured/strength.md."""
+LATE_MOVES = 24
+"""Where the others have no more moves than this in the whole game, `ismcts` takes into account that
+they may be late (`ggp.belief.late_moves`). There it did not score less against itself without; in
+games with more moves it did, as weighing them takes time. See docs/measured/strength.md."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,16 @@ def _player_of(chosen: Chosen, options: AutoOptions, context: Context) -> Belief
         "mcts": lambda: MCTS(MCTSOptions(risk=options.risk, learn=options.learn), context),
         "pimc": lambda: Pimc(PimcOptions(risk=options.risk), context),
         "hyperplay2": lambda: HyperPlay2(HyperPlay2Options(risk=options.risk), context),
-        "ismcts": lambda: ISMCTS(GuidedOptions(risk=options.risk, model=OTHERS), context),
+        "ismcts": lambda: ISMCTS(GuidedOptions(risk=options.risk, model=_model(context)), context),
     }
     return make[chosen.player]()
+
+
+def _model(context: Context) -> str:
+    """The option `model` that suits the game."""
+    machine = context.machine
+    if not isinstance(machine, OnCircuit):
+        return UNIFORM_MODEL
+    others = (role for role in player_roles(machine) if role != context.role)
+    most = max((len(machine.circuit_moves(role)) for role in others), default=0)
+    return "late" if most <= LATE_MOVES else UNIFORM_MODEL

@@ -75,6 +75,20 @@ def test_who_comes_later_does_not_look_into_a_large_game_again(
     assert look_into(machine, 0, 10_000, digest).is_small
 
 
+@pytest.mark.parametrize(
+    ("game", "backend", "model"),
+    [
+        ("krieg_tic_tac_toe", "propnet", "late"),
+        ("blind_breakthrough", "propnet", "uniform"),
+        ("krieg_tic_tac_toe", "prolog", "uniform"),
+    ],
+)
+def test_others_may_be_late_where_they_have_few_moves(game: str, backend: str, model: str) -> None:
+    player = made(machine_of_game(game, backend))._player
+    assert isinstance(player, ISMCTS)
+    assert player.options.model == model
+
+
 def test_nobody_can_exploit_it_in_a_solved_game() -> None:
     machine = machine_of_game("kuhn_poker")
     tree = build_tree(machine)
