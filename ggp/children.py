@@ -31,6 +31,7 @@ from typing import BinaryIO
 
 _BOOTSTRAP = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); "
+    "signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT}); "
     "entry, parent, number, *rest = sys.argv[1:]; sys.path[:] = rest[int(number) :]; "
     "from ggp.children import run_entry; run_entry(entry, int(parent), rest[: int(number)])"
 )
@@ -75,20 +76,26 @@ def environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
 def start(entry: str, *arguments: str, collects_errors: bool = False) -> subprocess.Popen[bytes]:
     """A child with pipes to its standard input and output; see `command`.
 
+    An interrupt waits until Python has started, which else would complain of it at length.
+
     Args:
         collects_errors: also make a pipe to standard error.
 
     Raises:
         OSError: the system cannot start a process.
     """
-    return subprocess.Popen(
-        command(entry, *arguments),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE if collects_errors else None,
-        env=environment(),
-        start_new_session=True,
-    )
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return subprocess.Popen(
+            command(entry, *arguments),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE if collects_errors else None,
+            env=environment(),
+            start_new_session=True,
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def kill_group(pid: int) -> None:

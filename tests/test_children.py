@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -70,6 +71,19 @@ def test_child_is_told_its_arguments_and_where_modules_are() -> None:
         "interrupt": True,
     }
     assert b"not an answer" in said
+
+
+def test_child_interrupted_while_python_starts_ends_without_a_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    child = children.start("tests.test_children:tell", collects_errors=True)
+    assert child.communicate(timeout=60) == (b"", b"")
+    assert child.returncode == -signal.SIGINT
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == set()
 
 
 @pytest.mark.parametrize("staying", ["polite"], indirect=True)
