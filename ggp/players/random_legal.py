@@ -8,7 +8,7 @@ import numpy as np
 
 from ggp.belief import Bags, PathTree, Sampler, Sampling, make_sampler
 from ggp.players.options.board_makers import NONE, board_maker_of, boards_field
-from ggp.players.parts.belief_player import BeliefPlayer, Choice
+from ggp.players.parts.belief_player import FEW_ATTEMPTS, BeliefPlayer, Choice
 from ggp.players.parts.risk import RiskOptions
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
@@ -45,6 +45,7 @@ class RandomLegal(BeliefPlayer):
             self.machine,
             tree,
             capacity=1,
+            max_attempts=FEW_ATTEMPTS,
             exact=0,
             maker=board_maker_of(self.options.boards, self.machine),
         )

@@ -346,6 +346,15 @@ def test_players_that_do_not_mix_tell_no_probabilities() -> None:
     assert first.choose().probabilities is None
 
 
+def test_random_gives_up_soon_where_no_board_can_be_drawn() -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    random = player("random:boards=kriegspiel", machine)
+    before = machine.states_visited
+    random.observe("(move b 1 a 3)", ["(captured e 5)"])  # it went elsewhere
+    assert random.choose().fault is not None
+    assert machine.states_visited - before < 40_000
+
+
 @pytest.mark.verify
 def test_random_knows_its_moves_from_a_drawn_board() -> None:
     machine = machine_of_game("kriegspiel_5x5", "propnet")
