@@ -46,8 +46,8 @@ MATCHES, DECISIONS, LARGEST_SET = 40, 20, 300
 """Arguments of `measure_gaps`: between 0.05 and 1.3 s on a propositional network."""
 
 MERGES = 1.5
-"""Joint moves of two turns for each state after them, from which on `pimc` is chosen. There are 2.0
-to 2.6 in dotsAndBoxes, nim4 and chomp, where it beat `mcts`, and at most 1.16 in 23 other games:
+"""Joint moves of two turns for each state after them, from which on `pimc` is chosen. There are 1.9
+to 3.3 in dotsAndBoxes, nim4 and chomp, where it beat `mcts`, and at most 1.16 in 23 other games:
 see docs/measured/strength.md."""
 
 UNMEASURED = frozenset({"prolog"})
