@@ -55,12 +55,19 @@ class Setup:
     settled: bool = False
 
 
+FIRST_LOOK = -1
+"""Number of the order before all questions: the player may use the time but for the last
+`FIRST_LOOK_S`, which are for an evaluation that does everything that is slow at first."""
+
+FIRST_LOOK_S = 1.0
+
+
 @dataclass(frozen=True, slots=True)
 class Think:
     """Find a move. The newest order counts: older ones are interrupted.
 
     Attributes:
-        number: returned with every report.
+        number: returned with every report; see `FIRST_LOOK`.
         keep: number of turns at the beginning of the worker's history that are still right.
         turns: those that follow them.
         deadline_s: on `time.monotonic`, which is the same in all processes.

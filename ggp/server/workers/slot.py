@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -46,9 +47,6 @@ LISTEN_S = 1.0
 LISTEN_SHARE = 0.3
 """A worker without which there may be no move has this long, and at most this share of the
 available time, to show that it is alive when it is asked."""
-
-WARM_S = 1.0
-"""Time for a first evaluation before the first turn, to do everything that is slow at first."""
 
 MAX_LIVES = 3
 """A worker that died this often without a decision is restarted as a player that only looks for
@@ -104,7 +102,7 @@ class WorkerSlot:
         self._closing = asyncio.Event()
 
     def start(self, ready_by_s: float) -> None:
-        """Begin to build; a first evaluation ends by `ready_by_s`."""
+        """Begin to build; the start clock is used until `ready_by_s`."""
         self._warm_until_s = ready_by_s
         self._starting = asyncio.ensure_future(self._start(0.0))
 
@@ -269,20 +267,25 @@ class WorkerSlot:
         self.warm = True
         if number == self._given:
             self._calm()
-        # The first evaluation (-1) shows nothing yet: a worker may die of every real question.
+        # The first look shows nothing yet: a worker may die of every real question.
         if number >= 0 and not lost:
             self._lives = 0
         if self._order is not None and number == self._order.number:
             self.idle, self.lost = True, lost
 
     def _warm_up(self) -> None:
-        """Let the new machine search for a moment, unless there is a question to work on."""
+        """Let the player use the start clock, unless there is a question to work on.
+
+        In a match that is under way, and without a player that counts, only for a moment.
+        """
         now_s = time.monotonic()
         if self._order is not None and self._order.deadline_s > now_s:
             self._watch(self._order.deadline_s)
-        else:
-            until_s = max(now_s, min(now_s + WARM_S, self._warm_until_s))
-            self._give(Think(-1, 0, self._history, until_s))
+            return
+        until_s = self._warm_until_s
+        if self._is_last or self._history or math.isinf(until_s):
+            until_s = min(now_s + orders.FIRST_LOOK_S, until_s)
+        self._give(Think(orders.FIRST_LOOK, 0, self._history, max(now_s, until_s)))
 
     def _calm(self) -> None:
         if self._watchdog is not None:

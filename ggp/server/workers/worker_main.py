@@ -105,7 +105,6 @@ class _Worker:
             order = self._orders.get()
             if isinstance(order, Setup):
                 self._match.build(order)
-                self._match.prepare()
             else:
                 self._match.take_note(order)
                 if self._orders.empty():  # else there is a newer one

@@ -132,6 +132,8 @@ class WorkerMatch:
             self._send(orders.GaveUp(order.number, "there is no machine for the rules"))
             return
         self._number, self._last_report, self._best = order.number, ("", 0.0), None
+        if order.number == orders.FIRST_LOOK:
+            order = self._prepared(order)
         deadline = Deadline(order.deadline_s, self._clock)
         self._heed_moves(self._setup)
         used_s, until_s = time.process_time(), max(order.deadline_s - time.monotonic(), 0.0)
@@ -218,14 +220,16 @@ class WorkerMatch:
         self._report(guess)
         return guess
 
-    def prepare(self) -> None:
-        """Let the player use the start clock, until the first order; nothing is answered."""
-        self.use_start_clock(PONDER_S)
-        self.ponder()
+    def _prepared(self, order: Think) -> Think:
+        """Let the player use the start clock; returns what is left of the order."""
+        if not self._turns:
+            self.use_start_clock(order.deadline_s - orders.FIRST_LOOK_S - time.monotonic())
+        until_s = min(order.deadline_s, time.monotonic() + orders.FIRST_LOOK_S)
+        return replace(order, deadline_s=until_s)
 
     def use_start_clock(self, seconds: float) -> None:
         """Let the player prepare, if it can, for so long."""
-        if isinstance(self._player, Preparing):
+        if seconds > 0 and isinstance(self._player, Preparing):
             self._use_time(self._player.prepare, seconds)
 
     def ponder(self) -> None:

@@ -15,7 +15,7 @@ from ggp.protocol.turns import PathTurn
 from ggp.search.anytime import Deadline
 from ggp.server.settings import HostOptions
 from ggp.server.workers import worker_match
-from ggp.server.workers.orders import Answer, MoveReport, Think
+from ggp.server.workers.orders import FIRST_LOOK, FIRST_LOOK_S, Answer, MoveReport, Think
 from tests.players.parts.test_depletion import HAYSTACK
 from tests.server.live import LiveServer, live_server, start
 from tests.server.workers.test_worker import Heard, setup, with_worker
@@ -94,6 +94,47 @@ def test_a_mistake_while_pondering_costs_nothing_but_the_player(
     assert len(made) == 2
     assert isinstance(told[-1], MoveReport)
     assert told[-1].decision.is_sound
+
+
+class Preparer(Ponderer):
+    """A player that notes how long each call might have taken."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[tuple[str, float]] = []
+
+    def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
+        assert deadline is not None
+        self.calls.append(("choose", deadline.left_s()))
+        return super().choose(deadline, value_forced=value_forced)
+
+    def prepare(self, deadline: Deadline) -> None:
+        self.calls.append(("prepare", deadline.left_s()))
+
+
+@pytest.mark.parametrize(("turns", "prepares"), [((), True), ((WAITED,), False)])
+def test_the_start_clock_is_for_the_player_but_for_a_first_look(
+    turns: tuple[PathTurn, ...], prepares: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Preparer()
+    monkeypatch.setattr(worker_match, "make_player", lambda *args, **kwargs: made)
+    told: list[Answer] = []
+    match = worker_match.WorkerMatch(told.append, lambda: False)
+    match.build(setup())
+    assert not made.calls
+    order = Think(FIRST_LOOK, 0, turns, time.monotonic() + 30)
+    match.take_note(order)
+    match.think(order)
+    assert [name for name, _ in made.calls] == ["prepare", "choose"][not prepares :]
+    if prepares:
+        assert 20 < made.calls[0][1] <= 30 - FIRST_LOOK_S
+    assert made.calls[-1][1] <= FIRST_LOOK_S
+    assert isinstance(told[-1], MoveReport)
+    question = Think(1, len(turns), (), time.monotonic() + 30)
+    match.take_note(question)
+    match.think(question)
+    assert made.calls[-1][0] == "choose"
+    assert made.calls[-1][1] > 20
 
 
 def played(server: LiveServer, match: str, turns: int) -> None:
