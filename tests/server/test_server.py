@@ -201,9 +201,11 @@ def test_a_machine_that_is_not_ready_answers_with_a_legal_move(
     lines = list(events(folder, "slow"))
     (decision,) = [line for line in lines if line["event"] == "decision"]
     assert decision["source"] in ("understudy", "thinker")
-    # Who of them was first does not matter: neither has the circuit.
-    (backend,) = (line["backend"] for line in lines if line["event"] == "backend")
-    assert backend in ("prolog", "relational")
+    # Who of them was first does not matter: neither has the circuit. On a busy machine the thinker
+    # may not even have begun.
+    backends = {line["backend"] for line in lines if line["event"] == "backend"}
+    assert backends in ({"prolog"}, {"relational"}, set())
+    assert backends or decision["source"] == "understudy"
 
 
 def test_margin_is_at_most_half_of_a_clock() -> None:
