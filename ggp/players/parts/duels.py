@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ggp.machine.base import FloatArray, IntArray, Machine, States, player_roles
+from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States, player_roles
 from ggp.players.player import Player
 from ggp.search.anytime import Deadline, OutOfTime, check
+from ggp.search.moves import executed_moves, random_moves
 
 Maker = Callable[[Machine, int, np.random.Generator], Player]
 """Makes a player of a role."""
@@ -105,10 +106,9 @@ def _made(
     made = np.zeros(len(machine.roles), dtype=np.int64)
     for role in range(len(made)):
         if role == machine.random_role:
-            chance = machine.chance(states)
-            made[role] = rng.choice(chance.moves, p=chance.probabilities)
+            made[role] = random_moves(machine, states, role, rng)[0]
             continue
-        legal = machine.legal(states, role).values
         move = machine.move_id(chosen[role])
-        made[role] = rng.choice(legal) if move is None or move not in legal else move
+        submitted = np.array([UNKNOWN if move is None else move])
+        made[role] = executed_moves(machine, states, role, submitted, rng)[0][0]
     return made
