@@ -15,21 +15,21 @@ from typing import Any, NamedTuple
 
 import click
 
-from benchmarks.boards import measure_boards
 from benchmarks.circuits import measure_circuits, show_circuits
-from benchmarks.decisions import GAMES as DECISIONS
-from benchmarks.decisions import measure_decision
-from benchmarks.environments import measure_environments
-from benchmarks.evaluation import measure_evaluation
-from benchmarks.fallback import measure_fallbacks
 from benchmarks.loading import measure_loading, show_loading
-from benchmarks.operations import measure_operations
-from benchmarks.profile import measure_profile, vector_limit
-from benchmarks.scale import GAMES as SHARED
-from benchmarks.scale import measure_scale
-from benchmarks.speed import GAMES, measure_speed
-from benchmarks.start import measure_start
 from benchmarks.system import describe_system
+from benchmarks.tables.boards import measure_boards
+from benchmarks.tables.decisions import GAMES as DECISIONS
+from benchmarks.tables.decisions import measure_decision
+from benchmarks.tables.environments import measure_environments
+from benchmarks.tables.evaluation import measure_evaluation
+from benchmarks.tables.fallback import measure_fallbacks
+from benchmarks.tables.operations import measure_operations
+from benchmarks.tables.profile import measure_profile, vector_limit
+from benchmarks.tables.scale import GAMES as SHARED
+from benchmarks.tables.scale import measure_scale
+from benchmarks.tables.speed import GAMES, measure_speed
+from benchmarks.tables.start import measure_start
 from ggp.console import print_rich, spinner, table_of
 
 Rows = list[dict[str, Any]]

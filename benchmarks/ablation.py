@@ -3,10 +3,10 @@
 python -m benchmarks.ablation --rulesheets FOLDER --out ablation.json
 python -m benchmarks.ablation --rulesheets FOLDER --without reach --without phases+reach
 
-One part at a time is left out (`ablation_parts` lists them), on every sheet that becomes a circuit,
-our games included; with and without it take turns. A part pays if playouts or loading cost more
-without it: by 3 % in the geometric mean, or by 15 % on some sheet. A run that is broken off goes on
-where it stopped.
+One part at a time is left out (`apart.ablation_parts` lists them), on every sheet that becomes a
+circuit, our games included; with and without it take turns. A part pays if playouts or loading cost
+more without it: by 3 % in the geometric mean, or by 15 % on some sheet. A run that is broken off
+goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 
 import click
 
-from benchmarks.ablation_child import ALL
-from benchmarks.ablation_parts import APART, KERNELS, PARTS
+from benchmarks.apart.ablation import ALL
+from benchmarks.apart.ablation_parts import APART, KERNELS, PARTS
 from benchmarks.loading import sheets_of
 from benchmarks.system import describe_system
 from ggp.console import print_json, print_rich, spinner, table_of
@@ -46,7 +46,7 @@ Row = dict[str, dict[str, float]]
 
 
 class Effort(NamedTuple):
-    """How long to measure, see `ablation_child.measure`."""
+    """How long to measure, see `apart.ablation.measure`."""
 
     seconds: float
     rounds: int
@@ -89,7 +89,7 @@ _NEVER = {"build_s": math.inf, "literals": math.inf, "states_per_s": math.nan}
 def _child(path: Path, variants: Sequence[str], apart: str, effort: Effort) -> Row | None:
     """What the child says, None if it fails or does not end."""
     numbers = (",".join(variants), apart, *map(str, effort))
-    command = [sys.executable, "-m", "benchmarks.ablation_child", str(path.resolve()), *numbers]
+    command = [sys.executable, "-m", "benchmarks.apart.ablation", str(path.resolve()), *numbers]
     environment = dict(os.environ)
     if not KERNELS.keys().isdisjoint(apart.split("+")):
         folder = "-".join(re.findall(r"\w+", apart))

@@ -20,9 +20,9 @@ from typing import Any
 
 import click
 
-from benchmarks.circuit_speed import GENERATED
-from benchmarks.speed import Game, path_of
+from benchmarks.apart.circuit_speed import GENERATED
 from benchmarks.system import describe_system
+from benchmarks.tables.speed import Game, path_of
 from ggp.console import print_rich, spinner, table_of
 
 GAMES = (
@@ -41,7 +41,7 @@ home, version, *rest = sys.argv[1:]
 sys.path.insert(0, home)
 import benchmarks
 sys.path[0] = version
-from benchmarks.circuit_speed import main
+from benchmarks.apart.circuit_speed import main
 main(*rest)
 """
 

@@ -8,7 +8,7 @@ from collections import Counter
 import click
 import numpy as np
 
-from benchmarks.profile import repeat_tape
+from benchmarks.tables.profile import repeat_tape
 from ggp.console import print_rich, table_of
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine

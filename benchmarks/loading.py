@@ -51,7 +51,7 @@ home, version, path = sys.argv[1:]
 sys.path.insert(0, home)
 import benchmarks
 sys.path[0] = version
-from benchmarks.load_phases import main
+from benchmarks.apart.load_phases import main
 main(path)
 """
 
@@ -77,7 +77,7 @@ def measure_loading(rulesheets: Path | None, version: Path = _HOME) -> list[dict
 
 
 def measure_sheet(path: Path, version: Path = _HOME) -> dict[str, Any]:
-    """What `load_phases` says of a sheet, or that it failed."""
+    """What `apart.load_phases` says of a sheet, or that it failed."""
     done = subprocess.run(
         [sys.executable, "-c", _CHILD, str(_HOME), str(version), str(path.resolve())],
         capture_output=True,

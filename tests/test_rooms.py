@@ -30,7 +30,9 @@ WITHOUT_A_MAP = {"ggp"}
 """What it is made of is said in docs/understand/architecture.md: its docstring is `help(ggp)`."""
 
 FILES = sorted(
-    path for package in ("ggp", "match_runner") for path in (REPOSITORY / package).rglob("*.py")
+    path
+    for package in ("ggp", "match_runner", "benchmarks")
+    for path in (REPOSITORY / package).rglob("*.py")
 )
 
 ROOMS = sorted({path.parent for path in FILES})

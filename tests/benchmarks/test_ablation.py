@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from benchmarks import ablation
 from benchmarks.ablation import AGAINST, Effort, Row, costs, measure_sheet, pays, summary
-from benchmarks.ablation_child import ALL, measure
-from benchmarks.ablation_parts import APART, PARTS, TRICKS, left_out
+from benchmarks.apart.ablation import ALL, measure
+from benchmarks.apart.ablation_parts import APART, PARTS, TRICKS, left_out
 from ggp.gdl import find_game
 from ggp.machine.propnet import optimise
 from ggp.machine.propnet.build.rewriting import splits

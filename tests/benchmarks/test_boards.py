@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import boards
+from benchmarks.tables import boards
 
 
 @pytest.mark.verify

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchmarks.load_phases import Phases
+from benchmarks.apart.load_phases import Phases
 from benchmarks.loading import measure_sheet, sheets_in, show_loading
 
 
@@ -15,7 +15,7 @@ def test_what_runs_inside_of_a_phase_counts_only_for_itself(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now_s = [0.0]
-    monkeypatch.setattr("benchmarks.load_phases.time.process_time", lambda: now_s[0])
+    monkeypatch.setattr("benchmarks.apart.load_phases.time.process_time", lambda: now_s[0])
 
     def work(seconds: float) -> None:
         now_s[0] += seconds

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.fallback import INTERPRETERS, measure_fallback, measure_fallbacks
 from benchmarks.sheets import SHEETS, UNGROUNDED
+from benchmarks.tables.fallback import INTERPRETERS, measure_fallback, measure_fallbacks
 from ggp.errors import ReasonerLimitError
 from ggp.gdl.normalize import load
 from ggp.machine import Machine, States, build_machine
@@ -68,7 +68,7 @@ def test_a_backend_that_passes_a_limit_has_no_speed(monkeypatch: pytest.MonkeyPa
     def fail(*_: object) -> float:
         raise ReasonerLimitError("bytes of tables", 1, "playouts")
 
-    monkeypatch.setattr("benchmarks.fallback._speed", fail)
+    monkeypatch.setattr("benchmarks.tables.fallback._speed", fail)
     row = measure_fallback(CHESS, 0.01, 1)
     assert [value for name, value in row.items() if name != "game"] == [""] * (len(row) - 1)
 
@@ -82,7 +82,7 @@ def test_rulesheets_by_others_are_measured_where_they_are(
         measured.append(path)
         return {"game": path.stem}
 
-    monkeypatch.setattr("benchmarks.fallback.measure_fallback", note)
+    monkeypatch.setattr("benchmarks.tables.fallback.measure_fallback", note)
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     for name in ("a/sudoku.kif", "b/sudoku.kif", "b/other.kif"):

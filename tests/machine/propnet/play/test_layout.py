@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.generated import turning_stones
+from benchmarks.apart.generated import turning_stones
 from ggp.machine.abilities import TrialBatch
 from ggp.machine.base import IntArray
 from ggp.machine.propnet.circuit import Circuit, Literals

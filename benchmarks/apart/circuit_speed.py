@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.generated import turning_stones
+from benchmarks.apart.generated import turning_stones
 from ggp.gdl.normalize import load
 from ggp.machine import Limits, build_machine
 from ggp.machine.base import States

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.ablation_parts import changes_circuit, left_out
+from benchmarks.apart.ablation_parts import changes_circuit, left_out
 from ggp.gdl.normalize import load
 from ggp.machine.propnet.build.gates import build_circuit
 from ggp.machine.propnet.build.ground_rules.ground_program import GroundProgram

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.speed import Game, path_of
+from benchmarks.tables.speed import Game, path_of
 from ggp.cli.bench import measure
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.decisions import player_at_first_decision
+from benchmarks.tables.decisions import player_at_first_decision
 from ggp.gdl.normalize import load
 from ggp.machine import Limits, Machine, build_machine
 from ggp.players import Player
@@ -66,7 +66,14 @@ class _Child:
     """A process that measures when it is told to."""
 
     def __init__(self, game: str, threads: int, seconds: float) -> None:
-        command = [sys.executable, "-m", "benchmarks.scale", game, str(threads), str(seconds)]
+        command = [
+            sys.executable,
+            "-m",
+            "benchmarks.tables.scale",
+            game,
+            str(threads),
+            str(seconds),
+        ]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
