@@ -19,7 +19,7 @@ from ggp.machine.base import Machine
 from ggp.machine.boards import BoardRelation
 from ggp.search.boards.board_terms import BoardTerms, MovePattern, Piece
 from ggp.search.boards.board_values import BoardValues
-from ggp.search.boards.quiescence import Quiescence
+from ggp.search.boards.exchanges.quiescence import Quiescence
 from ggp.search.parts import Evaluation
 
 PLAYOUTS = "playouts"

@@ -4,9 +4,8 @@ In come states with boards, out go values of states or moves. Begin with `board_
 evaluation by material and attacks of what a file declares (`board_terms`, as arrays in
 `piece_tables`), whose kernels are `board_kernels`, and `mask_kernels` for boards of up to 64
 squares.
-`quiescence` plays exchanges out before a board is valued, by the `captures` that are possible;
-`exchanges` makes many at once by one kernel (`exchange_kernels`), which reads no boards again
-(`block_boards`). `leaf_turns` values boards as they are reached, by one kernel too
-(`leaf_kernels`). `lower_bounds` leaves out those that cannot matter (alpha-beta cut-offs);
-`board_search` is the search of Choose-move.
+The room `exchanges` plays them out before a board is valued. `leaf_turns` values boards as they
+are reached, by one kernel (`leaf_kernels`), which reads no boards again (`block_boards`).
+`lower_bounds` leaves out those that cannot matter (alpha-beta cut-offs); `board_search` is the
+search of Choose-move.
 """

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ggp.machine.base import IntArray
+from ggp.machine.base import FloatArray, IntArray
 from ggp.machine.compiling.jit import by_reference, inlined
 from ggp.machine.propnet.play.kernels.lanes.packing import run_end
 from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
@@ -111,6 +111,7 @@ class BlockBoards(NamedTuple):
         idle: `[R]` place of a move that was the only one of the role in some lane.
         fluents: `[F]` those that have changed in some lane.
         kept: `[W]` lanes whose states are written; `places`: `[N]` where.
+        chosen, worth: `[N]` some lanes, and what the board of each lane is worth.
     """
 
     squares: int
@@ -128,6 +129,8 @@ class BlockBoards(NamedTuple):
     fluents: IntArray
     kept: U64
     places: IntArray
+    chosen: IntArray
+    worth: FloatArray
 
 
 def block_boards(squares: int, roles: int, fluents: int, width: tuple[int, ...]) -> BlockBoards:
@@ -150,6 +153,8 @@ def block_boards(squares: int, roles: int, fluents: int, width: tuple[int, ...])
         fluents=np.empty(fluents, dtype=np.int64),
         kept=np.empty(words, dtype=np.uint64),
         places=np.empty(lanes, dtype=np.int64),
+        chosen=np.empty(lanes, dtype=np.int64),
+        worth=np.empty(lanes),
     )
 
 
@@ -329,8 +334,9 @@ def lane_value(
     codes: np.ndarray,
     parent: int,
     before: tuple[np.uint64, np.uint64, int, np.uint64],
-) -> float:
-    """What the board of a lane is worth to our side, as `BoardValues.worth`.
+) -> tuple[float, np.uint64, np.uint64]:
+    """What the board of a lane is worth to our side, as `BoardValues.worth`, and the squares that
+    each side attacks.
 
     Args:
         sliders: the pieces with rays before.
@@ -369,7 +375,7 @@ def lane_value(
         board.table, codes, parent * squares, squares, gone, first_before, second_before
     )
     value = board.middle + board.scale * lead
-    return float(min(max(value, board.least), board.most))
+    return float(min(max(value, board.least), board.most)), first, second
 
 
 @inlined

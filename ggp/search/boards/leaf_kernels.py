@@ -144,13 +144,11 @@ def _value_boards(
             sliders = prepare_attacks(board, codes, parent, squares, block, lane)
             known = lead_before(board, codes, parent, lanes, k, block, lane)
         if block.changed[lane]:
-            values[k] = lane_value(board, block, lane, squares, sliders, codes, parent, known)
+            values[k], _, _ = lane_value(board, block, lane, squares, sliders, codes, parent, known)
             continue
         if not is_known:
-            same, is_known = (
-                lane_value(board, block, lane, squares, sliders, codes, parent, known),
-                True,
-            )
+            is_known = True
+            same, _, _ = lane_value(board, block, lane, squares, sliders, codes, parent, known)
         values[k] = same
 
 

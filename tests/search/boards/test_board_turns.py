@@ -14,14 +14,14 @@ import pytest
 from ggp.errors import MachineError
 from ggp.machine import Machine
 from ggp.machine.arrays import first_seen
-from ggp.machine.base import States
+from ggp.machine.base import FloatArray, States
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.machine.propnet.play.turns import CircuitTurns
-from ggp.search.boards import exchanges
 from ggp.search.boards.board_search import BoardSearch
 from ggp.search.boards.board_values import BoardValues
-from ggp.search.boards.captures import NOWHERE, CaptureFinder, Captures, Position
-from ggp.search.boards.exchanges import CaptureMaker
+from ggp.search.boards.exchanges import exchange_player
+from ggp.search.boards.exchanges.captures import NOWHERE, CaptureFinder, Captures, Position
+from ggp.search.boards.exchanges.exchange_player import ExchangePlayer
 from ggp.search.boards.lower_bounds import ordered
 from ggp.search.information_sets.set_search import InformationSetSearch
 from ggp.search.joint_moves import joint_moves
@@ -132,19 +132,23 @@ def rows_of(captures: Captures) -> list[tuple[object, ...]]:
     )
 
 
-def test_captures_by_attacks_are_those_among_legal_moves() -> None:
-    machine = machine_of_game("kriegspiel_5x5", "propnet")
-    values = BoardValues(machine, KS)
+def positions_of_both(machine: Machine) -> States:
+    """States in which white is to move, and others after its moves; more than a block."""
     first = tried_positions(machine)
     options = joint_moves(machine, first, 0)
     lanes, joint = options.some(0, int(options.offsets[-1]))
     after = machine.step(first.take(lanes), joint).states
-    # With those after them the other role is to move in some, and there is more than a block.
     after = after.take(np.flatnonzero(~machine.terminal(after)))
     states = machine.concatenate([first, after, after])
     assert len(states) > 512
+    return states
+
+
+def test_captures_by_attacks_are_those_among_legal_moves() -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    values, states = BoardValues(machine, KS), positions_of_both(machine)
     finder = CaptureFinder(machine, values)
-    found = CaptureMaker(machine, values, finder, 0).first(states, values.boards(states))
+    found = ExchangePlayer(machine, values, finder, 0, 8).first(states, values.boards(states))
     assert found is not None
     assert (np.diff(found.lanes) >= 0).all()
     by_role = listed(machine, values, states).values()
@@ -152,81 +156,60 @@ def test_captures_by_attacks_are_those_among_legal_moves() -> None:
     assert rows_of(found) == sorted(row for each in by_role for row in rows_of(each))
 
 
-def test_captures_that_need_more_room_are_listed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def played_out(machine: Machine, states: States, role: int, most: int) -> FloatArray:
+    found, _ = quiescence(machine, role, most).values(states, role, np.random.default_rng(0))
+    return found
+
+
+def turn_by_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on exchanges are played out as on machines that make no turns in blocks."""
+    monkeypatch.setattr(ExchangePlayer, "play_out", lambda *_: False)
+
+
+@pytest.mark.parametrize("most", [1, 2, 8])
+@pytest.mark.parametrize("role", [0, 1])
+def test_exchanges_are_worth_what_they_are_turn_by_turn(
+    role: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     machine = machine_of_game("kriegspiel_5x5", "propnet")
-    states, values = tried_positions(machine), BoardValues(machine, KS)
-    maker = CaptureMaker(machine, values, CaptureFinder(machine, values), 0)
-    once = maker.first(states, values.boards(states))
-    monkeypatch.setattr(exchanges, "FIRST_ROOM", 1)
-    twice = maker.first(states, values.boards(states))
-    assert once is not None
-    assert twice is not None
-    assert len(once.lanes) > 1
-    assert rows_of(once) == rows_of(twice)
+    states, values = positions_of_both(machine), BoardValues(machine, KS)
+    found = played_out(machine, states, role, most)
+    turn_by_turn(monkeypatch)
+    assert found.tobytes() == played_out(machine, states, role, most).tobytes()
+    stands = values.worth(values.boards(states), role)
+    assert (found > stands).any()
+    assert (found < stands).any()
+
+
+def test_exchanges_that_need_more_room_are_worth_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    states = positions_of_both(machine)
+    found = played_out(machine, states, 0, 8)
+    monkeypatch.setattr(exchange_player, "FIRST_ROOM", 1)
+    monkeypatch.setattr(exchange_player, "ROOM", 2)
+    assert found.tobytes() == played_out(machine, states, 0, 8).tobytes()
 
 
 @pytest.mark.parametrize("role", [0, 1])
-def test_captures_made_by_one_kernel_are_those_made_turn_by_turn(role: int) -> None:
-    machine = machine_of_game("kriegspiel_5x5", "propnet")
-    states, values = tried_positions(machine), BoardValues(machine, KS)
-    finder = CaptureFinder(machine, values)
-    boards = values.boards(states)
-    found = listed(machine, values, states)
-    captures = Captures(*map(np.concatenate, zip(*found.values(), strict=True)))
-    number = len(captures.lanes)
-    maker = CaptureMaker(machine, values, finder, role)
-    wide = np.full(number, np.inf)
-    made = maker.followed(states, boards, captures, -wide, wide)
-    assert made is not None
-    assert made.captures is not None
-    assert made.again is not None
-    turned = machine.step(states.take(captures.lanes), captures.joint).states
-    after = values.boards(turned)
-    taking = np.flatnonzero(after.number < boards.number[captures.lanes])
-    turned, after = turned.take(taking), after.take(taking)
-    over = machine.terminal(turned)
-    assert len(taking) > 1
-    assert made.which.tolist() == taking.tolist()
-    answered = np.zeros(len(taking), dtype=np.bool_)
-    answered[made.captures.lanes] = True
-    assert 0 < answered.sum() < len(taking)
-    rest = np.flatnonzero(answered | over)
-    assert machine.fluents(made.states.take(rest)) == machine.fluents(turned.take(rest))
-    assert (made.boards.codes == after.codes)[rest].all()
-    assert (made.boards.number == after.number)[rest].all()
-    assert made.values.tobytes() == values.worth(after, role).tobytes()
-    assert made.over.tolist() == over.tolist()
-    choices, movers = finder.choices(turned), captures.movers[taking]
-    on = ~over
-    assert (made.again == (choices[np.arange(len(movers)), movers] > 1))[on].all()
-    squares = captures.squares[taking]
-    expected = finder.listed(Position(turned, after, squares, {0: on, 1: on}))
-    follow = made.captures.take(on[made.captures.lanes])
-    assert rows_of(follow) == sorted(row for each in expected.values() for row in rows_of(each))
-
-
-def test_a_square_with_two_pieces_shows_the_one_that_is_read_last() -> None:
+def test_a_square_with_two_pieces_shows_the_one_that_is_read_last(
+    role: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Then what has changed does not tell which piece shows, and the board is read anew."""
     machine = machine_of_game("kriegspiel_5x5", "propnet")
-    states, values = tried_positions(machine), BoardValues(machine, KS)
+    states, values = positions_of_both(machine), BoardValues(machine, KS)
     assert isinstance(machine, PropnetMachine)
     bits = machine.fluent_bits(states)
     names = machine.fluent_names
     twice = [names.index(f"(cell c 3 white {piece})") for piece in ("pawn", "queen")]
     bits[:, twice] = True
     doubled = machine.from_fluent_bits(bits)
-    boards, finder = values.boards(doubled), CaptureFinder(machine, values)
-    found = listed(machine, values, doubled).values()
-    captures = Captures(*map(np.concatenate, zip(*found, strict=True)))
-    wide = np.full(len(captures.lanes), np.inf)
-    maker = CaptureMaker(machine, values, finder, 0)
-    made = maker.followed(doubled, boards, captures, -wide, wide)
-    after = values.boards(machine.step(doubled.take(captures.lanes), captures.joint).states)
-    taking = after.number < boards.number[captures.lanes]
-    assert made is not None
-    assert taking.any()
-    worth = values.worth(after.take(np.flatnonzero(taking)), 0)
-    assert made.values.tobytes() == worth.tobytes()
+    captures = listed(machine, values, doubled)[1]
+    turned = machine.step(doubled.take(captures.lanes), captures.joint).states
+    on_it = names.index("(cell c 3 black pawn)")
+    assert machine.fluent_bits(turned)[:, on_it].any()
+    found = played_out(machine, doubled, role, 4)
+    turn_by_turn(monkeypatch)
+    assert found.tobytes() == played_out(machine, doubled, role, 4).tobytes()
 
 
 @pytest.mark.parametrize("size", [1, 5, 200])
@@ -274,3 +257,36 @@ def test_pieces_that_never_change_count(role: int, monkeypatch: pytest.MonkeyPat
     assert found.tobytes() == slow.tobytes()
     stands = values.worth(values.boards(states), role)
     assert (found > stands if role == 0 else found < stands).all()
+
+
+BOTH_CAPTURE = """
+(role white) (role black) (init (cell a 1 white rook)) (init (cell a 3 black queen))
+(init (cell b 3 black rook)) (init (cell b 1 white pawn))
+(<= (legal white (move a 1 a 3)) (true (cell a 1 white rook)))
+(<= (legal black (move b 3 b 1)) (true (cell b 3 black rook)))
+(<= (legal white stay) (not (true (cell a 1 white rook))))
+(<= (legal black stay) (not (true (cell b 3 black rook))))
+(<= (next (cell a 3 white rook)) (does white (move a 1 a 3)))
+(<= (next (cell a 3 white rook)) (true (cell a 3 white rook)))
+(<= (next (cell b 1 black rook)) (does black (move b 3 b 1)))
+(<= (next (cell b 1 black rook)) (true (cell b 1 black rook)))
+(<= terminal (true (cell a 9 white rook))) (goal white 50) (goal black 50)
+"""
+
+
+@pytest.mark.parametrize("role", [0, 1])
+def test_where_both_roles_capture_it_is_done_turn_by_turn(
+    role: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = machine_of_rules(BOTH_CAPTURE, "propnet")
+    states, values = machine.initial(2), BoardValues(machine, KS)
+    boards = values.boards(states)
+    player = ExchangePlayer(machine, values, CaptureFinder(machine, values), role, 4)
+    worth = values.worth(boards, role)
+    captures = player.first(states, boards)
+    assert captures is not None
+    assert captures.movers.tolist() == [0, 1, 0, 1]
+    assert not player.play_out(states, boards, worth)
+    found = played_out(machine, states, role, 4)
+    turn_by_turn(monkeypatch)
+    assert found.tobytes() == played_out(machine, states, role, 4).tobytes()

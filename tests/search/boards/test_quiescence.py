@@ -19,8 +19,8 @@ from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.boards.board_search import BoardSearch
 from ggp.search.boards.board_terms import BoardTerms
 from ggp.search.boards.board_values import BoardValues
+from ggp.search.boards.exchanges.quiescence import Quiescence
 from ggp.search.boards.lower_bounds import value_open
-from ggp.search.boards.quiescence import Quiescence
 from ggp.search.worlds.clairvoyant import Worlds
 from ggp.search.worlds.layer_limits import CountLimit, DepthLimit
 from tests.games.chess_umpires import text_of

@@ -1,7 +1,7 @@
 """The captures that are possible on boards, each on squares that count.
 
 Which moves may take a piece is known from what pieces attack, and few of them are. So kernels
-(`exchange_kernels`) test these alone. Where a file does not say where moves come from, or a machine
+(`listing_kernels`) test these alone. Where a file does not say where moves come from, or a machine
 makes no turns in blocks, the legal moves are listed here. Both find the same.
 """
 
@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.arrays import offsets_of, segment_ids, take_segments
 from ggp.machine.base import BoolArray, IntArray, Machine, States, player_roles
 from ggp.machine.propnet.play.turns import CircuitTurns
 from ggp.search.boards.board_kernels import EMPTY
@@ -46,13 +45,6 @@ class Captures(NamedTuple):
     def take(self, chosen: IntArray | BoolArray) -> Captures:
         """Some of them."""
         return Captures(*(each[chosen] for each in self))
-
-    def of(self, boards: IntArray, count: int) -> Captures:
-        """The captures of some of `count` boards, which are numbered anew; they must be sorted by
-        board."""
-        ends = offsets_of(np.bincount(self.lanes, minlength=count))
-        offsets, at = take_segments(ends, boards)
-        return self.take(at)._replace(lanes=segment_ids(offsets))
 
 
 class Position(NamedTuple):

@@ -34,8 +34,8 @@ from ggp.machine.base import (
 )
 from ggp.search.anytime import Deadline, check
 from ggp.search.boards.board_values import Boards, BoardValues
-from ggp.search.boards.captures import NOWHERE, CaptureFinder, Captures, Position
-from ggp.search.boards.exchanges import CaptureMaker, Followed
+from ggp.search.boards.exchanges.captures import NOWHERE, CaptureFinder, Captures, Position
+from ggp.search.boards.exchanges.exchange_player import ExchangePlayer
 from ggp.search.boards.lower_bounds import WAVE_GROWTH, first_open, ordered
 from ggp.search.refusals import turned
 
@@ -55,7 +55,6 @@ class _Ply:
         values: `[L]` value to us by standing pat, later including captures.
         low, high: `[L]` alpha and beta: what we, and the other role, can already have.
         over: `[L]` whether the game is over.
-        captures: those that may follow, by board; more than matter; None: not known.
     """
 
     states: States
@@ -66,7 +65,6 @@ class _Ply:
     low: FloatArray
     high: FloatArray
     over: BoolArray
-    captures: Captures | None = None
 
     def take(self, lanes: IntArray) -> _Ply:
         """Some of the boards."""
@@ -79,7 +77,6 @@ class _Ply:
             self.low[lanes],
             self.high[lanes],
             self.over[lanes],
-            None if self.captures is None else self.captures.of(lanes, len(self.over)),
         )
 
 
@@ -104,7 +101,7 @@ class Quiescence:
         self._machine, self._values, self._most = machine, values, most
         self._players = player_roles(machine)
         self._finder = CaptureFinder(machine, values)
-        self._maker = CaptureMaker(machine, values, self._finder, role)
+        self._player = ExchangePlayer(machine, values, self._finder, role, most)
 
     def values(
         self,
@@ -133,26 +130,24 @@ class Quiescence:
 
     def _played_out(self, states: States, deadline: Deadline | None) -> FloatArray:
         """`[L]` values of states for us, with captures played out."""
-        count = len(states)
-        boards = self._values.boards(states)
+        count, boards = len(states), self._values.boards(states)
+        worth = self._values.worth(boards, self.role)
+        check(deadline)
+        if self._player.play_out(states, boards, worth, deadline):
+            return worth
         infinite = np.full(count, np.inf)
         root = _Ply(
             states,
             boards,
             np.arange(count),
             np.full(count, NOWHERE),
-            self._values.worth(boards, self.role),
+            worth,
             -infinite,
             infinite,
             np.zeros(count, dtype=np.bool_),
         )
-        check(deadline)
-        captures = self._maker.first(states, boards)
-        if captures is None:
-            captures = self._captures(root)
-            captures = captures.take(np.argsort(captures.lanes, kind="stable"))
-        else:
-            self._stand_pat(root, captures)
+        captures = self._captures(root)
+        captures = captures.take(np.argsort(captures.lanes, kind="stable"))
         if len(captures.lanes):
             self._by_promise(root, captures, deadline)
         return root.values
@@ -164,19 +159,14 @@ class Quiescence:
         them worse for the role that made them, unless it moves again: these are left out as soon as
         they are not better than the best so far.
         """
-        first, made = self._after(root, captures)
-        movers, before = captures.movers[made.which], first.before
-        again = self._again(first, movers) if made.again is None else made.again
-        answered = ~first.over
-        if first.captures is not None:
-            answered[:] = False
-            answered[first.captures.lanes] = True
-        last = np.flatnonzero(~answered)
+        first, movers = self._after(root, captures)
+        before, again = first.before, self._again(first, movers)
+        last = np.flatnonzero(first.over)
         _fold(first.values[last], root.values, before[last], movers[last] == self.role)
         # From here on larger is better for the role that captured.
         sign = np.where(movers == self.role, 1.0, -1.0)
         promise = sign * first.values
-        left = np.flatnonzero(answered)
+        left = np.flatnonzero(~first.over)
         left = left[ordered(before[left], -promise[left])]
         size = 1
         while True:
@@ -212,9 +202,9 @@ class Quiescence:
             captures = self._captures(plies[-1])
             if not len(captures.lanes):
                 break
-            after, made = self._after(plies[-1], captures)
+            after, moved = self._after(plies[-1], captures)
             plies.append(after)
-            movers.append(captures.movers[made.which])
+            movers.append(moved)
         for after, before, ours in zip(
             reversed(plies[1:]), reversed(plies[:-1]), reversed(movers), strict=True
         ):
@@ -227,16 +217,9 @@ class Quiescence:
         """
         ours = ~ply.over & (ply.values < ply.high)
         others = ~ply.over & (ply.values > ply.low)
-        if ply.captures is None:
-            wanted = {role: ours if role == self.role else others for role in self._players}
-            every = self._finder.listed(
-                Position(ply.states, ply.boards, ply.squares, wanted)
-            ).values()
-            found = Captures(*(np.concatenate(list(each)) for each in zip(*every, strict=True)))
-        else:
-            found = ply.captures
-            mine = found.movers == self.role
-            found = found.take(np.where(mine, ours[found.lanes], others[found.lanes]))
+        wanted = {role: ours if role == self.role else others for role in self._players}
+        every = self._finder.listed(Position(ply.states, ply.boards, ply.squares, wanted)).values()
+        found = Captures(*(np.concatenate(list(each)) for each in zip(*every, strict=True)))
         self._stand_pat(ply, found)
         return found
 
@@ -247,38 +230,28 @@ class Quiescence:
         ply.low[owner] = np.maximum(ply.low[owner], ply.values[owner])
         ply.high[other] = np.minimum(ply.high[other], ply.values[other])
 
-    def _after(self, ply: _Ply, captures: Captures) -> tuple[_Ply, Followed]:
-        """The boards after moves that do capture, and more of these."""
-        machine, lanes = self._machine, captures.lanes
-        low, high = ply.low[lanes], ply.high[lanes]
-        made = self._maker.followed(ply.states, ply.boards, captures, low, high)
-        if made is None:
-            made = self._turned(ply, captures)
-        which, ended = made.which, np.flatnonzero(made.over)
-        if len(ended):
-            made.values[ended] = machine.goals(made.states.take(ended))[:, self.role]
-        after = _Ply(
-            made.states,
-            made.boards,
-            lanes[which],
-            captures.squares[which],
-            made.values,
-            low[which],
-            high[which],
-            made.over,
-            made.captures,
-        )
-        return after, made
-
-    def _turned(self, ply: _Ply, captures: Captures) -> Followed:
-        """The same, turn by turn, and without a look at what may follow."""
-        lanes = captures.lanes
-        made = turned(self._machine, ply.states, lanes, captures.joint)
+    def _after(self, ply: _Ply, captures: Captures) -> tuple[_Ply, IntArray]:
+        """The boards after moves that do capture, and the roles that made them."""
+        machine = self._machine
+        made = turned(machine, ply.states, captures.lanes, captures.joint)
         boards = self._values.boards(made.states)
-        taking = np.flatnonzero(boards.number < ply.boards.number[lanes])
-        boards = boards.take(taking)
-        worth = self._values.worth(boards, self.role)
-        return Followed(taking, worth, made.over[taking], made.states.take(taking), boards)
+        taking = np.flatnonzero(boards.number < ply.boards.number[captures.lanes])
+        lanes, over = captures.lanes[taking], made.over[taking]
+        boards, states = boards.take(taking), made.states.take(taking)
+        worth, ended = self._values.worth(boards, self.role), np.flatnonzero(over)
+        if len(ended):
+            worth[ended] = machine.goals(states.take(ended))[:, self.role]
+        after = _Ply(
+            states,
+            boards,
+            lanes,
+            captures.squares[taking],
+            worth,
+            ply.low[lanes],
+            ply.high[lanes],
+            over,
+        )
+        return after, captures.movers[taking]
 
 
 def _fold(values: FloatArray, before: FloatArray, lanes: IntArray, mine: BoolArray) -> None:
