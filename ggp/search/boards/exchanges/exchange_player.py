@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -203,7 +203,7 @@ class ExchangePlayer:
         reached, kept = scratch.reached, int(counts[KEPT])
         ended = np.flatnonzero(reached.over[:kept])
         if len(ended):
-            goals = machine.goals(machine.from_packed(reached.states[ended]))
+            goals = self._machine.goals(machine.from_packed(reached.states[ended]))
             reached.values[ended] = goals[:, self._role]
         fold_back.alike(reached, kept, source.values)
         self._spare.append(scratch)
@@ -266,7 +266,7 @@ def _reached(boards: int, words: int, squares: int) -> Reached:
 def _enlarged(scratch: _Scratch) -> _Scratch:
     """The same with twice the room."""
 
-    def twice(array: NDArray) -> NDArray:
+    def twice(array: NDArray[Any]) -> NDArray[Any]:
         larger = np.empty((2 * len(array), *array.shape[1:]), dtype=array.dtype)
         larger[: len(array)] = array
         return larger
