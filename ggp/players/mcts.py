@@ -12,7 +12,7 @@ from ggp.errors import GGPError
 from ggp.machine.base import Machine, is_open, player_roles
 from ggp.players.ismcts import ISMCTS
 from ggp.players.options.option_fields import whole, words
-from ggp.players.parts.duels import Maker, duels
+from ggp.players.parts.duels import Maker, decisions_of_a_match, duels
 from ggp.players.parts.tree_player import GuidedOptions
 from ggp.players.player import Context
 from ggp.search.anytime import Deadline
@@ -27,7 +27,12 @@ DUELS, LEAST_DUELS, ENOUGH = 8, 4, 0.6
 share of points from which on that is used."""
 
 LEARNING_SHARE = 0.8
-"""Share of the time for learning that is left when duels begin."""
+"""Share of the time for learning that is over when duels begin."""
+
+DECISION_S = 0.01
+"""What a decision in a duel takes at the least, with all that is done around it. Where so short
+ones leave no time for enough duels, nothing is learnt, since it could not be used: in connect_four
+with less than 5 s, and in othello with less than 15 s."""
 
 
 def learn_field(usual: int) -> Any:
@@ -105,7 +110,10 @@ class MCTS(ISMCTS):
         if context.program is None or len(player_roles(machine)) != 2:
             return
         learning, seed = until.part(LEARNING_SHARE), int(self.rng.integers(1 << 62))
+        duels_s = (1 - LEARNING_SHARE) * until.left_s()
         try:
+            if duels_s < LEAST_DUELS * DECISION_S * decisions_of_a_match(machine, self.rng):
+                return
             learnt = learnt_values(machine, context.program, seed, learning, deadline)
             if learnt is None:
                 return

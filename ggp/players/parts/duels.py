@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States, pla
 from ggp.players.player import Player
 from ggp.search.anytime import Deadline, OutOfTime, check
 from ggp.search.moves import executed_moves, random_moves
+from ggp.study.turns import Turn
 
 Maker = Callable[[Machine, int, np.random.Generator], Player]
 """Makes a player of a role."""
@@ -19,17 +20,18 @@ Maker = Callable[[Machine, int, np.random.Generator], Player]
 MOST_TURNS = 300
 """Turns after which a duel is broken off, which nobody wins."""
 
-SAMPLED_ENDS = 64
-"""Random playouts that say how many decisions a match has."""
+SAMPLED_ENDS, SAMPLED_TURNS = 64, 10
+"""Random matches that say how many decisions there are, and turns in which players are counted who
+have a choice."""
 
 
 class Score(NamedTuple):
     """What came of duels.
 
     Attributes:
-        matches: that came to their end.
-        points: of the first way to play: 1 for each match in which its goal was the higher one,
-            1/2 where both were equal.
+        matches: that counted: as many with either way to play on either side.
+        points: of the first way to play: for each pair of matches with changed sides, and each
+            side, 1 if its goal there was higher than that of the second way, 1/2 if it was equal.
     """
 
     matches: int
@@ -45,29 +47,68 @@ def duels(
 ) -> Score:
     """Matches of two roles, in which the ways to play change sides.
 
+    Goals are compared with those of the other way to play on the same side: one side may be the
+    better one, and a goal of the other role may be no loss of ours.
+
     Args:
         machine: of a game of two players.
         makers: of both ways to play.
-        most: matches to play; the time for a move is such that all of them should fit.
+        most: matches to play, an even number; the time for a move is such that all of them fit, if
+            they have as many decisions as random ones.
     """
-    machine = copy.copy(machine)
-    ends = machine.playout(machine.initial(SAMPLED_ENDS), rng, MOST_TURNS)
-    move_s = deadline.left_s() / (most * max(float(ends.steps.mean()), 1.0))
-    first, second = player_roles(machine)
+    machine = copy.copy(machine)  # states of duels do not count
+    move_s = deadline.left_s() / (most * decisions_of_a_match(machine, rng))
+    sides = player_roles(machine)
     points, matches = 0.0, 0
     try:
         while matches < most:
-            sides = (first, second) if matches % 2 == 0 else (second, first)
-            players = {
-                role: make(machine, role, np.random.default_rng(int(rng.integers(1 << 62))))
-                for role, make in zip(sides, makers, strict=True)
-            }
-            goals = _match(machine, players, move_s, rng, deadline)
-            points += 0.5 + 0.5 * float(np.sign(goals[sides[0]] - goals[sides[1]]))
-            matches += 1
+            goals = [
+                _match(machine, _players(machine, sides, each, rng), move_s, rng, deadline)
+                for each in (makers, makers[::-1])
+            ]
+            first, second = sides
+            points += _better(goals, first) + 1.0 - _better(goals, second)
+            matches += 2
     except OutOfTime:
         pass
     return Score(matches, points)
+
+
+def decisions_of_a_match(machine: Machine, rng: np.random.Generator) -> float:
+    """Choices of all players in a random match, on average."""
+    ends = machine.playout(machine.initial(SAMPLED_ENDS), rng, MOST_TURNS)
+    turns = max(float(ends.steps.mean()), 1.0)
+    return turns * max(_deciders(machine, rng), 1.0)
+
+
+def _deciders(machine: Machine, rng: np.random.Generator) -> float:
+    """Players who have a choice in the first turns of a match, on average."""
+    states, found = machine.initial(SAMPLED_ENDS), []
+    for _ in range(SAMPLED_TURNS):
+        states = states.take(np.flatnonzero(~machine.terminal(states)))
+        if not len(states):
+            break
+        turn = Turn(machine, states)
+        found.append(turn.decides.sum(axis=1).mean())
+        states = machine.step(states, turn.random(rng)).states
+    return float(np.mean(found)) if found else 0.0
+
+
+def _players(
+    machine: Machine, sides: Sequence[int], makers: Sequence[Maker], rng: np.random.Generator
+) -> dict[int, Player]:
+    return {
+        role: make(machine, role, np.random.default_rng(int(rng.integers(1 << 62))))
+        for role, make in zip(sides, makers, strict=True)
+    }
+
+
+def _better(goals: Sequence[FloatArray | None], role: int) -> float:
+    """1 if a role's goal was higher in the first of two matches, 1/2 if neither was, else 0."""
+    one, other = goals
+    if one is None or other is None:
+        return 0.5
+    return 0.5 + 0.5 * float(np.sign(one[role] - other[role]))
 
 
 def _match(
@@ -76,27 +117,36 @@ def _match(
     move_s: float,
     rng: np.random.Generator,
     deadline: Deadline,
-) -> FloatArray:
-    """`[R]` the goals of a match; equal ones if it is broken off."""
+) -> FloatArray | None:
+    """`[R]` the goals of a match; None if it is broken off."""
     states = machine.initial(1)
     for _ in range(MOST_TURNS):
-        check(deadline)
-        until = Deadline(deadline.clock() + move_s, deadline.clock)
-        chosen = {role: player.choose(until).move for role, player in players.items()}
+        chosen = {
+            role: player.choose(_until(move_s, deadline)).move for role, player in players.items()
+        }
         made = _made(machine, states, chosen, rng)
         stepped = machine.step(states, made[None])
         states = stepped.states
         if machine.terminal(states)[0]:
             return np.asarray(machine.goals(states)[0])
-        until = Deadline(deadline.clock() + move_s, deadline.clock)
         for role, player in players.items():
             player.observe(
                 machine.move_text(int(made[role])),
                 machine.percept_texts(int(stepped.percepts[0, role])),
                 submitted=chosen[role],
-                deadline=until,
+                deadline=_until(move_s, deadline),
             )
-    return np.zeros(len(machine.roles))
+    return None
+
+
+def _until(seconds: float, deadline: Deadline) -> Deadline:
+    """So many seconds from now, no later than a deadline: its clock may jump beyond it.
+
+    Raises:
+        OutOfTime: the deadline has passed.
+    """
+    check(deadline)
+    return Deadline(min(deadline.clock() + seconds, deadline.at_s), deadline.clock)
 
 
 def _made(

@@ -18,8 +18,7 @@ from ggp.machine.propnet.play.kernels.packed import PropnetStates, unpack
 from ggp.players import make_player, mcts, parse_spec
 from ggp.players.mcts import MCTS
 from ggp.players.parts import learnt_values
-from ggp.players.parts.duels import Maker, Score, duels
-from ggp.players.player import Player
+from ggp.players.parts.duels import Score
 from ggp.search.anytime import Deadline
 from tests.players.test_choose_move import Ticking
 from tests.players.test_learned import learnt
@@ -106,33 +105,6 @@ def test_files_that_say_nothing_of_states_are_refused(tmp_path: Path) -> None:
         player("number_guessing", f"mcts:values={path}")
 
 
-def maker(spec: str) -> Maker:
-    def made(machine: Machine, role: int, rng: np.random.Generator) -> Player:
-        return make_player(parse_spec(spec), machine, role, rng)
-
-    return made
-
-
-@pytest.mark.parametrize("game", ["tic_tac_toe", "blind_breakthrough"])
-def test_the_better_player_wins_duels(game: str) -> None:
-    machine, rng = machine_of_game(game, "propnet"), np.random.default_rng(1)
-    makers = maker("ismcts:sure=0"), maker("random")
-    visited = machine.states_visited
-    score = duels(machine, makers, 6, rng, Deadline(60.0, Ticking(1e-3)))
-    assert score.matches == 6
-    assert score.points >= 5
-    assert duels(machine, makers[::-1], 6, rng, Deadline(60.0, Ticking(1e-3))).points <= 1
-    assert machine.states_visited == visited
-
-
-def test_duels_end_in_time() -> None:
-    machine, clock = machine_of_game("breakthrough", "propnet"), Ticking(0.01)
-    both = maker("mcts"), maker("mcts")
-    score = duels(machine, both, 1000, np.random.default_rng(1), Deadline(10.0, clock))
-    assert score.matches < 1000
-    assert clock.now_s < 11
-
-
 @pytest.mark.parametrize(
     ("score", "is_used"), [(Score(8, 5.0), True), (Score(8, 4.5), False), (Score(3, 3.0), False)]
 )
@@ -146,6 +118,16 @@ def test_what_was_learnt_is_used_if_it_wins_duels(
     ready.prepare(Deadline(20.0, clock))
     assert (ready.values is not None) == is_used
     assert ready.choose().fault is None
+
+
+def test_nothing_is_learnt_where_there_is_no_time_for_enough_duels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[bool] = []
+    monkeypatch.setattr(learnt_values, "learnt_values", lambda *_: begun.append(True))
+    for start_s in (1.0, 10.0):
+        player("tic_tac_toe", "mcts:learn=50").prepare(Deadline(start_s, Ticking(0.001)))
+        assert begun == [True] * (start_s > 5)
 
 
 def test_a_match_that_begins_ends_what_is_learnt_before_it() -> None:
