@@ -15,7 +15,7 @@ import numpy as np
 from ggp.env.circuit_engine import engine_of
 from ggp.env.kernels import I64, U64, sample
 from ggp.env.lanes import Arrays, Lanes, Plan
-from ggp.env.lengths import longest
+from ggp.env.lengths import Longest, longest
 from ggp.env.names import Names, names_of
 from ggp.env.turn import Turn
 from ggp.errors import ConfigError, IllegalMoveError
@@ -85,6 +85,9 @@ def make(
 class Environment:
     """L lanes of a game, in which Q roles choose moves; see `make` for the arguments.
 
+    Args:
+        proves: whether it is to be proved how long a match may be, which may take a second.
+
     Attributes:
         program, machine: the game.
         names: the meaning of indices of moves, percepts and fluents.
@@ -108,6 +111,7 @@ class Environment:
         restarts: bool = True,
         threads: int = 1,
         names: Names | None = None,
+        proves: bool = True,
     ) -> None:
         for what, number in (("lanes", lanes), ("threads", threads)):
             if number < 1:
@@ -117,7 +121,7 @@ class Environment:
         self.num_lanes = lanes
         self.roles = tuple(self.names.roles if roles is None else roles)
         self._played = _numbers(self.roles, self.names.roles)
-        proved, self._most_percepts = longest(machine)
+        proved, self._most_percepts = longest(machine) if proves else Longest(None, None)
         self.is_proved = proved is not None and (max_turns is None or max_turns >= proved)
         self.max_turns = _turns(program, max_turns, proved, paths)
         self.seed = 0

@@ -38,7 +38,6 @@ from ggp.gdl.nearest import unknown
 from ggp.learn.actors import Actor, Critic, Steps
 from ggp.learn.features import bound_of, features_of, features_of_states
 from ggp.learn.files import About, PolicyFile
-from ggp.learn.nets import Optimiser
 from ggp.learn.policies import HALF, MIDDLE, LearntPolicy, LearntValues
 from ggp.learn.policy_kernels import advantages
 from ggp.learn.settings import Settings, usual_settings
@@ -164,11 +163,11 @@ class Learner:
             states: turns in all lanes together.
             seconds: by the clock. An update that would take longer is not begun, but for the first.
             progress: called after each update.
-            stop: asked once a turn; when true, learning ends at once.
+            stop: asked once a turn, and before each block; when true, learning ends at once.
 
         Raises:
             ConfigError: there is no budget, or it is not above 0.
-            StoppedError: `stop` was true; the segment that was played then is lost.
+            StoppedError: `stop` was true; what was not yet learnt from the segment is lost.
         """
         budgets = [each for each in (updates, states, seconds) if each is not None]
         if not budgets or not min(budgets) > 0:
@@ -180,7 +179,7 @@ class Learner:
             while told is None or share < 1:
                 started = clock()
                 self._segment(stop)
-                error = self._improve(share)
+                error = self._improve(share, stop)
                 gone = clock() - began
                 self._seconds = spent + gone
                 told = self._told(share, error)
@@ -222,7 +221,7 @@ class Learner:
             game: its name; `version`: of the package.
         """
         settings, names = self.settings, self.env.names
-        optimisers = self._optimisers
+        optimisers = [each.optimiser for each in self._parts]
         record = {
             "seed": self.seed,
             "lanes": self.env.num_lanes,
@@ -267,8 +266,8 @@ class Learner:
             raise ConfigError(f"the layers in {file} are {about.hidden}, not {settings.hidden}")
         if about.critic_shape != self._critic.net.shape:
             raise ConfigError(f"the critic in {file} has other layers than {settings.critic}")
-        for each, array, steps in zip(self._optimisers, kept.arrays, about.steps, strict=True):
-            each.go_on(array, steps)
+        for each, array, steps in zip(self._parts, kept.arrays, about.steps, strict=True):
+            each.optimiser.go_on(array, steps)
         record = about.record
         self.updates, self.states = int(record["updates"]), int(record["states"])
         self.decisions, self._seconds = int(record["decisions"]), float(record["seconds"])
@@ -276,10 +275,6 @@ class Learner:
         self._goes_on = True
         self._come_to(self.env.reset((self.seed + self.updates) & MOST_SEED))
         self._key = self.updates << 16
-
-    @property
-    def _optimisers(self) -> list[Optimiser]:
-        return [each.optimiser for each in self._parts]
 
     @property
     def _parts(self) -> list[Actor | Critic]:
@@ -327,7 +322,7 @@ class Learner:
         self._key += 1
         return (self.seed * 1_000_003 + self._key * 7_919) & ((1 << 63) - 1)
 
-    def _improve(self, share: float) -> float:
+    def _improve(self, share: float, stop: Callable[[], bool]) -> float:
         """Learn from the segment; returns the error of the critic."""
         settings = self.settings
         rate = settings.rate_at(share, self._goes_on)
@@ -340,6 +335,8 @@ class Learner:
             actor.told[:] = 0
         squares = 0.0
         for number, low in enumerate(range(0, lanes, size)):
+            if stop():
+                raise StoppedError("learning was stopped")
             values = self._critic.values(number)
             here = slice(low, low + size)
             rewards, ended = self._rewards[:, here], self._ended[:, here]

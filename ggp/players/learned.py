@@ -190,7 +190,10 @@ class Learned(BeliefPlayer):
             StoppedError: `stop` was true; there are policies if one update was made before.
         """
         lanes = LANES if suits(self.machine) else SLOW_LANES
-        learner = new_learner(self._program, self.machine, self._names, self._seed, lanes)
+        learner = new_learner(
+            *(self._program, self.machine, self._names, self._seed, lanes),
+            proves=not self._names.is_plain,
+        )
         try:
             if deadline is None:
                 learner.learn(updates=self.options.updates)

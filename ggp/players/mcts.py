@@ -29,10 +29,10 @@ share of points from which on that is used."""
 LEARNING_SHARE = 0.8
 """Share of the time for learning that is over when duels begin."""
 
-DECISION_S = 0.01
+DECISION_S = 0.015
 """What a decision in a duel takes at the least, with all that is done around it. Where so short
 ones leave no time for enough duels, nothing is learnt, since it could not be used: in connect_four
-with less than 5 s, and in othello with less than 15 s."""
+with less than 8 s, in breakthrough with less than 10 s, and in othello with less than 20 s."""
 
 
 def learn_field(usual: int) -> Any:

@@ -78,6 +78,17 @@ def test_who_stops_it_in_a_segment_loses_no_more_than_that() -> None:
     assert learner.learn(updates=1).updates == 3
 
 
+def test_it_may_be_stopped_before_each_block_that_it_learns_from() -> None:
+    """A large game is learnt from for a second, and somebody may wait."""
+    learner = Learner(make("kuhn_poker", 512, paths=False), settings=QUICK, seed=1)
+    looks = iter(range(1000))
+    stops_at = QUICK.turns + 512 // QUICK.block - 1
+    with pytest.raises(StoppedError):
+        learner.learn(updates=9, stop=lambda: next(looks) == stops_at)
+    assert (learner.updates, learner.curve) == (1, [])
+    assert learner.learn(updates=1).updates == 2
+
+
 @pytest.mark.verify
 def test_a_best_response_is_learnt_against_a_fixed_opponent() -> None:
     env = make("kuhn_poker", 512)

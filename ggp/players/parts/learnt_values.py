@@ -82,15 +82,20 @@ def new_learner(
     seed: int,
     lanes: int,
     settings: Settings | None = None,
+    *,
+    proves: bool = False,
 ) -> Learner:
     """A learner of all roles, by as many threads as the machine has.
 
     Args:
         lanes: matches side by side.
         settings: default: the usual ones.
+        proves: see `Environment`; policies read it where roles do not know the state.
     """
     threads = machine.threads if suits(machine) else 1
-    env = Environment(program, machine, lanes, paths=False, names=names, threads=threads)
+    env = Environment(
+        program, machine, lanes, paths=False, names=names, threads=threads, proves=proves
+    )
     return Learner(env, seed=seed, settings=settings, threads=threads)
 
 

@@ -130,6 +130,16 @@ def test_nothing_is_learnt_where_there_is_no_time_for_enough_duels(
         assert begun == [True] * (start_s > 5)
 
 
+def test_no_time_is_spent_on_proofs_that_nobody_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take up to a second, in which no deadline is looked at."""
+    monkeypatch.setattr("ggp.env.environment.longest", lambda _: pytest.fail("it proves"))
+    monkeypatch.setattr(learnt_values, "LANES", 32)
+    monkeypatch.setattr(mcts, "duels", lambda *_: Score(8, 8.0))
+    ready = player("connect_four", "mcts:learn=50")
+    ready.prepare(Deadline(40.0, Ticking(0.01)))
+    assert ready.values is not None
+
+
 def test_a_match_that_begins_ends_what_is_learnt_before_it() -> None:
     ready = player("tic_tac_toe", "mcts:learn=50")
     now_s = iter([*[0.0] * 12, *[1e9] * 99])
