@@ -225,7 +225,7 @@ class ConfigError(GGPError):
 
 
 class PlayerError(ConfigError):
-    """A player from elsewhere that cannot be made: its own code raised, which is the cause."""
+    """A player from elsewhere whose own code raised: the cause, where it is known here."""
 
 
 class ResultsError(GGPError):

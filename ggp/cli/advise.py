@@ -24,6 +24,7 @@ from ggp.cli.properties import walks_for
 from ggp.clocks import Clock
 from ggp.console import example, listed, print_json, print_rich, spinner, table_of
 from ggp.errors import ConfigError
+from ggp.gdl.source import printable
 from ggp.launch import preload
 
 if TYPE_CHECKING:
@@ -89,13 +90,14 @@ def advise(
 
     Short matches at equal time decide, as far as they can tell one player from the others for
     certain (99 %). Else it is the player that auto would let play, which is shown with the reason.
-    The other reasons come from the figures of `ggp properties`.
+    The other reasons come from the figures of `ggp properties`. Without --player, the advice is
+    auto for games that it solves.
     """
     preload("ggp.players", "ggp.library")
     from ggp.library import Game, compare
     from ggp.machine.base import player_roles
     from ggp.players import PLAYERS, kinds_of
-    from ggp.players.choosing.chooser import choose_player
+    from ggp.players.choosing.chooser import SOLUTION, choose_player
     from ggp.players.choosing.solved import SOLVED_STATES
     from ggp.study.advice import reasons_of
     from ggp.study.properties import measure_properties
@@ -127,6 +129,8 @@ def advise(
         )
     leans = {each.player for each in auto.values()}
     result = _advice(game, reasons_of(found), summary.to_json(), seconds, leans)
+    if not players and leans == {SOLUTION}:
+        result["player"] = "auto"  # which is not among those that played
     result |= {"clock": clock, "seed": seed, "backend": summary.backend}
     result["properties"] = found.to_json()
     result["auto"] = {name: {"player": each.player, "why": each.why} for name, each in auto.items()}
@@ -168,6 +172,7 @@ def _advice(
         "seconds": seconds,
         "matches": matches["played"],
         "faulty": len(matches["faulty"]),
+        "fault": next((each["errors"][0] for each in matches["faulty"]), None),
         "scores": scores,
         "methods": matches["methods"],
         "verdict": verdict,
@@ -193,7 +198,8 @@ def _show(result: dict[str, Any], rounds: int) -> None:
         click.echo(method)
     click.echo(f"{result['clock'].words}, seed {result['seed']}, on {result['backend']}")
     if result["faulty"]:
-        click.echo(f"in {result['faulty']} of them something went wrong, such as a late move")
+        fault = f"something went wrong, first this: {result['fault']}"
+        click.echo(printable(f"in {result['faulty']} of them {fault}"))
     for reason in result["reasons"]:
         if reason["players"]:
             sign = "for" if reason["favours"] else "against"
@@ -213,6 +219,8 @@ def _alike(auto: dict[str, dict[str, str]]) -> dict[tuple[str, str], list[str]]:
 
 
 def _certainty(result: dict[str, Any], *, whole: bool) -> str:
+    if result["player"] not in result["scores"]:
+        return ", which plays the solution"
     if result["sure"]:
         return ", which scored more than all others for certain (99 %)"
     told = f"the matches cannot tell it from {listed(result['as_good'])}"

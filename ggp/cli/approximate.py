@@ -73,14 +73,16 @@ def approximate(
     """Measure, check and show."""
     preload("ggp.respond")
     from ggp.machine.base import player_roles
+    from ggp.players import blamed
     from ggp.respond import Budget, measure
 
     machine = opened.machine
     is_uniform, roles = spec.text == UNIFORM_PLAYER, player_roles(machine)
     tells = bool(getattr(make(roles[0], _any_stream(seed)), "tells_policy", False))
-    exact = _exact(opened, make, limits, tells) if asked.check else None
+    with blamed(spec):
+        exact = _exact(opened, make, limits, tells) if asked.check else None
     seconds = None if asked.updates is not None else asked.seconds / len(roles)
-    with telling(f"responding to {spec.text}") as tell:
+    with telling(f"responding to {spec.text}") as tell, blamed(spec):
 
         def progress(role: str, found: Judged | int) -> None:
             if isinstance(found, int):

@@ -75,7 +75,7 @@ def evaluate(
 
     from ggp.gdl.program import RANDOM
     from ggp.machine import build_machine, role_index
-    from ggp.players import make_player, parse_spec
+    from ggp.players import blamed, make_player, parse_spec
     from ggp.search.anytime import Deadline
 
     spec = parse_spec(player)
@@ -88,7 +88,7 @@ def evaluate(
         possible = ", ".join(name for name in machine.roles if name != RANDOM)
         raise ConfigError(f"{RANDOM} plays by chance and has no values; roles: {possible}")
     where = "" if given.file is None else f"{given.file}: "
-    with spinner(f"{player} is thinking"), _faults_told_by_us():
+    with spinner(f"{player} is thinking"), _faults_told_by_us(), blamed(spec):
         turns = given.turns(machine, opened.program.digest, name)
         if turns is None:
             turns = first_choice(

@@ -71,11 +71,11 @@ def is_wrong(found: Rehearsal, *, strict: bool) -> bool:
     return any(strict or trouble.kind in ERRORS for trouble in found.troubles)
 
 
-def show_rehearsal(game: str, found: Rehearsal) -> None:
-    """Print the figures and the troubles of random matches."""
+def show_rehearsal(game: str, found: Rehearsal, *, strict: bool) -> None:
+    """Print the figures and the troubles of random matches; if strict, all of these as errors."""
     click.echo()
     for trouble in found.troubles:
-        for line in _told(trouble):
+        for line in _told(trouble, strict=strict):
             click.echo(printable(line))
         click.echo()
     plural = "match" if found.matches == 1 else "matches"
@@ -99,11 +99,11 @@ def show_rehearsal(game: str, found: Rehearsal) -> None:
     click.echo(f"seed {found.seed}, on {found.backend}")
 
 
-def _told(trouble: Trouble) -> Iterator[str]:
+def _told(trouble: Trouble, *, strict: bool) -> Iterator[str]:
     """A trouble as lines of text."""
     from ggp.study.findings import ERRORS
 
-    severity = "error" if trouble.kind in ERRORS else "warning"
+    severity = "error" if strict or trouble.kind in ERRORS else "warning"
     whose = "" if trouble.role is None else f"{trouble.role}: "
     times = ""
     if trouble.kind != "unknowable":  # searched for in more matches than the others

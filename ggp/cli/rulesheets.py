@@ -120,7 +120,7 @@ def validate(
                     code, result["ok"] = code or EXIT_FAILED, False
                 result["play"] = seen.to_json()
                 if not as_json:
-                    show_rehearsal(file, seen)
+                    show_rehearsal(file, seen, strict=strict)
         results.append(result)
     if as_json:
         print_json(results)

@@ -23,7 +23,7 @@ def find_game(name_or_path: str) -> Path:
     """The rulesheet at a path, or of a game by its bare name such as `exploding_bomb`.
 
     Raises:
-        ConfigError: there is neither; the message lists the games.
+        ConfigError: there is neither; the message lists the games, unless a file was meant.
     """
     if os.path.isfile(name_or_path):
         return Path(name_or_path)
@@ -32,15 +32,12 @@ def find_game(name_or_path: str) -> Path:
         return games[name_or_path]
     if os.path.lexists(name_or_path):
         return Path(name_or_path)
-    possible = f"games that come with ggp: {', '.join(games) or 'none'}"
-    raise ConfigError(
-        unknown(
-            "game",
-            name_or_path,
-            (*games, *_beside(name_or_path)),
-            f"{possible}, or give the path of a rulesheet",
-        )
+    come = (
+        f"games that come with ggp: {', '.join(games) or 'none'}, or give the path of a rulesheet"
     )
+    is_path = name_or_path.endswith(_SUFFIXES)
+    possible = "there is no such file; `ggp games` lists the games without one" if is_path else come
+    raise ConfigError(unknown("game", name_or_path, (*games, *_beside(name_or_path)), possible))
 
 
 def find_companion(name_or_path: str, suffix: str) -> Path:

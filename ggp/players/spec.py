@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, is_dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -196,6 +197,11 @@ def make_player(
     if spec.is_ours:
         return spec.player(spec.options, context)
     return plug_ins.make(spec.player, spec.text, spec.options, context)
+
+
+def blamed(spec: PlayerSpec) -> AbstractContextManager[None]:
+    """A context in which what a player that is not ours raises becomes a `PlayerError`."""
+    return nullcontext() if spec.is_ours else plug_ins.blamed(spec.player, spec.text)
 
 
 def check_game(spec: PlayerSpec, program: GameDefinition) -> None:

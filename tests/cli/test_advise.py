@@ -33,7 +33,7 @@ def test_it_says_which_player_and_why() -> None:
     found = json_of("advise", "exploding_bomb", *BOTH, *QUICK)
     assert list(found) == [
         *("game", "player", "sure", "more_rounds", "as_good", "reasons", "seconds"),
-        *("matches", "faulty", "scores", "methods", "verdict"),
+        *("matches", "faulty", "fault", "scores", "methods", "verdict"),
         *("clock", "seed", "backend", "properties", "auto"),
     ]
     assert (found["clock"], found["seed"], found["backend"]) == ("wall", 0, "propnet")
@@ -81,7 +81,15 @@ def test_it_tells_of_matches_in_which_something_went_wrong() -> None:
     args = ("advise", "exploding_bomb", "--player", "legal", "--player", "random")
     assert "something went wrong" not in run(*args, "--rounds", "1").stdout
     shown = run(*args, "--rounds", "1", "--seconds", "0.000001").stdout
-    assert "in 2 of them something went wrong, such as a late move" in shown.splitlines()
+    (line,) = (line for line in shown.splitlines() if "something went wrong" in line)
+    assert line.startswith("in 2 of them something went wrong, first this: turn 1, agent: answered")
+
+
+def test_the_advice_is_auto_where_it_solves_the_game() -> None:
+    quick = ("--rounds", "1", "--seconds", "0.001", "--minutes", "0")
+    assert run("advise", "exploding_bomb", *quick).stdout.splitlines()[-1] == (
+        "advice: auto, which plays the solution"
+    )
 
 
 AGAINST = (Reason(CLAIRVOYANT, False, "why"), Reason(INFORMED, True, "why"))

@@ -95,6 +95,7 @@ def test_validate_shows_two_histories_of_what_a_role_cannot_know(game: str) -> N
     assert "  it knows of each turn its move / what it saw:\n    1. noop / ()" in result.stdout
     assert result.stdout.count("    1. keeper noop, random (hide ") == 2
     assert "(lift right), peek; only here: peek" in result.stdout
+    assert "error: guesser: what it" in run("validate", game, "--play", "50", "--strict").stdout
     strict = run("validate", game, "--play", "50", "--strict", "--json")
     assert strict.exit_code == 1
     (found,) = json.loads(strict.stdout)

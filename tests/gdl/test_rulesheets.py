@@ -81,6 +81,15 @@ def test_unknown_game_is_told_with_the_nearest_name(
         find_game(given)
 
 
+def test_a_path_of_no_file_is_not_answered_with_all_games() -> None:
+    with pytest.raises(ConfigError) as caught:
+        find_game("rules/game.gdl")
+    assert str(caught.value) == (
+        "unknown game 'rules/game.gdl'; there is no such file; "
+        "`ggp games` lists the games without one"
+    )
+
+
 def test_folder_is_not_a_rulesheet(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="is a folder"):
         read_rulesheet(str(tmp_path))

@@ -1,7 +1,7 @@
 """Players from elsewhere: classes in modules and installed packages, which may be faulty.
 
-No exception of such a class gets out unchanged when it is looked up or made: the error says which
-player it was, and the file and line of its own code.
+No exception of such a class gets out unchanged when it is looked up or made, or within `blamed`:
+the error says which player it was, and the file and line of its own code.
 """
 
 from __future__ import annotations
@@ -11,20 +11,21 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from ggp.errors import ConfigError, PlayerError
+from ggp.errors import ConfigError, GGPError, PlayerError
 from ggp.gdl.nearest import unknown
 from ggp.players.player import Context, Player, PlayerClass
 
 ENTRY_POINTS = "ggp.players"
 """Entry point group in which other packages offer players."""
 
-_PACKAGE = str(Path(__file__).parents[1])
+_PACKAGE = str(Path(__file__).parents[2])
 _SAID = "see docs/use/adding-a-player.md"
 
 
@@ -90,14 +91,31 @@ def make(player: PlayerClass, name: str, options: Any, context: Context) -> Play
         ) from error
 
 
+@contextmanager
+def blamed(player: PlayerClass, name: str) -> Iterator[None]:
+    """Blames a player for all that is raised within, except what is an error of ours already.
+
+    Raises:
+        PlayerError: something was raised; the message says what, and where in the player's code.
+    """
+    try:
+        yield
+    except (GGPError, MemoryError):
+        raise
+    except (Exception, SystemExit) as error:
+        place = _place(error, _file_of(player)) or "; `-v` shows where"
+        raise PlayerError(f"the player {name} raised {_shown(error)}{place}") from error
+
+
 def _found(name: str, module: str, attribute: str) -> Any:
     try:
         found = import_module(module)
     except (ImportError, SyntaxError) as error:
-        raise ConfigError(f"the player {name} cannot be imported: {error}") from error
+        place = "" if isinstance(error, SyntaxError) else _place(error, None)
+        raise PlayerError(f"the player {name} cannot be imported: {error}{place}") from error
     except (Exception, SystemExit) as error:
         place = _place(error, None)
-        raise ConfigError(
+        raise PlayerError(
             f"the module of the player {name} raised {_shown(error)} when it was imported{place}"
         ) from error
     try:

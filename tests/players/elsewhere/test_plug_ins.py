@@ -15,6 +15,7 @@ from ggp.server.workers import worker_match
 from ggp.server.workers.orders import Answer, MoveReport, Setup, Think
 from match_runner.cli import main
 from match_runner.series.plan import with_states
+from tests.support.commands import error_line
 from tests.support.commands import run as run_ggp
 from tests.support.plug_ins import write_module
 
@@ -57,6 +58,11 @@ class Budget:
 
 class Counts(Breaks):
     Options = Budget
+
+
+class Stumbles(BeliefPlayer):
+    def decide(self, bag, deadline):
+        return {}[0]
 '''
 
 
@@ -78,6 +84,7 @@ def test_what_names_no_module_is_an_unknown_player(text: str) -> None:
         ("import os\nos.nothing\n", r"raised AttributeError: .*nothing.*{}\.py, line 2"),
         ("\nraise SystemExit(3)\n", r"raised SystemExit: 3 .*{}\.py, line 2"),
         ("def (:\n", "cannot be imported: invalid syntax"),
+        ("import re\nimport nowhere\n", r"cannot be imported: No module .*{}\.py, line 2"),
     ],
 )
 def test_a_module_that_fails_says_where(
@@ -119,6 +126,24 @@ def test_a_player_that_cannot_be_made_says_where_its_code_failed(module: str) ->
     told = CliRunner().invoke(ggp_main, ["-v", *args], prog_name="ggp").stderr
     assert "in deep\n    return {}[context.role]" in told
     assert told.splitlines()[-1] == f"error: {said}"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("evaluate", "--role", "player1"),
+        ("exploit",),
+        ("exploit", "--approximate", "--updates", "1", "--matches", "2", "--few"),
+    ],
+    ids=["evaluate", "exploit", "approximate"],
+)
+def test_a_player_that_raises_when_it_is_asked_is_blamed(
+    module: str, asked: tuple[str, ...]
+) -> None:
+    name, *options = asked
+    args = (name, "kuhn_poker", "--player", f"{module}:Stumbles", *options)
+    line = error_line(*args)
+    assert line == f"error: the player {module}:Stumbles raised KeyError: 0 ({module}.py, line 44)"
 
 
 def test_it_loses_its_moves_in_a_match(module: str) -> None:
