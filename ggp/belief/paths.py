@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from ggp.machine.arrays import enlarged
-from ggp.machine.base import UNKNOWN, IntArray, Machine
+from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine
 from ggp.machine.rows import RowTable
 
 DRAWN = -2
@@ -151,19 +151,30 @@ class PathTree:
         Returns:
             `[N]` the new number of each node there was, -1 where it is forgotten.
         """
-        rows, depths = self._rows, self._depths[: len(self)]
-        keep = np.zeros(len(rows), dtype=np.bool_)
+        return self.keep(self.needed(living, held))
+
+    def needed(self, living: IntArray, held: IntArray) -> BoolArray:
+        """`[N]` whether each node is to be kept by `prune`; the cheap half of it."""
+        parents, depths = self._rows[:, 0].copy(), self._depths[: len(self)]
+        keep = np.zeros(len(parents), dtype=np.bool_)
         keep[living] = True
-        by_depth = np.split(np.argsort(depths, kind="stable"), np.cumsum(np.bincount(depths)))[1:]
+        # Short numbers are sorted several times as fast.
+        short = depths.astype(np.uint16) if depths.max() < 1 << 16 else depths
+        by_depth = np.split(np.argsort(short, kind="stable"), np.cumsum(np.bincount(depths)))[1:]
         for nodes in by_depth:
-            keep[nodes] |= keep[rows[nodes, 0]]
+            keep[nodes] |= keep[parents[nodes]]
         keep[held] = True
         for nodes in reversed(by_depth):
             # A path needs its beginnings: kept from the longest to the shortest.
-            keep[rows[nodes[keep[nodes]], 0]] = True
+            keep[parents[nodes[keep[nodes]]]] = True
         keep[: self._num_roles] = True
-        numbers = np.where(keep, np.cumsum(keep) - 1, -1)
-        kept, depths = rows[keep][self._num_roles :], depths[keep][self._num_roles :]
+        return keep
+
+    def keep(self, needed: BoolArray) -> IntArray:
+        """Forget all paths but those that are `needed`; returns what `prune` does."""
+        rows, depths = self._rows, self._depths[: len(self)]
+        numbers = np.where(needed, np.cumsum(needed) - 1, -1)
+        kept, depths = rows[needed][self._num_roles :], depths[needed][self._num_roles :]
         self._clear()
         kept[:, 0] = numbers[kept[:, 0]]
         self._numbered(kept)

@@ -178,7 +178,7 @@ class BeliefPlayer(ABC):
                     share = SCARCE_SHARE if self.tracker.is_scarce else GROW_SHARE
                     self.tracker.grow(part_of(deadline, share), *self.simulated())
             finally:
-                self.tracker.prune(*self.simulated(), timed=deadline is not None)
+                self.tracker.prune(*self.simulated(), deadline=deadline, decides=True)
             self._fault = None
         except GGPError as error:
             self._warn(error)

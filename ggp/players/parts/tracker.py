@@ -41,6 +41,13 @@ PUT_OFF = 8
 """Where a move is to be decided, pruning is put off until there are this many times as many paths:
 large trees take tenths of a second, and where roles take turns there is soon nothing to decide."""
 
+PRUNING_SHARE, FIRST_PATH_S, MOST_PATHS = 0.5, 5e-7, 4_000_000
+"""It is also put off if it would take more than this share of the time that is left, judging by the
+time that it took for each path, at first a guess; until there are so many, some 80 bytes each."""
+
+FORGETS = 1.5
+"""Paths are only renumbered if there are this many times as many as are needed: that takes time."""
+
 EXACT_SHARE = 0.5
 """A set is enumerated if that should take no more than this share of the available time."""
 
@@ -100,7 +107,7 @@ class Tracker:
         self._too_short_s = 0.0  # in which to solve for paths
         self.was_told_all = True
         self._last = Larger(machine, belief) if last is None else last
-        self._prune_at = MIN_NODES
+        self._prune_at, self._path_s = MIN_NODES, FIRST_PATH_S
         self.bag: Bags = self.belief.start(role)
         self.last_known: Bags = self.bag
         # States guessed from the last known ones, and own moves of the turns since then.
@@ -223,7 +230,7 @@ class Tracker:
             self._know(self.bag)
             is_new = len(self.bag.sets.states) > len(before.sets.states)
             fruitless = 0 if is_new else fruitless + 1
-            self.prune(*others)
+            self.prune(*others, deadline=deadline)
 
     @property
     def is_scarce(self) -> bool:
@@ -262,29 +269,43 @@ class Tracker:
             return self.belief.quality(self.bag)
         return quality_of(self.machine, self.bag)
 
-    def prune(self, *others: FollowsPaths, timed: bool = False) -> None:
+    def prune(
+        self, *others: FollowsPaths, deadline: Deadline | None = None, decides: bool = False
+    ) -> None:
         """Forget paths that cannot recur, if there are many.
 
         Args:
             others: everything else that names paths by the same tree.
-            timed: whether it takes the time of a decision, if there is something to decide: then it
-                is put off until there are several times as many.
+            deadline: it is put off if there is too little time.
+            decides: whether this is the time of a decision, if there is something to decide: then
+                it is put off until there are several times as many.
         """
-        if len(self.tree) < self._prune_at:
+        size = len(self.tree)
+        if size < self._prune_at:
             return
-        if timed and len(self.tree) < PUT_OFF * self._prune_at and self._has_choice():
-            return
+        if deadline is not None and size < MOST_PATHS:
+            if self._path_s * size > PRUNING_SHARE * deadline.left_s():
+                return
+            if decides and size < PUT_OFF * self._prune_at and self._has_choice():
+                return
+        began_s = 0.0 if deadline is None else deadline.clock()
         beliefs: list[FollowsPaths] = [self.belief, *others, self._last]
         # Only the present bag is continued. Nothing that came after an older bag is kept, or all
         # that was tried since would be, as long as there is no particle.
         held = [self.last_known.nodes, *(belief.views for belief in beliefs)]
-        numbers = self.tree.prune(self.bag.nodes, np.concatenate(held))
+        needed = self.tree.needed(self.bag.nodes, np.concatenate(held))
+        num_needed = int(needed.sum())
+        self._prune_at = MIN_NODES + 2 * num_needed
+        if FORGETS * num_needed > size:
+            return
+        numbers = self.tree.keep(needed)
         for belief in beliefs:
             belief.renumber(numbers)
         same = self.last_known is self.bag
         self.bag = self.bag.renumbered(numbers)
         self.last_known = self.bag if same else self.last_known.renumbered(numbers)
-        self._prune_at = MIN_NODES + 2 * len(self.tree)
+        if deadline is not None:
+            self._path_s = (deadline.clock() - began_s) / size
 
     def _has_choice(self) -> bool:
         """Whether several moves may be legal now."""
