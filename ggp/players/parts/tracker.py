@@ -288,7 +288,9 @@ class Tracker:
                 return
             if decides and size < PUT_OFF * self._prune_at and self._has_choice():
                 return
-        began_s = 0.0 if deadline is None else deadline.clock()
+        began_s, there_was_s = 0.0, 0.0
+        if deadline is not None:
+            began_s, there_was_s = deadline.clock(), deadline.left_s()
         beliefs: list[FollowsPaths] = [self.belief, *others, self._last]
         # Only the present bag is continued. Nothing that came after an older bag is kept, or all
         # that was tried since would be, as long as there is no particle.
@@ -305,7 +307,9 @@ class Tracker:
         self.bag = self.bag.renumbered(numbers)
         self.last_known = self.bag if same else self.last_known.renumbered(numbers)
         if deadline is not None:
-            self._path_s = (deadline.clock() - began_s) / size
+            # If it has passed, how long it took is not known: its clock may jump.
+            took_s = deadline.clock() - began_s
+            self._path_s = took_s / size if took_s < there_was_s else 2 * self._path_s
 
     def _has_choice(self) -> bool:
         """Whether several moves may be legal now."""

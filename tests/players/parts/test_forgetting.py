@@ -68,6 +68,18 @@ def test_what_it_takes_is_learnt() -> None:
     assert player.tracker._path_s < 1e-3
 
 
+@pytest.mark.parametrize("looks", range(1, 5))
+def test_a_clock_that_jumps_says_nothing_of_what_it_takes(
+    looks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tracker, "FORGETS", 0.0)
+    _, _, player = after_a_turn(0, -1, None)
+    player.tracker._prune_at = 0
+    told = iter([*[0.0] * looks, *[1e15] * 99])
+    player.tracker.prune(*player.simulated(), deadline=Deadline(60.0, told.__next__))
+    assert player.tracker._path_s <= 2e-3
+
+
 def test_it_does_not_wait_where_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tracker, "MOST_PATHS", 1000)
     before, after, _ = after_a_turn(0, -1, until(1.0))
