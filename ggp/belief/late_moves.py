@@ -92,22 +92,21 @@ class LateMoves(PathModel):
         self._odds[to], self._first[to], self._count[to] = odds, first, count
 
     def _meet(self, paths: IntArray) -> None:
-        """Set the odds at paths that are new, from what is known of their beginnings."""
+        """Set the odds at paths that are new, and at their beginnings."""
         if len(self._tree) > len(self._first):
             size = len(self._tree)
             self._odds = enlarged(self._odds, size, 0)
             self._first = enlarged(self._first, size, _NEW)
             self._count = enlarged(self._count, size, 1)
-        paths = paths[self._first[paths] == _NEW]
-        if not len(paths):
-            return
-        is_empty = self._tree.depths(paths) == 0
-        empty, paths = paths[is_empty], paths[~is_empty]
-        self._odds[empty] = self._prior
-        if len(paths):
+        longer: list[IntArray] = []
+        while len(paths := paths[self._first[paths] == _NEW]):
+            is_empty = self._tree.depths(paths) == 0
+            empty, paths = paths[is_empty], paths[~is_empty]
+            self._odds[empty], self._first[empty] = self._prior, _UNASKED
+            longer.append(paths)
+            paths = self._tree.parents(paths)
+        for paths in reversed(longer):
             parents = self._tree.parents(paths)
-            if (self._first[parents] == _NEW).any():
-                self._meet(parents)
             first, count = self._first[parents], np.maximum(self._count[parents], 1)
             made = self._tree.last_turns(paths)[:, 0]
             # P(move | late) / P(move | prompt), where P(move | prompt) = 1 / count
@@ -116,7 +115,6 @@ class LateMoves(PathModel):
             ratio[first < 0] = 1.0
             self._odds[paths] = self._odds[parents] + np.log(ratio)
             self._first[paths] = _UNASKED
-        self._first[empty] = _UNASKED
 
     def _firsts(self, moves: Ragged) -> IntArray:
         """`[L]` the first of the legal moves of each lane; -1 where there is none."""

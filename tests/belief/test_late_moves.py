@@ -49,6 +49,25 @@ def test_what_a_role_does_in_a_match_is_a_mixture_of_being_late_and_prompt() -> 
         assert np.exp(log_likelihood) == pytest.approx(expected)
 
 
+def test_long_paths_may_be_asked_about_at_last() -> None:
+    """As where no particle was left for most of a long match."""
+    machine = machine_of_game("phantom_connect_four", "propnet")
+    tree = PathTree(machine)
+    model = LateMoves(machine, tree, 0, lambda move: ((move,), ""), LATE)
+    moves, path = Ragged(np.array([0, 2]), np.array([1, 2])), np.array([1])
+    for _ in range(5):
+        model.shares(1, path, moves)
+        path = tree.extend(path, np.array([1]), np.array([0]))
+    _, trust = model.shares(1, path, moves)
+    for _ in range(2000):
+        path = tree.extend(path, np.array([2]), np.array([0]))
+    # What they did at paths that were never asked about says nothing.
+    _, later = model.shares(1, np.repeat(path, 2), Ragged(np.array([0, 2, 4]), np.tile([1, 2], 2)))
+    is_late = trust[0] / OFTEN
+    odds = (1 - OFTEN) * is_late / (1 - is_late)
+    assert later.tolist() == pytest.approx([OFTEN * odds / (1 + odds)] * 2)
+
+
 @pytest.mark.parametrize("late", [1, 50])
 def test_silence_makes_a_late_role_more_likely(late: int) -> None:
     program = normalize(parse(UNSEEN))
