@@ -276,14 +276,15 @@ class WorkerSlot:
     def _warm_up(self) -> None:
         """Let the player use the start clock, unless there is a question to work on.
 
-        In a match that is under way, and without a player that counts, only for a moment.
+        Without a player that counts, and after a start clock, only for a moment; so it is in a
+        match that is under way, where the worker sees to it.
         """
         now_s = time.monotonic()
         if self._order is not None and self._order.deadline_s > now_s:
             self._watch(self._order.deadline_s)
             return
         until_s = self._warm_until_s
-        if self._is_last or self._history or math.isinf(until_s):
+        if self._is_last or math.isinf(until_s):
             until_s = min(now_s + orders.FIRST_LOOK_S, until_s)
         self._give(Think(orders.FIRST_LOOK, 0, self._history, max(now_s, until_s)))
 

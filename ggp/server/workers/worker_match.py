@@ -78,6 +78,7 @@ class WorkerMatch:
         self._guesser: SampledStates | None = None
         self._guessed = 0  # turns that it knows
         self._only_guesses = False
+        self._only_looked = False
         self._number = -1
         self._last_report: tuple[str, float] = ("", 0.0)
         self._best: Decision | None = None  # of the player's reports for this order
@@ -132,7 +133,8 @@ class WorkerMatch:
             self._send(orders.GaveUp(order.number, "there is no machine for the rules"))
             return
         self._number, self._last_report, self._best = order.number, ("", 0.0), None
-        if order.number == orders.FIRST_LOOK:
+        self._only_looked = order.number == orders.FIRST_LOOK
+        if self._only_looked:
             order = self._prepared(order)
         deadline = Deadline(order.deadline_s, self._clock)
         self._heed_moves(self._setup)
@@ -233,8 +235,12 @@ class WorkerMatch:
             self._use_time(self._player.prepare, seconds)
 
     def ponder(self) -> None:
-        """Let the player use the time until the next order; nothing is answered."""
-        if self._only_guesses or not isinstance(self._player, Pondering):
+        """Let the player use the time until the next order; nothing is answered.
+
+        Not after the first look: a player thinks on about what comes of the move that it chose, and
+        nobody was told of that one. Later it would have been tried far more often than any other.
+        """
+        if self._only_guesses or self._only_looked or not isinstance(self._player, Pondering):
             return
         self._use_time(self._player.ponder)
 
@@ -245,7 +251,7 @@ class WorkerMatch:
         except MemoryError:
             raise
         except Exception as error:
-            _log.error("the player raised %s while it pondered", _named(error))
+            _log.error("the player raised %s while nobody waited", _named(error))
             traceback.print_exception(error)
             self._player, self._before, self._followed = None, None, 0
 

@@ -87,7 +87,7 @@ def test_a_mistake_while_pondering_costs_nothing_but_the_player(
     assert made[0].left_s[1] < 0
     orders[0], made[0].raises = False, True
     match.ponder()
-    assert any("while it pondered" in record.getMessage() for record in caplog.records)
+    assert any("while nobody waited" in record.getMessage() for record in caplog.records)
     order = Think(1, 0, (), time.monotonic() + 5)
     match.take_note(order)
     match.think(order)
@@ -130,11 +130,15 @@ def test_the_start_clock_is_for_the_player_but_for_a_first_look(
         assert 20 < made.calls[0][1] <= 30 - FIRST_LOOK_S
     assert made.calls[-1][1] <= FIRST_LOOK_S
     assert isinstance(told[-1], MoveReport)
+    match.ponder()
+    assert not made.left_s  # the move is not made: nothing comes of it
     question = Think(1, len(turns), (), time.monotonic() + 30)
     match.take_note(question)
     match.think(question)
     assert made.calls[-1][0] == "choose"
     assert made.calls[-1][1] > 20
+    match.ponder()
+    assert made.left_s
 
 
 def played(server: LiveServer, match: str, turns: int) -> None:
