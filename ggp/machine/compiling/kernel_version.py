@@ -36,6 +36,7 @@ FILES = (
                 "lanes/listing",
                 "lanes/packing",
                 "lanes/turn_parts",
+                "lanes/turn_phases",
                 "lanes/turning",
                 "matching",
             ),

@@ -99,7 +99,7 @@ def value_turns(
         change_boards(
             circuit, board, packed, codes, lanes, first, count, blank, changed, block, width
         )
-        look_ahead(circuit, blank, rows, width)
+        look_ahead(circuit, circuit.next_, blank, rows, width)
         tell_moves(
             circuit,
             lanes,

@@ -17,6 +17,7 @@ import numpy as np
 from ggp.machine.base import BoolArray, IntArray, Ragged, States
 from ggp.machine.propnet.parts import Parts
 from ggp.machine.propnet.play.kernels.lanes.turn_parts import TurnCircuit
+from ggp.machine.propnet.play.kernels.lanes.turn_phases import NO_PHASE, TurnPhases
 from ggp.machine.propnet.play.kernels.lanes.turning import count_choices, make_turns
 from ggp.machine.propnet.play.kernels.packed import Packed, PropnetStates
 from ggp.machine.propnet.play.kernels.tapes import I32, Query, Wires
@@ -29,6 +30,9 @@ from ggp.machine.threads import made_once
 WIDTH = (0,)
 """Lanes side by side in kernels that make turns, 512: waves of a search are often no longer, and
 blocks that are twice as wide are no faster."""
+
+MOST_PHASES = 2
+"""Phases that have circuits of their own: most often one for each role."""
 
 Scratch = tuple[Packed, Packed, Packed, Packed]
 """What `make_turns` writes on: `blank`, `rows`, `known`, `square`."""
@@ -212,21 +216,28 @@ class CircuitTurns:
 
     def turn_circuit(self, look: Query) -> TurnCircuit:
         """What such kernels, and our own, ask of the circuit; `look`: of successors."""
-        found = self._circuits.get(id(look))
-        if found is None:
-            step, moves = self._queries.step, self._moves
-            first = 64 * step.starts[1]
-            found = self._circuits[id(look)] = TurnCircuit(
-                step,
-                step.literals(0, len(self._queries.circuit.next)),
-                Wires(step.wires.rows[first:], step.wires.inverted[first:]),
-                look,
-                _fluents_read(look),
-                moves.rows,
-                self._begins,
-                np.concatenate(moves.numbers[: len(self.roles)]),
-            )
-        return found
+        return self._circuit(self._queries.step, look)
+
+    def turn_phases(self, state: Packed) -> TurnPhases:
+        """The same for kernels that make legal moves and ask for no percepts, with `looks_ahead`.
+
+        Args:
+            state: if there is no circuit for its phase, and still room for one, it is made.
+        """
+        self._in_phase(state[None])
+        some = list(self._small.items())[:MOST_PHASES]
+        phases = np.full(MOST_PHASES, NO_PHASE)
+        phases[: len(some)] = [phase for phase, _ in some]
+        whole = self._whole_turns
+        circuits = [self._circuit(each.advance, each.look) for _, each in some]
+        first, second = (*circuits, whole, whole)[:MOST_PHASES]
+        fluents = self._queries.deciding.astype(np.int32)
+        return TurnPhases(whole, first, second, phases, fluents)
+
+    def moves_circuit(self, packed: Packed) -> TurnCircuit:
+        """The same for kernels that look at the moves (`looks`) in states."""
+        queries = self._in_phase(packed)
+        return self._circuit(self._queries.step, queries.moves)
 
     @property
     def num_fluents(self) -> int:
@@ -284,9 +295,59 @@ class CircuitTurns:
         return {}
 
     @made_once
-    def _circuits(self) -> dict[int, TurnCircuit]:
-        """By query."""
+    def _circuits(self) -> dict[tuple[int, int], TurnCircuit]:
+        """By what is asked of states and successors."""
         return {}
+
+    def _circuit(self, step: Query, look: Query) -> TurnCircuit:
+        found = self._circuits.get((id(step), id(look)))
+        if found is None:
+            moves, first = self._moves, 64 * step.starts[1]
+            found = self._circuits[id(step), id(look)] = TurnCircuit(
+                step,
+                step.literals(0, len(self._queries.circuit.next)),
+                Wires(step.wires.rows[first:], step.wires.inverted[first:]),
+                look,
+                _fluents_read(look),
+                moves.rows,
+                self._begins,
+                np.concatenate(moves.numbers[: len(self.roles)]),
+            )
+        return found
+
+    @made_once
+    def _whole_turns(self) -> TurnCircuit:
+        """Without percepts, for any phase."""
+        queries = self._queries
+        has_room = queries.advance.num_rows <= queries.step.num_rows
+        return self._circuit(queries.advance if has_room else queries.step, queries.look)
+
+    @made_once
+    def _small(self) -> dict[int, Queries]:
+        """Questions in phases, `MOST_PHASES` of them."""
+        return {}
+
+    def _in_phase(self, packed: Packed) -> Queries:
+        """The questions to ask of states: if all are in one phase, those of this phase."""
+        queries, fluents = self._queries, self._queries.deciding
+        if not len(fluents) or not len(packed):
+            return queries
+        bits = packed[:, fluents >> 6] >> (fluents & 63).astype(np.uint64) & np.uint64(1)
+        if (bits != bits[0]).any():
+            return queries
+        held = bits[0] > 0
+        phase = int(held @ (1 << np.arange(len(held))))
+        if phase not in self._small and len(self._small) < MOST_PHASES:
+            small = queries.where(held)
+            pairs = (
+                (small.advance, queries.step),
+                (small.look, queries.look),
+                (small.moves, queries.moves),
+            )
+            # Scratch is made for the whole circuit.
+            has_room = all(each.num_rows <= whole.num_rows for each, whole in pairs)
+            self._small.setdefault(phase, small if has_room else queries)
+        return self._small.get(phase, queries)
 
     def _new_scratch(self, look: Query, width: tuple[int, ...]) -> Scratch:
         words = words_of(width)

@@ -38,6 +38,12 @@ from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     look_ahead,
     store_some,
 )
+from ggp.machine.propnet.play.kernels.lanes.turn_phases import (
+    TurnPhases,
+    circuit_in,
+    phase_after,
+    phase_before,
+)
 from ggp.machine.propnet.play.kernels.vectors import count_ones, out_of_line, words_of
 from ggp.search.boards.block_boards import (
     BlockBoards,
@@ -52,6 +58,7 @@ from ggp.search.boards.board_kernels import EMPTY
 from ggp.search.boards.exchanges.listing_kernels import (
     Listed,
     count_all,
+    is_attacked,
     join_moves,
     list_answers,
 )
@@ -119,7 +126,7 @@ class Exchange(NamedTuple):
 
 @kernel
 def play_captures(
-    circuit: TurnCircuit,
+    circuits: TurnPhases,
     board: BoardTables,
     exchange: Exchange,
     number: int,
@@ -154,10 +161,11 @@ def play_captures(
         if counts[KEPT] + count > len(target.values):
             return
         kept, follow, waiting = counts[KEPT], counts[FOLLOW], counts[WAITING]
-        written = begin_turns(circuit, source.states, lanes, joint, first, count, blank, width)
-        changed = block.fluents[: list_changed(circuit, blank, block.fluents, width)]
+        stepped = circuit_in(circuits, phase_before(circuits, source.states, lanes, first, count))
+        written = begin_turns(stepped, source.states, lanes, joint, first, count, blank, width)
+        changed = block.fluents[: list_changed(stepped, blank, block.fluents, width)]
         change_boards(
-            circuit,
+            stepped,
             board,
             source.states,
             source.codes,
@@ -169,8 +177,10 @@ def play_captures(
             block,
             width,
         )
-        look_ahead(circuit, blank, rows, width)
-        count_all(circuit, rows, block, width)
+        _mark_taken(source, lanes, first, count, block)
+        looked = circuit_in(circuits, phase_after(circuits, stepped, blank, block.kept, words))
+        look_ahead(looked, stepped.next_, blank, rows, width)
+        count_all(looked, rows, block, width)
         for word in range(words):
             block.kept[word] = _NONE
         start = 0
@@ -178,12 +188,12 @@ def play_captures(
             end = start + 1
             while end < count and lanes[first + end] == lanes[first + start]:
                 end += 1
-            _play_board(circuit, board, exchange, first, start, end, rows, block, words)
+            _play_board(looked, board, exchange, first, start, end, rows, block, words)
             start = end
         fits = counts[FOLLOW] <= answers.found.shape[1]
         if fits:
             store_some(
-                circuit,
+                stepped,
                 source.states,
                 lanes,
                 first,
@@ -195,9 +205,9 @@ def play_captures(
                 target.states,
                 width,
             )
-            join_moves(circuit, rows, block, answers, follow, counts[FOLLOW], words)
+            join_moves(looked, rows, block, answers, follow, counts[FOLLOW], words)
             counts[DONE] = first + count
-        end_turns(circuit, source.states, lanes, joint, first, count, blank, words, written)
+        end_turns(stepped, source.states, lanes, joint, first, count, blank, words, written)
         if not fits:
             counts[KEPT], counts[FOLLOW], counts[WAITING] = kept, follow, waiting
             return
@@ -214,6 +224,18 @@ def fold_back(target: Reached, count: int, first: FloatArray) -> None:
         at = before if before >= 0 else -1 - before
         if value > values[at] if target.ours[n] else value < values[at]:
             values[at] = value
+
+
+@inlined
+def _mark_taken(
+    source: Reached, lanes: IntArray, first: int, count: int, block: BlockBoards
+) -> None:
+    """Mark the lanes in which a piece was taken: no others matter."""
+    for word in range(len(block.kept)):
+        block.kept[word] = _NONE
+    for lane in range(count):
+        if count_ones(block.occupied[lane]) < source.number[lanes[first + lane]]:
+            block.kept[lane >> 6] |= _ONE << np.uint64(lane & 63)
 
 
 @inlined
@@ -259,7 +281,7 @@ def _play_board(
             if not _follow(circuit, board, exchange, first + lane, best, rows, block, lane, words):
                 best = max(best, sign * value)
         elif sign * value > max(best, least):
-            if not is_last and _is_attacked(
+            if not is_last and is_attacked(
                 board, block, lane, captures.found[3, first + lane], one, two
             ):
                 block.chosen[chosen] = lane
@@ -367,24 +389,3 @@ def _keep(
     block.kept[lane >> 6] |= _ONE << np.uint64(lane & 63)
     block.places[lane] = place
     exchange.counts[KEPT] = place + 1
-
-
-@inlined
-def _is_attacked(
-    board: BoardTables,
-    block: BlockBoards,
-    lane: int,
-    target: int,
-    first: np.uint64,
-    second: np.uint64,
-) -> bool:
-    """Whether the other side attacks the piece on a square of a lane.
-
-    Args:
-        first, second: the squares that each side attacks there.
-    """
-    taken = np.int64(block.codes[lane * block.squares + target])
-    if taken == EMPTY:
-        return False
-    by = second if board.table.side[taken] == 0 else first
-    return bool(by >> np.uint64(target) & _ONE != _NONE)

@@ -137,7 +137,7 @@ class ExchangePlayer:
             listed = _room_for(count, roles)
             with machine.turn_scratch(look) as (_, rows, _, square):
                 count = first_captures.alike(
-                    machine.turn_circuit(look),
+                    machine.moves_circuit(packed),
                     tables,
                     packed,
                     boards.codes.ravel(),
@@ -185,9 +185,10 @@ class ExchangePlayer:
                     counts,
                 )
                 before = counts[DONE]
+                first = exchange.source.states[exchange.captures.found[0, 0]]
                 with machine.turn_scratch(look) as (blank, rows, _, _):
                     play_captures.alike(
-                        machine.turn_circuit(look),
+                        machine.turn_phases(first),
                         tables,
                         exchange,
                         wanted,

@@ -257,3 +257,24 @@ def _only_move(
             place = 0
     block.idle[role] = place
     return int(place)
+
+
+@inlined
+def is_attacked(
+    board: BoardTables,
+    block: BlockBoards,
+    lane: int,
+    target: int,
+    first: np.uint64,
+    second: np.uint64,
+) -> bool:
+    """Whether the other side attacks the piece on a square of a lane.
+
+    Args:
+        first, second: the squares that each side attacks there.
+    """
+    taken = np.int64(block.codes[lane * block.squares + target])
+    if taken == EMPTY:
+        return False
+    by = second if board.table.side[taken] == 0 else first
+    return bool(by >> np.uint64(target) & _ONE != _NONE)

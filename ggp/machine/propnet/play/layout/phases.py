@@ -69,14 +69,14 @@ def phases_of(circuit: Circuit) -> Phases:
     fluents, values = _clock(circuit)
     within = reachable(circuit)
     bounded = _bounded(circuit, within) if len(within) else circuit
-    circuits = [_within(bounded, fluents, held) for held in values]
+    circuits = [within_phase(bounded, fluents, held) for held in values]
     clock = len(circuits) > 0
     if not clock:
         fluents, circuits = _after_opening(bounded)
         values = np.zeros((len(circuits), len(fluents)), dtype=np.bool_)
     asked = np.ones(len(circuits), dtype=np.bool_)
     if len(within) and not clock:
-        circuits.append(_within(bounded, fluents[:0], np.zeros(0, dtype=np.bool_)))
+        circuits.append(within_phase(bounded, fluents[:0], np.zeros(0, dtype=np.bool_)))
         values = np.zeros((len(circuits), len(fluents)), dtype=np.bool_)
         asked = np.append(asked, False)
     return Phases(within, fluents, values, asked, clock, tuple(circuits))
@@ -86,7 +86,7 @@ def _after_opening(circuit: Circuit) -> tuple[NDArray[np.int64], list[Circuit]]:
     """An opening, and the circuit for after it, if that is much smaller."""
     least, best, found = WORTH * circuit.num_literals, np.zeros(0, dtype=np.int64), []
     for fluents in openings(circuit):
-        after = _within(circuit, fluents, np.zeros(len(fluents), dtype=np.bool_))
+        after = within_phase(circuit, fluents, np.zeros(len(fluents), dtype=np.bool_))
         if after.num_literals < least:
             least, best, found = after.num_literals, fluents, [after]
     return best, found
@@ -162,8 +162,9 @@ def _history(circuit: Circuit, fluents: NDArray[np.int64]) -> NDArray[np.bool_]:
     return np.array(steps, dtype=np.bool_).reshape(len(steps), len(fluents))
 
 
-def _within(circuit: Circuit, fluents: NDArray[np.int64], held: NDArray[np.bool_]) -> Circuit:
-    """A circuit that is equivalent while some fluents hold and others do not."""
+def within_phase(circuit: Circuit, fluents: NDArray[np.int64], held: NDArray[np.bool_]) -> Circuit:
+    """A circuit that is equivalent while some fluents hold and others do not, and legal moves are
+    made."""
     assumed = _assuming(circuit, dict(zip((1 + fluents).tolist(), held.tolist(), strict=True)))
     # Moves that are never legal then are not made, and one that alone is legal is.
     known = {}

@@ -10,15 +10,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ggp.machine.base import IntArray
 from ggp.machine.propnet.circuit import FALSE, Circuit, Literals
 from ggp.machine.propnet.parts import parts_of
 from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan
 from ggp.machine.propnet.play.kernels.packed import words_for
 from ggp.machine.propnet.play.kernels.tapes import Query
+from ggp.machine.propnet.play.layout.phases import MIN_LITERALS, within_phase
 from ggp.machine.propnet.play.layout.plans import playout_plan
 from ggp.machine.propnet.play.layout.tape_layout import Stage, lay_out
 from ggp.machine.threads import made_once
+
+DECIDING = 32
+"""A fluent that is read by one of so many gates decides which others matter."""
+
+MOST_DECIDING = 4
 
 
 class Queries:
@@ -73,6 +81,27 @@ class Queries:
         """
         sees = [outputs.literals for outputs in self.circuit.sees]
         return self._query([self.circuit.next, *sees], moves=True)
+
+    @made_once
+    def advance(self) -> Query:
+        """The next state alone, with the rows of moves of `step`."""
+        return self._query([self.circuit.next], moves=True)
+
+    @made_once
+    def deciding(self) -> IntArray:
+        """Fluents that many gates read, such as whose turn it is; none in small circuits."""
+        circuit = self.circuit
+        if circuit.num_literals < MIN_LITERALS or circuit.loops:
+            return np.zeros(0, dtype=np.int64)
+        read = np.bincount(circuit.literals >> 1, minlength=1 + self._num_fluents)
+        read = read[1 : 1 + self._num_fluents]
+        most = np.argsort(-read, kind="stable")[:MOST_DECIDING]
+        return np.sort(most[DECIDING * read[most] > circuit.num_gates])
+
+    def where(self, holding: NDArray[np.bool_]) -> Queries:
+        """The questions about a smaller circuit, which says the same where those of the `deciding`
+        fluents hold, and legal moves are made."""
+        return Queries(within_phase(self.circuit, self.deciding, holding))
 
     @made_once
     def fits(self) -> Query:

@@ -2,5 +2,6 @@
 
 In come packed states, out go bits of rows, and packed states again. Begin with `packing`;
 `turning` makes moves, and asks about what follows in the same block, and `listing` lists the moves
-there; kernels of searches that do so are made of the same `turn_parts`.
+there; kernels of searches that do so are made of the same `turn_parts`, and may use the smaller
+circuits of `turn_phases`.
 """

@@ -77,7 +77,7 @@ def list_turns(
     written = begin_turns(circuit, packed, lanes, moves, 0, count, blank, width)
     store_all(circuit, packed, lanes, 0, count, blank, states, width)
     store_lanes(blank, circuit.sees, count, seen, 0, square, width)
-    look_ahead(circuit, blank, rows, width)
+    look_ahead(circuit, circuit.next_, blank, rows, width)
     for word in range(words):
         square[words + word] = np.uint64(0)
     for lane in range(count):

@@ -98,14 +98,16 @@ def begin_turns(
 
 
 @inlined
-def look_ahead(circuit: TurnCircuit, blank: U64, rows: U64, width: tuple[int, ...]) -> None:
-    """Evaluate `look` in the successors of a block."""
+def look_ahead(
+    circuit: TurnCircuit, after: Wires, blank: U64, rows: U64, width: tuple[int, ...]
+) -> None:
+    """Evaluate `look` in the successors of a block; `after`: their literals, in `blank`."""
     out_of_line()
     words = words_of(width)
     for n in range(len(circuit.needed)):
         fluent = circuit.needed[n]
         row = np.int64(circuit.look.row_of[fluent]) * words
-        store(rows, row, literal(blank, circuit.next_, fluent, width))
+        store(rows, row, literal(blank, after, fluent, width))
     run_tape(circuit.look.tape, 0, rows, rows, width)
 
 

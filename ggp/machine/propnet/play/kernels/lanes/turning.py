@@ -98,7 +98,7 @@ def make_turns(
         store_all(circuit, packed, lanes, first, count, blank, states, width)
         if len(seen):
             store_lanes(blank, circuit.sees, count, seen, first, square, width)
-        look_ahead(circuit, blank, rows, width)
+        look_ahead(circuit, circuit.next_, blank, rows, width)
         tell_moves(
             circuit,
             lanes,
