@@ -17,7 +17,6 @@ from ggp.machine.compiling.jit import by_reference, inlined
 from ggp.machine.propnet.play.kernels.lanes.packing import run_end
 from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     TurnCircuit,
-    changes,
     holds,
 )
 from ggp.machine.propnet.play.kernels.vectors import (
@@ -109,7 +108,7 @@ class BlockBoards(NamedTuple):
         owned, owner: `[64]` the same two, all ones for squares with a piece of the first side.
         counts: `[R * 2 * W]` the moves of each role, see `count_moves`.
         idle: `[R]` place of a move that was the only one of the role in some lane.
-        fluents: `[F]` those that have changed in some lane.
+        fluents, differ: `[F]` those that have changed in some lane; `[F * W]` the lanes.
         kept: `[W]` lanes whose states are written; `places`: `[N]` where.
         chosen, worth: `[N]` some lanes, and what the board of each lane is worth.
     """
@@ -127,6 +126,7 @@ class BlockBoards(NamedTuple):
     counts: U64
     idle: IntArray
     fluents: IntArray
+    differ: U64
     kept: U64
     places: IntArray
     chosen: IntArray
@@ -151,20 +151,12 @@ def block_boards(squares: int, roles: int, fluents: int, width: tuple[int, ...])
         counts=np.empty(2 * roles * words, dtype=np.uint64),
         idle=np.zeros(roles, dtype=np.int64),
         fluents=np.empty(fluents, dtype=np.int64),
+        differ=aligned_words(fluents * words),
         kept=np.empty(words, dtype=np.uint64),
         places=np.empty(lanes, dtype=np.int64),
         chosen=np.empty(lanes, dtype=np.int64),
         worth=np.empty(lanes),
     )
-
-
-@inlined
-def occupied_by(codes: np.ndarray, start: int, squares: int) -> np.uint64:
-    """The squares of a board with a piece; `codes` are flat."""
-    found = _NONE
-    for square in range(squares):
-        found |= np.uint64(item(codes, start + square) != EMPTY) << np.uint64(square)
-    return found
 
 
 @inlined
@@ -182,6 +174,7 @@ def change_boards(
     board: BoardTables,
     packed: U64,
     codes: np.ndarray,
+    held: U64,
     lanes: IntArray,
     first: int,
     count: int,
@@ -193,8 +186,8 @@ def change_boards(
     """Set up the boards of the successors of a block where `step` was evaluated.
 
     Args:
-        codes: `[L * S]` the boards of the states before.
-        changed: fluents that differ in some lane.
+        codes, held: `[L * S]`, `[L]` the boards of the states before, and the squares with a piece.
+        changed: fluents that differ in some lane, listed with `block.differ`.
     """
     out_of_line()
     words = words_of(width)
@@ -202,7 +195,7 @@ def change_boards(
     start = 0
     while start < count:
         state, end = lanes[first + start], run_end(lanes, first, start, count)
-        occupied = occupied_by(codes, state * squares, squares)
+        occupied = held[state]
         pieces = len(board.squares) - len(board.fluents)
         for n in range(len(board.blocks)):
             pieces += count_ones(packed[state, board.blocks[n]] & board.bits[n])
@@ -220,13 +213,13 @@ def change_boards(
         square, code = int(board.squares[n]), int(board.codes[n])
         mark = _ONE << np.uint64(square)
         new = np.int64(circuit.next_.rows[k]) * words
-        for start in range(0, count, 64):
-            bits = changes(circuit, k, rows, start, count, words)
-            holding = rows[new + (start >> 6)] ^ circuit.next_.inverted[k]
+        for word in range((count + 63) >> 6):
+            bits = block.differ[place * words + word]
+            holding = rows[new + word] ^ circuit.next_.inverted[k]
             while bits:
                 bit = lowest_one(bits)
                 bits &= bits - _ONE
-                lane = start + bit
+                lane = 64 * word + bit
                 at = lane * squares + square
                 block.changed[lane] |= mark
                 if holding >> np.uint64(bit) & _ONE:

@@ -65,6 +65,7 @@ def read_boards(
     code: I32,
     codes: np.ndarray,
     number: np.ndarray,
+    held: np.ndarray,
 ) -> None:
     """Read the pieces of each lane.
 
@@ -74,11 +75,12 @@ def read_boards(
         square, code: `[64 * W]` meaning of these fluents: a square and the code of the piece there.
         codes: `[L, S]` out: `EMPTY` where there is no piece.
         number: `[L]` out: number of squares with a piece.
+        held: `[L]` out: these squares, if there are no more than 64.
     """
     for lane in range(len(words)):
         for place in range(codes.shape[1]):
             codes[lane, place] = EMPTY
-        count = 0
+        count, squares = 0, np.uint64(0)
         for n in range(len(blocks)):
             block = np.int64(blocks[n])
             word = words[lane, block] & masks[n]
@@ -88,7 +90,8 @@ def read_boards(
                 place = item(square, fluent)
                 count += codes[lane, place] == EMPTY
                 codes[lane, place] = item(code, fluent)
-        number[lane] = count
+                squares |= np.uint64(1) << np.uint64(place & 63)
+        number[lane], held[lane] = count, squares
 
 
 @inlined

@@ -86,16 +86,18 @@ class Boards(NamedTuple):
     Attributes:
         codes: `[L, S]` code of the piece on each square, `EMPTY` for none.
         number: `[L]` pieces on each board.
+        held: `[L]` the squares with a piece as words, if there are no more than 64.
         sides: `[K]` the role of each code.
     """
 
     codes: NDArray[np.int16]
     number: IntArray
+    held: NDArray[np.uint64]
     sides: IntArray
 
     def take(self, lanes: IntArray) -> Boards:
         """Some of the boards."""
-        return Boards(self.codes[lanes], self.number[lanes], self.sides)
+        return Boards(self.codes[lanes], self.number[lanes], self.held[lanes], self.sides)
 
     def owners(self, lanes: IntArray, squares: IntArray) -> IntArray:
         """The role of the piece on a square of each of some boards; -1 for no piece."""
@@ -159,15 +161,18 @@ class BoardValues:
         words = self.squares.bits.fluent_words(states)
         codes = np.empty((len(words), math.prod(self.squares.size)), dtype=np.int16)
         number = np.empty(len(words), dtype=np.int64)
-        read_boards(words, self._blocks, self._bits, self._square, self._code, codes, number)
-        return Boards(codes, number, self._sides)
+        held = np.empty(len(words), dtype=np.uint64)
+        read_boards(words, self._blocks, self._bits, self._square, self._code, codes, number, held)
+        return Boards(codes, number, held, self._sides)
 
     def worth(self, boards: Boards, role: int) -> FloatArray:
         """`[L]` values of boards for a role, if the game is not over there."""
         count, own = len(boards.codes), self._players.index(role)
         if self.has_masks:
             squares, lead = boards.codes.shape[1], np.empty(count, dtype=np.int64)
-            value_masks(boards.codes.ravel(), squares, self._masks, self._leads[own], lead)
+            value_masks(
+                boards.codes.ravel(), boards.held, squares, self._masks, self._leads[own], lead
+            )
         else:
             leads = np.empty((count, SIDES), dtype=np.int64)
             value_boards.for_steps(_STEPS * count)(boards.codes, self._tables, leads)
@@ -188,7 +193,8 @@ class BoardValues:
         turns = self._turns_of(role)
         if turns is None:
             return None
-        return turns.valued(states, self.boards(states).codes, lanes, joint_moves, before)
+        boards = self.boards(states)
+        return turns.valued(states, boards.codes, boards.held, lanes, joint_moves, before)
 
     def captures(
         self,

@@ -26,7 +26,6 @@ from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     TurnCircuit,
     are_moves,
     begin_turns,
-    changes,
     end_turns,
     list_changed,
     look_ahead,
@@ -66,6 +65,7 @@ def value_turns(
     agains: BoolArray,
     board: BoardTables,
     codes: np.ndarray,
+    held: U64,
     marks: U64,
     block: BlockBoards,
     values: FloatArray,
@@ -76,7 +76,7 @@ def value_turns(
     `make_turns`.
 
     Args:
-        codes: `[L * S]` the boards of the states before.
+        codes, held: `[L * S]`, `[L]` the boards of the states before, and the squares with a piece.
         marks: `[F, 2]` of each fluent.
         block: scratch.
         values: `[K]` out: worth of the board for the side whose values count; it means nothing if
@@ -94,10 +94,12 @@ def value_turns(
         written = begin_turns(circuit, packed, lanes, moves, first, count, blank, width)
         if len(seen):
             store_lanes(blank, circuit.sees, count, seen, first, square, width)
-        changed = block.fluents[: list_changed(circuit, blank, block.fluents, width)]
-        _mix_keys(circuit, packed, lanes, first, count, blank, changed, marks, keys, width)
+        changed = block.fluents[
+            : list_changed(circuit, blank, count, block.fluents, block.differ, width)
+        ]
+        _mix_keys(packed, lanes, first, count, changed, block, marks, keys, width)
         change_boards(
-            circuit, board, packed, codes, lanes, first, count, blank, changed, block, width
+            circuit, board, packed, codes, held, lanes, first, count, blank, changed, block, width
         )
         look_ahead(circuit, circuit.next_, blank, rows, width)
         tell_moves(
@@ -154,13 +156,12 @@ def _value_boards(
 
 @inlined
 def _mix_keys(
-    circuit: TurnCircuit,
     packed: U64,
     lanes: IntArray,
     first: int,
     count: int,
-    rows: U64,
     changed: IntArray,
+    block: BlockBoards,
     marks: U64,
     keys: U64,
     width: tuple[int, ...],
@@ -181,11 +182,11 @@ def _mix_keys(
                     two ^= marks[fluent, 1]
         keys[k, 0], keys[k, 1] = one, two
     for n in range(len(changed)):
-        fluent = changed[n]
-        for start in range(0, count, 64):
-            bits = changes(circuit, fluent, rows, start, count, words)
+        one, two = marks[changed[n], 0], marks[changed[n], 1]
+        for word in range((count + 63) >> 6):
+            bits = block.differ[n * words + word]
             while bits:
-                k = first + start + lowest_one(bits)
+                k = first + 64 * word + lowest_one(bits)
                 bits &= bits - _ONE
-                keys[k, 0] ^= marks[fluent, 0]
-                keys[k, 1] ^= marks[fluent, 1]
+                keys[k, 0] ^= one
+                keys[k, 1] ^= two

@@ -41,6 +41,7 @@ class LeafTurns:
         self,
         states: States,
         codes: NDArray[np.int16],
+        held: NDArray[np.uint64],
         lanes: IntArray,
         joint_moves: IntArray,
         before: Sequence[Ragged],
@@ -48,7 +49,7 @@ class LeafTurns:
         """Make joint moves, see `TurnEvaluation`.
 
         Args:
-            codes: `[L, S]` the boards of the states.
+            codes, held: `[L, S]`, `[L]` the boards of the states, and the squares with a piece.
         """
         machine, number = self._machine, len(lanes)
         values, keys = np.empty(number), np.empty((number, 2), dtype=np.uint64)
@@ -58,7 +59,16 @@ class LeafTurns:
             block = block_boards(self._squares, len(machine.roles), machine.num_fluents, WIDTH)
         told = machine.told_by(
             value_turns,
-            (self._tables, codes.ravel(), self._marks, block, values, keys, WIDTH),
+            (
+                self._tables,
+                codes.ravel(),
+                held,
+                self._marks,
+                block,
+                values,
+                keys,
+                WIDTH,
+            ),
             states,
             lanes,
             joint_moves,

@@ -130,17 +130,24 @@ def lead_of(
 
 @kernel
 def value_masks(
-    codes: np.ndarray, squares: int, masks: RayMasks, table: LeadTable, leads: np.ndarray
+    codes: np.ndarray,
+    held: U64,
+    squares: int,
+    masks: RayMasks,
+    table: LeadTable,
+    leads: np.ndarray,
 ) -> None:
-    """As `board_kernels.value_boards`, for the side of the table; `codes`: `[L * S]`, the pieces of
-    all lanes; `leads`: `[L]` out."""
+    """As `board_kernels.value_boards`, for the side of the table.
+
+    Args:
+        codes, held: `[L * S]`, `[L]` the pieces of all lanes, and the squares with one.
+        leads: `[L]` out.
+    """
     one = np.uint64(1)
     for lane in range(len(leads)):
         start = lane * squares
-        occupied, sliders = np.uint64(0), np.uint64(0)
+        occupied, sliders = held[lane], np.uint64(0)
         first, second = np.uint64(0), np.uint64(0)
-        for square in range(squares):
-            occupied |= np.uint64(item(codes, start + square) != EMPTY) << np.uint64(square)
         rest = occupied
         while rest:
             square = lowest_one(rest)

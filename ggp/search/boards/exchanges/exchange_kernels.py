@@ -77,7 +77,8 @@ class Reached(NamedTuple):
     """N boards on which captures may follow.
 
     Attributes:
-        states: `[N, ...]` packed; `codes`: `[N * S]` pieces; `number`: `[N]` of them.
+        states: `[N, ...]` packed.
+        codes, number, held: `[N * S]`, `[N]`, `[N]` the pieces, their number, and their squares.
         values: `[N]` worth to our side; of boards before captures as far as these were made.
         low, high: `[N]` what our side, and the other one, can already have.
         depth: `[N]` captures so far.
@@ -89,6 +90,7 @@ class Reached(NamedTuple):
     states: U64
     codes: np.ndarray
     number: IntArray
+    held: U64
     values: FloatArray
     low: FloatArray
     high: FloatArray
@@ -163,12 +165,15 @@ def play_captures(
         kept, follow, waiting = counts[KEPT], counts[FOLLOW], counts[WAITING]
         stepped = circuit_in(circuits, phase_before(circuits, source.states, lanes, first, count))
         written = begin_turns(stepped, source.states, lanes, joint, first, count, blank, width)
-        changed = block.fluents[: list_changed(stepped, blank, block.fluents, width)]
+        changed = block.fluents[
+            : list_changed(stepped, blank, count, block.fluents, block.differ, width)
+        ]
         change_boards(
             stepped,
             board,
             source.states,
             source.codes,
+            source.held,
             lanes,
             first,
             count,
@@ -193,17 +198,15 @@ def play_captures(
         fits = counts[FOLLOW] <= answers.found.shape[1]
         if fits:
             store_some(
-                stepped,
                 source.states,
                 lanes,
                 first,
                 count,
-                blank,
                 changed,
+                block.differ,
                 block.kept,
                 block.places,
                 target.states,
-                width,
             )
             join_moves(looked, rows, block, answers, follow, counts[FOLLOW], words)
             counts[DONE] = first + count
@@ -382,6 +385,7 @@ def _keep(
             high = min(high, value)
     target.values[place], target.low[place], target.high[place] = value, low, high
     target.number[place] = count_ones(block.occupied[lane])
+    target.held[place] = block.occupied[lane]
     target.depth[place] = source.depth[parent] + 1
     target.before[place] = parent if exchange.again else -1 - parent
     target.ours[place], target.over[place] = ours, over

@@ -34,7 +34,6 @@ from ggp.machine.propnet.play.kernels.vectors import (
 from ggp.search.boards.block_boards import (
     BlockBoards,
     BoardTables,
-    occupied_by,
     prepare_attacks,
 )
 from ggp.search.boards.board_kernels import EMPTY, SIDES
@@ -65,6 +64,7 @@ def first_captures(
     board: BoardTables,
     packed: U64,
     codes: np.ndarray,
+    held: U64,
     rows: U64,
     square: U64,
     block: BlockBoards,
@@ -75,7 +75,8 @@ def first_captures(
 
     Args:
         circuit: what it looks at are the moves of each role.
-        packed, codes: `[L, ...]`, `[L * S]` states that are not over, and their boards.
+        packed, codes, held: `[L, ...]`, `[L * S]`, `[L]` states that are not over, their boards,
+            and the squares with a piece.
         rows, square: scratch, see `count_choices`.
         listed: captures are listed in `found`, with the index of the state, and `joint`.
 
@@ -90,7 +91,7 @@ def first_captures(
         count_all(circuit, rows, block, width)
         for lane in range(count):
             state = first + lane
-            occupied = occupied_by(codes, state * squares, squares)
+            occupied = held[state]
             block.held[lane] = occupied
             prepare_attacks(board, codes, state, squares, block, lane)
             for side in range(SIDES):

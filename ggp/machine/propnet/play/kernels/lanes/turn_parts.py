@@ -200,56 +200,71 @@ def store_all(
 
 @inlined
 def store_some(
-    circuit: TurnCircuit,
     packed: U64,
     lanes: IntArray,
     first: int,
     count: int,
-    rows: U64,
     changed: IntArray,
+    differ: U64,
     wanted: U64,
     places: IntArray,
     out: U64,
-    width: tuple[int, ...],
 ) -> None:
     """Write the successors of some lanes of a block.
 
     Args:
-        changed: fluents that differ in some lane, see `list_changed`.
+        changed, differ: see `list_changed`.
         wanted: `[W]` these; `places`: `[64 * W]` where they go.
     """
     out_of_line()
+    words = len(wanted)
     for lane in range(count):
         if wanted[lane >> 6] >> np.uint64(lane & 63) & _ONE:
             copy_lane(packed, lanes[first + lane], out, places[lane])
     for n in range(len(changed)):
-        k = changed[n]
-        for start in range(0, count, 64):
-            bits = changes(circuit, k, rows, start, count, words_of(width))
-            bits &= wanted[start >> 6]
+        block, mark = changed[n] >> 6, _ONE << np.uint64(changed[n] & 63)
+        for word in range((count + 63) >> 6):
+            bits = differ[n * words + word] & wanted[word]
             while bits:
-                place = places[start + lowest_one(bits)]
+                place = places[64 * word + lowest_one(bits)]
                 bits &= bits - _ONE
-                out[place, k >> 6] ^= _ONE << np.uint64(k & 63)
+                out[place, block] ^= mark
 
 
 @inlined
-def list_changed(circuit: TurnCircuit, rows: U64, changed: IntArray, width: tuple[int, ...]) -> int:
-    """List the fluents that differ from the state before in some lane where `step` was evaluated.
+def list_changed(
+    circuit: TurnCircuit,
+    rows: U64,
+    count: int,
+    changed: IntArray,
+    differ: U64,
+    width: tuple[int, ...],
+) -> int:
+    """List the fluents that differ from the state before in some of `count` lanes where `step` was
+    evaluated.
 
     Args:
         changed: `[F]` out.
+        differ: `[F * W]` out: the lanes in which each of these differs.
 
     Returns:
         how many these are.
     """
     out_of_line()
-    count = 0
+    words, next_ = words_of(width), circuit.next_
+    for word in range(words):
+        rest = min(max(count - 64 * word, 0), 64)
+        differ[word] = lanes_from(0, rest) if rest else np.uint64(0)
+    valid = load(differ, 0, width)
+    found = 0
     for k in range(len(circuit.step.row_of)):
-        if has_changed(circuit, k, rows, width):
-            changed[count] = k
-            count += 1
-    return count
+        old = load(rows, np.int64(circuit.step.row_of[k]) * words, width)
+        different = band(bxor(old, literal(rows, next_, k, width)), valid)
+        if reduce_or(different):
+            changed[found] = k
+            store(differ, found * words, different)
+            found += 1
+    return found
 
 
 @inlined
