@@ -179,10 +179,10 @@ def _check_size(num_inputs: int) -> None:
 
 
 class Reader:
-    """The rows of one role, or of a critic, in all lanes of an environment.
+    """The rows of one role in all lanes of an environment.
 
     Args:
-        role: the role's index in `Environment.roles`; any for a critic.
+        role: the role's index in `Environment.roles`.
 
     Attributes:
         rows: `[L, W]` as of the last turn.
@@ -202,8 +202,7 @@ class Reader:
             )
             return self.rows
         start = features.mask_words
-        if start:
-            self.rows[:, :start] = turn.mask_bits[:, self._role]
+        self.rows[:, :start] = turn.mask_bits[:, self._role]
         self.rows[:, start:] = turn.state_bits
         return self.rows
 
@@ -232,23 +231,15 @@ class Choices:
     Args:
         features: what rows of bits mean.
         lanes: L.
-        most: rows at a time; default: L.
-        everywhere: whether all rows are taken, as where legal moves are not read.
+        most: rows at a time; default: L. All rows are taken if legal moves are not read.
 
     Attributes:
         num_rows: N, those at present.
         lanes: `[N]` the lane of each.
     """
 
-    def __init__(
-        self,
-        features: Features | Joined,
-        lanes: int,
-        most: int | None = None,
-        everywhere: bool = False,
-    ) -> None:
-        self._features = features
-        self._words = 0 if everywhere else features.mask_words
+    def __init__(self, features: Features | Joined, lanes: int, most: int | None = None) -> None:
+        self._features, self._words = features, features.mask_words
         most = lanes if most is None else most
         self._last = np.full(lanes, NO_ROW)
         self._old: U64 = np.zeros((lanes, features.num_words), dtype=np.uint64)
