@@ -161,6 +161,7 @@ def conditions_of(
         in_process=in_process,
         clock=clock,
         ponder=ponder,
+        prepares=True,
     )
 
 

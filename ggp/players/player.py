@@ -188,9 +188,9 @@ class Preparing(Protocol):
     def prepare(self, deadline: Deadline) -> None:
         """Use the start clock, or part of it, to play better afterwards.
 
-        Called at most once, before anything else, and only where there are clocks: on a game
-        server, and in the process of a match, but not in processes of their own. The clock may
-        jump as that of `Pondering.ponder` does.
+        Called at most once, before anything else, and only where there is a start clock: on a game
+        server, and in the process of a match of `match-runner`, but not in processes of their own.
+        The clock may jump as that of `Pondering.ponder` does.
         """
         ...
 

@@ -46,6 +46,8 @@ class Conditions:
             match then waits for one that never answers.
         patience: when players in processes of their own are given up.
         ponder: whether players in the process of the match may think on in the time of others.
+        prepares: whether they may use the start clock, one after the other. Where nobody has said
+            how long it is, a match of a second would take a minute, or a person wait for that long.
     """
 
     play_clock_s: float | None = None
@@ -57,6 +59,7 @@ class Conditions:
     patience: Patience = field(default_factory=Patience)
     clock: Clock = Clock.WALL
     ponder: bool = False
+    prepares: bool = False
 
     @property
     def keeps_apart(self) -> bool:

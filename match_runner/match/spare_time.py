@@ -37,17 +37,18 @@ class SpareTime:
     took_s: dict[int, float] = field(default_factory=dict)
 
     def prepared(self, player: Player) -> BaseException | None:
-        """Let a player use the start clock, if there are clocks and it can.
+        """Let a player use the start clock, if there are clocks, and it may and can.
 
         Returns:
             what it raised, or None.
         """
-        start_s = self.conditions.remote.start_clock_s
-        if self.conditions.play_clock_s is None or not start_s:
+        conditions = self.conditions
+        start_s = conditions.remote.start_clock_s if conditions.prepares else 0
+        if conditions.play_clock_s is None or not start_s:
             return None
         deadline = Deadline(self.clock() + start_s, self.clock)
         error = _used(player.prepare, deadline) if isinstance(player, Preparing) else None
-        if self.conditions.ponder and isinstance(player, Pondering) and error is None:
+        if conditions.ponder and isinstance(player, Pondering) and error is None:
             error = _used(player.ponder, deadline)
         return error
 

@@ -14,6 +14,7 @@ import pytest
 
 import ggp
 from ggp.errors import BeliefDepletedError, ConfigError, GDLError, IllegalMoveError
+from ggp.players.mcts import MCTS
 from ggp.players.parts.tracker import Tracker
 from tests.library.notebooks import NOTEBOOKS, run_cells, shown_by
 from tests.support.effort import rarely
@@ -193,6 +194,15 @@ def test_a_comparison_with_a_clock_leaves_the_objects_of_its_caller_alone() -> N
     game = ggp.load(TOSS, backend="prolog")
     ggp.compare(game, ["random", "legal"], rounds=1, play_clock=1.0)
     assert gc.get_freeze_count() <= before  # of those that were kept, some may be gone
+
+
+def test_a_match_with_a_clock_has_no_start_clock_that_nobody_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Trees grow on one: a match of seconds took a minute."""
+    monkeypatch.setattr(MCTS, "prepare", lambda *_: pytest.fail("it prepares"))
+    ggp.play_match("tic_tac_toe", {}, play_clock=0.05)
+    ggp.compare("tic_tac_toe", ["mcts", "random"], rounds=1, play_clock=0.05)
 
 
 def test_histories_that_cannot_be_are_refused() -> None:

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from ggp.players import make_player, parse_spec
 from ggp.players.player import Preparing
 from ggp.search.anytime import Deadline
 from match_runner.match.conditions import Conditions
 from match_runner.match.referee import play_match
+from match_runner.options import conditions_of
 from match_runner.remote.remote_players import RemoteConditions
 from tests.match_runner.support import Clock, Script, script_arena
 from tests.support.games import machine_of_rules
@@ -30,7 +32,7 @@ LAMP = """
 """
 """A lamp is moved on where it is pressed: three of the five presses have to be the right ones."""
 
-CLOCKS = Conditions(play_clock_s=4.0, remote=RemoteConditions(start_clock_s=7))
+CLOCKS = Conditions(play_clock_s=4.0, remote=RemoteConditions(start_clock_s=7), prepares=True)
 
 
 @dataclass
@@ -55,9 +57,27 @@ def test_the_start_clock_is_given_once_where_there_are_clocks() -> None:
     made = player()
     play_match(script_arena("exploding_bomb", made.clock, agent=made), 0, CLOCKS)
     assert made.prepared == [7.0]
-    counted = player()
-    play_match(script_arena("exploding_bomb", counted.clock, agent=counted), 0)
-    assert not counted.prepared
+    for without in (Conditions(prepares=True), replace(CLOCKS, prepares=False)):
+        counted = player()
+        play_match(script_arena("exploding_bomb", counted.clock, agent=counted), 0, without)
+        assert not counted.prepared
+
+
+@pytest.mark.parametrize("start_clock", [0, 7])
+def test_commands_give_the_start_clock_that_they_are_told(start_clock: int) -> None:
+    conditions = conditions_of(
+        has_remote=False,
+        play_clock_s=4.0,
+        start_clock_s=start_clock,
+        dialect=None,
+        server="dresden",
+        scramble=False,
+        replacement=None,
+        pause_s=0.0,
+    )
+    made = player()
+    play_match(script_arena("exploding_bomb", made.clock, agent=made), 0, conditions)
+    assert made.prepared == ([7.0] if start_clock else [])
 
 
 def test_nobody_prepares_for_a_rehearsal_or_for_a_match_that_has_begun() -> None:
