@@ -95,6 +95,17 @@ def _hash(rows: NDArray[np.uint64], lane: int) -> np.uint64:
     return ended(value)
 
 
+@inlined
+def _is_repeated(rows: NDArray[np.uint64], lane: int) -> bool:
+    """Whether a row equals the one before, as often as not."""
+    same = True
+    for k in range(rows.shape[1]):
+        if rows[lane, k] != rows[lane - 1, k]:
+            same = False
+            break
+    return same
+
+
 @kernel
 def place_rows(rows: NDArray[np.uint64], slots: NDArray[np.int32], size: int) -> None:
     """Give slots to the first `size` rows; all slots must be free (-1)."""
@@ -118,6 +129,9 @@ def number_rows(
     """Numbers from lane `start` on; stops when the table is full. Returns (lanes done, size)."""
     mask = np.uint64(len(slots) - 1)
     for lane in range(start, len(rows)):
+        if lane > start and _is_repeated(rows, lane):
+            found[lane] = found[lane - 1]
+            continue
         slot = _hash(rows, lane) & mask
         while True:
             number = slots[slot]

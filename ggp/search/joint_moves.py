@@ -18,8 +18,9 @@ from functools import cached_property
 
 import numpy as np
 
-from ggp.machine.arrays import joined, offsets_of, segment_ids
+from ggp.machine.arrays import joined, offsets_of
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
+from ggp.machine.compiling.jit import kernel
 from ggp.search.anytime import Deadline, Pace
 
 TIMED_LANES = 32
@@ -84,14 +85,19 @@ class JointMoves:
         first = int(np.searchsorted(self.offsets, start, side="right")) - 1
         last = int(np.searchsorted(self.offsets, end, side="left"))
         bounds = np.clip(self.offsets[first : last + 1], start, end)
-        state = first + segment_ids(bounds - start)
-        number = np.arange(start, end) - self.offsets[state]
+        state = np.empty(end - start, dtype=np.int64)
         places = np.empty((end - start, len(self.lists)), dtype=np.int64)
-        for role in reversed(self.order):
-            places[:, role] = self.lists[role].offsets[state]
-            if self.counts[first:last, role].max() > 1:
-                number, digit = np.divmod(number, self.counts[state, role])
-                places[:, role] += digit
+        fill_places.for_steps(places.size)(
+            bounds,
+            first,
+            self.offsets[first:last],
+            np.stack([each.offsets for each in self.lists]),
+            self.counts,
+            np.array(self.order),
+            np.empty(len(self.lists), dtype=np.int64),
+            state,
+            places,
+        )
         return state, places
 
     def without(self, dropped: BoolArray) -> JointMoves:
@@ -142,3 +148,48 @@ def joint_moves(
         stuck |= moves.counts == 0
     order = (role, *others, *chance_role)
     return JointMoves(order, every, np.concatenate(probabilities), stuck)
+
+
+@kernel
+def fill_places(
+    bounds: IntArray,
+    first: int,
+    begins: IntArray,
+    offsets: IntArray,
+    counts: IntArray,
+    order: IntArray,
+    digits: IntArray,
+    state: IntArray,
+    places: IntArray,
+) -> None:
+    """List the joint moves of neighbouring states.
+
+    Args:
+        bounds: `[N + 1]` numbers of the joint moves of each that are listed.
+        first: the first state.
+        begins: `[N]` number of the first joint move of each.
+        offsets: `[R, S + 1]` where the moves of each role in each state begin.
+        counts, order: see `JointMoves`.
+        digits: `[R]` scratch.
+        state, places: `[K]`, `[K, R]` out, see `JointMoves.places`.
+    """
+    k = 0
+    for n in range(len(begins)):
+        at = first + n
+        number = bounds[n] - begins[n]
+        for place in range(len(order) - 1, -1, -1):
+            role = order[place]
+            size = max(counts[at, role], 1)
+            digits[role] = number % size
+            number //= size
+        for _ in range(bounds[n], bounds[n + 1]):
+            state[k] = at
+            for role in range(len(order)):
+                places[k, role] = offsets[role, at] + digits[role]
+            k += 1
+            for place in range(len(order) - 1, -1, -1):
+                role = order[place]
+                digits[role] += 1
+                if digits[role] < counts[at, role]:
+                    break
+                digits[role] = 0

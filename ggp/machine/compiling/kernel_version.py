@@ -62,6 +62,8 @@ FILES = (
     "search/boards/exchanges/listing_kernels",
     "search/boards/leaf_kernels",
     "search/boards/mask_kernels",
+    "search/information_sets/leaf_sums",
+    "search/joint_moves",
     "search/sure/sure_kernels",
     *(
         f"search/trees/{name}"

@@ -2,5 +2,6 @@
 
 In comes a bag, out go overconfident or paranoid values of moves. Begin with `set_search`, the
 search. `histories` are drawn and stepped side by side, and folded into `set_tree`; `mixtures` are
-the chance outcomes of one history, and `set_values` are the values of sets and leaves.
+the chance outcomes of one history, and `set_values` are the values of sets and leaves, and
+`leaf_sums` merges and sums these up.
 """

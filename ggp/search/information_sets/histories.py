@@ -10,6 +10,7 @@ import numpy as np
 from ggp.belief import Bags
 from ggp.machine.arrays import first_seen_columns
 from ggp.machine.base import FloatArray, IntArray, Machine, States
+from ggp.search.information_sets.leaf_sums import merge_leaves
 from ggp.search.parts import ValuedTurns
 
 
@@ -60,12 +61,6 @@ class ValuedLeaves:
     values: FloatArray
     keys: IntArray
 
-    def merged(self) -> ValuedLeaves:
-        """The same histories, equal ones merged."""
-        first, group = first_seen_columns([self.nodes, *self.keys.T])
-        masses = np.asarray(np.bincount(group, self.masses, len(first)), dtype=np.float64)
-        return ValuedLeaves(self.nodes[first], masses, self.values[first], self.keys[first])
-
 
 def leaves_of(
     valued: ValuedTurns, nodes: IntArray, masses: FloatArray, some: IntArray
@@ -75,19 +70,33 @@ def leaves_of(
     Args:
         nodes, masses: `[K]` information set and probability of each.
     """
-    return ValuedLeaves(nodes[some], masses[some], valued.values[some], valued.keys[some]).merged()
+    return _merged(ValuedLeaves(nodes, masses, valued.values, valued.keys), some)
 
 
 def joined_leaves(parts: Sequence[ValuedLeaves]) -> ValuedLeaves:
     """The leaves of several batches, at least one, merged."""
     if len(parts) == 1:
         return parts[0]
-    return ValuedLeaves(
+    every = ValuedLeaves(
         np.concatenate([part.nodes for part in parts]),
         np.concatenate([part.masses for part in parts]),
         np.concatenate([part.values for part in parts]),
         np.concatenate([part.keys for part in parts]),
-    ).merged()
+    )
+    return _merged(every, np.arange(len(every.nodes)))
+
+
+def _merged(leaves: ValuedLeaves, some: IntArray) -> ValuedLeaves:
+    number = len(some)
+    # A power of two, as slots are found by masking the hash. Half of them stay free.
+    slots = np.full(1 << (2 * number).bit_length(), -1, dtype=np.int32)
+    first, masses = np.empty(number, dtype=np.int64), np.empty(number)
+    merge = merge_leaves.for_steps(number)
+    size = merge(some, leaves.nodes, leaves.masses, leaves.keys, slots, first, masses)
+    first = first[:size]
+    return ValuedLeaves(
+        leaves.nodes[first], masses[:size], leaves.values[first], leaves.keys[first]
+    )
 
 
 def drawn_from(bags: Bags, count: int, rng: np.random.Generator) -> Histories:

@@ -269,20 +269,23 @@ class InformationSetSearch:
                 refused[tried] = refused_tries(
                     machine, lanes.states, options, state[at], joint[at], reached.states(at)
                 )
-            nodes[goes_on] = tree.reached(actions[goes_on], reached.percepts[goes_on], refused)
-            by_chance = np.ones(len(state))
-            groups = np.arange(len(state))
-            if machine.random_role is not None:
+            # Where the game goes on after all of them, nothing is picked out.
+            on = goes_on if len(ends) else slice(None)
+            nodes[on] = tree.reached(actions[on], reached.percepts[on], refused)
+            mass = lanes.masses[state]
+            if machine.random_role is None:
+                tree.follow(actions, nodes)
+            else:
                 by_chance = options.probabilities[places[:, machine.random_role]]
                 drawn_from = options.lists[machine.random_role].offsets[state]
                 groups = np.cumsum(places[:, machine.random_role] == drawn_from)
-            tree.follow(actions, nodes, groups, by_chance)
-            mass = lanes.masses[state] * by_chance
+                tree.follow(actions, nodes, groups, by_chance)
+                mass = mass * by_chance
             for each, chance in chances.items():
                 mass = mass * chance[places[:, each]]
             masses.append((nodes, mass))
             if reached.valued is not None:
-                stops = tree.depths(nodes[goes_on]) == 0
+                stops = tree.depths(nodes[on]) == 0
                 leaves.append(leaves_of(reached.valued, nodes, mass, goes_on[stops]))
                 goes_on = goes_on[~stops]
             part = Histories(

@@ -18,6 +18,7 @@ Shapes: N nodes, A actions, K lanes that are folded in.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import BoolArray, FloatArray, IntArray
@@ -84,7 +85,7 @@ class SetTree:
 
     def actions(self, nodes: IntArray, moves: IntArray) -> IntArray:
         """`[K]` the actions of moves at nodes."""
-        return self._actions.numbers(np.column_stack([nodes, moves]).view(np.uint64))
+        return self._actions.numbers(_rows(nodes, moves))
 
     def reached(self, actions: IntArray, percepts: IntArray, refused: BoolArray) -> IntArray:
         """`[K]` the nodes reached by percepts after actions.
@@ -96,7 +97,7 @@ class SetTree:
             refused: `[K]` whether the move of this lane was a refused try.
         """
         known = len(self)
-        nodes = self._numbered(np.column_stack([actions, percepts, np.zeros_like(actions)]))
+        nodes = self._numbered(_rows(actions, percepts, 0))
         tried = np.zeros(len(self) - known, dtype=np.bool_)
         tried[nodes[(nodes >= known) & refused] - known] = True
         fresh = np.arange(known, len(self))
@@ -109,20 +110,26 @@ class SetTree:
     def ended(self, actions: IntArray, goals: FloatArray) -> IntArray:
         """`[K]` the terminal nodes with these goals, after actions."""
         bits = np.ascontiguousarray(goals).view(np.int64)
-        return self._numbered(np.column_stack([actions, np.full_like(actions, _END), bits]))
+        return self._numbered(_rows(actions, _END, bits))
 
     def follow(
-        self, actions: IntArray, nodes: IntArray, groups: IntArray, chances: FloatArray
+        self,
+        actions: IntArray,
+        nodes: IntArray,
+        groups: IntArray | None = None,
+        chances: FloatArray | None = None,
     ) -> None:
         """Record the nodes that may follow actions.
 
         Args:
             actions, nodes: `[K]` action, and the node it leads to.
             groups: `[K]` increasing: equal for outcomes of one history and the same moves of all
-                roles but `random`.
+                roles but `random`; default: nothing is left to chance.
             chances: `[K]` probability of each; they sum to 1 in a group.
         """
         if self._paranoid:
+            groups = np.arange(len(actions)) if groups is None else groups
+            chances = np.ones(len(actions)) if chances is None else chances
             self._certain[self._mixtures.add(actions, nodes, groups, chances)] = True
 
     def add(self, nodes: IntArray, masses: FloatArray) -> None:
@@ -144,7 +151,8 @@ class SetTree:
             counts: `[K]` number of evaluations of each.
             values, turns: their results, state by state; see `Evaluation`.
         """
-        turns = turns + np.repeat(self._level[nodes], counts)
+        level = self._level[nodes]
+        turns = turns + (level if counts.max(initial=1) == 1 else np.repeat(level, counts))
         self._leaves.add(nodes, masses, counts, values, (self._middle - values) * turns)
 
     # ---------------------------------------------------------------- values
@@ -253,9 +261,9 @@ class SetTree:
         """`[K]` the parent of each of some nodes, none of which is the root."""
         return np.asarray(self._owner[self._nodes.rows.view(np.int64)[nodes, 0]])
 
-    def _numbered(self, rows: IntArray) -> IntArray:
+    def _numbered(self, rows: NDArray[np.uint64]) -> IntArray:
         known = len(self)
-        nodes = self._nodes.numbers(np.ascontiguousarray(rows).view(np.uint64))
+        nodes = self._nodes.numbers(rows)
         size = len(self)
         self._level = enlarged(self._level, size, 0)
         self._depth = enlarged(self._depth, size, 0)
@@ -265,3 +273,12 @@ class SetTree:
         fresh = np.arange(known, size)
         self._level[fresh] = 1 + self._level[self._before(fresh)]
         return nodes
+
+
+def _rows(first: IntArray, *others: IntArray | int) -> NDArray[np.uint64]:
+    """Columns as rows."""
+    rows = np.empty((len(first), 1 + len(others)), dtype=np.int64)
+    rows[:, 0] = first
+    for k, other in enumerate(others, 1):
+        rows[:, k] = other
+    return rows.view(np.uint64)

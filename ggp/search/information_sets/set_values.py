@@ -9,6 +9,7 @@ import numpy as np
 
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import FloatArray, IntArray
+from ggp.search.information_sets.leaf_sums import sum_leaves
 
 PRIOR_VALUES = 2
 """This many values of a leaf's states tell little of their spread: as many more are assumed to vary
@@ -100,21 +101,30 @@ class Leaves:
         """
         if not len(nodes):
             return
-        # Where each has one value, as certain ones have, nothing is gathered.
-        lanes: IntArray | slice = slice(None)
-        unit, sums = masses, values
-        if counts.max() > 1:
-            lanes = np.repeat(np.arange(len(nodes)), counts)
-            unit = masses / counts
-            sums = np.bincount(lanes, values, len(nodes)).astype(np.float64)
         self._reserve(1 + int(nodes.max()))
         size = len(self._mass)
-        self._mass += np.bincount(nodes, masses, size)
-        self._squares_of_mass += np.bincount(nodes, masses * unit, size)
-        self._totals += np.bincount(nodes, unit * sums, size)
-        self._squares += np.bincount(nodes[lanes], unit[lanes] * values**2, size)
-        self._promptness += np.bincount(nodes[lanes], unit[lanes] * promptness, size)
-        np.minimum.at(self._least, nodes, sums / counts)
+        if counts.max() == 1:
+            sums = np.zeros((5, size))
+            adding = sum_leaves.for_steps(len(nodes))
+            adding(nodes, masses, values, promptness, sums, self._least)
+        else:
+            lanes = np.repeat(np.arange(len(nodes)), counts)
+            unit, total = masses / counts, np.bincount(lanes, values, len(nodes))
+            sums = np.stack(
+                [
+                    np.bincount(nodes, masses, size),
+                    np.bincount(nodes, masses * unit, size),
+                    np.bincount(nodes, unit * total, size),
+                    np.bincount(nodes[lanes], unit[lanes] * values**2, size),
+                    np.bincount(nodes[lanes], unit[lanes] * promptness, size),
+                ]
+            )
+            np.minimum.at(self._least, nodes, total / counts)
+        self._mass += sums[0]
+        self._squares_of_mass += sums[1]
+        self._totals += sums[2]
+        self._squares += sums[3]
+        self._promptness += sums[4]
 
     def worth(self, kind: Leaf) -> tuple[IntArray, Worth]:
         """The leaves that have values, and these values; variances of means only."""

@@ -56,7 +56,8 @@ def phase_before(circuits: TurnPhases, packed: U64, lanes: IntArray, first: int,
         for d in range(len(circuits.fluents)):
             fluent = circuits.fluents[d]
             held = packed[state, fluent >> 6] >> np.uint64(fluent & 63) & _ONE
-            phase += int(held) << d
+            if held:
+                phase += 1 << d
         if found not in (NO_PHASE, phase):
             return NO_PHASE
         found = phase
