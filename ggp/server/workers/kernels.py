@@ -69,7 +69,8 @@ _BOARDS_EXAMPLE, _OPTION = "kriegspiel_5x5", "evaluation="
 _ENTRY = "ggp.server.workers.kernels:compile_all"
 _GROUNDING_S = 60.0
 _MOST_TRIES, _THINK_S = 10, 0.1
-_START_S = 2.0
+_START_S = 4.0
+"""A start clock in which a player may learn, for all its kernels to be compiled."""
 _MEMORY_BYTES = 1 << 30
 
 _log = logging.getLogger(__name__)

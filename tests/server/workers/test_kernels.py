@@ -11,11 +11,20 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ggp.machine
+from ggp.gdl import parse
+from ggp.gdl.normalize import normalize
+from ggp.players import make_player, parse_spec
+from ggp.players.auto import Auto
+from ggp.players.parts import learnt_values
+from ggp.players.player import Preparing
 from ggp.server.workers import kernels
+from tests.players.test_choose_move import Ticking
 from tests.support import commands
+from tests.support.games import machine_of_rules
 
 SERVE = """
 import time
@@ -62,6 +71,22 @@ def serve(changes: str) -> subprocess.Popen[str]:
     return commands.start(
         "-c", SERVE.format(changes=changes.replace("{port}", str(port)), port=port)
     )
+
+
+def test_players_learn_while_their_kernels_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else every match would compile those of nets again, in its start clock."""
+    begun: list[bool] = []
+    monkeypatch.setattr(learnt_values, "learnt_values", lambda *_: begun.append(True))
+    machine = machine_of_rules(kernels._OPEN_EXAMPLE, "propnet")
+    for spec in Auto.PLAYS:
+        if "learn" in spec:
+            program = normalize(parse(kernels._OPEN_EXAMPLE))
+            player = make_player(
+                parse_spec(spec), machine, 0, np.random.default_rng(0), program=program
+            )
+            assert isinstance(player, Preparing)
+            player.prepare(Ticking(1e-3).deadline(kernels._START_S))
+    assert begun == [True]
 
 
 @pytest.mark.verify
