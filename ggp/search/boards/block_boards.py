@@ -367,8 +367,25 @@ def lane_value(
     lead -= lead_of(
         board.table, codes, parent * squares, squares, gone, first_before, second_before
     )
+    return _worth(board, lead), first, second
+
+
+@inlined
+def value_before(
+    board: BoardTables, codes: np.ndarray, parent: int, block: BlockBoards, lane: int
+) -> float:
+    """What the board of `prepare_attacks` is worth to our side."""
+    first, second = _attacked(block.before, block.owned)
+    squares, occupied = block.squares, block.held[lane]
+    start = parent * squares
+    return _worth(board, lead_of(board.table, codes, start, squares, occupied, first, second))
+
+
+@inlined
+def _worth(board: BoardTables, lead: int) -> float:
+    """What a lead is worth, in goals."""
     value = board.middle + board.scale * lead
-    return float(min(max(value, board.least), board.most)), first, second
+    return float(min(max(value, board.least), board.most))
 
 
 @inlined

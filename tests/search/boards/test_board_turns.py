@@ -163,7 +163,7 @@ def played_out(machine: Machine, states: States, role: int, most: int) -> FloatA
 
 def turn_by_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on exchanges are played out as on machines that make no turns in blocks."""
-    monkeypatch.setattr(ExchangePlayer, "play_out", lambda *_: False)
+    monkeypatch.setattr(ExchangePlayer, "play_out", lambda *_: None)
 
 
 @pytest.mark.parametrize("most", [1, 2, 8])
@@ -282,11 +282,10 @@ def test_where_both_roles_capture_it_is_done_turn_by_turn(
     states, values = machine.initial(2), BoardValues(machine, KS)
     boards = values.boards(states)
     player = ExchangePlayer(machine, values, CaptureFinder(machine, values), role, 4)
-    worth = values.worth(boards, role)
     captures = player.first(states, boards)
     assert captures is not None
     assert captures.movers.tolist() == [0, 1, 0, 1]
-    assert not player.play_out(states, boards, worth)
+    assert player.play_out(states, boards) is None
     found = played_out(machine, states, role, 4)
     turn_by_turn(monkeypatch)
     assert found.tobytes() == played_out(machine, states, role, 4).tobytes()

@@ -19,7 +19,7 @@ from ggp.machine.propnet.parts import Parts
 from ggp.machine.propnet.play.kernels.lanes.turn_parts import TurnCircuit
 from ggp.machine.propnet.play.kernels.lanes.turn_phases import NO_PHASE, TurnPhases
 from ggp.machine.propnet.play.kernels.lanes.turning import count_choices, make_turns
-from ggp.machine.propnet.play.kernels.packed import Packed, PropnetStates
+from ggp.machine.propnet.play.kernels.packed import Packed, PropnetStates, pack
 from ggp.machine.propnet.play.kernels.tapes import I32, Query, Wires
 from ggp.machine.propnet.play.kernels.vectors import aligned_words, words_of
 from ggp.machine.propnet.play.layout.queries import Queries
@@ -332,10 +332,12 @@ class CircuitTurns:
         queries, fluents = self._queries, self._queries.deciding
         if not len(fluents) or not len(packed):
             return queries
-        bits = packed[:, fluents >> 6] >> (fluents & 63).astype(np.uint64) & np.uint64(1)
-        if (bits != bits[0]).any():
-            return queries
-        held = bits[0] > 0
+        asked = pack(np.isin(np.arange(64 * packed.shape[1]), fluents))
+        for word in np.flatnonzero(asked):
+            some = packed[:, word] & asked[word]
+            if (some != some[0]).any():
+                return queries
+        held = packed[0, fluents >> 6] >> (fluents & 63).astype(np.uint64) & np.uint64(1) > 0
         phase = int(held @ (1 << np.arange(len(held))))
         if phase not in self._small and len(self._small) < MOST_PHASES:
             small = queries.where(held)

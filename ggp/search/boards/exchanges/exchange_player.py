@@ -67,7 +67,7 @@ class ExchangePlayer:
     def first(self, states: States, boards: Boards) -> Captures | None:
         """The captures that are possible on boards of states that are not over, board by board, by
         roles of which it is clear that they are to move; None if the machine cannot do so."""
-        listed = self._first(states, boards)
+        listed = self._first(states, boards, np.empty(len(states)))
         if listed is None:
             return None
         lanes, movers, _, squares = listed.found
@@ -77,23 +77,18 @@ class ExchangePlayer:
         self,
         states: States,
         boards: Boards,
-        values: FloatArray,
         deadline: Deadline | None = None,
-    ) -> bool:
-        """Value boards of states that are not over with captures played out.
-
-        Args:
-            values: `[L]` what each is worth to our role as it is; changed.
-
-        Returns:
-            False if it cannot do so: then nothing is changed.
+    ) -> FloatArray | None:
+        """`[L]` values of boards of states that are not over with captures played out; None if it
+        cannot do so.
 
         Raises:
             OutOfTime: the deadline passed.
         """
-        captures = self._first(states, boards)
+        values = np.empty(len(states))
+        captures = self._first(states, boards, values)
         if captures is None or _has_several_movers(captures):
-            return False
+            return None
         assert isinstance(self._machine, CircuitTurns)
         count = len(values)
         infinite, none = np.full(count, np.inf), np.zeros(0, dtype=np.int64)
@@ -121,11 +116,12 @@ class ExchangePlayer:
             check(deadline)
             rest = Listed(np.ascontiguousarray(captures.found[:, left]), captures.joint[left])
             self._played(source, rest, waits=False)
-        return True
+        return values
 
     # ---------------------------------------------------------------- private
 
-    def _first(self, states: States, boards: Boards) -> Listed | None:
+    def _first(self, states: States, boards: Boards, values: FloatArray) -> Listed | None:
+        """The captures that are possible, see `first`; `values`: out, of the boards as they are."""
         if self._ready is None:
             return None
         machine, _, tables = self._ready
@@ -146,6 +142,7 @@ class ExchangePlayer:
                     rows,
                     square,
                     scratch.block,
+                    values,
                     listed,
                     WIDTH,
                 )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ggp.machine.base import IntArray
+from ggp.machine.base import FloatArray, IntArray
 from ggp.machine.compiling.jit import by_reference, inlined, kernel
 from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     TurnCircuit,
@@ -35,6 +35,7 @@ from ggp.search.boards.block_boards import (
     BlockBoards,
     BoardTables,
     prepare_attacks,
+    value_before,
 )
 from ggp.search.boards.board_kernels import EMPTY, SIDES
 from ggp.search.boards.mask_kernels import U64
@@ -68,16 +69,18 @@ def first_captures(
     rows: U64,
     square: U64,
     block: BlockBoards,
+    values: FloatArray,
     listed: Listed,
     width: tuple[int, ...],
 ) -> int:
-    """List the captures of sides that are to move.
+    """Value boards, and list the captures of sides that are to move.
 
     Args:
         circuit: what it looks at are the moves of each role.
         packed, codes, held: `[L, ...]`, `[L * S]`, `[L]` states that are not over, their boards,
             and the squares with a piece.
         rows, square: scratch, see `count_choices`.
+        values: `[L]` out: what each board is worth to our side.
         listed: captures are listed in `found`, with the index of the state, and `joint`.
 
     Returns:
@@ -94,6 +97,7 @@ def first_captures(
             occupied = held[state]
             block.held[lane] = occupied
             prepare_attacks(board, codes, state, squares, block, lane)
+            values[state] = value_before(board, codes, state, block, lane)
             for side in range(SIDES):
                 if not is_to_move(board, block, side, lane, words):
                     continue

@@ -131,17 +131,16 @@ class Quiescence:
     def _played_out(self, states: States, deadline: Deadline | None) -> FloatArray:
         """`[L]` values of states for us, with captures played out."""
         count, boards = len(states), self._values.boards(states)
-        worth = self._values.worth(boards, self.role)
-        check(deadline)
-        if self._player.play_out(states, boards, worth, deadline):
-            return worth
+        found = self._player.play_out(states, boards, deadline)
+        if found is not None:
+            return found
         infinite = np.full(count, np.inf)
         root = _Ply(
             states,
             boards,
             np.arange(count),
             np.full(count, NOWHERE),
-            worth,
+            self._values.worth(boards, self.role),
             -infinite,
             infinite,
             np.zeros(count, dtype=np.bool_),

@@ -17,6 +17,8 @@ from ggp.machine.base import IntArray
 from ggp.machine.compiling.jit import inlined
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Wires
 from ggp.machine.propnet.play.kernels.vectors import (
+    WORDS_PER_ITEM,
+    bor,
     bxor,
     count_ones,
     load,
@@ -24,6 +26,7 @@ from ggp.machine.propnet.play.kernels.vectors import (
     out_of_line,
     reduce_or,
     splat,
+    store,
     words_of,
 )
 
@@ -185,6 +188,9 @@ def clear_runs(
     """Undo `load_runs`, which wrote so many words."""
     out_of_line()
     if written * _WORDS_AT_ONCE > len(row_of) * words:
+        if packed.shape[1] >= WORDS_PER_ITEM:
+            _clear_held(packed, lanes, first, count, row_of, rows, words)
+            return
         for k in range(len(row_of)):
             row = np.int64(row_of[k]) * words
             for word in range(words):
@@ -200,6 +206,31 @@ def clear_runs(
                 bits &= bits - _ONE
                 rows[row * words + (start >> 6)] = np.uint64(0)
         start = end
+
+
+@inlined
+def _clear_held(
+    packed: U64, lanes: IntArray, first: int, count: int, row_of: I32, rows: U64, words: int
+) -> None:
+    """Clear the rows of the fluents that hold in some of the states: few, if these are alike."""
+    width, size = (0,), packed.shape[1]
+    for start in range(0, size, WORDS_PER_ITEM):
+        block = min(start, size - WORDS_PER_ITEM)
+        held, last = splat(np.uint64(0), width), -1
+        for k in range(first, first + count):
+            if lanes[k] != last:
+                last = lanes[k]
+                held = bor(held, load(packed, last * size + block, width))
+        # The row of what is false is lent for a moment.
+        store(rows, 0, held)
+        for k in range(WORDS_PER_ITEM):
+            bits = rows[k]
+            rows[k] = np.uint64(0)
+            while bits:
+                row = np.int64(row_of[64 * (block + k) + lowest_one(bits)]) * words
+                bits &= bits - _ONE
+                for word in range(words):
+                    rows[row + word] = np.uint64(0)
 
 
 @inlined
