@@ -17,6 +17,7 @@ from ggp.gdl.syntax.parser import parse
 from ggp.machine import Machine
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import find_file
+from ggp.players import parse_spec
 from match_runner.match.guests import LeftError
 from match_runner.match.knowledge import Knowledge
 from match_runner.match.record_files import make_folder, write_record
@@ -27,6 +28,7 @@ from match_runner.match.views import plain, show_record
 from match_runner.options import Place
 from match_runner.pictures.frames import Artist
 from match_runner.pictures.side_file import side_file_of
+from match_runner.remote.post import is_address
 from match_runner.series.holding import Held
 from match_runner.series.match_task import machines_of, order_of, rehearse
 from match_runner.series.outcomes import Played
@@ -140,8 +142,15 @@ class _Sitting:
 
     def play(self, seed: int) -> MatchRecord:
         """Play the match with this seed."""
+        conditions = self._game.conditions
+        start_s = conditions.remote.start_clock_s if conditions.prepares else 0
+        if conditions.play_clock_s is not None and start_s:
+            for role, text in self._others.items():
+                if not is_address(text) and hasattr(parse_spec(text).player, "prepare"):
+                    says = f"{text} may prepare as {role} for {start_s} s (--start-clock)."
+                    self._screen.show(Text(says))
         guests = {role: Seat(HUMAN, self._maker(role, seed)) for role in self._people}
-        return play_match(self._arena(self._others, guests), seed, self._game.conditions)
+        return play_match(self._arena(self._others, guests), seed, conditions)
 
     def _arena(self, players: Mapping[str, str], guests: Mapping[str, Seat]) -> Arena:
         apart = order_of(self._game.conditions, self._program, self._machines, self._series.limits)

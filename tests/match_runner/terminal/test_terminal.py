@@ -152,6 +152,16 @@ def test_people_play_in_this_terminal_only(options: tuple[str, ...], message: st
     assert message in result.stderr
 
 
+@pytest.mark.parametrize(("player", "waits"), [("mcts", True), ("legal", False)])
+def test_a_person_is_told_who_prepares(player: str, waits: bool) -> None:
+    """Else nothing would be shown until the start clock is over."""
+    players = ("--player", "xplayer=human", "--player", f"oplayer={player}")
+    clocks = ("--play-clock", "60", "--start-clock", "1")
+    result = play("tic_tac_toe", *players, *clocks, typed="")
+    said = f"{player} may prepare as oplayer for 1 s (--start-clock).\n"
+    assert (said in result.stdout[: result.stdout.index("Turn 1: ")]) == waits
+
+
 def test_line_that_does_not_come_in_time_is_too_late() -> None:
     read, write = os.pipe()
     with os.fdopen(read) as source, os.fdopen(write, "w") as sink:
