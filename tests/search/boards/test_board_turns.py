@@ -181,6 +181,21 @@ def test_exchanges_are_worth_what_they_are_turn_by_turn(
     assert (found < stands).any()
 
 
+def test_exchanges_are_played_on_smaller_circuits_for_each_turn() -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    assert isinstance(machine, PropnetMachine)
+    states = positions_of_both(machine)
+    played_out(machine, states, 0, 8)
+    circuits = machine.turn_phases(machine.packed_of(states)[0])
+    deciding = [machine.fluent_names[fluent] for fluent in circuits.fluents]
+    assert deciding == ["(control black)", "(control white)"]
+    assert sorted(circuits.phases.tolist()) == [1, 2]
+    whole = len(circuits.whole.step.tape.inputs)
+    for circuit in (circuits.first, circuits.second):
+        assert len(circuit.step.tape.inputs) < whole
+        assert len(circuit.look.tape.inputs) < len(circuits.whole.look.tape.inputs)
+
+
 def test_exchanges_that_need_more_room_are_worth_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = machine_of_game("kriegspiel_5x5", "propnet")
     states = positions_of_both(machine)
