@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import socket
 from typing import Any
 
@@ -25,6 +26,11 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._guard = guard
 
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # not so under nohup
+            signal.signal(signal.SIGHUP, self.handle_exit)
+        super().run(sockets)
+
     def handle_exit(self, sig: int, frame: object) -> None:
         self.force_exit = self.should_exit
         self.should_exit = True
@@ -35,8 +41,8 @@ class _Server(uvicorn.Server):
 
 
 def table_server(manager: MatchManager) -> uvicorn.Server:
-    """Make the server of a table, to be run on a socket; it ends on SIGINT and SIGTERM, or when
-    its `should_exit` is set."""
+    """Make the server of a table, to be run on a socket; it ends on SIGINT and SIGTERM, when its
+    terminal is closed (SIGHUP), or when its `should_exit` is set."""
     limits = manager.options.limits
 
     class Bounded(H11Protocol):

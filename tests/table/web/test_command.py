@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
+import signal
+import urllib.request
 import webbrowser
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +22,7 @@ from match_runner.table.match_manager import MatchManager
 from match_runner.table.offers import Offers
 from match_runner.table.options import TableOptions
 from match_runner.table.web import link_opener, server
+from tests.support.commands import start
 
 
 @pytest.fixture
@@ -51,6 +55,23 @@ def test_the_link_that_is_printed_has_the_token(tmp_path: Path, halls: list[Matc
     assert halls[0].token == halls[1].token
     assert table(tmp_path / "other").exit_code == 0
     assert halls[2].token != halls[0].token
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_it_leaves_no_files_when_it_is_ended(number: signal.Signals, tmp_path: Path) -> None:
+    for name in ("halls", "temporary"):
+        (tmp_path / name).mkdir()
+    args = ("table", "--port", "0", "--no-browser", "--folder", str(tmp_path / "halls"))
+    process = start("-m", "match_runner", *args, environment={"TMPDIR": f"{tmp_path}/temporary"})
+    assert process.stdout is not None
+    link = re.search(r"http://\S+", process.stdout.readline())
+    assert link is not None
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    with opener.open(link[0], timeout=60):  # which is answered once it runs
+        assert any((tmp_path / "temporary").iterdir())
+    process.send_signal(number)
+    assert process.wait(60) == 0
+    assert not any((tmp_path / "temporary").iterdir())
 
 
 def test_without_a_token_it_is_said_what_that_means(
