@@ -12,6 +12,7 @@ import numpy as np
 
 from ggp.machine import Limits, Machine
 from ggp.machine.base import player_roles
+from ggp.machine.compiling import jit
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import read_program
 from ggp.search.moves import random_moves
@@ -30,6 +31,10 @@ _MOST_GAMES = 2
 REHEARSED_TURNS, REHEARSED_S = 6, 0.05
 """Turns of a match before the first one with a clock, and seconds for each decision in it: what
 players need is loaded or compiled when they first use it, and that may take longer than a clock."""
+
+MOST_REHEARSALS = 6
+"""The clock of a decision runs out while something is compiled for it, and what it would do then
+needs other machine code. So a rehearsal in which that happened is repeated, so often at most."""
 
 DEALT_TURNS, DEALT_S, LOOKED_S = 100, 0.3, 1.0
 """In games that begin without choices, such as while cards are dealt: the rehearsed turns are those
@@ -119,7 +124,11 @@ def rehearse(
         remote=RemoteConditions(start_clock_s=start_s),
         patience=Patience(grace_s=start_s, lives=1),
     )
-    play_match(arena, 0, conditions, counts=False)
+    for _ in range(MOST_REHEARSALS):
+        loaded = jit.num_loaded()
+        record = play_match(arena, 0, conditions, counts=False)
+        if jit.num_loaded() == loaded or all(fault.kind != "late" for fault in record.faults):
+            break
     _rehearsed[key] = _is_warm(arena)
     if own_process:
         # What is loaded now stays loaded: collecting through it again and again delays answers.

@@ -13,6 +13,7 @@ from ggp.gdl import parse
 from ggp.gdl.games import find_game
 from ggp.gdl.normalize import normalize
 from ggp.machine import Limits
+from ggp.machine.compiling import jit
 from ggp.machine.games import load_program
 from ggp.players.first_legal import FirstLegal
 from ggp.players.parts.belief_player import Choice
@@ -27,13 +28,13 @@ CLOCK_S = 0.8
 
 
 class Loads(FirstLegal):
-    """Takes longer than the clock for its first decision, as if something was compiled."""
+    """Takes longer than the clock for its first decisions, as if something was compiled."""
 
-    decisions = 0
+    decisions, slow = 0, 1
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         Loads.decisions += 1
-        if Loads.decisions == 1:
+        if Loads.decisions <= self.slow:
             time.sleep(1.5 * CLOCK_S)
         return super().decide(bag, deadline)
 
@@ -71,6 +72,15 @@ def test_what_a_player_loads_at_first_costs_no_time_of_a_clock() -> None:
     assert Loads.decisions == 4
     assert not play(task(CLOCK_S)).faults
     assert Loads.decisions == 6
+
+
+def test_a_rehearsal_is_repeated_until_all_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(match_task, "_rehearsed", {})
+    monkeypatch.setattr(Loads, "decisions", 0)
+    monkeypatch.setattr(Loads, "slow", 3)  # two in the first rehearsal, one in the second
+    monkeypatch.setattr(jit, "num_loaded", lambda: min(Loads.decisions, Loads.slow))
+    assert not play(task(CLOCK_S)).faults
+    assert Loads.decisions == 8
 
 
 @pytest.mark.parametrize("own_process", [False, True])
