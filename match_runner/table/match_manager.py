@@ -11,7 +11,6 @@ import asyncio
 import logging
 import secrets
 import shutil
-import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
@@ -31,7 +30,7 @@ from match_runner.table.match_folder import MatchFolder, Setup
 from match_runner.table.options import TableOptions
 from match_runner.table.replays import Replays
 from match_runner.table.requests import MatchRequest
-from match_runner.table.seats.link import Exchange, Message
+from match_runner.table.seats.link import Exchange, Message, make_private
 from match_runner.table.seats.mind import MindTask, look_into
 from match_runner.table.seats.seating import HUMAN, TableTask, play_at_table
 from match_runner.table.stored_files import StoredFiles
@@ -77,7 +76,7 @@ class MatchManager:
         self.matches: dict[str, HeldMatch] = {}
         self.seats: dict[str, tuple[HeldMatch, str, str]] = {}
         self.log = EventLog()
-        self.private = Path(tempfile.mkdtemp(prefix="ggp-table-"))
+        self.private = make_private()
         self._exchange = Exchange(self.private)
         self._players = LocalPool(options.jobs)
         self._reader = LocalPool(1, READING_S)

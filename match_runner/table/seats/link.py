@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import socket
+import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -22,6 +24,10 @@ MOST_LINE_BYTES = 1 << 26
 
 LAST_WORDS_S = 5.0
 """Most seconds of reading what is still in the socket of a worker that has finished its work."""
+
+MOST_FOLDER_BYTES = 70
+"""Longest name of the folder for temporary files in which a table's own folder is made: with it and
+the socket's name, a path has 30 bytes more, and systems take 103 (macOS) or 107 (Linux)."""
 
 Message = Mapping[str, Any]
 """An object with the field `kind`."""
@@ -78,6 +84,13 @@ class WorkerLink:
             for line in lines:
                 hear(json.loads(line))
         hear(None)
+
+
+def make_private() -> Path:
+    """A new folder that only this user may enter, near enough to the root for a socket in it."""
+    usual = tempfile.gettempdir()
+    is_far = len(os.fsencode(usual)) > MOST_FOLDER_BYTES
+    return Path(tempfile.mkdtemp(prefix="ggp-table-", dir="/tmp" if is_far else usual))
 
 
 class Exchange:

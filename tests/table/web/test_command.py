@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import signal
+import tempfile
 import urllib.request
 import webbrowser
 from pathlib import Path
@@ -21,6 +22,7 @@ from match_runner.table.match_folder import MatchFolder, Setup
 from match_runner.table.match_manager import MatchManager
 from match_runner.table.offers import Offers
 from match_runner.table.options import TableOptions
+from match_runner.table.seats.link import make_private
 from match_runner.table.web import link_opener, server
 from tests.support.commands import start
 
@@ -59,19 +61,33 @@ def test_the_link_that_is_printed_has_the_token(tmp_path: Path, halls: list[Matc
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_leaves_no_files_when_it_is_ended(number: signal.Signals, tmp_path: Path) -> None:
-    for name in ("halls", "temporary"):
-        (tmp_path / name).mkdir()
-    args = ("table", "--port", "0", "--no-browser", "--folder", str(tmp_path / "halls"))
-    process = start("-m", "match_runner", *args, environment={"TMPDIR": f"{tmp_path}/temporary"})
+    temporary = Path(tempfile.mkdtemp(dir="/tmp"))
+    args = ("table", "--port", "0", "--no-browser", "--folder", str(tmp_path))
+    process = start("-m", "match_runner", *args, environment={"TMPDIR": str(temporary)})
     assert process.stdout is not None
     link = re.search(r"http://\S+", process.stdout.readline())
     assert link is not None
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
     with opener.open(link[0], timeout=60):  # which is answered once it runs
-        assert any((tmp_path / "temporary").iterdir())
+        assert any(temporary.iterdir())
     process.send_signal(number)
     assert process.wait(60) == 0
-    assert not any((tmp_path / "temporary").iterdir())
+    temporary.rmdir()  # which is empty
+
+
+def test_a_far_folder_for_temporary_files_is_not_used_for_the_socket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    far = tmp_path / ("x" * 80)
+    far.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(far))
+    made = make_private()
+    made.rmdir()
+    assert len(bytes(made)) < 30
+    monkeypatch.setattr(tempfile, "tempdir", "/tmp")
+    made = make_private()
+    made.rmdir()
+    assert made.parent == Path("/tmp")
 
 
 def test_without_a_token_it_is_said_what_that_means(
