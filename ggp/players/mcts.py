@@ -104,10 +104,12 @@ class MCTS(ISMCTS):
 
     def _learn(self, until: Deadline, deadline: Deadline) -> None:
         """Learn what states are worth, and use that if it wins duels against playouts."""
-        from ggp.players.parts.learnt_values import learnt_values
+        from ggp.players.parts.learnt_values import is_learnt_in_time, learnt_values
 
         machine, context = self.machine, self._context
         if context.program is None or len(player_roles(machine)) != 2:
+            return
+        if not is_learnt_in_time(machine):
             return
         learning, seed = until.part(LEARNING_SHARE), int(self.rng.integers(1 << 62))
         duels_s = (1 - LEARNING_SHARE) * until.left_s()

@@ -99,18 +99,26 @@ def new_learner(
     return Learner(env, seed=seed, settings=settings, threads=threads)
 
 
+def is_learnt_in_time(machine: Machine) -> bool:
+    """Whether there is a circuit, and so few moves that an update takes little of a start clock."""
+    if not suits(machine):
+        return False
+    moves = [machine.circuit_moves(role) for role in player_roles(machine)]
+    return len(np.unique(np.concatenate(moves))) <= MOST_MOVES
+
+
 def learnt_values(
     machine: Machine, program: GameDefinition, seed: int, until: Deadline, deadline: Deadline
 ) -> CriticValues | None:
-    """What states are worth by a critic that learns now; None if it was stopped, if there are too
-    many moves to learn in time or a slow machine, or if states are not all that it reads.
+    """What states are worth by a critic that learns now; None if it was stopped, or if states are
+    not all that it reads.
 
     Args:
+        machine: one that `is_learnt_in_time`.
         until: when it is to end.
         deadline: when it must: the clock may jump beyond it.
     """
-    if not suits(machine) or len((names := names_of(program, machine)).moves) > MOST_MOVES:
-        return None
+    names = names_of(program, machine)
     learner = new_learner(program, machine, names, seed, LANES, HASTY)
     try:
         left_s = max(until.left_s(), 1e-9)

@@ -140,6 +140,23 @@ def test_no_time_is_spent_on_proofs_that_nobody_needs(monkeypatch: pytest.Monkey
     assert ready.values is not None
 
 
+@pytest.mark.parametrize(("most", "learns"), [(160, False), (161, True)])
+def test_nothing_is_learnt_of_very_many_moves(
+    most: int, learns: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is it found out how long a match is: there are games in which that takes a second."""
+    asked: list[bool] = []
+
+    def decisions(*_: object) -> float:
+        asked.append(True)
+        return 1e9
+
+    monkeypatch.setattr(learnt_values, "MOST_MOVES", most)
+    monkeypatch.setattr(mcts, "decisions_of_a_match", decisions)
+    player("breakthrough", "mcts:learn=50").prepare(Deadline(10.0, Ticking(0.01)))
+    assert bool(asked) == learns
+
+
 def test_a_match_that_begins_ends_what_is_learnt_before_it() -> None:
     ready = player("tic_tac_toe", "mcts:learn=50")
     now_s = iter([*[0.0] * 12, *[1e9] * 99])
