@@ -52,7 +52,7 @@ class RowTable:
     def numbers(self, rows: NDArray[np.uint64]) -> NDArray[np.int64]:
         """`[L]` the number of each row; new ones are added."""
         rows = np.ascontiguousarray(rows)
-        found = np.zeros(len(rows), dtype=np.int64)
+        found = np.empty(len(rows), dtype=np.int64)
         done = 0
         number = number_rows.for_steps(rows.size)
         while done < len(rows):
@@ -64,7 +64,7 @@ class RowTable:
     def _grow(self, wanted: int) -> None:
         # A power of two, as slots are found by masking the hash.
         size = max(4 * len(self._rows), 1 << min(wanted, 1 << 16).bit_length())
-        rows = np.zeros((size, self._rows.shape[1]), dtype=np.uint64)
+        rows = np.empty((size, self._rows.shape[1]), dtype=np.uint64)
         rows[: self._size] = self.rows
         self._rows = rows
         self._slots = _free_slots(size)

@@ -244,14 +244,15 @@ class InformationSetSearch:
         leaves: list[ValuedLeaves] = []
         chances = self._chances(lanes.states, options)
         at_once = self._mostly_stop(lanes, options)
+        free = tree.free(lanes.nodes)
+        is_free = bool(free.any())
         for first, last in self._steps.runs(np.diff(options.offsets)):
             bounds = int(options.offsets[first]), int(options.offsets[last])
             if bounds[0] == bounds[1]:
                 continue  # some role is stuck in each of these
             state, places = options.places(*bounds)
             joint = options.at(places)
-            free = tree.free(lanes.nodes[state])
-            before = options.lists if free.any() else ()
+            before = options.lists if is_free else ()
             reached = self._reached(lanes.states, state, joint, before, at_once=at_once)
             ends, goes_on = np.flatnonzero(reached.over), np.flatnonzero(~reached.over)
             actions = tree.actions(lanes.nodes[state], joint[:, role])
@@ -260,7 +261,7 @@ class InformationSetSearch:
                 goals = machine.goals(reached.states(ends))[:, role]
                 nodes[ends] = tree.ended(actions[ends], goals)
             refused = np.zeros(len(goes_on), dtype=np.bool_)
-            tried = np.flatnonzero(free[goes_on])
+            tried = np.flatnonzero(free[state[goes_on]]) if is_free else goes_on[:0]
             if len(tried) and reached.told is not None:
                 found_so = refused_turns(machine, options, state, reached.over, reached.told)
                 refused[tried] = found_so[goes_on[tried]]
