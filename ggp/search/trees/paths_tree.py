@@ -18,7 +18,16 @@ import numpy as np
 
 from ggp.belief import PathModel, PathTree
 from ggp.machine.arrays import first_seen, offsets_of
-from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States, player_roles
+from ggp.machine.base import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Machine,
+    Ragged,
+    States,
+    is_open,
+    player_roles,
+)
 from ggp.machine.propnet.play.growth import Listed
 from ggp.search.anytime import Deadline, check
 from ggp.search.leaf_values import UNKNOWN_WORTH, LeafValues
@@ -27,7 +36,7 @@ from ggp.search.trees.growth_kernels import add_worlds
 from ggp.search.trees.node_table import MOST_ACTIONS, NodeTable
 from ggp.search.trees.proof_kernels import prove
 from ggp.search.trees.regret_kernels import learn_regrets
-from ggp.search.trees.settings import CALM, KEEP, Chances, Settings
+from ggp.search.trees.settings import CALM, CHOICES, KEEP, Chances, Settings
 from ggp.search.trees.tree_kernels import back_up, walk
 from ggp.search.trees.tree_tables import (
     LEAF,
@@ -90,6 +99,7 @@ class PathsTree:
         self.machine, self.paths, self._model = machine, paths, model
         self.settings = settings or Settings()
         self.proves = self.settings.proves
+        self._choices = CHOICES if is_open(machine) else np.inf
         self.age = 0.0
         """Number of lanes that matched regrets so far."""
         self._num_roles = len(machine.roles)
@@ -261,6 +271,7 @@ class PathsTree:
             MOST_DEPTH,
             lanes.exploration,
             lanes.weight,
+            self._choices,
             lanes.prior,
         ):
             lanes.wave = wider_wave(lanes.wave)

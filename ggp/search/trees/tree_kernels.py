@@ -28,7 +28,9 @@ from ggp.search.trees.tree_tables import (
 
 
 @inlined
-def _guided_ucb(nodes: Nodes, node: int, exploration: float, prior: FloatArray) -> int:
+def _guided_ucb(
+    nodes: Nodes, node: int, exploration: float, choices: float, prior: FloatArray
+) -> int:
     """Like `_ucb`, with visits added to each action that are worth what its move was elsewhere.
 
     So actions are not all tried before some are tried again. Of the choices under way only a share
@@ -37,6 +39,7 @@ def _guided_ucb(nodes: Nodes, node: int, exploration: float, prior: FloatArray) 
     best, highest = -1, -1.0
     role, selections = nodes.role[node], nodes.selections[node]
     log_all = np.log(selections + 1.0)
+    bonus = exploration * (1.0 + np.log(1.0 + selections / choices))
     action = int(nodes.first_action[node])
     while action >= 0:
         score = nodes.proof[action]
@@ -51,7 +54,7 @@ def _guided_ucb(nodes: Nodes, node: int, exploration: float, prior: FloatArray) 
             log_available = log_all if since == 0 else np.log(selections - since + 1.0)
             score = nodes.discounted[action] + PRIOR_VISITS * prior[role, nodes.move[action]]
             score /= PRIOR_VISITS + visits + VIRTUAL_LOSS * pending
-            score += exploration * np.sqrt(log_available / (PRIOR_VISITS + visits + pending))
+            score += bonus * np.sqrt(log_available / (PRIOR_VISITS + visits + pending))
         if score > highest:
             highest = score
             best = action
@@ -151,6 +154,7 @@ def _choose(
     role: int,
     exploration: float,
     weight: float,
+    choices: float,
     prior: FloatArray,
 ) -> int:
     """Choose and record a role's action; returns its code."""
@@ -164,7 +168,7 @@ def _choose(
     elif nodes.trust[node] > 0.0 and uniform(wave.random) < nodes.trust[node]:
         action = _by_model(nodes, node, wave.random)
     elif len(prior) > 0:
-        action = _guided_ucb(nodes, node, exploration, prior)
+        action = _guided_ucb(nodes, node, exploration, choices, prior)
     else:
         action = _ucb(nodes, node, exploration, wave.random)
     if wave.learns[lane, role]:
@@ -244,6 +248,7 @@ def walk(
     most_depth: int,
     exploration: float,
     weight: float,
+    choices: float,
     prior: FloatArray,
 ) -> bool:
     """Walk every lane down until it ends, or to a joint move that leads to an unknown world.
@@ -258,6 +263,8 @@ def walk(
         exploration: factor of the UCB1 bonus; where regrets are matched, the probability with which
             the learner chooses uniformly.
         weight: of this wave in the average strategy.
+        choices: number of them at a node with which guided lanes explore 1 + ln(2) times as much
+            as where few were made; infinite if they explore as much everywhere.
         prior: `[R, M]` what moves of roles are worth on average, by id, from 0 to 1; `[0, 0]`
             where that is not known.
 
@@ -286,7 +293,7 @@ def walk(
             worlds.parent[child] = world
             for role in range(num_roles):
                 worlds.code[child, role] = _choose(
-                    worlds, nodes, wave, lane, world, role, exploration, weight, prior
+                    worlds, nodes, wave, lane, world, role, exploration, weight, choices, prior
                 )
             wave.depth[lane] += 1
             slot = _slot(worlds, child)

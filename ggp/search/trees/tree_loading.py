@@ -23,7 +23,7 @@ def load_kernels(*, proves: bool = False, regrets: bool = False) -> None:
     none = np.zeros(0, dtype=np.int64)
     nothing = np.zeros(0, dtype=np.bool_)
     wave = new_wave(none, nothing[:, None], 0)
-    walk(worlds, nodes, wave, 1, 1, 1.0, 1.0, np.zeros((0, 0)))
+    walk(worlds, nodes, wave, 1, 1, 1.0, 1.0, 1.0, np.zeros((0, 0)))
     place_worlds(worlds)
     node_of, paths = np.zeros(1, dtype=np.int32), np.zeros((0, 1), dtype=np.int64)
     offsets, reals = np.zeros((1, 1), dtype=np.int64), np.zeros(0)

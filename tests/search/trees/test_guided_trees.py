@@ -8,6 +8,7 @@ import pytest
 from ggp.machine.weighted_playouts import WeightedPlayer
 from ggp.search.move_averages import MOST, UNIT, MoveAverages
 from ggp.search.trees.paths_tree import PathsTree
+from ggp.search.trees.settings import CALM
 from ggp.search.trees.tree_search import TreeSearch
 from tests.search.trees.test_paths_tree import BANDIT, search_of, tree_of, values_of
 from tests.support.games import machine_of_game, machine_of_rules
@@ -27,6 +28,35 @@ def test_values_are_chances_and_visits_go_to_the_best() -> None:
     assert values_of(search, machine)["(pull 2)"] == pytest.approx(75, abs=3)
     assert search.estimates().visits.sum() == 4000
     assert search.estimates().visits.max() > 3000
+
+
+@pytest.mark.parametrize(
+    ("game", "choices", "explores"),
+    [
+        ("tic_tac_toe", 1_000, False),
+        ("tic_tac_toe", 200_000, True),
+        ("krieg_tic_tac_toe", 200_000, False),
+    ],
+)
+def test_more_is_explored_where_many_choices_were_made_and_everybody_knows_everything(
+    game: str, choices: int, explores: bool
+) -> None:
+    tree, search = search_of(machine_of_game(game, "propnet"), guided=True)
+    search.send(64)
+    nodes, place = tree.nodes.table, tree.nodes.of_path[0]
+    first, actions = nodes.first_action[place], len(search.moves.values)
+    tried = np.full(actions, 50)
+    tried[0] = choices - tried[1:].sum()
+    # A third further behind than the bonus would make up for if it did not grow.
+    behind = 1.3 * CALM * tree.settings.exploration * np.sqrt(np.log(choices) / 50)
+    means = np.full(actions, 0.9 - behind)
+    means[0] = 0.9
+    for k in range(actions):
+        nodes.visits[first + k] = tried[k]
+        nodes.goals[first + k] = nodes.discounted[first + k] = tried[k] * means[k]
+    nodes.selections[place] = choices
+    search.send(1)
+    assert (nodes.visits[first] == tried[0]) == explores
 
 
 def test_the_same_seed_gives_the_same_values_and_nothing_is_left_under_way() -> None:
