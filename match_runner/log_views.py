@@ -100,8 +100,10 @@ def _show(event: LogLine, encoding: str) -> Iterator[RenderableType]:
         case "worker":
             parts = [_text(event, name) for name in ("worker", "what", "text") if event.get(name)]
             yield line(" ".join(parts), "dim")
-        case "said":
+        case "said" | "foreseen":
             yield line(f"{_text(event, 'worker')}: {_text(event, 'text')}", "dim")
+        case "backend":
+            yield line(f"{_text(event, 'worker')} runs on {_text(event, 'backend')}", "dim")
         case "note":
             yield line(f"! {_text(event, 'text')}", "red")
         case "end":
