@@ -43,7 +43,7 @@ def test_slip_is_told_as_the_page_shows(folder: Path) -> None:
 def test_moves_that_cannot_be_known_are_told_as_the_page_shows(folder: Path) -> None:
     peeking = "(box ?box) (not (true (treasure ?box))) (not (true (opened"
     (folder / "boxes.gdl").write_text(changed("(box ?box) (not (true (opened", peeking))
-    result = run("validate", "boxes.gdl", "--play", "200")
+    result = run("validate", "boxes.gdl", "--strict", "--play", "200")
     assert SHOWN[1] in result.stdout
 
 

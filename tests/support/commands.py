@@ -42,10 +42,16 @@ def start(
         text=True,
         env={**os.environ, "PYTHONPATH": str(REPOSITORY), **(environment or {})},
         start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, action),
+        preexec_fn=lambda: _heed(action),
     )
     _started.append(process)
     return process
+
+
+def _heed(interrupts: signal.Handlers) -> None:
+    """What `nohup` and shells in the background have made the tests ignore is not inherited."""
+    signal.signal(signal.SIGINT, interrupts)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def end_started() -> None:
