@@ -209,6 +209,7 @@ def live_table(
         thread.start()
         try:
             while not server.started:
+                assert thread.is_alive()
                 time.sleep(0.01)
             yield LiveTable(listening.getsockname()[1], f"/?token={manager.token}")
         finally:

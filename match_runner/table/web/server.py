@@ -6,6 +6,7 @@ import asyncio
 import logging
 import signal
 import socket
+import threading
 from typing import Any
 
 import uvicorn
@@ -27,7 +28,8 @@ class _Server(uvicorn.Server):
         self._guard = guard
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
-        if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # not so under nohup
+        is_main = threading.current_thread() is threading.main_thread()  # others can't set any
+        if is_main and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # not so under nohup
             signal.signal(signal.SIGHUP, self.handle_exit)
         super().run(sockets)
 
