@@ -62,6 +62,13 @@ class Conditions:
     prepares: bool = False
 
     @property
+    def preparing_s(self) -> int:
+        """Seconds that each player in the process of the match may prepare; 0 if none."""
+        if self.play_clock_s is None or not self.prepares:
+            return 0
+        return self.remote.start_clock_s
+
+    @property
     def keeps_apart(self) -> bool:
         """Whether players that are not ours have processes of their own."""
         return self.play_clock_s is not None and not self.in_process

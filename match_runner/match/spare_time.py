@@ -42,13 +42,12 @@ class SpareTime:
         Returns:
             what it raised, or None.
         """
-        conditions = self.conditions
-        start_s = conditions.remote.start_clock_s if conditions.prepares else 0
-        if conditions.play_clock_s is None or not start_s:
+        start_s = self.conditions.preparing_s
+        if not start_s:
             return None
         deadline = Deadline(self.clock() + start_s, self.clock)
         error = _used(player.prepare, deadline) if isinstance(player, Preparing) else None
-        if conditions.ponder and isinstance(player, Pondering) and error is None:
+        if self.conditions.ponder and isinstance(player, Pondering) and error is None:
             error = _used(player.ponder, deadline)
         return error
 

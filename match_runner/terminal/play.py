@@ -143,8 +143,7 @@ class _Sitting:
     def play(self, seed: int) -> MatchRecord:
         """Play the match with this seed."""
         conditions = self._game.conditions
-        start_s = conditions.remote.start_clock_s if conditions.prepares else 0
-        if conditions.play_clock_s is not None and start_s:
+        if start_s := conditions.preparing_s:
             for role, text in self._others.items():
                 if not is_address(text) and hasattr(parse_spec(text).player, "prepare"):
                     says = f"{text} may prepare as {role} for {start_s} s (--start-clock)."
