@@ -274,10 +274,14 @@ def _board(
 
 
 def beyond_cells(budget: str) -> list[Cell]:
-    """Cells that are in no paper: what `auto` plays at equal states, other players, and pools."""
+    """Cells that are in no paper: what `auto` plays at equal states, other players, and pools.
+
+    Without a board all of them move at random, as the players of the papers do.
+    """
     own = sampled("over", budget), sampled("hs", budget)
     plays = (AUTO, "hyperplay", "hyperplay2")
-    ours = [_text(player, {"boards": BOARD}) for player in plays]
+    as_papers: dict[str, object] = {"rescue": "none", "boards": BOARD}
+    ours = [_text(player, as_papers) for player in plays]
     pools = [
         [
             _text(player, {"worlds": POOL_WORLDS, "rescue": "none", **_OWN_FILE, "pool": size})
@@ -286,7 +290,7 @@ def beyond_cells(budget: str) -> list[Cell]:
         for size in POOLS
     ]
     states = AUTO_STATES // BUDGETS[budget]
-    auto = _text(AUTO, {"boards": BOARD, "states": states})
+    auto = _text(AUTO, {**as_papers, "states": states})
     return [
         _board(budget, (auto, sampled("random", budget)), None, 150),
         *(

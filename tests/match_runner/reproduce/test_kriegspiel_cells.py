@@ -52,6 +52,14 @@ def test_players_named_by_their_samplers_look_for_nothing_else() -> None:
     assert {parse_spec(spec).options.rescue for spec in named} == {Rescue.NONE}
 
 
+@pytest.mark.parametrize("budget", kriegspiel_cells.BUDGETS)
+def test_nobody_on_the_whole_board_is_rescued(budget: str) -> None:
+    found = kriegspiel_cells.papers_cells(budget) + kriegspiel_cells.beyond_cells(budget)
+    specs = {spec for cell in found for spec in cell.players if not spec.startswith("random")}
+    assert len(specs) > 15
+    assert {kriegspiel_cells.given(spec)["rescue"] for spec in specs} == {"none"}
+
+
 @pytest.mark.verify
 def test_what_is_expected_in_small_games_is_judged(tmp_path: Path) -> None:
     cell = kriegspiel_cells.Cell(
