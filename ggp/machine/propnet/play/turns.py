@@ -327,15 +327,20 @@ class CircuitTurns:
         """Questions in phases, `MOST_PHASES` of them."""
         return {}
 
+    @made_once
+    def _deciding_bits(self) -> list[tuple[int, np.uint64]]:
+        """The words of a packed state in which deciding fluents are, and which bits they are."""
+        bits = pack(np.isin(np.arange(64 * self.num_words), self._queries.deciding))
+        return [(int(word), bits[word]) for word in np.flatnonzero(bits)]
+
     def _in_phase(self, packed: Packed) -> Queries:
         """The questions to ask of states: if all are in one phase, those of this phase."""
         queries, fluents = self._queries, self._queries.deciding
         if not len(fluents) or not len(packed):
             return queries
-        asked = pack(np.isin(np.arange(64 * packed.shape[1]), fluents))
-        for word in np.flatnonzero(asked):
-            some = packed[:, word] & asked[word]
-            if (some != some[0]).any():
+        for word, mask in self._deciding_bits:
+            first = packed[0, word] & mask
+            if len(packed) > 1 and (packed[:, word] & mask != first).any():
                 return queries
         held = packed[0, fluents >> 6] >> (fluents & 63).astype(np.uint64) & np.uint64(1) > 0
         phase = int(held @ (1 << np.arange(len(held))))

@@ -50,6 +50,8 @@ def run_tape(tape: Tape, part: int, rows: U64, playing: U64, width: tuple[int, .
         if tape.segments[s, 2]:
             first, end = tape.segments[s, 0], tape.segments[s, 1]
             at = _run_loop(tape, first, end, at, rows, width)
+        elif tape.segments[s, 7] == 1 and singles == 1 and pairs == 0:
+            at = _run_either(tape, s, at, rows, playing, width)
         elif tape.segments[s, 7]:
             at = _run_any(tape, s, at, rows, playing, width)
         elif singles == 2 and pairs == 0:
@@ -146,6 +148,30 @@ def _run_pairs(
             wrong = bor(wrong, _as_wanted(tape, at + 6, rows, h, width))
         at += 2 * len(pairs)
         value = bxor(wrong, splat(_ALL, width))
+        _write(rows, item(tape.outputs, g) * words, value, written, lanes, width)
+    return at
+
+
+@inlined
+def _run_either(
+    tape: Tape, s: int, start: int, rows: U64, playing: U64, width: tuple[int, ...]
+) -> int:
+    """Evaluate gates of one single input, and a pair of which one row must hold: in circuits for a
+    phase, a quarter of those of `step`.
+
+    Returns:
+        the place of the next gate's inputs.
+    """
+    out_of_line()
+    words = words_of(width)
+    first, end = tape.segments[s, 0], tape.segments[s, 1]
+    written, lanes = tape.segments[s, 8], load(playing, 0, width)
+    single = _inversion(tape.segments[s, 3], 0, width)
+    at = start
+    for g in range(first, end):
+        either = bor(_row(tape, at + 1, rows, width), _row(tape, at + 2, rows, width))
+        value = band(bxor(_row(tape, at, rows, width), single), either)
+        at += 3
         _write(rows, item(tape.outputs, g) * words, value, written, lanes, width)
     return at
 
