@@ -16,7 +16,7 @@ from ggp.search.leaf_values import LeafValues
 from ggp.search.trees import paths_tree
 from ggp.search.trees.paths_tree import PathsTree
 from ggp.search.trees.settings import KEEP, Settings
-from ggp.search.trees.tree_search import TreeSearch
+from ggp.search.trees.tree_search import WAITING_S, TreeSearch
 from ggp.search.trees.tree_tables import ACTIONS, LARGE, wider
 from ggp.search.trees.waves import Roots
 from tests.search.trees.slow_tree import SlowTree, leaf
@@ -260,6 +260,33 @@ def test_waves_grow_though_each_has_a_cost_of_its_own(monkeypatch: pytest.Monkey
     monkeypatch.setattr(search, "_send_wave", send)
     search.run(deadline)
     assert max(sizes) > 500
+    assert 1.8 < now_s[0] <= 2.0
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_waves_are_not_nearly_all_fixed_cost_also_while_nobody_waits(
+    waits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = machine_of_game("tic_tac_toe", "propnet")
+    tree = tree_of(machine, guided=True)
+    belief = HyperPlaySampler(machine, tree.paths, capacity=100, keep_views=True)
+    now_s, longest_s, lanes = [0.0], [0.0], [0]
+    deadline = Deadline(2.0, lambda: now_s[0])
+    search = TreeSearch(machine, tree, belief.start(0), np.random.default_rng(0), deadline)
+
+    def send(size: int) -> None:
+        took_s = 0.027 + 3e-4 * size  # as in kriegspiel_5x5
+        now_s[0] += took_s
+        longest_s[0] = max(longest_s[0], took_s)
+        lanes[0] += size
+
+    monkeypatch.setattr(search, "_send_wave", send)
+    if waits:
+        search.wait(deadline)
+    else:
+        search.run(deadline)
+    assert 3e-4 * lanes[0] > 0.4 * now_s[0]
+    assert not waits or longest_s[0] <= WAITING_S
     assert 1.8 < now_s[0] <= 2.0
 
 
