@@ -7,10 +7,13 @@ their beginnings, so each is one node of a tree and a batch of paths an array of
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 import numpy as np
 
+from ggp.belief.path_rows import PathRows
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine
 from ggp.machine.rows import RowTable
@@ -42,6 +45,7 @@ class PathTree:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._num_roles = len(machine.roles)
+        self._depths: IntArray
         self._clear()
 
     def __len__(self) -> int:
@@ -70,6 +74,22 @@ class PathTree:
         rows[:, 0], rows[:, 1], rows[:, 2] = nodes, moves, percepts
         rows[:, 3] = UNKNOWN if refused is None else refused
         return self._numbered(rows)
+
+    @contextmanager
+    def lent(self, room: int) -> Iterator[PathRows]:
+        """Its tables, for kernels that add paths in this block; nobody else may.
+
+        Args:
+            room: for how many more there must be room.
+        """
+        self._index.make_room(room)
+        rows, slots = self._index.tables
+        self._depths = enlarged(self._depths, len(rows), 0)
+        lent = PathRows(np.array([len(self)]), rows, slots, self._depths)
+        try:
+            yield lent
+        finally:
+            self._index.has_grown(int(lent.sizes[0]))
 
     def extend_views(
         self,

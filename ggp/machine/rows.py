@@ -61,6 +61,20 @@ class RowTable:
                 self._grow(len(rows))
         return found
 
+    @property
+    def tables(self) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+        """For kernels that add rows by `number_some`: the rows, with room for more, and slots."""
+        return self._rows, self._slots
+
+    def has_grown(self, size: int) -> None:
+        """Follow kernels that added rows, up to so many in all."""
+        self._size = size
+
+    def make_room(self, count: int) -> None:
+        """Make room for so many more rows."""
+        if self._size + count > len(self._rows):
+            self._grow(self._size + count)
+
     def _grow(self, wanted: int) -> None:
         # A power of two, as slots are found by masking the hash.
         size = max(4 * len(self._rows), 1 << min(wanted, 1 << 16).bit_length())
@@ -117,6 +131,53 @@ def place_rows(rows: NDArray[np.uint64], slots: NDArray[np.int32], size: int) ->
         slots[slot] = number
 
 
+@inlined
+def place_of_row(
+    rows: NDArray[np.uint64], lane: int, known: NDArray[np.uint64], slots: NDArray[np.int32]
+) -> np.uint64:
+    """The slot of the known row that equals row number `lane`, or the free one for it."""
+    mask = np.uint64(len(slots) - 1)
+    slot = _hash(rows, lane) & mask
+    while slots[slot] >= 0:
+        number = slots[slot]
+        same = True
+        for k in range(rows.shape[1]):
+            if known[number, k] != rows[lane, k]:
+                same = False
+                break
+        if same:
+            break
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@inlined
+def number_some(
+    rows: NDArray[np.uint64],
+    known: NDArray[np.uint64],
+    slots: NDArray[np.int32],
+    size: int,
+    found: NDArray[np.int64],
+    start: int,
+    end: int,
+) -> tuple[int, int]:
+    """The same as `number_rows` of the lanes up to `end`."""
+    for lane in range(start, end):
+        if lane > start and _is_repeated(rows, lane):
+            found[lane] = found[lane - 1]
+            continue
+        slot = place_of_row(rows, lane, known, slots)
+        if slots[slot] < 0:
+            if size == len(known):
+                return lane, size
+            for k in range(rows.shape[1]):
+                known[size, k] = rows[lane, k]
+            slots[slot] = size
+            size += 1
+        found[lane] = slots[slot]
+    return end, size
+
+
 @kernel
 def number_rows(
     rows: NDArray[np.uint64],
@@ -127,33 +188,7 @@ def number_rows(
     start: int,
 ) -> tuple[int, int]:
     """Numbers from lane `start` on; stops when the table is full. Returns (lanes done, size)."""
-    mask = np.uint64(len(slots) - 1)
-    for lane in range(start, len(rows)):
-        if lane > start and _is_repeated(rows, lane):
-            found[lane] = found[lane - 1]
-            continue
-        slot = _hash(rows, lane) & mask
-        while True:
-            number = slots[slot]
-            if number < 0:
-                if size == len(known):
-                    return lane, size
-                for k in range(rows.shape[1]):
-                    known[size, k] = rows[lane, k]
-                slots[slot] = size
-                number = size
-                size += 1
-                break
-            same = True
-            for k in range(rows.shape[1]):
-                if known[number, k] != rows[lane, k]:
-                    same = False
-                    break
-            if same:
-                break
-            slot = (slot + np.uint64(1)) & mask
-        found[lane] = number
-    return len(rows), size
+    return number_some(rows, known, slots, size, found, start, len(rows))
 
 
 @kernel

@@ -47,7 +47,7 @@ class OOS(TreePlayer):
 
     def __init__(self, options: Any, context: Context) -> None:
         super().__init__(options, context)
-        load_kernels(regrets=True)
+        load_kernels(self.machine, regrets=True)
 
     def search(
         self, bag: Bags, deadline: Deadline | None, submitted: int | None = None

@@ -99,7 +99,7 @@ class Pimc(SearchPlayer):
         self._hyperplay: Estimates | None = None
         self._trees: tuple[WorldTrees, int] | None = None  # and the turn in which they grew
         if options.search is Looks.TREES:
-            load_kernels(proves=True)
+            load_kernels(self.machine, proves=True)
 
     @property
     def capacity(self) -> int:

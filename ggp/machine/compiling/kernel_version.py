@@ -33,6 +33,7 @@ FILES = (
             *("block_kernels", "block_playouts", "blocks", "choice", "crediting", "drawing"),
             *(
                 "lane_ends",
+                "lanes/growing",
                 "lanes/listing",
                 "lanes/packing",
                 "lanes/turn_parts",
@@ -51,6 +52,7 @@ FILES = (
             *("records", "row_kernels", "term_kernels"),
         )
     ),
+    "belief/path_rows",
     "belief/turns/open_moves",
     "belief/solving/unrolling_kernels",
     "env/kernels",
@@ -69,7 +71,7 @@ FILES = (
         f"search/trees/{name}"
         for name in (
             *("growth_kernels", "proof_kernels", "regret_kernels", "tree_kernels", "tree_tables"),
-            *("keeping_kernels", "settings"),
+            *("growing/grow_kernels", "keeping_kernels", "settings"),
         )
     ),
     "search/trials",

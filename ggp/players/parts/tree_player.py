@@ -75,7 +75,7 @@ class TreePlayer(SearchPlayer):
 
     def __init__(self, options: Any, context: Context) -> None:
         super().__init__(options, context)
-        load_kernels(proves=self.proves)
+        load_kernels(self.machine, proves=self.proves)
         worlds = self.options.worlds
         if self.machine.backend == "prolog":
             worlds = min(worlds, PROLOG_WORLDS)

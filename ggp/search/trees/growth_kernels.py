@@ -165,9 +165,41 @@ def add_worlds(
         own: a role that gets a node wherever it has a move; -1 for none.
         fresh: `[K]` set where a node is new, or was created earlier in this call.
     """
+    add_some(
+        worlds,
+        nodes,
+        node_of,
+        len(over),
+        over,
+        paths,
+        offsets,
+        values,
+        chance_role,
+        probabilities,
+        own,
+        fresh,
+    )
+
+
+@inlined
+def add_some(
+    worlds: Worlds,
+    nodes: Nodes,
+    node_of: I32,
+    number: int,
+    over: BoolArray,
+    paths: IntArray,
+    offsets: IntArray,
+    values: IntArray,
+    chance_role: int,
+    probabilities: FloatArray,
+    own: int,
+    fresh: BoolArray,
+) -> None:
+    """The same as `add_worlds`, where arrays hold more than the number of worlds."""
     nodes_before = nodes.sizes[NODES]
     known = worlds.sizes[SIZE]
-    for k in range(len(over)):
+    for k in range(number):
         world = known + k
         worlds.over[world] = over[k]
         fresh[k] = False
@@ -202,4 +234,4 @@ def add_worlds(
             fresh[k] |= node >= nodes_before
             worlds.node[world, role] = node
             _list_moves(worlds, nodes, world, role, node, values, at)
-    worlds.sizes[SIZE] += len(over)
+    worlds.sizes[SIZE] += number

@@ -20,7 +20,6 @@ from ggp.belief import PathModel, PathTree
 from ggp.machine.arrays import first_seen, offsets_of
 from ggp.machine.base import (
     BoolArray,
-    FloatArray,
     IntArray,
     Machine,
     Ragged,
@@ -32,6 +31,9 @@ from ggp.machine.propnet.play.growth import Listed
 from ggp.search.anytime import Deadline, check
 from ggp.search.leaf_values import UNKNOWN_WORTH, LeafValues
 from ggp.search.moves import some_chance
+from ggp.search.trees.growing.grow_kernels import PAUSED, STRAGGLERS, UNUSUAL
+from ggp.search.trees.growing.grower import grower_of
+from ggp.search.trees.growing.lanes import MOST_DEPTH, Lanes, Walk
 from ggp.search.trees.growth_kernels import add_worlds
 from ggp.search.trees.node_table import MOST_ACTIONS, NodeTable
 from ggp.search.trees.proof_kernels import prove
@@ -44,7 +46,6 @@ from ggp.search.trees.tree_tables import (
     OVER,
     ROWS,
     WALKING,
-    Wave,
     Worlds,
     matching,
     new_wave,
@@ -52,26 +53,8 @@ from ggp.search.trees.tree_tables import (
 )
 from ggp.search.trees.world_table import ROOMY, WorldTable, depths_below
 
-MOST_DEPTH = 1000
-"""Most joint moves of a lane in the tree; other people's games may not terminate."""
-
 MOST_CHANCE = 64
 """Moves of `random` kept for a world if they are too many to list."""
-
-STRAGGLERS = 32
-"""When less than 1 / this of a wave still walks on, it is played out where it is: a step of few
-lanes costs nearly as much as one of many."""
-
-
-class _Lanes:
-    """A wave, and the results of lanes that have left the known worlds."""
-
-    def __init__(self, wave: Wave, exploration: float, weight: float, prior: FloatArray) -> None:
-        self.wave = wave
-        self.most_worlds = 0
-        self.exploration, self.weight, self.prior = exploration, weight, prior
-        self.loose: list[IntArray] = []
-        self.loose_states: list[States] = []
 
 
 class PathsTree:
@@ -87,7 +70,10 @@ class PathsTree:
         nodes: the statistics.
         leaves: what states are worth in which lanes leave the tree.
         proves: whether ends of lanes count as proofs now; only if `settings` says so.
+        alone: whether each world is a path of its own for each role: world * R + role.
     """
+
+    alone = False
 
     def __init__(
         self,
@@ -109,6 +95,7 @@ class PathsTree:
         self.nodes = NodeTable(paths)
         self.leaves = LeafValues(machine, MOST_DEPTH, guided=self.settings.guided)
         self._known = WorldTable(machine, self.settings.most_worlds)
+        self._grower = grower_of(machine, self._known, self.nodes, paths, alone=self.alone)
 
     def __len__(self) -> int:
         """Number of nodes."""
@@ -226,16 +213,17 @@ class PathsTree:
         wave = new_wave(worlds, learns, key)
         if chances is None:
             prior = self.leaves.averages()
-            calm = CALM if len(prior) else 1.0
-            lanes = _Lanes(wave, calm * self.settings.exploration, 1.0, prior)
+            exploration, weight = (CALM if len(prior) else 1.0) * self.settings.exploration, 1.0
         else:
-            wave = matching(wave, chances.odds, chances.reach)
-            lanes = _Lanes(wave, chances.exploration, chances.weight, UNKNOWN_WORTH)
+            wave, prior = matching(wave, chances.odds, chances.reach), UNKNOWN_WORTH
+            exploration, weight = chances.exploration, chances.weight
+        pauses = self._model is not None
+        lanes = Lanes(wave, Walk(exploration, weight, self._choices, prior, pauses))
         size = len(worlds)
         goals = np.zeros((size, self._num_roles))
         turns, done = np.zeros(size), np.zeros(size, dtype=np.bool_)
         try:
-            while (rows := self._walk(lanes, deadline)) and self._enter(lanes, rows):
+            while self._go_on(lanes, deadline):
                 pass
             wave = lanes.wave
             ended = np.flatnonzero(wave.status == OVER)
@@ -258,26 +246,41 @@ class PathsTree:
             else:
                 learn_regrets(self.nodes.table, lanes.wave, goals, done)
 
-    def _walk(self, lanes: _Lanes, deadline: Deadline | None) -> int:
-        """Walk while worlds are known; returns how many joint moves lead to unknown ones."""
+    def _go_on(self, lanes: Lanes, deadline: Deadline | None) -> bool:
+        """Walk, and enter new worlds; returns whether some lanes walk on."""
         check(deadline)
+        if self._grower is None:
+            rows = self._walk(lanes)
+            return rows > 0 and self._enter(lanes, rows)
+        known = len(self.nodes), self.nodes.num_actions
+        result, lanes.wave = self._grower.go(lanes.wave, lanes.how)
+        if self._model is not None:
+            self._believe(self._model, *known)
+        if result != UNUSUAL:
+            return result == PAUSED
+        lanes.most_worlds = self._most_worlds()
+        return self._enter(lanes, int(lanes.wave.sizes[ROWS]))
+
+    def _walk(self, lanes: Lanes) -> int:
+        """Walk while worlds are known; returns how many joint moves lead to unknown ones."""
         lanes.most_worlds = self._most_worlds()
         self._known.make_room(len(lanes.wave.world), lanes.most_worlds)
+        how = lanes.how
         while not walk.alike(
             self._worlds,
             self.nodes.table,
             lanes.wave,
             lanes.most_worlds,
             MOST_DEPTH,
-            lanes.exploration,
-            lanes.weight,
-            self._choices,
-            lanes.prior,
+            how.exploration,
+            how.weight,
+            how.choices,
+            how.prior,
         ):
             lanes.wave = wider_wave(lanes.wave)
         return int(lanes.wave.sizes[ROWS])
 
-    def _enter(self, lanes: _Lanes, rows: int) -> bool:
+    def _enter(self, lanes: Lanes, rows: int) -> bool:
         """Create the worlds that joint moves lead to; lanes at new nodes walk no further. Returns
         whether some walk on."""
         wave = lanes.wave

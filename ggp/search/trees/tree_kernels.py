@@ -271,6 +271,22 @@ def walk(
     Returns:
         whether it is done; if not, records need more room, and it must be called again.
     """
+    return walk_lanes(worlds, nodes, wave, most, most_depth, exploration, weight, choices, prior)
+
+
+@inlined
+def walk_lanes(
+    worlds: Worlds,
+    nodes: Nodes,
+    wave: Wave,
+    most: int,
+    most_depth: int,
+    exploration: float,
+    weight: float,
+    choices: float,
+    prior: FloatArray,
+) -> bool:
+    """The same as `walk`, as a part of other kernels."""
     num_roles = worlds.code.shape[1]
     known = worlds.sizes[SIZE]
     for lane in range(len(wave.world)):

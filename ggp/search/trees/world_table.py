@@ -13,6 +13,7 @@ import numpy as np
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import BoolArray, IntArray, Machine, Ragged, States
 from ggp.machine.propnet.play.growth import CircuitGrowth, Listed
+from ggp.machine.propnet.play.kernels.packed import Packed
 from ggp.search.trees.keeping_kernels import count_depths, keep_worlds
 from ggp.search.trees.tree_kernels import place_worlds
 from ggp.search.trees.tree_tables import (
@@ -41,17 +42,15 @@ those takes time."""
 class WorldTable:
     """All worlds that are known.
 
-    Args:
-        most: most worlds that lanes may add, see `ggp.search.trees.settings`.
-
     Attributes:
+        most: most worlds that lanes may add, see `ggp.search.trees.settings`.
         table: for kernels.
         states: the state of each world.
         views: `[W, R]` the path of every role in each world, and places for more.
     """
 
     def __init__(self, machine: Machine, most: int) -> None:
-        self._machine, self._most = machine, most
+        self._machine, self.most = machine, most
         self.table = new_worlds(len(machine.roles))
         self.states = _store_of(machine, most)
         self.views = np.zeros((64, len(machine.roles)), dtype=np.int64)
@@ -62,7 +61,7 @@ class WorldTable:
     def make_room(self, lanes: int, most: int) -> None:
         """Make room for one more world, and one more for each lane, up to `most`."""
         wanted = min(len(self) + lanes, most) + 1
-        most = with_slack(self._most)  # for particles that are added to a full tree
+        most = with_slack(self.most)  # for particles that are added to a full tree
         self.table = wider_worlds(self.table, wanted, 0, 0, most)
         self.views = wider(self.views, wanted, most)
         if 2 * wanted > len(self.table.slots):
@@ -190,14 +189,23 @@ class PackedStore:
         return self._machine.from_packed(self._packed[: self._size])
 
     def add(self, states: States) -> None:
-        size = self._size + len(states)
+        packed = self.with_room(len(states))
+        packed[self._size : self._size + len(states)] = self._machine.packed_of(states)
+        self._size += len(states)
+
+    def with_room(self, count: int) -> Packed:
+        """All of them as kernels read and write them, with room for so many more."""
+        size = self._size + count
         if size > len(self._packed):
             wanted = max(4 * size, self._most if size > LARGE else 0)
             rows = max(size + size // 4, min(wanted, MOST_BYTES // self._packed[:1].nbytes))
             larger = np.empty((rows, self._packed.shape[1]), dtype=np.uint64)
             larger[: self._size] = self._packed[: self._size]
             self._packed = larger
-        self._packed[self._size : size] = self._machine.packed_of(states)
+        return self._packed
+
+    def has_grown(self, size: int) -> None:
+        """Follow kernels that wrote more of them, so that there are as many."""
         self._size = size
 
     def take(self, numbers: IntArray) -> States:

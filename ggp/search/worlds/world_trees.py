@@ -30,6 +30,8 @@ from ggp.search.worlds.world_search import drawn_worlds, over_worlds
 class WorldTrees(PathsTree):
     """Trees in which everybody sees everything: each world is its own path, for each role."""
 
+    alone = True
+
     def __init__(self, machine: Machine, settings: Settings | None = None) -> None:
         super().__init__(machine, PathTree(machine), settings or Settings(proves=True))
         self._roots = np.zeros(0, dtype=np.int64)

@@ -14,6 +14,7 @@ from ggp.machine.base import UNKNOWN, IntArray, States
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.leaf_values import LeafValues
 from ggp.search.trees import paths_tree
+from ggp.search.trees.growing import grower
 from ggp.search.trees.paths_tree import PathsTree
 from ggp.search.trees.settings import KEEP, Settings
 from ggp.search.trees.tree_search import WAITING_S, TreeSearch
@@ -175,14 +176,20 @@ def test_worlds_are_bounded_and_lanes_go_on_without_them() -> None:
     assert (found.visits > 5).all()
 
 
-def test_a_wave_that_runs_out_of_time_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("by_kernel", [False, True])
+def test_a_wave_that_runs_out_of_time_leaves_no_trace(
+    by_kernel: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     machine = machine_of_game("tic_tac_toe", "propnet")
     tree, search = search_of(machine)
     search.send(1000)
     before = [sums.tolist() for sums in tree.nodes.sums(0)]
     size = tree.num_worlds
-    looks = iter([False, True])
-    monkeypatch.setattr(paths_tree, "check", lambda _: _raise() if next(looks) else None)
+    if by_kernel:  # a wave ends before the clock is looked at again
+        monkeypatch.setattr(tree.leaves, "of_leaves", lambda *_: _raise())
+    else:
+        tree._grower, looks = None, iter([False, True])
+        monkeypatch.setattr(paths_tree, "check", lambda _: _raise() if next(looks) else None)
     with pytest.raises(OutOfTime):
         search.send(50)
     assert [sums.tolist() for sums in tree.nodes.sums(0)] == before
@@ -237,7 +244,8 @@ def test_nodes_of_forgotten_paths_are_forgotten_and_others_are_as_before() -> No
 
 
 def test_actions_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paths_tree, "MOST_ACTIONS", 2000)
+    for module in (paths_tree, grower):
+        monkeypatch.setattr(module, "MOST_ACTIONS", 2000)
     machine = machine_of_game("tic_tac_toe", "propnet")
     tree, search = search_of(machine)
     search.send(3000)

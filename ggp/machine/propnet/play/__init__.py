@@ -4,7 +4,7 @@ In comes a `Circuit`, out goes a `Machine`: `propnet_machine`, the one to open f
 `parted_machine` where `random` makes moves part by part (`part_moves`, `part_choices`). The machine
 hands on what it is asked: `answers` come from kernels, or from Python where that is faster;
 `fluents`, `moves`, `percepts` and `clues` say what these mean; `turns` are made for searches, which
-ask about what follows at once, and by `growth` for trees; `playouts` are whole ones, played in
-`runs`. The rooms: `layout` turns a circuit into tapes, and `kernels` evaluate these on blocks of
-1,024 lanes.
+ask about what follows at once, and by `growth` for trees, or by their kernels with `listers`;
+`playouts` are whole ones, played in `runs`. The rooms: `layout` turns a circuit into tapes, and
+`kernels` evaluate these on blocks of 1,024 lanes.
 """

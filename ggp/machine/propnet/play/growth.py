@@ -7,6 +7,7 @@ be done, and, where it is over, what that is worth. Each is asked by one call fo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,8 @@ from ggp.machine.propnet.play.answers import Answers
 from ggp.machine.propnet.play.kernels.lanes.listing import list_turns
 from ggp.machine.propnet.play.kernels.packed import unpack
 from ggp.machine.propnet.play.kernels.vectors import words_of
-from ggp.machine.propnet.play.turns import WIDTH, CircuitTurns
+from ggp.machine.propnet.play.listers import Lister
+from ggp.machine.propnet.play.turns import WIDTH, CircuitTurns, fluents_read
 from ggp.machine.threads import made_once
 
 
@@ -101,6 +103,26 @@ class CircuitGrowth(CircuitTurns):
         percepts = self._percepts.after(asked, seen, joint_moves)
         legal = [Ragged(each - each[0], values[each[0] : each[-1]]) for each in offsets]
         return Listed(self._states(out), percepts, over, legal)
+
+    def lister(self) -> Lister | None:
+        """What kernels need that list moves and goals by themselves; None if the machine can do no
+        better than `step`."""
+        if self.parts.apart:
+            return None
+        queries, step = self._queries, self._queries.step
+        asked = step._replace(starts=step.starts - step.starts[1])
+        goals = self._goal_table.reshape(self._num_goals, 2, -1).sum(axis=2)
+        return Lister(
+            queries,
+            self.turn_circuit(queries.look),
+            fluents_read(queries.goals),
+            goals,
+            self.goal_range,
+            self.random_role,
+            partial(self._percepts.after, asked),
+            is_open=not self._percepts.is_gdl2,
+            width=WIDTH,
+        )
 
     def usual_goals(self, states: States) -> FloatArray | None:
         """`[L, R]` goals of states if each role has one goal value there, which is a number in

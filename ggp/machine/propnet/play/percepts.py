@@ -128,7 +128,7 @@ class CircuitPercepts:
         self._roles = roles
         self._moves = moves
         self._growing = growing
-        self._is_gdl2 = is_gdl2
+        self.is_gdl2 = is_gdl2
         self.table = PerceptTable(known, growing)
 
     def after(
@@ -140,7 +140,7 @@ class CircuitPercepts:
             only: the only role whose ids are wanted; default: all.
         """
         percepts = np.zeros((len(words), len(self._roles)), dtype=np.int64)
-        if not self._is_gdl2:
+        if not self.is_gdl2:
             percepts[:] = self._joint.ids(joint_moves.astype(np.uint64))[:, None]
         elif len(words) == 1:
             for role, rows in enumerate(self._by_role):
@@ -155,7 +155,7 @@ class CircuitPercepts:
 
     def of_role(self, role: int) -> RowPercepts | None:
         """The percepts of a role by rows of bits; None where it has none of its own."""
-        return self._by_role[role] if self._is_gdl2 else None
+        return self._by_role[role] if self.is_gdl2 else None
 
     @made_once
     def _by_role(self) -> list[RowPercepts | None]:

@@ -308,7 +308,7 @@ class CircuitTurns:
                 step.literals(0, len(self._queries.circuit.next)),
                 Wires(step.wires.rows[first:], step.wires.inverted[first:]),
                 look,
-                _fluents_read(look),
+                fluents_read(look),
                 moves.rows,
                 self._begins,
                 np.concatenate(moves.numbers[: len(self.roles)]),
@@ -367,7 +367,7 @@ class CircuitTurns:
         )
 
 
-def _fluents_read(look: Query) -> I32:
+def fluents_read(look: Query) -> I32:
     """The fluents that a query reads."""
     read = np.unique(np.concatenate([look.tape.inputs, look.wires.rows]))
     return (read[(read > 0) & (read <= len(look.row_of))] - 1).astype(np.int32)

@@ -73,7 +73,38 @@ def list_turns(
     words, count = words_of(width), len(lanes)
     if not are_moves(circuit, moves):
         return -1
-    look = circuit.look
+    written = look_after(
+        circuit, packed, lanes, moves, count, blank, rows, square, states, seen, over, width
+    )
+    found = list_moves(circuit, wanted, count, rows, square, ends, offsets, listed, width)
+    end_turns(circuit, packed, lanes, moves, 0, count, blank, words, written)
+    return found
+
+
+@inlined
+def look_after(
+    circuit: TurnCircuit,
+    packed: U64,
+    lanes: IntArray,
+    moves: IntArray,
+    count: int,
+    blank: U64,
+    rows: U64,
+    square: U64,
+    states: U64,
+    seen: U64,
+    over: BoolArray,
+    width: tuple[int, ...],
+) -> int:
+    """Make the first `count` joint moves, and evaluate `look` after them.
+
+    Args:
+        square: `[2 * W]` or more; out: from W on, the lanes in which the game is not over.
+
+    Returns:
+        what `end_turns` needs.
+    """
+    words, look = words_of(width), circuit.look
     written = begin_turns(circuit, packed, lanes, moves, 0, count, blank, width)
     store_all(circuit, packed, lanes, 0, count, blank, states, width)
     store_lanes(blank, circuit.sees, count, seen, 0, square, width)
@@ -84,6 +115,22 @@ def list_turns(
         over[lane] = is_over(look, rows, lane, words)
         if not over[lane]:
             square[words + (lane >> 6)] |= _ONE << np.uint64(lane & 63)
+    return written
+
+
+@inlined
+def list_moves(
+    circuit: TurnCircuit,
+    wanted: BoolArray,
+    count: int,
+    rows: U64,
+    square: U64,
+    ends: IntArray,
+    offsets: IntArray,
+    listed: IntArray,
+    width: tuple[int, ...],
+) -> int:
+    """List the moves in lanes where `look_after` has looked; returns their number."""
     at = 0
     for role in range(len(wanted)):
         for lane in range(count):
@@ -97,7 +144,6 @@ def list_turns(
         offsets[role, count] = at
         if wanted[role] and at <= len(listed):
             _list(circuit, role, rows, square, ends, listed, True, width)
-    end_turns(circuit, packed, lanes, moves, 0, count, blank, words, written)
     return at
 
 

@@ -102,13 +102,21 @@ def look_ahead(
     circuit: TurnCircuit, after: Wires, blank: U64, rows: U64, width: tuple[int, ...]
 ) -> None:
     """Evaluate `look` in the successors of a block; `after`: their literals, in `blank`."""
+    ask_ahead(circuit.look, circuit.needed, after, blank, rows, width)
+
+
+@inlined
+def ask_ahead(
+    asked: Query, needed: I32, after: Wires, blank: U64, rows: U64, width: tuple[int, ...]
+) -> None:
+    """Evaluate any query in them; `needed`: the fluents that it reads."""
     out_of_line()
     words = words_of(width)
-    for n in range(len(circuit.needed)):
-        fluent = circuit.needed[n]
-        row = np.int64(circuit.look.row_of[fluent]) * words
+    for n in range(len(needed)):
+        fluent = needed[n]
+        row = np.int64(asked.row_of[fluent]) * words
         store(rows, row, literal(blank, after, fluent, width))
-    run_tape(circuit.look.tape, 0, rows, rows, width)
+    run_tape(asked.tape, 0, rows, rows, width)
 
 
 @inlined

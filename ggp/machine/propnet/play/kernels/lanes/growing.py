@@ -1,0 +1,241 @@
+"""All that a tree asks about new states, for kernels that add them by themselves.
+
+It is what `CircuitGrowth.listed` answers, and the goals where the game is over. Percepts get their
+ids from a table that belongs to the tree. A set of percepts that it lacks must be spelled, which
+kernels cannot; so must goals that are not as usual.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.machine.base import BoolArray, FloatArray, IntArray
+from ggp.machine.compiling.jit import by_reference, inlined
+from ggp.machine.propnet.play.kernels.lanes.listing import list_moves, look_after
+from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
+    TurnCircuit,
+    ask_ahead,
+    end_turns,
+    literal,
+)
+from ggp.machine.propnet.play.kernels.tapes import I32, U64, Query
+from ggp.machine.propnet.play.kernels.vectors import (
+    band,
+    load,
+    lowest_one,
+    out_of_line,
+    reduce_or,
+    store,
+    words_of,
+)
+from ggp.machine.rows import place_of_row
+
+_ONE = np.uint64(1)
+
+
+@by_reference
+class Goals(NamedTuple):
+    """How goals are read.
+
+    Attributes:
+        asked: a group of goal values for each role.
+        needed: the fluents that it reads.
+        points, usual: of each of its literals: what it adds to the goal of its role, and to the
+            number of usual goal values; 2 where it is not usual.
+        low, high: the range of goals.
+        optional: the role that needs none; -1 if all need one.
+        rows, mask: scratch.
+    """
+
+    asked: Query
+    needed: I32
+    points: FloatArray
+    usual: IntArray
+    low: float
+    high: float
+    optional: int
+    rows: U64
+    mask: U64
+
+
+@by_reference
+class Seen(NamedTuple):
+    """The ids of percepts. A key is a role and the words of its percepts, or a joint move.
+
+    Attributes:
+        is_open: whether everybody sees joint moves.
+        starts: `[R + 1]` word at which the percepts of each role begin.
+        keys, slots: `[N, K]` those known, see `ggp.machine.rows`.
+        ids: `[N]` of these.
+        key: `[1, K]` scratch.
+    """
+
+    is_open: bool
+    starts: IntArray
+    keys: U64
+    slots: NDArray[np.int32]
+    ids: IntArray
+    key: U64
+
+
+@by_reference
+class Listing(NamedTuple):
+    """What kernels need to list what comes of up to `64 * W` joint moves, and where they write it.
+
+    Attributes:
+        circuit, goals, seen: of the game.
+        wanted: `[R]` the roles whose moves are listed.
+        blank, rows, square, ends: scratch, see `list_turns`.
+        states: `[K, words]` the successors.
+        words: `[K, words]` their percepts.
+        percepts: `[K, R]` ids of these.
+        over: `[K]` whether the game is over; `worth`: `[K, R]` goals from 0 to 1 if it is.
+        counts: `[K, R]` scratch.
+        offsets, values: see `list_turns`; of `values` there may be too few.
+    """
+
+    circuit: TurnCircuit
+    goals: Goals
+    seen: Seen
+    wanted: BoolArray
+    blank: U64
+    rows: U64
+    square: U64
+    ends: IntArray
+    states: U64
+    words: U64
+    percepts: IntArray
+    over: BoolArray
+    worth: FloatArray
+    counts: IntArray
+    offsets: IntArray
+    values: IntArray
+
+
+@inlined
+def list_after(
+    listing: Listing,
+    packed: U64,
+    lanes: IntArray,
+    moves: IntArray,
+    count: int,
+    width: tuple[int, ...],
+) -> int:
+    """Make the first `count` joint moves, which their roles have, and list what comes of them, all
+    but the ids of percepts.
+
+    Returns:
+        number of moves listed, see `list_turns`; -1 where goals are not as usual.
+    """
+    circuit = listing.circuit
+    written = look_after(
+        circuit,
+        packed,
+        lanes,
+        moves,
+        count,
+        listing.blank,
+        listing.rows,
+        listing.square,
+        listing.states,
+        listing.words,
+        listing.over,
+        width,
+    )
+    usual = _read_goals(listing, count, width)
+    found = list_moves(
+        circuit,
+        listing.wanted,
+        count,
+        listing.rows,
+        listing.square,
+        listing.ends,
+        listing.offsets,
+        listing.values,
+        width,
+    )
+    end_turns(circuit, packed, lanes, moves, 0, count, listing.blank, words_of(width), written)
+    return found if usual else -1
+
+
+@inlined
+def _read_goals(listing: Listing, count: int, width: tuple[int, ...]) -> bool:
+    """Write the goals of lanes where the game is over, while the block holds the successors.
+
+    Returns:
+        whether they are as usual: one of each role in each.
+    """
+    out_of_line()
+    goals, worth, counts, words = listing.goals, listing.worth, listing.counts, words_of(width)
+    mask, some = goals.mask, False
+    for word in range(words):
+        mask[word] = np.uint64(0)
+    for lane in range(count):
+        if listing.over[lane]:
+            some = True
+            mask[lane >> 6] |= _ONE << np.uint64(lane & 63)
+            for role in range(worth.shape[1]):
+                worth[lane, role] = 0.0
+                counts[lane, role] = 0
+    if not some:
+        return True
+    ask_ahead(goals.asked, goals.needed, listing.circuit.next_, listing.blank, goals.rows, width)
+    ended = load(mask, 0, width)
+    for role in range(worth.shape[1]):
+        for k in range(64 * goals.asked.starts[role], 64 * goals.asked.starts[role + 1]):
+            held = band(literal(goals.rows, goals.asked.wires, k, width), ended)
+            if not reduce_or(held):
+                continue
+            store(mask, words, held)
+            for word in range(words):
+                bits = mask[words + word]
+                while bits:
+                    lane = 64 * word + lowest_one(bits)
+                    bits &= bits - _ONE
+                    worth[lane, role] += goals.points[k]
+                    counts[lane, role] += goals.usual[k]
+    for lane in range(count):
+        if listing.over[lane]:
+            for role in range(worth.shape[1]):
+                if counts[lane, role] != 1 and (counts[lane, role] or role != goals.optional):
+                    return False
+                worth[lane, role] = (worth[lane, role] - goals.low) / (goals.high - goals.low)
+    return True
+
+
+@inlined
+def find_percepts(listing: Listing, moves: IntArray, count: int) -> bool:
+    """Write the ids of percepts after `list_after`; returns whether all are known."""
+    out_of_line()
+    seen, num_roles = listing.seen, len(listing.wanted)
+    key = seen.key
+    for lane in range(count):
+        if seen.is_open:
+            for role in range(num_roles):
+                key[0, role] = np.uint64(moves[lane, role])
+            number = seen.slots[place_of_row(key, 0, seen.keys, seen.slots)]
+            if number < 0:
+                return False
+            for role in range(num_roles):
+                listing.percepts[lane, role] = seen.ids[number]
+            continue
+        for role in range(num_roles):
+            start, size = seen.starts[role], seen.starts[role + 1] - seen.starts[role]
+            told = np.uint64(0)
+            for k in range(size):
+                key[0, 1 + k] = listing.words[lane, start + k]
+                told |= key[0, 1 + k]
+            listing.percepts[lane, role] = 0
+            if told == 0:
+                continue
+            key[0, 0] = np.uint64(role)
+            for k in range(1 + size, key.shape[1]):
+                key[0, k] = np.uint64(0)
+            number = seen.slots[place_of_row(key, 0, seen.keys, seen.slots)]
+            if number < 0:
+                return False
+            listing.percepts[lane, role] = seen.ids[number]
+    return True
