@@ -134,7 +134,7 @@ def play_duel(duel: Duel, settings: Settings, executor: Executor, tell: Tell) ->
     """
     series = series_of(duel, settings)
     until = settings.until
-    with open_store(_folder(duel, settings), series, fixed=until is None) as store:
+    with open_store(_folder(duel, settings), series, until=until) as store:
         for kind in (MEASURE, PLAY):
             for _ in store.matches(kind):
                 tell()

@@ -90,7 +90,7 @@ def hold_series(
     files = _Files(place.records)
     with (
         open_executor(place.jobs, place.scheduler, place.match_seconds) as executor,
-        open_store(place.folder, series, fixed=until is None) as store,
+        open_store(place.folder, series, until=until) as store,
     ):
         try:
             with _each_warning_once(), _progress(series, store) as advance:

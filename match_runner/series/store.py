@@ -12,7 +12,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from match_runner.folder_lock import locked
 from match_runner.match.records import record_from_json
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import PLAY, PlannedMatch, Series, measured_rounds
+from match_runner.series.stopping import Until
 
 FILE = "series.sqlite"
 FORMAT = 1
@@ -158,14 +159,15 @@ class Store:
 
 @contextmanager
 def open_store(
-    folder: Path | None, series: Series, *, fixed: bool = True, reading: bool = False
+    folder: Path | None, series: Series, *, until: Until | None = None, reading: bool = False
 ) -> Iterator[Store]:
     """Open the store of a series in a folder, made if there is none; without a folder, in memory.
 
     Others may read the file meanwhile.
 
     Args:
-        fixed: whether all rounds of the series are to be played, whatever the first ones show.
+        until: when the series ends by itself, for those who read the file without the command;
+            None if all of its rounds are to be played, whatever the first ones show.
         reading: whether it is only read, which may be done while another process plays.
 
     Raises:
@@ -176,7 +178,7 @@ def open_store(
     """
     if folder is None:
         with closing(sqlite3.connect(":memory:")) as connection:
-            yield _set_up(connection, Path(), series, fixed)
+            yield _set_up(connection, Path(), series, until)
         return
     path = folder / FILE
     with (
@@ -192,7 +194,11 @@ def open_store(
             )
         try:
             with closing(sqlite3.connect(path, timeout=_WAIT_S)) as connection:
-                yield _set_up(connection, path, series, fixed)
+                store = _set_up(connection, path, series, until)
+                if not reading:
+                    lately = {"until": until and asdict(until), "threads": series.limits.threads}
+                    _keep(connection, lately)
+                yield store
         except sqlite3.Error as error:
             # The lower byte of an error code is its kind.
             kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
@@ -204,28 +210,29 @@ def open_store(
             ) from error
 
 
-def _set_up(connection: sqlite3.Connection, path: Path, series: Series, fixed: bool) -> Store:
+def _set_up(
+    connection: sqlite3.Connection, path: Path, series: Series, until: Until | None
+) -> Store:
     """Make the tables, or check that they belong to the same series."""
     # In the form in which it is read back, with lists for tuples, so that both can be compared.
     wanted = json.loads(json.dumps({**series.settings(), "format": FORMAT}))
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     if not tables:
         measured = {game.name: measured_rounds(game) for game in series.games}
-        planned = {game.name: game.rounds if fixed else None for game in series.games}
+        planned = {game.name: None if until else game.rounds for game in series.games}
         rows = {**wanted, "measured": measured, "planned": planned}
         with connection as transaction:
             transaction.execute("BEGIN")  # a killed process leaves all of it or nothing
             for statement in filter(str.strip, _SCHEMA.split(";")):
                 transaction.execute(statement)
-            transaction.executemany(
-                "INSERT INTO settings VALUES (?, ?)",
-                [(name, json.dumps(value)) for name, value in rows.items()],
-            )
+            _keep(transaction, rows)
         return Store(connection, measured, planned)
     if ("settings",) not in tables or ("matches",) not in tables:
         raise ConfigError(f"{path} is not a series of matches")
     stored = {n: json.loads(v) for n, v in connection.execute("SELECT name, value FROM settings")}
     measured, planned = stored.pop("measured", {}), stored.pop("planned", {})
+    for name in ("until", "threads"):  # of the last command: they may be others each time
+        stored.pop(name, None)
     for game in stored.get("games", {}).values():
         game.setdefault("clock", str(Clock.WALL))  # there was no other
         game.setdefault("ponder", False)  # nobody did
@@ -238,6 +245,15 @@ def _set_up(connection: sqlite3.Connection, path: Path, series: Series, fixed: b
             "with the same settings, or give another --out"
         )
     return Store(connection, measured, planned, renamed)
+
+
+def _keep(connection: sqlite3.Connection, settings: Mapping[str, Any]) -> None:
+    """Write settings, in place of those of the same names."""
+    with connection as transaction:
+        transaction.executemany(
+            "INSERT OR REPLACE INTO settings VALUES (?, ?)",
+            [(name, json.dumps(value)) for name, value in settings.items()],
+        )
 
 
 def _renamed(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, str]:

@@ -16,11 +16,13 @@ from typing import Any
 
 from ggp.clocks import Clock
 from ggp.errors import ConfigError
+from ggp.machine import Limits
 from match_runner.match.conditions import Conditions
 from match_runner.match.replay import rules_of
 from match_runner.series.holding import Held, held_so_far
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import PLAY, Series, SeriesGame
+from match_runner.series.stopping import Until
 from match_runner.series.store import FILE, Store
 
 
@@ -45,16 +47,25 @@ def read_series(folder: Path) -> Held:
             matches = store.matches(PLAY)
             if not matches:
                 raise ConfigError(f"no match of the series in {folder} has been played yet")
-            series = _series(settings, matches)
+            series, until = _series(settings, matches), _until(settings)
             if not series.games:
                 raise ConfigError(f"cannot read {path}: its matches are of no game of the series")
-            held = held_so_far(series, store)
+            if until is not None:
+                most = until.most // series.matches_a_round
+                (game,) = series.games
+                series = replace(series, games=(replace(game, rounds=max(most, game.rounds)),))
+            held = held_so_far(series, store, until)
     except (sqlite3.Error, ValueError, LookupError, AttributeError, TypeError) as error:
         raise ConfigError(f"cannot read {path}: {error}") from error
     if len(series.games) == len(settings["games"]):
         return held
     rounds = [planned.get(name) or 0 for name in settings["games"]]
     return replace(held, planned=max(held.planned, sum(rounds) * series.matches_a_round))
+
+
+def _until(settings: Mapping[str, Any]) -> Until | None:
+    """When the series ends by itself; versions that did not note it show all that was played."""
+    return None if settings.get("until") is None else Until(**settings["until"])
 
 
 def _series(settings: Mapping[str, Any], matches: list[Played]) -> Series:
@@ -72,6 +83,7 @@ def _series(settings: Mapping[str, Any], matches: list[Played]) -> Series:
         seed=settings["seed"],
         backend=settings["backend"],
         version=settings["version"],
+        limits=Limits(threads=settings.get("threads", Limits().threads)),
     )
 
 

@@ -84,7 +84,7 @@ def held(
             raise StoppedError
 
     place = executor or InlineExecutor()
-    with open_store(folder, series, fixed=until is None) as store:
+    with open_store(folder, series, until=until) as store:
         failures = play_missing(series, store, place, watch, until, say)
         return held_so_far(series, store, until), failures
 

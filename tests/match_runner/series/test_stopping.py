@@ -30,6 +30,7 @@ from match_runner.series.holding import held_so_far
 from match_runner.series.plan import Series, plan_all
 from match_runner.series.stopping import FORECAST_ROUNDS, Forecast, Until
 from match_runner.series.store import FILE, open_store
+from match_runner.series.stored import read_series
 from match_runner.series.verdicts import (
     DECIDED,
     SMALL,
@@ -247,6 +248,23 @@ def run(*args: str) -> Result:
     return CliRunner().invoke(main, ["compare", "kuhn_poker", *args], prog_name="match-runner")
 
 
+def shown_again(folder: Path) -> dict[str, Any]:
+    """What `match-runner show --json` says of a series."""
+    found = CliRunner().invoke(main, ["show", str(folder), "--json"])
+    assert found.exit_code == 0, found.output
+    return dict(json.loads(found.stdout))
+
+
+def test_show_counts_the_matches_that_the_command_did(tmp_path: Path) -> None:
+    """Matches that were under way when it was decided are stored, and do not count."""
+    until, series = Until(most=400), series_of("kuhn_poker", *PLAYERS, rounds=200)
+    ended, _ = held(series, tmp_path, Shuffled(), until=until)
+    again = read_series(tmp_path)
+    assert num_matches(tmp_path) > len(again.matches)
+    assert again.matches == ended.matches
+    assert (again.planned, again.ending) == (ended.planned, ended.ending)
+
+
 @pytest.mark.usefixtures("inline")
 def test_the_command_says_what_it_takes_and_why_it_stopped(tmp_path: Path) -> None:
     args = ("--players", *PLAYERS, "--until", "decided", "--out", str(tmp_path))
@@ -265,14 +283,17 @@ def test_the_command_says_what_it_takes_and_why_it_stopped(tmp_path: Path) -> No
     assert verdict == "legal scored more than the other for certain (99 %)"
     assert ending == f"stopped after {num_matches(tmp_path)} matches: decided"
     found = json.loads(run(*args, "--json").stdout)
+    assert shown_again(tmp_path) == found
     assert found["until"]["outcome"] == DECIDED
     assert [each["difference"] for each in found["until"]["forecasts"]] == [5, 10, 20]
     assert found["verdict"]["best"] == "legal"
     assert {each["score"]["method"] for each in found["players"]} == {BETTING}
     # Other limits may be given, and matches be added, to what was played.
     assert "undecided after 10 matches" in run(*args, "--most", "11").stdout
+    assert shown_again(tmp_path)["until"]["most"] == 11
     more = run("--players", *PLAYERS, "--matches", "4", "--out", str(tmp_path))
     assert ": legal scored most, but " in more.stdout
+    assert shown_again(tmp_path)["until"] is None
 
 
 @pytest.mark.parametrize(
