@@ -92,7 +92,7 @@ class MCTS(ISMCTS):
             self._decided_at += self.machine.states_visited - before
         super().prepare(deadline)
         if self._open:
-            self.ponder(deadline)
+            self.think_ahead(deadline)
 
     @property
     def proves(self) -> bool:

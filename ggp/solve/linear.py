@@ -12,13 +12,16 @@ inequalities are the second player's plan. Several subgames are blocks of one pr
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import coo_array, hstack
 
 from ggp.machine.base import FloatArray
 from ggp.solve.forest import Forest
 from ggp.solve.side import Side
+
+if TYPE_CHECKING:
+    from scipy.sparse import coo_array
 
 MOST_LEAVES = 300_000
 """Greatest number of leaves and sequences of a program that is tried."""
@@ -39,6 +42,9 @@ def equilibrium(forest: Forest, most_seconds: float) -> list[FloatArray] | None:
     Returns:
         One strategy for each player, None if the solver finds no solution in time.
     """
+    from scipy.optimize import linprog  # takes half a second, which most games have no use for
+    from scipy.sparse import coo_array, hstack
+
     first, second = forest.sides
     payoffs = coo_array(
         (forest.worth[:, 0], (forest.sequences[:, 1], forest.sequences[:, 0])),
@@ -75,6 +81,8 @@ def equilibrium(forest: Forest, most_seconds: float) -> list[FloatArray] | None:
 
 def _constraints(side: Side) -> coo_array:
     """`[G + I, S]` matrix whose product with any plan is 1 for empty sequences and 0 for sets."""
+    from scipy.sparse import coo_array
+
     num_roots, num_sets = side.num_roots, len(side.sets)
     body = np.arange(num_roots, side.num_sequences)
     rows = np.concatenate([np.arange(num_roots), num_roots + side.owners[body]])

@@ -128,3 +128,10 @@ def test_a_first_decision_runs_through_few_modules() -> None:
     modules = second_output(FIRST_DECISION).split()
     assert "ggp.search.nested.simulations" in modules
     assert len(modules) <= MOST_MODULES, modules
+
+
+@pytest.mark.parametrize("module", ["ggp.solve", "ggp.players.parts.learnt_values"])
+def test_solving_and_learning_import_no_scipy_before_it_is_used(module: str) -> None:
+    """It takes most of a second, of start clocks that may be as long."""
+    program = f"import sys, {module}; print(*(each for each in sys.modules if 'scipy' in each))"
+    assert second_output(program) == "\n"

@@ -190,7 +190,10 @@ class BeliefPlayer(ABC):
 
         Ends within milliseconds of the deadline, and earlier if there is little more to find.
         """
-        deadline = deadline.part(ponder_share(self.options))
+        self.think_ahead(deadline.part(ponder_share(self.options)))
+
+    def think_ahead(self, deadline: Deadline) -> None:
+        """Do so in time of its own, whatever share of the others' it may use."""
         before = self.machine.states_visited
         try:
             thinker = self if isinstance(self, ThinksOn) else None

@@ -27,7 +27,7 @@ from ggp.machine.base import (
     is_open,
     player_roles,
 )
-from ggp.machine.propnet.play.growth import Listed
+from ggp.machine.propnet.play.growth import Successors
 from ggp.search.anytime import Deadline, check
 from ggp.search.leaf_values import UNKNOWN_WORTH, LeafValues
 from ggp.search.moves import some_chance
@@ -323,7 +323,7 @@ class PathsTree:
         """Upper bound of all path numbers."""
         return len(self.paths)
 
-    def _add(self, made: Listed, views: IntArray, own: int) -> BoolArray:
+    def _add(self, made: Successors, views: IntArray, own: int) -> BoolArray:
         """Add worlds whose parents and codes are known; `[K]` whether they have a new node."""
         machine, states, over = self.machine, made.states, made.over
         first, count = self.num_worlds, len(states)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import BoolArray, IntArray, Machine, Ragged, States
-from ggp.machine.propnet.play.growth import CircuitGrowth, Listed
+from ggp.machine.propnet.play.growth import CircuitGrowth, Successors
 from ggp.machine.propnet.play.kernels.packed import Packed
 from ggp.search.trees.keeping_kernels import count_depths, keep_worlds
 from ggp.search.trees.tree_kernels import place_worlds
@@ -76,7 +76,7 @@ class WorldTable:
         listed, chances = int(sizes[LISTED]) + listed, int(sizes[CHANCES]) + chances
         self.table = wider_worlds(self.table, 0, listed, chances, 0)
 
-    def after(self, parents: IntArray, joint_moves: IntArray) -> Listed:
+    def after(self, parents: IntArray, joint_moves: IntArray) -> Successors:
         """What comes of `[K, R]` joint moves in worlds; of `random` no moves are listed."""
         machine, found = self._machine, None
         if isinstance(machine, CircuitGrowth) and isinstance(self.states, PackedStore):
@@ -87,7 +87,7 @@ class WorldTable:
             found = self.listed(made.states)._replace(percepts=made.percepts)
         return found
 
-    def listed(self, states: States) -> Listed:
+    def listed(self, states: States) -> Successors:
         """The same of states that are there, without percepts."""
         machine = self._machine
         nothing = Ragged(np.zeros(len(states) + 1, dtype=np.int64), np.zeros(0, dtype=np.int64))
@@ -98,7 +98,7 @@ class WorldTable:
             for role in range(len(machine.roles))
         ]
         told = np.zeros((0, len(legal)), dtype=np.int64)
-        return Listed(states, told, machine.terminal(states), legal)
+        return Successors(states, told, machine.terminal(states), legal)
 
     def find(self, states: States, views: IntArray) -> IntArray:
         """`[N]` the first world in each state in which every role knows what it does there, -1 for

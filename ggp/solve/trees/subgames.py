@@ -17,8 +17,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import IntArray
@@ -76,6 +74,9 @@ def find_roots(paths: IntArray, states: IntArray, weights: Numbers) -> Roots:
 
 def _parts(paths: IntArray) -> IntArray:
     """`[E]` number (0, 1, ...) of the connected part of each node."""
+    from scipy.sparse import coo_array  # slow to import: only solvers have use for it
+    from scipy.sparse.csgraph import connected_components
+
     num_nodes, num_players = paths.shape
     _, path = first_seen(paths.ravel())
     size = num_nodes + 1 + int(path.max(initial=0))

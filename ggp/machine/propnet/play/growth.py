@@ -23,7 +23,7 @@ from ggp.machine.propnet.play.turns import WIDTH, CircuitTurns, fluents_read
 from ggp.machine.threads import made_once
 
 
-class Listed(NamedTuple):
+class Successors(NamedTuple):
     """K successors, and the moves in them.
 
     Attributes:
@@ -49,7 +49,7 @@ class CircuitGrowth(CircuitTurns):
 
     def listed(
         self, states: States, lanes: IntArray, joint_moves: IntArray, without: int | None = None
-    ) -> Listed | None:
+    ) -> Successors | None:
         """Make joint moves, and list the moves after them.
 
         Args:
@@ -102,7 +102,7 @@ class CircuitGrowth(CircuitTurns):
         asked = step._replace(starts=step.starts - step.starts[1])
         percepts = self._percepts.after(asked, seen, joint_moves)
         legal = [Ragged(each - each[0], values[each[0] : each[-1]]) for each in offsets]
-        return Listed(self._states(out), percepts, over, legal)
+        return Successors(self._states(out), percepts, over, legal)
 
     def lister(self) -> Lister | None:
         """What kernels need that list moves and goals by themselves; None if the machine can do no
