@@ -186,14 +186,14 @@ class BeliefPlayer(ABC):
         self._observed_s += self.context.clock() - started
 
     def ponder(self, deadline: Deadline) -> None:
+        """Think ahead in the share of the others' time that it may use."""
+        self.think_ahead(deadline.part(ponder_share(self.options)))
+
+    def think_ahead(self, deadline: Deadline) -> None:
         """Find more particles for the path so far, and think on, while nobody waits for a move.
 
         Ends within milliseconds of the deadline, and earlier if there is little more to find.
         """
-        self.think_ahead(deadline.part(ponder_share(self.options)))
-
-    def think_ahead(self, deadline: Deadline) -> None:
-        """Do so in time of its own, whatever share of the others' it may use."""
         before = self.machine.states_visited
         try:
             thinker = self if isinstance(self, ThinksOn) else None
@@ -356,8 +356,7 @@ class BeliefPlayer(ABC):
         if move in risky.sure:
             return move
         # Later draws are the same as without this one.
-        rng = self.rng.spawn(1)[0]
-        drawn = rng.choice(len(shares), p=np.array(list(shares.values())))
+        drawn = self.rng.spawn(1)[0].choice(len(shares), p=np.array(list(shares.values())))
         return sure[list(shares)[int(drawn)]]
 
     def _spare_bag(self, deadline: Deadline | None) -> Bags | None:
@@ -388,10 +387,8 @@ class BeliefPlayer(ABC):
             moves.sort(key=self.machine.move_text)
         except GGPError:
             moves = []
-        moves = moves or self._candidates
-        if not moves:
-            start = self.tracker.belief.start(self.role)
-            moves = candidates(self.machine, start).values.tolist()
+        if not (moves := moves or self._candidates):
+            moves = candidates(self.machine, self.tracker.belief.start(self.role)).values.tolist()
         if not moves:
             raise MachineError(f"no legal move of {self.machine.roles[self.role]} is known")
         return int(moves[self.rng.integers(len(moves))])
