@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ggp.machine.base import IntArray
+from ggp.machine.compiling.jit import kernel
 from ggp.machine.propnet.circuit import Circuit, Outputs
 from ggp.machine.propnet.play.kernels.block_kernels import query
+from ggp.machine.propnet.play.kernels.lanes.packing import clear_runs, load_runs
 from ggp.machine.propnet.play.kernels.packed import pack_rows, unpack
+from ggp.machine.propnet.play.kernels.tapes import I32, U64
 from ggp.machine.propnet.play.kernels.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.propnet.play.layout.queries import query_of
 
@@ -30,6 +34,49 @@ def test_states_come_out_of_a_block_as_they_went_in(share: float, lanes: int) ->
     scratch = aligned_words(asked.num_rows * words_of(WIDTH)), np.empty(64, dtype=np.uint64)
     query(asked, packed, np.zeros((lanes, 0), dtype=np.int32), out, *scratch, WIDTH)
     assert (unpack(out, FLUENTS) == held ^ inverted).all()
+
+
+@pytest.mark.parametrize("count", [1, 64, 150])
+def test_lanes_of_a_block_hold_their_states_and_are_cleared_again(count: int) -> None:
+    rng = np.random.default_rng(count)
+    states = rng.random((count, FLUENTS)) < 0.2
+    states[1::2] ^= rng.random(states[1::2].shape) < 0.02  # neighbours are alike
+    packed, first = pack_rows(states), 3
+    lanes = np.concatenate(
+        [np.zeros(first, dtype=np.int64), np.sort(rng.integers(0, count, count))]
+    )
+    words = 3
+    row_of = rng.permutation(FLUENTS).astype(np.int32)
+    rows = np.zeros(FLUENTS * words, dtype=np.uint64)
+    written = _loaded(packed, lanes, first, count, row_of, rows, words)
+    found = unpack(rows.reshape(FLUENTS, words), 64 * words)[row_of]
+    assert (states[lanes[first:]] == found[:, :count].T).all()
+    assert not found[:, count:].any()
+    for much in (written, 0, 1 << 20):
+        left = rows.copy()
+        _cleared(packed, lanes, first, count, row_of, left, words, much)
+        assert not left.any()
+
+
+@kernel
+def _loaded(
+    packed: U64, lanes: IntArray, first: int, count: int, row_of: I32, rows: U64, words: int
+) -> int:
+    return load_runs(packed, lanes, first, count, row_of, rows, words)
+
+
+@kernel
+def _cleared(
+    packed: U64,
+    lanes: IntArray,
+    first: int,
+    count: int,
+    row_of: I32,
+    rows: U64,
+    words: int,
+    written: int,
+) -> None:
+    clear_runs(packed, lanes, first, count, row_of, rows, words, written)
 
 
 def _circuit() -> Circuit:

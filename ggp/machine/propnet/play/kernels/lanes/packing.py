@@ -149,7 +149,7 @@ def run_end(lanes: IntArray, first: int, start: int, count: int) -> int:
 def load_runs(
     packed: U64, lanes: IntArray, first: int, count: int, row_of: I32, rows: U64, words: int
 ) -> int:
-    """Copy the states of neighbouring lanes to a block, equal neighbours together.
+    """Copy the states of neighbouring lanes to a block: only what differs from the one before.
 
     Args:
         lanes: `[K]` the state of each lane; `first .. first + count` are copied.
@@ -159,19 +159,51 @@ def load_runs(
         how many words were written, some several times.
     """
     out_of_line()
-    start, written = 0, 0
+    start, written, last = 0, 0, -1
     while start < count:
         state, end = lanes[first + start], run_end(lanes, first, start, count)
-        mask = lanes_from(start & 63, end - (start & ~63))
-        for block in range(packed.shape[1]):
-            bits = packed[state, block]
-            while bits:
-                row = np.int64(row_of[64 * block + lowest_one(bits)])
-                bits &= bits - _ONE
-                rows[row * words + (start >> 6)] |= mask
-                written += 1
-        start = end
+        if not start & 63:
+            last = -1
+        # It holds in all lanes that follow, until another state says otherwise.
+        mask = _ALL << np.uint64(start & 63)
+        written += _toggle(packed, state, last, row_of, rows, start >> 6, words, mask)
+        start, last = end, state
+    if count & 63:
+        _toggle(packed, last, -1, row_of, rows, count >> 6, words, _ALL << np.uint64(count & 63))
     return written
+
+
+@inlined
+def _toggle(
+    packed: U64,
+    state: int,
+    last: int,
+    row_of: I32,
+    rows: U64,
+    word: int,
+    words: int,
+    mask: np.uint64,
+) -> int:
+    """Turn the lanes of a mask over for fluents in which a state differs from the last one, -1 for
+    none; returns the number of those that hold now."""
+    out_of_line()
+    width, size, block, found = (0,), packed.shape[1], 0, 0
+    while block < size:
+        if last >= 0 and block + WORDS_PER_ITEM <= size:
+            new = load(packed, state * size + block, width)
+            if not reduce_or(bxor(new, load(packed, last * size + block, width))):
+                block += WORDS_PER_ITEM
+                continue
+        for k in range(block, min(block + WORDS_PER_ITEM, size)):
+            held = packed[state, k]
+            bits = held ^ packed[last, k] if last >= 0 else held
+            found += count_ones(bits & held)
+            while bits:
+                row = np.int64(row_of[64 * k + lowest_one(bits)])
+                bits &= bits - _ONE
+                rows[row * words + word] ^= mask
+        block += WORDS_PER_ITEM
+    return found
 
 
 @inlined
@@ -196,16 +228,18 @@ def clear_runs(
             for word in range(words):
                 rows[row + word] = np.uint64(0)
         return
-    start = 0
+    start, last = 0, -1
     while start < count:
         state, end = lanes[first + start], run_end(lanes, first, start, count)
         for block in range(packed.shape[1]):
             bits = packed[state, block]
+            if start & 63:
+                bits &= ~packed[last, block]
             while bits:
                 row = np.int64(row_of[64 * block + lowest_one(bits)])
                 bits &= bits - _ONE
                 rows[row * words + (start >> 6)] = np.uint64(0)
-        start = end
+        start, last = end, state
 
 
 @inlined
