@@ -18,6 +18,9 @@ _FIRST_ROWS = 64
 _MANY_WORDS = 12
 """Rows of so many words are hashed in four parts."""
 
+_FEW_WORDS = 4
+"""Rows of so many words are compared whole: it is hard to guess which word differs first."""
+
 
 def grouped(rows: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Distinct rows of `[L, K]`, in order of first appearance.
@@ -112,12 +115,24 @@ def _hash(rows: NDArray[np.uint64], lane: int) -> np.uint64:
 @inlined
 def _is_repeated(rows: NDArray[np.uint64], lane: int) -> bool:
     """Whether a row equals the one before, as often as not."""
+    if rows.shape[1] <= _FEW_WORDS:
+        return _is_row(rows, lane, rows, lane - 1)
     same = True
     for k in range(rows.shape[1]):
         if rows[lane, k] != rows[lane - 1, k]:
             same = False
             break
     return same
+
+
+@inlined
+def _is_row(rows: NDArray[np.uint64], lane: int, others: NDArray[np.uint64], number: int) -> bool:
+    """Whether two rows are equal, without a branch for each word."""
+    different = np.uint64(0)
+    one, other = np.uint64(lane), np.uint64(number)  # without checks for negative indices
+    for k in range(np.uint64(rows.shape[1])):
+        different |= rows[one, k] ^ others[other, k]
+    return bool(different == np.uint64(0))
 
 
 @kernel
@@ -214,12 +229,7 @@ def group_rows(
                 number = size
                 size += 1
                 break
-            same = True
-            for k in range(rows.shape[1]):
-                if rows[first[number], k] != rows[lane, k]:
-                    same = False
-                    break
-            if same:
+            if _is_row(rows, lane, rows, first[number]):
                 break
             slot = (slot + np.uint64(1)) & mask
         group[lane] = number
