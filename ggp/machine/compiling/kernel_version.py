@@ -62,6 +62,8 @@ FILES = (
     "search/boards/board_kernels",
     "search/boards/exchanges/exchange_kernels",
     "search/boards/exchanges/listing_kernels",
+    "search/boards/exchanges/open_boards",
+    "search/boards/lane_values",
     "search/boards/leaf_kernels",
     "search/boards/mask_kernels",
     "search/information_sets/leaf_sums",

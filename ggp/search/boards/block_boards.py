@@ -1,7 +1,7 @@
-"""Boards of the successors in a block, and what they are worth.
+"""Boards of the successors in a block.
 
 A successor need not be written as a state and read again: its board is the one before with what has
-changed, and only what attacks through squares that have changed is found anew.
+changed. `lane_values` says what it is worth.
 
     boards before ─▶ with the fluents that differ after `step` ─▶ attacks ─▶ worth
 """
@@ -20,19 +20,11 @@ from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     holds,
 )
 from ggp.machine.propnet.play.kernels.vectors import (
-    WORDS_PER_ITEM,
     aligned_words,
-    band,
-    bor,
-    but_not,
     count_ones,
     item,
-    load,
     lowest_one,
     out_of_line,
-    reduce_or,
-    splat,
-    store,
     words_of,
 )
 from ggp.search.boards.board_kernels import EMPTY, I32
@@ -41,21 +33,11 @@ from ggp.search.boards.mask_kernels import (
     U64,
     LeadTable,
     RayMasks,
-    attacks,
-    lead_of,
-    slides,
 )
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _NONE = np.uint64(0)
 _ONE = np.uint64(1)
-
-_VECTOR = (0,)
-_WORDS = WORDS_PER_ITEM
-"""Squares of a board that are looked at side by side."""
-
-_SHORT = 2
-"""With no more lanes of a state, it takes longer to find out what does not change than it saves."""
 
 
 @by_reference
@@ -110,7 +92,9 @@ class BlockBoards(NamedTuple):
         idle: `[R]` place of a move that was the only one of the role in some lane.
         fluents, differ: `[F]` those that have changed in some lane; `[F * W]` the lanes.
         kept: `[W]` lanes whose states are written; `places`: `[N]` where.
-        chosen, worth: `[N]` some lanes, and what the board of each lane is worth.
+        chosen, worth, promise: `[N]` some lanes, what the board of each lane is worth, and what it
+            will be worth at a guess.
+        attackers: `[N]` squares of some pieces of a lane.
     """
 
     squares: int
@@ -131,6 +115,8 @@ class BlockBoards(NamedTuple):
     places: IntArray
     chosen: IntArray
     worth: FloatArray
+    promise: FloatArray
+    attackers: U64
 
 
 def block_boards(squares: int, roles: int, fluents: int, width: tuple[int, ...]) -> BlockBoards:
@@ -156,6 +142,8 @@ def block_boards(squares: int, roles: int, fluents: int, width: tuple[int, ...])
         places=np.empty(lanes, dtype=np.int64),
         chosen=np.empty(lanes, dtype=np.int64),
         worth=np.empty(lanes),
+        promise=np.empty(lanes),
+        attackers=np.empty(lanes, dtype=np.uint64),
     )
 
 
@@ -253,147 +241,3 @@ def _read_board(
             square = int(board.squares[n])
             block.codes[lane * squares + square] = board.codes[n]
             block.occupied[lane] |= _ONE << np.uint64(square)
-
-
-@inlined
-def prepare_attacks(
-    board: BoardTables, codes: np.ndarray, parent: int, squares: int, block: BlockBoards, lane: int
-) -> np.uint64:
-    """Find what is attacked before the turns of a run of lanes with the same state.
-
-    Args:
-        codes: `[L * S]` the boards before; `parent`: the one of the run.
-        lane: the first of the run.
-
-    Returns:
-        the squares of pieces with rays.
-    """
-    out_of_line()
-    occupied, sliders = block.held[lane], _NONE
-    for square in range(MOST_SQUARES):
-        block.before[square] = _NONE
-        block.owned[square] = _NONE
-    rest = occupied
-    while rest:
-        square = lowest_one(rest)
-        rest &= rest - _ONE
-        code = np.int64(item(codes, parent * squares + square))
-        block.before[square] = item(board.masks.leaps, code * squares + square)
-        block.owned[square] = np.uint64(item(board.table.side, code)) - _ONE
-        sliders |= np.uint64(item(board.masks.slides, code)) << np.uint64(square)
-    # Apart, as it is hard to guess which piece has rays.
-    rest = sliders
-    while rest:
-        square = lowest_one(rest)
-        rest &= rest - _ONE
-        code = np.int64(item(codes, parent * squares + square))
-        block.before[square] |= slides(board.masks, code * squares + square, occupied)
-    return sliders
-
-
-@inlined
-def lead_before(
-    board: BoardTables,
-    codes: np.ndarray,
-    parent: int,
-    lanes: IntArray,
-    k: int,
-    block: BlockBoards,
-    lane: int,
-) -> tuple[np.uint64, np.uint64, int, np.uint64]:
-    """The squares that each side attacks, and our lead, on the board of `prepare_attacks`.
-
-    Args:
-        lanes: `[K]` state of each joint move; `k`: the first of the run.
-
-    Returns:
-        these, and the squares of which they are known: none if the run is too short.
-    """
-    if k + _SHORT >= len(lanes) or lanes[k + _SHORT] != parent:
-        return _NONE, _NONE, 0, _NONE
-    first, second = _attacked(block.before, block.owned)
-    squares, occupied = block.squares, block.held[lane]
-    lead = lead_of(board.table, codes, parent * squares, squares, occupied, first, second)
-    return first, second, lead, _ALL
-
-
-@inlined
-def lane_value(
-    board: BoardTables,
-    block: BlockBoards,
-    lane: int,
-    squares: int,
-    sliders: np.uint64,
-    codes: np.ndarray,
-    parent: int,
-    before: tuple[np.uint64, np.uint64, int, np.uint64],
-) -> tuple[float, np.uint64, np.uint64]:
-    """What the board of a lane is worth to our side, as `BoardValues.worth`, and the squares that
-    each side attacks.
-
-    Args:
-        sliders: the pieces with rays before.
-        codes, parent: the boards before, and which of them; `before`: see `lead_before`.
-    """
-    start = lane * squares
-    occupied, changed, held = block.occupied[lane], block.changed[lane], block.held[lane]
-    differs = occupied ^ held
-    for word in range(0, MOST_SQUARES, _WORDS):
-        store(block.after, word, load(block.before, word, _VECTOR))
-        store(block.owner, word, load(block.owned, word, _VECTOR))
-    # A ray goes another way only if a square has changed that it reached.
-    rest = sliders & ~changed
-    while rest:
-        square = lowest_one(rest)
-        rest &= rest - _ONE
-        if np.uint64(item(block.before, square)) & differs:
-            code = np.int64(item(block.codes, start + square))
-            block.after[square] = attacks(board.masks, code, code * squares + square, occupied)
-    rest = changed
-    while rest:
-        square = lowest_one(rest)
-        rest &= rest - _ONE
-        block.after[square], block.owner[square] = _NONE, _NONE
-        if occupied >> np.uint64(square) & _ONE:
-            code = np.int64(item(block.codes, start + square))
-            block.after[square] = attacks(board.masks, code, code * squares + square, occupied)
-            block.owner[square] = np.uint64(item(board.table.side, code)) - _ONE
-    first, second = _attacked(block.after, block.owner)
-    # What stands on other squares adds what it did.
-    first_before, second_before, lead, known = before
-    touched = changed | (first ^ first_before) | (second ^ second_before) | ~known
-    lead += lead_of(board.table, block.codes, start, squares, touched & occupied, first, second)
-    gone = touched & held & known
-    lead -= lead_of(
-        board.table, codes, parent * squares, squares, gone, first_before, second_before
-    )
-    return _worth(board, lead), first, second
-
-
-@inlined
-def value_before(
-    board: BoardTables, codes: np.ndarray, parent: int, block: BlockBoards, lane: int
-) -> float:
-    """What the board of `prepare_attacks` is worth to our side."""
-    first, second = _attacked(block.before, block.owned)
-    squares, occupied = block.squares, block.held[lane]
-    start = parent * squares
-    return _worth(board, lead_of(board.table, codes, start, squares, occupied, first, second))
-
-
-@inlined
-def _worth(board: BoardTables, lead: int) -> float:
-    """What a lead is worth, in goals."""
-    value = board.middle + board.scale * lead
-    return float(min(max(value, board.least), board.most))
-
-
-@inlined
-def _attacked(attacks_of: U64, owner: U64) -> tuple[np.uint64, np.uint64]:
-    """The squares that each side attacks; arguments as in `BlockBoards.before` and `owned`."""
-    first, second = splat(_NONE, _VECTOR), splat(_NONE, _VECTOR)
-    for word in range(0, MOST_SQUARES, _WORDS):
-        found, owned = load(attacks_of, word, _VECTOR), load(owner, word, _VECTOR)
-        first = bor(first, band(found, owned))
-        second = bor(second, but_not(found, owned))
-    return np.uint64(reduce_or(first)), np.uint64(reduce_or(second))

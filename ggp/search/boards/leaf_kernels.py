@@ -32,14 +32,8 @@ from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
 )
 from ggp.machine.propnet.play.kernels.lanes.turning import tell_moves
 from ggp.machine.propnet.play.kernels.vectors import lowest_one, out_of_line, words_of
-from ggp.search.boards.block_boards import (
-    BlockBoards,
-    BoardTables,
-    change_boards,
-    lane_value,
-    lead_before,
-    prepare_attacks,
-)
+from ggp.search.boards.block_boards import BlockBoards, BoardTables, change_boards
+from ggp.search.boards.lane_values import lane_value, lead_before, prepare_attacks
 from ggp.search.boards.mask_kernels import U64
 
 _NONE = np.uint64(0)

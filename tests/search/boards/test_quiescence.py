@@ -19,6 +19,7 @@ from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.boards.board_search import BoardSearch
 from ggp.search.boards.board_terms import BoardTerms
 from ggp.search.boards.board_values import BoardValues
+from ggp.search.boards.exchanges import exchange_player
 from ggp.search.boards.exchanges.quiescence import Quiescence
 from ggp.search.boards.lower_bounds import value_open
 from ggp.search.worlds.clairvoyant import Worlds
@@ -298,6 +299,16 @@ def test_values_do_not_depend_on_how_many_boards_are_searched_side_by_side(
     assert search(machine, states, 0, depth, 8) == many
     assert len(states) > 10
     assert len({value for value, _ in many.values()}) > 10
+
+
+def test_values_do_not_depend_on_how_much_room_there_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = machine_of_game("kriegspiel", "propnet")
+    _, states = random_positions(machine, 30, seed=5)
+    states = states.take(np.repeat(np.arange(30), 10))
+    rng = np.random.default_rng(0)
+    expected = quiescence(machine, 0).values(states, 0, rng)[0]
+    monkeypatch.setattr(exchange_player, "ROOM", 2)
+    assert quiescence(machine, 0).values(states, 0, rng)[0].tolist() == expected.tolist()
 
 
 def test_pieces_that_attack_no_square_take_nothing_there() -> None:

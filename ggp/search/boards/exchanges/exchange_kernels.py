@@ -3,31 +3,30 @@
 Of most captures no more is wanted than what the board is worth then (`block_boards`). They are
 worth less than to make none, or than one that cannot be answered. Only where another can follow on
 the same square that may matter is the board kept, with its state, and the captures there are listed
-to be made in their turn:
+to be made in their turn (`open_boards`):
 
     captures ─▶ step ─▶ boards ─▶ worth ─▶ may more matter? ─▶ boards to go on from
        ▲                                                                │
        └────────────────── captures that may follow ────────────────────┘
 
 All captures of a board are in neighbouring lanes, so those that are not answered are known before
-any other one is followed up. Of first captures only the most promising one of a board is followed
-up at once, and the others wait until it is known what that one is worth:
+any other one is followed up. Those that are answered come in the order of what they would be worth
+if the piece that captured were lost:
 
     value       50   53   51   48     to make none is worth 49
-    answered    no   yes  yes  no     50 counts, 48 does not, 53 is followed up
-                                      51 waits: it counts if 53 turns out to be worth less
+    answered    no   yes  yes  no     50 counts, 48 does not, the others are followed up:
+    piece             9    3          first 51 - 3, then 53 - 9
 
 It is alpha-beta, with values that are exact within the bounds (fail-soft).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from ggp.machine.base import BoolArray, FloatArray, IntArray
-from ggp.machine.compiling.jit import by_reference, inlined, kernel
+from ggp.machine.base import FloatArray, IntArray
+from ggp.machine.compiling.jit import inlined, kernel
+from ggp.machine.propnet.play.kernels.lanes.packing import lanes_from
 from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     TurnCircuit,
     begin_turns,
@@ -45,85 +44,37 @@ from ggp.machine.propnet.play.kernels.lanes.turn_phases import (
     phase_before,
 )
 from ggp.machine.propnet.play.kernels.vectors import count_ones, out_of_line, words_of
-from ggp.search.boards.block_boards import (
-    BlockBoards,
-    BoardTables,
-    change_boards,
-    copy_board,
-    lane_value,
-    lead_before,
-    prepare_attacks,
-)
-from ggp.search.boards.board_kernels import EMPTY
+from ggp.search.boards.block_boards import BlockBoards, BoardTables, change_boards
 from ggp.search.boards.exchanges.listing_kernels import (
     Listed,
     count_all,
-    is_attacked,
+    find_attackers,
     join_moves,
-    list_answers,
 )
+from ggp.search.boards.exchanges.open_boards import (
+    DONE,
+    FOLLOW,
+    HEIGHT,
+    KEPT,
+    MADE,
+    RANKS,
+    Exchange,
+    Reached,
+    bounds,
+    count_all_for,
+    count_made,
+    follow_up,
+    keep,
+    pick,
+    put_all,
+    put_back,
+    unpick,
+)
+from ggp.search.boards.lane_values import lane_value, lead_before, prepare_attacks, value_alone
 from ggp.search.boards.mask_kernels import U64
 
 _NONE = np.uint64(0)
 _ONE = np.uint64(1)
-
-DONE, KEPT, FOLLOW, WAITING = range(4)
-"""Places of counts: captures that were made, boards that are kept, captures on these, and captures
-that wait."""
-
-
-@by_reference
-class Reached(NamedTuple):
-    """N boards on which captures may follow.
-
-    Attributes:
-        states: `[N, ...]` packed.
-        codes, number, held: `[N * S]`, `[N]`, `[N]` the pieces, their number, and their squares.
-        values: `[N]` worth to our side; of boards before captures as far as these were made.
-        low, high: `[N]` what our side, and the other one, can already have.
-        depth: `[N]` captures so far.
-        before: `[N]` the board before the last capture, -1 - n for the n-th first board.
-        ours: `[N]` whether our side made that capture.
-        over: `[N]` whether the game is over.
-    """
-
-    states: U64
-    codes: np.ndarray
-    number: IntArray
-    held: U64
-    values: FloatArray
-    low: FloatArray
-    high: FloatArray
-    depth: IntArray
-    before: IntArray
-    ours: BoolArray
-    over: BoolArray
-
-
-@by_reference
-class Exchange(NamedTuple):
-    """What is played out.
-
-    Attributes:
-        source, captures: K captures on boards; legal, and on each board of the same role.
-        again: whether these are the boards that are kept, and what is listed there.
-        most: longest sequence of captures.
-        waits: whether only the most promising capture on each board is followed up.
-        target, answers: out: boards that are kept, and captures on them.
-        waiting, promise: `[K]` out: captures that wait, and the worth of the boards after them.
-        counts: `[4]` what was done so far, see `DONE`.
-    """
-
-    source: Reached
-    captures: Listed
-    again: bool
-    most: int
-    waits: bool
-    target: Reached
-    answers: Listed
-    waiting: IntArray
-    promise: FloatArray
-    counts: IntArray
 
 
 @kernel
@@ -131,102 +82,151 @@ def play_captures(
     circuits: TurnPhases,
     board: BoardTables,
     exchange: Exchange,
-    number: int,
+    follows: bool,
     blank: U64,
     rows: U64,
     block: BlockBoards,
     width: tuple[int, ...],
 ) -> None:
-    """Make captures, and keep the boards from which others may follow that matter, and those where
-    the game is over.
-
-    What else is better for the role that captures is noted in the values of the boards before.
+    """Make first captures, and keep the boards from which others may follow that matter, and those
+    where the game is over.
 
     Args:
-        number: captures to make; below 0: all on the boards that are kept, too.
+        follows: make captures on the boards that are kept instead, until none is left that matters.
         blank, rows: scratch, see `make_turns`.
 
     It stops where there is not enough room for what is kept, see `counts`: it is called again with
     more.
     """
-    words = words_of(width)
-    source, target, captures, answers = (
-        exchange.source,
-        exchange.target,
-        exchange.captures,
-        exchange.answers,
-    )
-    lanes, joint, counts = captures.found[0], captures.joint, exchange.counts
-    while counts[DONE] < (counts[FOLLOW] if number < 0 else number):
-        first = counts[DONE]
-        count = min(64 * words, (counts[FOLLOW] if number < 0 else number) - first)
-        if counts[KEPT] + count > len(target.values):
+    lanes, counts, kept = 64 * words_of(width), exchange.counts, exchange.kept
+    captures = exchange.picked if follows else exchange.captures
+    number = len(captures.joint)
+    while counts[HEIGHT] + counts[HEIGHT + 1] > 0 if follows else counts[DONE] < number:
+        if counts[KEPT] + lanes > len(kept.values):
             return
-        kept, follow, waiting = counts[KEPT], counts[FOLLOW], counts[WAITING]
-        stepped = circuit_in(circuits, phase_before(circuits, source.states, lanes, first, count))
-        written = begin_turns(stepped, source.states, lanes, joint, first, count, blank, width)
-        changed = block.fluents[
-            : list_changed(stepped, blank, count, block.fluents, block.differ, width)
-        ]
-        change_boards(
-            stepped,
+        first = 0 if follows else counts[DONE]
+        count = pick(exchange, lanes) if follows else min(lanes, number - first)
+        if not count:
+            continue
+        source = kept if follows else exchange.first
+        done = _play_block(
+            circuits,
             board,
-            source.states,
-            source.codes,
-            source.held,
-            lanes,
+            exchange,
+            source,
+            captures,
+            follows,
             first,
             count,
             blank,
-            changed,
+            rows,
             block,
             width,
         )
-        _mark_taken(source, lanes, first, count, block)
-        looked = circuit_in(circuits, phase_after(circuits, stepped, blank, block.kept, words))
-        look_ahead(looked, stepped.next_, blank, rows, width)
-        count_all(looked, rows, block, width)
-        for word in range(words):
-            block.kept[word] = _NONE
-        start = 0
-        while start < count:
-            end = start + 1
-            while end < count and lanes[first + end] == lanes[first + start]:
-                end += 1
-            _play_board(looked, board, exchange, first, start, end, rows, block, words)
-            start = end
-        fits = counts[FOLLOW] <= answers.found.shape[1]
-        if fits:
-            store_some(
-                source.states,
-                lanes,
-                first,
-                count,
-                changed,
-                block.differ,
-                block.kept,
-                block.places,
-                target.states,
-            )
-            join_moves(looked, rows, block, answers, follow, counts[FOLLOW], words)
-            counts[DONE] = first + count
-        end_turns(stepped, source.states, lanes, joint, first, count, blank, words, written)
-        if not fits:
-            counts[KEPT], counts[FOLLOW], counts[WAITING] = kept, follow, waiting
+        counts[MADE] += done
+        if not follows:
+            counts[DONE] += done
+        if done < count:
+            if follows:
+                unpick(exchange, done, count)
             return
+    if not follows:
+        put_all(exchange)
 
 
 @kernel
-def fold_back(target: Reached, count: int, first: FloatArray) -> None:
+def fold_back(kept: Reached, count: int, first: FloatArray) -> None:
     """Count what boards that were kept are worth to the roles that made the captures; `first`:
     values of the first boards, changed."""
-    for k in range(count):
-        n = count - 1 - k
-        value, before = target.values[n], target.before[n]
-        values = target.values if before >= 0 else first
-        at = before if before >= 0 else -1 - before
-        if value > values[at] if target.ours[n] else value < values[at]:
-            values[at] = value
+    count_all_for(kept, count, first)
+
+
+@inlined
+def _play_block(
+    circuits: TurnPhases,
+    board: BoardTables,
+    exchange: Exchange,
+    source: Reached,
+    captures: Listed,
+    follows: bool,
+    first: int,
+    count: int,
+    blank: U64,
+    rows: U64,
+    block: BlockBoards,
+    width: tuple[int, ...],
+) -> int:
+    """Make captures `first .. first + count`; returns for how many there was room.
+
+    Args:
+        source, captures: the boards, and captures on them; `follows`: whether they were kept.
+    """
+    out_of_line()
+    words = words_of(width)
+    lanes, joint, counts = captures.found[0], captures.joint, exchange.counts
+    stepped = circuit_in(circuits, phase_before(circuits, source.states, lanes, first, count))
+    written = begin_turns(stepped, source.states, lanes, joint, first, count, blank, width)
+    changed = block.fluents[
+        : list_changed(stepped, blank, count, block.fluents, block.differ, width)
+    ]
+    change_boards(
+        stepped,
+        board,
+        source.states,
+        source.codes,
+        source.held,
+        lanes,
+        first,
+        count,
+        blank,
+        changed,
+        block,
+        width,
+    )
+    _mark_taken(source, lanes, first, count, block)
+    looked = circuit_in(circuits, phase_after(circuits, stepped, blank, block.kept, words))
+    look_ahead(looked, stepped.next_, blank, rows, width)
+    count_all(looked, rows, block, width)
+    for word in range(words):
+        block.kept[word] = _NONE
+    follow, start = counts[FOLLOW], 0
+    while start < count:
+        end = start + 1
+        while end < count and lanes[first + end] == lanes[first + start]:
+            end += 1
+        if not _play_board(
+            looked,
+            board,
+            exchange,
+            source,
+            captures,
+            follows,
+            first,
+            start,
+            end,
+            rows,
+            block,
+            words,
+        ):
+            break
+        start = end
+    for word in range(words):
+        rest = min(max(start - 64 * word, 0), 64)
+        block.kept[word] &= lanes_from(0, rest) if rest else _NONE
+    store_some(
+        source.states,
+        lanes,
+        first,
+        start,
+        changed,
+        block.differ,
+        block.kept,
+        block.places,
+        exchange.kept.states,
+    )
+    join_moves(looked, rows, block, exchange.answers, follow, counts[FOLLOW], words)
+    end_turns(stepped, source.states, lanes, joint, first, count, blank, words, written)
+    return start
 
 
 @inlined
@@ -246,150 +246,146 @@ def _play_board(
     circuit: TurnCircuit,
     board: BoardTables,
     exchange: Exchange,
+    source: Reached,
+    captures: Listed,
+    follows: bool,
     first: int,
     start: int,
     end: int,
     rows: U64,
     block: BlockBoards,
     words: int,
-) -> None:
-    """Value the captures on one board, lanes `start .. end` of a block; keep what may matter."""
+) -> bool:
+    """Value the captures on one board, lanes `start .. end` of a block, and keep what may matter;
+    returns whether there was room for that. Other arguments as for `_play_block`."""
     out_of_line()
-    source, captures, counts = exchange.source, exchange.captures, exchange.counts
-    squares, parent = block.squares, captures.found[0, first + start]
-    sliders = prepare_attacks(board, source.codes, parent, squares, block, start)
-    known = lead_before(board, source.codes, parent, captures.found[0], first + start, block, start)
-    mover = captures.found[1, first + start]
-    ours = mover == board.roles[board.side]
+    counts, parent = exchange.counts, captures.found[0, first + start]
+    kept, follow = counts[KEPT], counts[FOLLOW]
+    low, high = bounds(exchange, parent if follows else -1)
+    ours = captures.found[1, first + start] == exchange.role
     # Larger is better for the role that captures, with this sign.
     sign = 1.0 if ours else -1.0
     best = sign * source.values[parent]
-    least = sign * (source.low[parent] if ours else source.high[parent])
-    enough = sign * (source.high[parent] if ours else source.low[parent])
-    is_last = source.depth[parent] + 1 >= exchange.most
-    chosen, shown = 0, -1
-    for lane in range(start, end):
-        if count_ones(block.occupied[lane]) >= source.number[parent]:
-            continue
-        value, one, two = lane_value(
-            board, block, lane, squares, sliders, source.codes, parent, known
-        )
-        shown = lane
-        over = is_over(circuit.look, rows, lane, words)
-        again = count_of(block.counts[2 * words * mover :], lane, words) > 1
-        block.worth[lane] = sign * value
-        if over:
-            _keep(board, exchange, first + lane, best, True, block, lane)
-        elif again and not is_last:
-            if not _follow(circuit, board, exchange, first + lane, best, rows, block, lane, words):
-                best = max(best, sign * value)
-        elif sign * value > max(best, least):
-            if not is_last and is_attacked(
-                board, block, lane, captures.found[3, first + lane], one, two
-            ):
-                block.chosen[chosen] = lane
-                chosen += 1
-            else:
-                best = sign * value
-    # The most promising capture comes first.
-    for n in range(1, chosen):
-        if block.worth[block.chosen[n]] > block.worth[block.chosen[0]]:
-            block.chosen[n], block.chosen[0] = block.chosen[0], block.chosen[n]
-    is_answered = False
+    least, enough = (sign * low, sign * high) if ours else (sign * high, sign * low)
+    if max(best, least) >= enough:
+        count_made(exchange, parent)
+        return True
+    best, chosen = _value_captures(
+        circuit,
+        board,
+        exchange,
+        source,
+        captures,
+        follows,
+        first,
+        start,
+        end,
+        sign,
+        best,
+        least,
+        rows,
+        block,
+        words,
+    )
+    rank = 0
     for n in range(chosen):
         lane = block.chosen[n]
         if block.worth[lane] <= max(best, least) or best >= enough:
             continue
-        if is_answered and exchange.waits:
-            exchange.waiting[counts[WAITING]] = first + lane
-            exchange.promise[counts[WAITING]] = sign * block.worth[lane]
-            counts[WAITING] += 1
-            continue
-        if shown != lane:
-            # What its pieces attack was overwritten.
-            lane_value(board, block, lane, squares, sliders, source.codes, parent, known)
-            shown = lane
-        if _follow(circuit, board, exchange, first + lane, best, rows, block, lane, words):
-            is_answered = True
+        k = first + lane
+        if follow_up(
+            circuit, board, exchange, source, captures, follows, k, rank, rows, block, lane, words
+        ):
+            rank = min(rank + 1, RANKS - 1)
         else:
             best = block.worth[lane]
-    source.values[parent] = sign * best
-
-
-@inlined
-def _follow(
-    circuit: TurnCircuit,
-    board: BoardTables,
-    exchange: Exchange,
-    k: int,
-    best: float,
-    rows: U64,
-    block: BlockBoards,
-    lane: int,
-    words: int,
-) -> bool:
-    """List the captures that may follow one, and keep the board if there are any; returns whether
-    there are."""
-    out_of_line()
-    counts = exchange.counts
-    before = counts[FOLLOW]
-    counts[FOLLOW] = list_answers(
-        circuit,
-        board,
-        block,
-        rows,
-        lane,
-        exchange.captures.found[3, k],
-        counts[KEPT],
-        exchange.answers,
-        before,
-        words,
-    )
-    if counts[FOLLOW] == before:
+    if counts[FOLLOW] > exchange.answers.found.shape[1]:
+        if follows:
+            exchange.kept.waits[parent] -= counts[KEPT] - kept
+        counts[KEPT], counts[FOLLOW] = kept, follow
         return False
-    _keep(board, exchange, k, best, False, block, lane)
+    source.values[parent] = sign * best
+    if follows:
+        for n in range(counts[KEPT] - 1, kept - 1, -1):
+            if not exchange.kept.over[n]:
+                put_back(exchange, n)
+        count_made(exchange, parent)
     return True
 
 
 @inlined
-def _keep(
+def _value_captures(
+    circuit: TurnCircuit,
     board: BoardTables,
     exchange: Exchange,
-    k: int,
+    source: Reached,
+    captures: Listed,
+    follows: bool,
+    first: int,
+    start: int,
+    end: int,
+    sign: float,
     best: float,
-    over: bool,
+    least: float,
+    rows: U64,
     block: BlockBoards,
-    lane: int,
-) -> None:
-    """Keep the board after a capture.
+    words: int,
+) -> tuple[float, int]:
+    """Value the captures on one board, and choose those that may be answered, and are better than
+    what is known.
 
     Args:
-        best: what the role that made it has without it; larger is better.
+        best, least: what the role that captures has on this board, and what it can already have.
+
+    Returns:
+        what it has now, and the number of captures that are chosen.
     """
-    out_of_line()
-    source, target, found = exchange.source, exchange.target, exchange.captures.found
-    parent, place, squares = found[0, k], exchange.counts[KEPT], block.squares
-    ours = found[1, k] == board.roles[board.side]
-    value = block.worth[lane] if ours else -block.worth[lane]
-    low, high = source.low[parent], source.high[parent]
-    if ours:
-        low = max(low, best)
-    else:
-        high = min(high, -best)
-    taken = np.int64(block.codes[lane * squares + found[3, k]])
-    if taken != EMPTY:
-        # Who may take it need not do so.
-        if board.table.side[taken] != board.side:
-            low = max(low, value)
+    squares, parent = block.squares, captures.found[0, first + start]
+    mover, lanes = captures.found[1, first + start], captures.found[0]
+    is_last = source.depth[parent] + 1 >= exchange.most
+    is_alone = end - start == 1
+    sliders, known = _NONE, (_NONE, _NONE, 0, _NONE)
+    if not is_alone:
+        sliders = prepare_attacks(board, source.codes, parent, squares, block, start)
+        known = lead_before(board, source.codes, parent, lanes, first + start, block, start)
+    chosen = 0
+    for lane in range(start, end):
+        if count_ones(block.occupied[lane]) >= source.number[parent]:
+            continue
+        if is_alone:
+            value, one, two = value_alone(board, block, lane, squares)
         else:
-            high = min(high, value)
-    target.values[place], target.low[place], target.high[place] = value, low, high
-    target.number[place] = count_ones(block.occupied[lane])
-    target.held[place] = block.occupied[lane]
-    target.depth[place] = source.depth[parent] + 1
-    target.before[place] = parent if exchange.again else -1 - parent
-    target.ours[place], target.over[place] = ours, over
-    copy_board(block.codes, lane * squares, target.codes, place * squares, squares)
-    block.kept[lane >> 6] |= _ONE << np.uint64(lane & 63)
-    block.places[lane] = place
-    exchange.counts[KEPT] = place + 1
+            value, one, two = lane_value(
+                board, block, lane, squares, sliders, source.codes, parent, known
+            )
+        k, place = first + lane, captures.found[3, first + lane]
+        again = count_of(block.counts[2 * words * mover :], lane, words) > 1
+        block.worth[lane] = sign * value
+        if is_over(circuit.look, rows, lane, words):
+            keep(exchange, source, captures, follows, k, 0, True, 0, block, lane)
+        elif again and not is_last:
+            find_attackers(board, block, lane, place, one, two)
+            if not follow_up(
+                circuit, board, exchange, source, captures, follows, k, 0, rows, block, lane, words
+            ):
+                best = max(best, sign * value)
+        elif sign * value > max(best, least):
+            if not is_last and find_attackers(board, block, lane, place, one, two):
+                code = np.int64(block.codes[lane * squares + place])
+                lost = sign * board.scale * board.table.leads[4 * (code * squares + place)]
+                block.promise[lane] = sign * value - lost
+                _insert(block, chosen, lane)
+                chosen += 1
+            else:
+                best = sign * value
+    return best, chosen
+
+
+@inlined
+def _insert(block: BlockBoards, number: int, lane: int) -> None:
+    """Add a lane to those that are chosen, the most promising first."""
+    at = number
+    while at and block.promise[block.chosen[at - 1]] < block.promise[lane]:
+        block.chosen[at] = block.chosen[at - 1]
+        at -= 1
+    block.chosen[at] = lane

@@ -10,22 +10,23 @@ from numpy.typing import NDArray
 
 from ggp.machine.base import FloatArray, IntArray, Machine, States
 from ggp.machine.propnet.play.kernels.tapes import Query
+from ggp.machine.propnet.play.kernels.vectors import words_of
 from ggp.machine.propnet.play.turns import WIDTH, CircuitTurns
 from ggp.search.anytime import Deadline, check
 from ggp.search.boards.block_boards import BlockBoards, BoardTables, block_boards
 from ggp.search.boards.board_values import Boards, BoardValues
 from ggp.search.boards.exchanges.captures import CaptureFinder, Captures
-from ggp.search.boards.exchanges.exchange_kernels import (
+from ggp.search.boards.exchanges.exchange_kernels import fold_back, play_captures
+from ggp.search.boards.exchanges.listing_kernels import Listed, first_captures
+from ggp.search.boards.exchanges.open_boards import (
     DONE,
-    FOLLOW,
+    HEIGHT,
     KEPT,
-    WAITING,
+    MADE,
+    NUM_COUNTS,
     Exchange,
     Reached,
-    fold_back,
-    play_captures,
 )
-from ggp.search.boards.exchanges.listing_kernels import Listed, first_captures
 
 FIRST_ROOM = 8
 """Captures on a board for which there is room at first."""
@@ -40,11 +41,14 @@ class _Scratch(NamedTuple):
     Attributes:
         block: boards in lanes.
         reached, answers: boards from which captures go on, and these.
+        picked, stacks: see `Exchange`.
     """
 
     block: BlockBoards
     reached: Reached
     answers: Listed
+    picked: Listed
+    stacks: IntArray
 
 
 class ExchangePlayer:
@@ -90,32 +94,24 @@ class ExchangePlayer:
         if captures is None or _has_several_movers(captures):
             return None
         assert isinstance(self._machine, CircuitTurns)
-        count = len(values)
-        infinite, none = np.full(count, np.inf), np.zeros(0, dtype=np.int64)
+        count, none = len(values), np.zeros(0, dtype=np.int64)
         no_one = np.zeros(0, dtype=np.bool_)
-        source = Reached(
+        first = Reached(
             self._machine.packed_of(states),
             boards.codes.ravel(),
             boards.number,
             boards.held,
             values,
-            -infinite,
-            infinite,
             np.zeros(count, dtype=np.int64),
             none,
             no_one,
             no_one,
+            none,
+            none,
+            none,
+            none,
         )
-        check(deadline)
-        waiting, promise = self._played(source, captures, waits=True)
-        # Those that waited are followed up together: few are better than what came first.
-        ours = captures.found[1, waiting] == self._role
-        best = values[captures.found[0, waiting]]
-        left = waiting[np.where(ours, promise > best, promise < best)]
-        if len(left):
-            check(deadline)
-            rest = Listed(np.ascontiguousarray(captures.found[:, left]), captures.joint[left])
-            self._played(source, rest, waits=False)
+        self._played(first, captures, deadline)
         return values
 
     # ---------------------------------------------------------------- private
@@ -149,65 +145,50 @@ class ExchangePlayer:
         self._spare.append(scratch)
         return Listed(np.ascontiguousarray(listed.found[:, :count]), listed.joint[:count])
 
-    def _played(
-        self, source: Reached, captures: Listed, *, waits: bool
-    ) -> tuple[IntArray, FloatArray]:
-        """Play captures on boards out, and note in the values what they are worth.
+    def _played(self, first: Reached, captures: Listed, deadline: Deadline | None) -> None:
+        """Play captures on first boards out, and note in their values what they are worth.
 
-        Args:
-            waits: whether all but the most promising one on each board wait.
-
-        Returns:
-            the captures that wait, and what the boards after them are worth.
+        Raises:
+            OutOfTime: the deadline passed.
         """
         assert self._ready is not None
         machine, look, tables = self._ready
-        number = len(captures.joint)
-        scratch = self._spare.pop()
-        waiting, promise = np.empty(number, dtype=np.int64), np.empty(number)
-        counts = np.zeros(4, dtype=np.int64)
-        played = 0
-        for again in (False, True):
-            counts[DONE] = 0
-            wanted = -1 if again else number
-            while counts[DONE] < (counts[FOLLOW] if again else number):
+        scratch, counts = self._spare.pop(), np.zeros(NUM_COUNTS, dtype=np.int64)
+        for follows in (False, True):
+            while (on_top := _next(first, captures, scratch, follows, counts)) is not None:
+                check(deadline)
                 exchange = Exchange(
-                    scratch.reached if again else source,
-                    scratch.answers if again else captures,
-                    again,
+                    first,
+                    captures,
                     self._most,
-                    waits and not again,
+                    self._role,
                     scratch.reached,
                     scratch.answers,
-                    waiting,
-                    promise,
+                    scratch.picked,
+                    scratch.stacks,
                     counts,
                 )
-                before = counts[DONE]
-                first = exchange.source.states[exchange.captures.found[0, 0]]
                 with machine.turn_scratch(look) as (blank, rows, _, _):
                     play_captures.alike(
-                        machine.turn_phases(first),
+                        machine.turn_phases(on_top),
                         tables,
                         exchange,
-                        wanted,
+                        follows,
                         blank,
                         rows,
                         scratch.block,
                         WIDTH,
                     )
-                played += counts[DONE] - before
-                if counts[DONE] < (counts[FOLLOW] if again else number):
+                if _next(first, captures, scratch, follows, counts) is not None:
                     scratch = _enlarged(scratch)
-        machine.states_visited += int(played)
+        machine.states_visited += int(counts[MADE])
         reached, kept = scratch.reached, int(counts[KEPT])
         ended = np.flatnonzero(reached.over[:kept])
         if len(ended):
             goals = self._machine.goals(machine.from_packed(reached.states[ended]))
             reached.values[ended] = goals[:, self._role]
-        fold_back.alike(reached, kept, source.values)
+        fold_back.alike(reached, kept, first.values)
         self._spare.append(scratch)
-        return waiting[: counts[WAITING]], promise[: counts[WAITING]]
 
     def _taken(self, machine: CircuitTurns, boards: Boards) -> _Scratch:
         try:
@@ -216,7 +197,9 @@ class ExchangePlayer:
             squares, roles = boards.codes.shape[1], len(machine.roles)
             block = block_boards(squares, roles, machine.num_fluents, WIDTH)
             reached = _reached(ROOM // 2, machine.num_words, squares)
-            return _Scratch(block, reached, _room_for(ROOM, roles))
+            picked = _room_for(64 * words_of(WIDTH), roles)
+            stacks = np.empty((2, ROOM // 2), dtype=np.int64)
+            return _Scratch(block, reached, _room_for(ROOM, roles), picked, stacks)
 
     @cached_property
     def _ready(self) -> tuple[CircuitTurns, Query, BoardTables] | None:
@@ -230,6 +213,23 @@ class ExchangePlayer:
             if look is None
             else (machine, look, self._values.tables(machine, self._role, moves))
         )
+
+
+def _next(
+    first: Reached, captures: Listed, scratch: _Scratch, follows: bool, counts: IntArray
+) -> NDArray[np.uint64] | None:
+    """A state in which a capture is to be made next, packed; None if there is none."""
+    state: NDArray[np.uint64]
+    if not follows:
+        if counts[DONE] == len(captures.joint):
+            return None
+        state = first.states[captures.found[0, counts[DONE]]]
+        return state
+    side = int(counts[HEIGHT] == 0)
+    if not counts[HEIGHT + side]:
+        return None
+    state = scratch.reached.states[scratch.stacks[side, counts[HEIGHT + side] - 1]]
+    return state
 
 
 def _has_several_movers(captures: Listed) -> bool:
@@ -246,21 +246,22 @@ def _room_for(captures: int, roles: int) -> Listed:
 
 def _reached(boards: int, words: int, squares: int) -> Reached:
     """Room for so many boards."""
-    number, depth, before = np.empty((3, boards), dtype=np.int64)
-    values, low, high = np.empty((3, boards))
+    number, depth, before, begin, end, rank, waits = np.empty((7, boards), dtype=np.int64)
     ours, over = np.empty((2, boards), dtype=np.bool_)
     return Reached(
         np.empty((boards, words), dtype=np.uint64),
         np.empty(boards * squares, dtype=np.int16),
         number,
         np.empty(boards, dtype=np.uint64),
-        values,
-        low,
-        high,
+        np.empty(boards),
         depth,
         before,
         ours,
         over,
+        begin,
+        end,
+        rank,
+        waits,
     )
 
 
@@ -272,10 +273,14 @@ def _enlarged(scratch: _Scratch) -> _Scratch:
         larger[: len(array)] = array
         return larger
 
-    found = np.empty((4, 2 * scratch.answers.found.shape[1]), dtype=np.int64)
-    found[:, : scratch.answers.found.shape[1]] = scratch.answers.found
-    return _Scratch(
-        scratch.block,
-        Reached(*map(twice, scratch.reached)),
-        Listed(found, twice(scratch.answers.joint)),
+    def wider(array: IntArray) -> IntArray:
+        larger = np.empty((len(array), 2 * array.shape[1]), dtype=np.int64)
+        larger[:, : array.shape[1]] = array
+        return larger
+
+    answers = scratch.answers
+    return scratch._replace(
+        reached=Reached(*map(twice, scratch.reached)),
+        answers=Listed(wider(answers.found), twice(answers.joint)),
+        stacks=wider(scratch.stacks),
     )

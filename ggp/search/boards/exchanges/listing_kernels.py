@@ -31,13 +31,9 @@ from ggp.machine.propnet.play.kernels.vectors import (
     splat,
     words_of,
 )
-from ggp.search.boards.block_boards import (
-    BlockBoards,
-    BoardTables,
-    prepare_attacks,
-    value_before,
-)
+from ggp.search.boards.block_boards import BlockBoards, BoardTables
 from ggp.search.boards.board_kernels import EMPTY, SIDES
+from ggp.search.boards.lane_values import prepare_attacks, value_before
 from ggp.search.boards.mask_kernels import U64
 
 _VECTOR = (0,)
@@ -191,7 +187,8 @@ def list_answers(
     count: int,
     words: int,
 ) -> int:
-    """List the legal captures on a square of a lane, of sides that are to move.
+    """List the legal captures on a square of a lane, of sides that are to move, by the pieces that
+    `find_attackers` has found.
 
     Args:
         place: of the lane among those that are kept.
@@ -201,26 +198,18 @@ def list_answers(
         the number of captures now.
     """
     out_of_line()
-    squares = block.squares
-    taken = np.int64(block.codes[lane * squares + target])
-    if taken == EMPTY:
+    squares, rest = block.squares, block.attackers[lane]
+    if not rest:
         return count
-    side = 1 - int(board.table.side[taken])
+    side = 1 - int(board.table.side[np.int64(block.codes[lane * squares + target])])
     if not is_to_move(board, block, side, lane, words):
         return count
-    mark, own = _ONE << np.uint64(target), _ALL if side == 0 else _NONE
-    marks, owners = splat(mark, _VECTOR), splat(~own, _VECTOR)
-    for word in range(0, squares, WORDS_PER_ITEM):
-        # Few pieces attack a square, so eight at a time are looked at.
-        reach = band(load(block.after, word, _VECTOR), marks)
-        if not reduce_or(band(reach, bxor(load(block.owner, word, _VECTOR), owners))):
-            continue
-        for origin in range(word, min(word + WORDS_PER_ITEM, squares)):
-            if block.after[origin] & mark and block.owner[origin] == own:
-                at = origin * squares + target
-                count = list_moves(
-                    circuit, board, rows, side, at, target, lane, place, listed, count, words
-                )
+    while rest:
+        at = lowest_one(rest) * squares + target
+        rest &= rest - _ONE
+        count = list_moves(
+            circuit, board, rows, side, at, target, lane, place, listed, count, words
+        )
     return count
 
 
@@ -265,7 +254,7 @@ def _only_move(
 
 
 @inlined
-def is_attacked(
+def find_attackers(
     board: BoardTables,
     block: BlockBoards,
     lane: int,
@@ -273,13 +262,27 @@ def is_attacked(
     first: np.uint64,
     second: np.uint64,
 ) -> bool:
-    """Whether the other side attacks the piece on a square of a lane.
+    """Find the pieces of the other side that attack the piece on a square of the lane that was
+    valued last; returns whether there are any.
 
     Args:
         first, second: the squares that each side attacks there.
     """
+    block.attackers[lane] = _NONE
     taken = np.int64(block.codes[lane * block.squares + target])
     if taken == EMPTY:
         return False
-    by = second if board.table.side[taken] == 0 else first
-    return bool(by >> np.uint64(target) & _ONE != _NONE)
+    side = 1 - int(board.table.side[taken])
+    mark, own = _ONE << np.uint64(target), _ALL if side == 0 else _NONE
+    if not (first if side == 0 else second) & mark:
+        return False
+    marks, owners = splat(mark, _VECTOR), splat(~own, _VECTOR)
+    for word in range(0, block.squares, WORDS_PER_ITEM):
+        # Few pieces attack a square, so eight at a time are looked at.
+        reach = band(load(block.after, word, _VECTOR), marks)
+        if not reduce_or(band(reach, bxor(load(block.owner, word, _VECTOR), owners))):
+            continue
+        for origin in range(word, min(word + WORDS_PER_ITEM, block.squares)):
+            if block.after[origin] & mark and block.owner[origin] == own:
+                block.attackers[lane] |= _ONE << np.uint64(origin)
+    return True
