@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from time import process_time
 
 import numpy as np
@@ -313,6 +314,25 @@ def test_it_waits_for_what_comes_of_the_move_it_made() -> None:
         if visits
     }
     assert more == {decision.move}
+
+
+def test_what_was_found_for_the_percept_that_came_is_all_there_afterwards() -> None:
+    machine = machine_of_game("phantom_connect_four", "propnet")
+    player = make_player(parse_spec("ismcts:outside=0"), machine, 1, np.random.default_rng(0))
+    assert isinstance(player, TreePlayer)
+    assert player.choose(Deadline.after(5.0)).move == "noop"
+    looks = count()
+    player.ponder(Deadline(1000, lambda: next(looks)))
+    nodes, paths = player._tree.nodes, player.tracker.tree
+    places = nodes.table.path[: len(nodes)]
+    is_other = (nodes.table.role[: len(nodes)] == 0) & (paths.depths(places) == 0)
+    walks = nodes.sums(int(places[is_other][0])).visits.sum()
+    # Whatever the first one does, the second sees the same; lanes of a wave that find a node new
+    # end there.
+    player.observe("noop", first_percepts(machine), deadline=Deadline.after(5.0))
+    kept = nodes.sums(int(player.tracker.bag.paths[0])).visits.sum()
+    assert walks > 256
+    assert walks - 128 <= kept <= walks
 
 
 def test_trees_of_worlds_grow_while_others_think_and_are_gone_on_with() -> None:
