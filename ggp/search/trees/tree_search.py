@@ -28,7 +28,7 @@ MOST_PATHS, LANES_A_PATH = 64, 8
 
 WAITING_S = 0.1
 """Longest time of a wave while nobody waits for us: somebody may, at any time, and what is under
-way is lost. Lanes look at the clock on their way, so a call is heeded sooner, within 40 ms on
+way is lost. Lanes look at the clock on their way, so a call is heeded sooner, within 50 ms on
 circuits. With 20 ms, waves of 8 lanes were nearly all fixed cost in kriegspiel_5x5: 250 lanes a
 second instead of the 1,700 of a decision."""
 
