@@ -197,7 +197,8 @@ def open_store(
                 store = _set_up(connection, path, series, until)
                 if not reading:
                     lately = {"until": until and asdict(until), "threads": series.limits.threads}
-                    _keep(connection, lately)
+                    with connection as transaction:
+                        _keep(transaction, lately)
                 yield store
         except sqlite3.Error as error:
             # The lower byte of an error code is its kind.
@@ -248,12 +249,11 @@ def _set_up(
 
 
 def _keep(connection: sqlite3.Connection, settings: Mapping[str, Any]) -> None:
-    """Write settings, in place of those of the same names."""
-    with connection as transaction:
-        transaction.executemany(
-            "INSERT OR REPLACE INTO settings VALUES (?, ?)",
-            [(name, json.dumps(value)) for name, value in settings.items()],
-        )
+    """Write settings, in place of those of the same names, within a transaction."""
+    connection.executemany(
+        "INSERT OR REPLACE INTO settings VALUES (?, ?)",
+        [(name, json.dumps(value)) for name, value in settings.items()],
+    )
 
 
 def _renamed(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, str]:
