@@ -24,6 +24,7 @@ from benchmarks.tables.decisions import measure_decision
 from benchmarks.tables.environments import measure_environments
 from benchmarks.tables.evaluation import measure_evaluation
 from benchmarks.tables.fallback import measure_fallbacks
+from benchmarks.tables.learning import measure_learning
 from benchmarks.tables.operations import measure_operations
 from benchmarks.tables.profile import measure_profile, vector_limit
 from benchmarks.tables.scale import GAMES as SHARED
@@ -133,6 +134,10 @@ PARTS: dict[str, tuple[str, Callable[[Wanted], Any]]] = {
         _at_once(
             "environments", lambda wanted: measure_environments(wanted.seconds, wanted.rounds)
         ),
+    ),
+    "learning": (
+        "decisions learnt from a CPU second",
+        _at_once("learning", lambda wanted: measure_learning(wanted.seconds, wanted.rounds)),
     ),
 }
 """Titles of what is measured, empty where it shows itself, and who measures it."""
