@@ -113,6 +113,7 @@ class HyperPlay2(SearchPlayer):
             self.model,
             most=most,
             before_round=grow if deadline is not None else None,
+            first=self.options.n,  # with fewer, `decide` goes by HyperPlay values
         )
 
     def play_on(

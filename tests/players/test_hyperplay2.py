@@ -7,9 +7,11 @@ from itertools import count
 import numpy as np
 import pytest
 
+from ggp.machine.base import IntArray
 from ggp.players import make_player, parse_spec
 from ggp.players.hyperplay2 import HyperPlay2, growth
 from ggp.search.anytime import Deadline
+from ggp.search.nested.simulations import SimulationSearch
 from ggp.search.playouts import HyperPlayPolicy
 from tests.support.games import machine_of_game
 
@@ -67,3 +69,25 @@ def test_they_do_not_without_a_clock_nor_where_that_is_not_wanted(
     spec: str, seconds: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert set(playouts_of_a_decision(spec, seconds, monkeypatch)) == {4}
+
+
+def test_it_decides_by_simulations_where_there_is_time_for_one_round(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rounds that take a second, whatever their size."""
+    now_s = [0.0]
+    sizes: list[int] = []
+    made = SimulationSearch.round
+
+    def slow(self: SimulationSearch, count: int, chosen: IntArray | None = None) -> None:
+        sizes.append(count)
+        made(self, count, chosen)
+        now_s[0] += 1.0
+
+    monkeypatch.setattr(SimulationSearch, "round", slow)
+    monkeypatch.setattr("ggp.players.hyperplay2.QUICK_SHARE", 0.0)
+    machine = machine_of_game("krieg_tic_tac_toe", "propnet")
+    player = make_player(parse_spec("hyperplay2:n=3"), machine, 0, np.random.default_rng(0))
+    decision = player.choose(Deadline(0.9, lambda: now_s[0]))
+    assert sizes == [3]
+    assert {value.visits for value in decision.values} == {3}

@@ -55,12 +55,12 @@ class SimulationSearch:
             long.
         before_round: receives the least number of simulations of any candidate of a round, so
             that `policy` may be improved.
+        first: simulations of each candidate in the first round against a clock. Small rounds cost
+            nearly as much as large ones: whoever has no use for fewer should not begin with fewer.
 
     Attributes:
         tally: of all simulations so far.
     """
-
-    side_by_side = 1
 
     def __init__(
         self,
@@ -73,6 +73,7 @@ class SimulationSearch:
         model: MoveModel = UNIFORM,
         most: int = MAX_SIMULATIONS,
         before_round: Callable[[int], None] | None = None,
+        first: int = 1,
     ) -> None:
         if bags.sets.views is None:
             raise ValueError("incomplete-information simulations need the entries' views")
@@ -81,6 +82,7 @@ class SimulationSearch:
         self._simulator = Simulator(machine, belief, policy, deadline, model)
         self.moves = candidates(machine, bags)
         self.tally = Tally(len(self.moves.values))
+        self.side_by_side = first * len(self.moves.values)
         self._most = min(most, MAX_SIMULATIONS)
         self._before_round = before_round
 
