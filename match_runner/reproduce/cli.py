@@ -107,9 +107,9 @@ def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int 
     "--only",
     multiple=True,
     metavar="NAME",
-    help="Of a grid (strength, clock, kriegspiel), play the duels of this game, player or clock "
-    "(such as 1s) only, of several players those among them; may be repeated. What was played "
-    "before is shown too.",
+    help="Of a grid (strength, clock, kriegspiel), play the duels of this game, player (such as "
+    "'over 2') or clock (such as 1s) only, of several players those among them; may be repeated. "
+    "What was played before is shown too.",
 )
 @click.option(
     "--minutes",

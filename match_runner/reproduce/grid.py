@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 
 from ggp.clocks import Clock
 from ggp.errors import ConfigError
+from ggp.gdl.nearest import nearest
 from ggp.statistics.intervals import Interval, mean_interval
 from match_runner.folder_lock import InUse
 from match_runner.reproduce.duels import (
@@ -79,6 +80,8 @@ class Grid:
             leaves it out.
         games: most matches of a duel if the command names no number; None: `matches`.
         costs: lines that say what duels, each with its settings, will cost, if that can be told.
+        short: another name by which a player can be named; the same for players who have it in
+            common.
     """
 
     name: str
@@ -93,15 +96,16 @@ class Grid:
     costs: Callable[[Sequence[tuple[Duel, Settings]], Settings, Executor], Iterable[str]] = (
         lambda duels, settings, executor: ()
     )
+    short: Callable[[str], str] = str
 
     def size(self, settings: Settings) -> int:
-        wanted = selected(self.duels(), settings.only)
+        wanted = selected(self.duels(), settings.only, self.short)
         each = ((duel, self._settings_of(duel, settings)) for duel in wanted)
         return sum(size_of(duel, given) for duel, given in each if given.matches)
 
     def forecast(self, settings: Settings, executor: Executor) -> Iterable[str]:
         """Lines that say what it will cost to play what is missing, measured as they are read."""
-        wanted = selected(self.duels(), settings.only)
+        wanted = selected(self.duels(), settings.only, self.short)
         return self.costs(
             [(duel, self._settings_of(duel, settings)) for duel in wanted], settings, executor
         )
@@ -109,7 +113,7 @@ class Grid:
     def run(self, settings: Settings, executor: Executor, tell: Tell) -> Result:
         until_s = time.monotonic() + settings.seconds
         duels = self.duels()
-        wanted = set(selected(duels, settings.only))
+        wanted = set(selected(duels, settings.only, self.short))
         cells: dict[Duel, PlayedDuel] = {}
         left_to_others = 0
         for duel in duels:
@@ -154,31 +158,41 @@ class Grid:
         return replace(settings, matches=games, until=until)
 
 
-def selected(duels: Sequence[Duel], only: Sequence[str]) -> list[Duel]:
+def selected(
+    duels: Sequence[Duel], only: Sequence[str], short: Callable[[str], str] = str
+) -> list[Duel]:
     """Duels of the games, players and clocks named; if none is named, of all.
 
     One player selects all of its duels, several players those among them.
+
+    Args:
+        short: the short name of a player, which names it as well as its spec.
 
     Raises:
         ConfigError: the grid has no game, player or clock of that name.
     """
     games = {duel.game: None for duel in duels}
-    players = {player: None for duel in duels for player in duel.players}
+    shorts = {short(player): None for duel in duels for player in duel.players}
+    specs = {player for duel in duels for player in duel.players}
     clocks = {_clock_name(duel): None for duel in duels}
+    known = {*games, *shorts, *specs, *clocks}
     for name in only:
-        if name not in games | players | clocks:
+        if name not in known:
+            found = nearest(name, known)
+            meant = "" if found is None else f" (did you mean {found!r}?)"
             raise ConfigError(
-                f"the grid has nothing called {name!r}; games: {', '.join(games)}; players: "
-                f"{', '.join(players)}; clocks: {', '.join(clocks)}"
+                f"the grid has nothing called {name!r}{meant}; games: {', '.join(games)}; "
+                f"players: {', '.join(shorts)}; clocks: {', '.join(clocks)}"
             )
     named = set(only)
+    among = named.intersection({*shorts, *specs})
 
     def is_wanted(duel: Duel) -> bool:
-        among = named.intersection(players)
+        met = [player for player in duel.players if among & {player, short(player)}]
         return (
             (duel.game in named or not named.intersection(games))
             and (_clock_name(duel) in named or not named.intersection(clocks))
-            and len(among.intersection(duel.players)) >= min(len(among), 2)
+            and len(met) >= min(len(among), 2)
         )
 
     return [duel for duel in duels if is_wanted(duel)]
@@ -186,7 +200,9 @@ def selected(duels: Sequence[Duel], only: Sequence[str]) -> list[Duel]:
 
 def _clock_name(duel: Duel) -> str:
     """Name of a duel's clock, such as `0.3s`, or of the counts that decide instead."""
-    return duel.budget or f"{duel.play_clock_s or 0:g}s"
+    if duel.play_clock_s is None:
+        return duel.budget or "counts"
+    return f"{duel.play_clock_s:g}s"
 
 
 def shares_of(cell: PlayedDuel, player: int = 0) -> list[float]:

@@ -5,12 +5,13 @@ since turns in the middle of a game cost more than those of the opening. With ma
 would take as long as some games; then it is timed in the opening only, and the rest of the game is
 taken to cost as many times as much as with few samples: the line says that it is extrapolated.
 Games differ much in length, so all this tells hours from days. Of cells that were begun, the games
-so far tell more.
+so far tell more. If the time for playing is limited, no player is timed after a tenth of it.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -41,6 +42,9 @@ FIRST_TURNS = 6
 TURNS = 220
 """Turns of a game, refused tries included: the mean of games of the papers' players."""
 
+TIMED_SHARE = 0.1
+"""Of the time for playing: no player is timed after that."""
+
 FEW = 2
 """A player with this many times the samples of a twentieth of the papers' is timed as it is."""
 
@@ -59,7 +63,8 @@ def costs(
         cells: cells to play, each with its number of games.
     """
     turns = _Turns(settings, executor)
-    total_s = 0.0
+    timed_until_s = time.monotonic() + TIMED_SHARE * settings.seconds
+    total_s, untimed = 0.0, 0
     for duel, own in cells:
         if not duel.budget or duel.equal_states:
             continue
@@ -67,6 +72,9 @@ def costs(
         ending = None if stored is None else stored.held.ending
         left = own.matches - (0 if stored is None else len(stored.matches))
         if left <= 0 or (ending is not None and ending.outcome is not None):
+            continue
+        if stored is None and time.monotonic() >= timed_until_s:
+            untimed += 1
             continue
         if stored is None:
             each = [turns.cost(player) for player in duel.players]
@@ -81,6 +89,8 @@ def costs(
         )
     if total_s:
         yield f"in all at most about {total_s / 3600:,.1f} core-hours"
+    if untimed:
+        yield f"not timed, since that would take too much of the time to play: {untimed} more"
 
 
 @dataclass(frozen=True, slots=True)

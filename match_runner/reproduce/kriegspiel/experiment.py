@@ -251,4 +251,5 @@ KRIEGSPIEL = Grid(
     quickly=quickly,
     games=games,
     costs=costs,
+    short=short,
 )

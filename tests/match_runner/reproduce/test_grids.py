@@ -30,6 +30,7 @@ from match_runner.reproduce.grid import (
     shares_of,
     sign_of,
 )
+from match_runner.reproduce.kriegspiel import experiment as kriegspiel
 from match_runner.reproduce.results import Claim, Settings
 from match_runner.reproduce.results import Result as Made
 from match_runner.series.match_task import MatchTask
@@ -123,6 +124,18 @@ def test_parts_of_a_grid_can_be_named() -> None:
     assert [game for game, _ in of("auto", "hyperplay2", "0.1s")] == ["breakthrough", "kuhn_poker"]
     with pytest.raises(ConfigError, match="nothing called 'chess'; games: breakthrough, kuhn"):
         of("chess")
+    with pytest.raises(ConfigError, match=r"nothing called 'hyperplau' \(did you mean 'hyperplay'"):
+        of("hyperplau")
+
+
+def test_players_of_a_grid_have_short_names() -> None:
+    found = selected(
+        kriegspiel.duels(), ["papers", "over 2", "random"], kriegspiel.KRIEGSPIEL.short
+    )
+    assert {duel.budget for duel in found} == {"papers"}
+    assert {tuple(map(kriegspiel.KRIEGSPIEL.short, duel.players)) for duel in found} == {
+        ("over 2", "random")
+    }
 
 
 @pytest.mark.verify

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -181,10 +182,9 @@ def test_costs_are_told_before_a_cell_is_played(tmp_path: Path) -> None:
             made.set_result(SimpleNamespace(turns=turns))
             return made
 
-    def told(budget: str) -> list[str]:
+    def told(budget: str, *, seconds: float = math.inf) -> list[str]:
         timed.clear()
-        named = (*kriegspiel_cells.papers_cells(budget)[0].players, budget)
-        own = settings(tmp_path, only=named, usual=True)
+        own = settings(tmp_path, only=("over 1", "random", budget), usual=True, seconds=seconds)
         return list(kriegspiel.KRIEGSPIEL.forecast(own, Timing()))
 
     # In 74 turns, a history takes 0.01757 s on average; there are 220 turns.
@@ -197,6 +197,11 @@ def test_costs_are_told_before_a_cell_is_played(tmp_path: Path) -> None:
     line, _ = told("papers")
     assert "about 6,516 s each (extrapolated), 271.48 core-hours" in line
     assert timed == [("84", 80), ("1683", 24), ("none", 80)]
+    # What is left of no time is none for timing.
+    assert told("papers", seconds=0.0) == [
+        "not timed, since that would take too much of the time to play: 1 more"
+    ]
+    assert not timed
 
 
 def last_state(machine: Machine, record: MatchRecord) -> tuple[str, ...]:
