@@ -31,7 +31,8 @@ from benchmarks.tables.scale import GAMES as SHARED
 from benchmarks.tables.scale import measure_scale
 from benchmarks.tables.speed import GAMES, measure_speed
 from benchmarks.tables.start import measure_start
-from ggp.console import print_rich, spinner, table_of
+from ggp.cli.arguments import FiniteRange
+from ggp.console import guarded, print_rich, spinner, table_of
 
 Rows = list[dict[str, Any]]
 
@@ -149,9 +150,28 @@ PARTS: dict[str, tuple[str, Callable[[Wanted], Any]]] = {
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder with the rulesheets by others; without it only our own games are measured.",
 )
-@click.option("--seconds", default=3.0, show_default=True, help="How long to play each game.")
-@click.option("--rounds", default=3, show_default=True, help="How often; the median counts.")
-@click.option("--n", "size", default=8, show_default=True, help="n of the hyperplay2 compared.")
+@click.option(
+    "--seconds",
+    type=FiniteRange(min=0),
+    default=3.0,
+    show_default=True,
+    help="How long to play each game.",
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="How often; the median counts.",
+)
+@click.option(
+    "--n",
+    "size",
+    type=click.IntRange(min=1),
+    default=8,
+    show_default=True,
+    help="n of the hyperplay2 compared.",
+)
 @click.option("--game", "games", multiple=True, help="Boards only: measure this game; or a path.")
 @click.option("--only", multiple=True, type=click.Choice(list(PARTS)), help="Measure only this.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="JSON file to write.")
@@ -199,4 +219,4 @@ def _shown(value: object) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    guarded(main)(standalone_mode=False)

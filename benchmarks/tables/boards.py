@@ -19,6 +19,8 @@ import numpy as np
 
 from ggp.belief import Bags
 from ggp.belief.segments import initial_segments
+from ggp.errors import ConfigError
+from ggp.gdl.games import comes_with_games
 from ggp.machine import Machine, build_machine
 from ggp.machine.base import States
 from ggp.machine.games import load_program
@@ -38,6 +40,9 @@ BOARDS = {1: 512, 2: 64}
 HISTORIES = {1: 256, 2: 16, 3: 1}
 """How many are searched, by depth."""
 
+MOST_TRIES = 20
+"""How often random play is begun for the positions of a game."""
+
 STEPS = 1_000_000
 """More joint moves than a board has at these depths: nothing is cut."""
 
@@ -53,12 +58,14 @@ def measure_boards(
         games: by name or path; default: `GAMES`.
 
     Raises:
-        ConfigError: there is no file that says what pieces are worth, or it does not suit the game.
+        ConfigError: there is no file that says what pieces are worth, it does not suit the game, or
+            random play has no choices left by then.
     """
     for game in games or GAMES:
-        machine = build_machine(load_program(game), "propnet", ready=True)
+        program, file = load_program(game), _file_of(game)
+        machine = build_machine(program, "propnet", ready=True)
+        evaluation_of(file, machine)  # refuses a file for another game
         states = _positions(machine, max(BOARDS.values()), np.random.default_rng(0))
-        file = _file_of(game)
         for depth, number in sorted(BOARDS.items()):
             search = _board_search(machine, _bag(machine, states, number), depth, file)
             took_ms = _cpu_ms(search, seconds, rounds) / number
@@ -72,8 +79,12 @@ def measure_boards(
 def _file_of(game: str) -> str:
     """The file that says what pieces of a game are worth, as the option `evaluation` names it."""
     path = Path(game)
-    beside = path.with_suffix(".toml")
-    return str(beside) if beside.is_file() else path.stem.split("_")[0]
+    beside, of_games = path.with_suffix(".toml"), path.stem.split("_")[0]
+    if beside.is_file():
+        return str(beside)
+    if comes_with_games(of_games, ".toml"):
+        return of_games
+    raise ConfigError(f"no file says what pieces of {game} are worth; write {beside} beside it")
 
 
 def _row(game: str, what: str, depth: int, number: int, took_ms: float) -> dict[str, Any]:
@@ -128,13 +139,25 @@ def _cpu_ms(once: Callable[[], None], seconds: float, rounds: int) -> float:
 
 def _positions(machine: Machine, number: int, rng: np.random.Generator) -> States:
     """States after random play in which the first role has a choice."""
+    found = _positions_of_a_try(machine, number, rng)
+    for _ in range(MOST_TRIES):
+        if len(found) >= number:
+            return found.take(np.arange(number))
+        found = machine.concatenate([found, _positions_of_a_try(machine, number, rng)])
+    raise ConfigError(
+        f"only {len(found)} of {number} positions: after {TURNS} random turns the first role "
+        "hardly ever has a choice; take a longer game"
+    )
+
+
+def _positions_of_a_try(machine: Machine, number: int, rng: np.random.Generator) -> States:
     states = machine.initial(4 * number)
     for _ in range(TURNS):
         states = states.take(np.flatnonzero(~machine.terminal(states)))
         joint = [random_moves(machine, states, role, rng) for role in range(len(machine.roles))]
         states = machine.step(states, np.stack(joint, axis=1)).states
     states = states.take(np.flatnonzero(~machine.terminal(states)))
-    return states.take(np.flatnonzero(machine.legal(states, 0).counts > 1)[:number])
+    return states.take(np.flatnonzero(machine.legal(states, 0).counts > 1))
 
 
 def _bag(machine: Machine, states: States, number: int) -> Bags:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.tables import boards
+from ggp.errors import ConfigError
 
 
 @pytest.mark.verify
@@ -26,3 +27,20 @@ def test_the_file_of_a_game_has_its_name_or_its_first_word(tmp_path: Path) -> No
     assert boards._file_of("kriegspiel_5x5") == "kriegspiel"
     (tmp_path / "my_chess.toml").touch()
     assert boards._file_of(str(tmp_path / "my_chess.gdl")) == str(tmp_path / "my_chess.toml")
+
+
+@pytest.mark.parametrize(
+    ("game", "message"),
+    [
+        ("nosuch", "unknown game 'nosuch'"),
+        ("tic_tac_toe", "no file says what pieces of tic_tac_toe are worth"),
+        ("kriegspiel_5x5", "only 0 of 512 positions: after 400 random turns"),
+    ],
+)
+def test_games_without_boards_to_search_are_refused(
+    game: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(boards, "TURNS", 400)  # more than a game on five by five has
+    monkeypatch.setattr(boards, "MOST_TRIES", 1)
+    with pytest.raises(ConfigError, match=message):
+        list(boards.measure_boards(0.0, 1, [game]))
