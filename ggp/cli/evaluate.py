@@ -69,7 +69,10 @@ def evaluate(
     limits: Limits,
     as_json: bool,
 ) -> None:
-    """Show what a player thinks of each of a role's moves."""
+    """Show what a player thinks of each of a role's moves.
+
+    Players who draw their moves say how likely each is.
+    """
     preload("ggp.players")
     import numpy as np
 
@@ -149,6 +152,7 @@ def _faults_told_by_us() -> Iterator[None]:
 
 
 def _describe(decision: Decision, role: str, player: str) -> dict[str, Any]:
+    shares = decision.probabilities
     return {
         "role": role,
         "player": player,
@@ -159,6 +163,7 @@ def _describe(decision: Decision, role: str, player: str) -> dict[str, Any]:
                 "stderr": _rounded(v.stderr),
                 "visits": v.visits,
             }
+            | ({} if shares is None else {"probability": _rounded(shares.get(v.move, 0.0))})
             for v in decision.values
         ],
         "choice": decision.move,
@@ -176,17 +181,20 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _show(result: dict[str, Any]) -> None:
+    mixed = any("probability" in move for move in result["moves"])
     rows = [
-        (
+        [
             ">" if move["move"] == result["choice"] else "",
             move["move"],
             "-" if move["value"] is None else f"{move['value']:.2f}",
             "-" if move["stderr"] is None else f"{move['stderr']:.2f}",
             f"{move['visits']:,}",
-        )
+            *([f"{move['probability']:.3f}"] if mixed else []),
+        ]
         for move in result["moves"]
     ]
-    print_rich(table_of(["", f"move of {result['role']}", "#value", "#± stderr", "#visits"], rows))
+    head = ["", f"move of {result['role']}", "#value", "#± stderr", "#visits"]
+    print_rich(table_of(head + ["#probability"] * mixed, rows))
     click.echo(
         printable(
             f"{result['player']} plays {result['choice']}: "

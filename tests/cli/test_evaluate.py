@@ -132,7 +132,12 @@ def test_every_player_gives_the_agreed_fields(player: str) -> None:
     assert (found["seed"], found["backend"]) == (0, "propnet")
     assert (found["role"], found["player"]) == ("agent", player)
     assert [entry["move"] for entry in found["moves"]] == ["ask", "wait"]
-    assert all(list(e) == ["move", "value", "stderr", "visits"] for e in found["moves"])
+    fields = ["move", "value", "stderr", "visits"]
+    draws = "probability" in found["moves"][0]
+    if draws:
+        assert sum(e["probability"] for e in found["moves"]) == pytest.approx(1)
+    assert all(list(e) == fields + ["probability"] * draws for e in found["moves"])
+    assert draws or player not in ("policy", "learned", "oos")
     # `auto` solves this game.
     is_valued = player not in ("legal", "random", "policy", "learned", "auto")
     assert all((e["value"] is not None) == is_valued for e in found["moves"])
