@@ -6,12 +6,13 @@ before it is made in any: if an action is not legal, nothing has changed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
 
 import numpy as np
 
+from ggp.belief import never
 from ggp.env.circuit_engine import engine_of
 from ggp.env.kernels import I64, U64, sample
 from ggp.env.lanes import Arrays, Lanes, Plan
@@ -87,6 +88,7 @@ class Environment:
 
     Args:
         proves: whether it is to be proved how long a match may be, which may take a second.
+        stop: asked during that; when true, nothing is proved.
 
     Attributes:
         program, machine: the game.
@@ -112,6 +114,7 @@ class Environment:
         threads: int = 1,
         names: Names | None = None,
         proves: bool = True,
+        stop: Callable[[], bool] = never,
     ) -> None:
         for what, number in (("lanes", lanes), ("threads", threads)):
             if number < 1:
@@ -121,7 +124,7 @@ class Environment:
         self.num_lanes = lanes
         self.roles = tuple(self.names.roles if roles is None else roles)
         self._played = _numbers(self.roles, self.names.roles)
-        proved, self._most_percepts = longest(machine) if proves else Longest(None, None)
+        proved, self._most_percepts = longest(machine, stop) if proves else Longest(None, None)
         self.is_proved = proved is not None and (max_turns is None or max_turns >= proved)
         self.max_turns = _turns(program, max_turns, proved, paths)
         self.seed = 0

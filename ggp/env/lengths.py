@@ -1,16 +1,18 @@
 """Bounds on the number of turns of a match, where the rules prove one.
 
 There are three ways, the most precise first: visit all states, if they are few (`survey`); count
-turns, if a game does so itself; and show that every turn makes some progress (`progress`). No proof
-depends on the clock.
+turns, if a game does so itself; and show that every turn makes some progress (`progress`). A proof
+does not depend on the clock, but there may be no time for one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from ggp.belief import never
 from ggp.env.progress import most_turns
 from ggp.env.survey import survey
 from ggp.errors import GGPError
@@ -36,17 +38,18 @@ class Longest(NamedTuple):
     percepts: int | None
 
 
-def longest(machine: Machine) -> Longest:
-    """The bounds of a game; without a circuit nothing is proved."""
+def longest(machine: Machine, stop: Callable[[], bool] = never) -> Longest:
+    """The bounds of a game; without a circuit nothing is proved, nor when `stop`, which is asked
+    every few thousand states, is true before all states are visited."""
     if _circuit_of(machine) is None:
         return Longest(None, None)
     try:
-        found = survey(machine, FEW_STATES)
+        found = survey(machine, FEW_STATES, stop)
     except GGPError:  # a role without a move, or an invalid goal, in some state
         found = None
     if found is not None:
         return Longest(found.most_turns, found.most_percepts)
-    return Longest(proved_turns(machine), None)
+    return Longest(None if stop() else proved_turns(machine), None)
 
 
 def proved_turns(machine: Machine) -> int | None:

@@ -8,12 +8,12 @@ states of a layer are merged. So the results are certain. Nothing is claimed abo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from ggp.belief.turns.completions import LANES_AT_ONCE
+from ggp.belief.turns.completions import LANES_AT_ONCE, never
 from ggp.belief.turns.open_moves import Learnt, OpenMoves, open_moves
 from ggp.machine.arrays import chunks, first_seen, offsets_of
 from ggp.machine.base import (
@@ -69,8 +69,12 @@ class Survey:
         return bool((np.ptp(self.goals, axis=1) <= SAME).all())
 
 
-def survey(machine: Machine, most_states: int = MOST_STATES) -> Survey | None:
+def survey(
+    machine: Machine, most_states: int = MOST_STATES, stop: Callable[[], bool] = never
+) -> Survey | None:
     """Visit all states of a game; None if there are more than `most_states`, or it may not end.
+
+    When `stop` is true, which is asked before each batch of lanes, the result is None, too.
 
     Equal states of different turns are counted for each of them.
 
@@ -97,8 +101,8 @@ def survey(machine: Machine, most_states: int = MOST_STATES) -> Survey | None:
         chosen = np.sum([options.moves[role].counts > 1 for role in players], axis=0)
         found.simultaneous |= bool((chosen > 1).any())
         layer = layer.after_choices(chosen, _chance(machine, options, len(layer)))
-        parts = list(_next(machine, layer, options, most_states, found))
-        if sum(map(len, parts)) > most_states:
+        parts = list(_next(machine, layer, options, most_states, found, stop))
+        if stop() or sum(map(len, parts)) > most_states:
             return None
         layer = _merged(machine, parts)
     return None
@@ -170,13 +174,21 @@ def _chance(machine: Machine, options: OpenMoves, num_lanes: int) -> IntArray:
 
 
 def _next(
-    machine: Machine, layer: _Layer, options: OpenMoves, most_states: int, found: _Found
+    machine: Machine,
+    layer: _Layer,
+    options: OpenMoves,
+    most_states: int,
+    found: _Found,
+    stop: Callable[[], bool],
 ) -> Iterator[_Layer]:
-    """The successors by all joint moves, in parts; ends early if there are too many states."""
+    """The successors by all joint moves, in parts; ends early if there are too many states, or when
+    `stop` is true."""
     players = player_roles(machine)
     counts = options.counts.astype(np.int64)
     total = 0
     for start, end in chunks(counts, LANES_AT_ONCE):
+        if stop():
+            return
         sizes = counts[start:end]
         rows = np.repeat(np.arange(start, end), sizes)
         numbers = np.arange(len(rows)) - np.repeat(offsets_of(sizes)[:-1], sizes)

@@ -11,8 +11,6 @@ by policy from there: see `ggp.players.parts.policy_search`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,12 +25,11 @@ from ggp.belief import (
     HyperPlaySampler,
     PathTree,
     Sampler,
-    never,
 )
-from ggp.env.circuit_engine import engine_of, suits
+from ggp.env.circuit_engine import engine_of
 from ggp.env.names import names_of
-from ggp.errors import ConfigError
-from ggp.learn import LearntPolicy, StoppedError
+from ggp.errors import NOTE, ConfigError
+from ggp.learn import LearntPolicy
 from ggp.learn.files import read_policy
 from ggp.learn.path_rows import PathRows
 from ggp.learn.rollouts import Rollouts
@@ -41,7 +38,7 @@ from ggp.machine.definition import GameDefinition
 from ggp.players.options.option_fields import whole, words
 from ggp.players.parts.belief_player import BeliefPlayer, Choice
 from ggp.players.parts.learnt_moves import LearntMoves
-from ggp.players.parts.learnt_values import new_learner
+from ggp.players.parts.learnt_values import MatchLearner
 from ggp.players.parts.policy_search import PolicySearch, stepped
 from ggp.players.parts.risk import RiskOptions
 from ggp.players.parts.search_player import move_values
@@ -65,12 +62,9 @@ it, but breaks ties."""
 START_SHARE = 0.85
 """Share of the start clock in which it learns."""
 
-FIRST_SHARE = 0.5
-"""Share of the time for the first move in which it learns, where there was no start clock."""
-
-LANES, SLOW_LANES = 1024, 32
-"""Matches side by side while it learns: with a circuit, and on slower machines, where a lane costs
-four times as much if there are only 4, and where all of a segment must fit into a start clock."""
+FIRST_SHARE, LAST_SHARE = 0.5, 0.7
+"""Shares of the time for a move in which it learns, where there was no start clock, or too little:
+no update is begun after the first, and none goes on after the second."""
 
 _log = logging.getLogger(__name__)
 
@@ -111,8 +105,14 @@ class Learned(BeliefPlayer):
         super().__init__(options, context)
         self._engine = engine_of(self.machine, self._names)
         self._seed = int(self.rng.integers(1 << 62))
+        self._learner: MatchLearner | None = None
+        self._has_told = False
         if self.options.policy:
             self._policies.update(self._read(self.options.policy))
+        else:
+            self._learner = MatchLearner(
+                *(self._program, self.machine, self._names, self._seed, context.clock)
+            )
 
     @property
     def tells_policy(self) -> bool:  # type: ignore[override]
@@ -145,14 +145,16 @@ class Learned(BeliefPlayer):
 
     def prepare(self, deadline: Deadline) -> None:
         """Learn in the time before the first turn; see `Preparing`."""
-        if not self._policies:
-            with suppress(StoppedError):
-                self._learn(deadline.part(START_SHARE), deadline.passed)
+        if self._learner is not None:
+            self._policies.update(self._learner.learn_until(deadline.part(START_SHARE), deadline))
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         if not self._policies:
-            self._learn(None if deadline is None else deadline.part(FIRST_SHARE))
+            self._learn(deadline)
         moves = candidates(self.machine, bag).values
+        if not self._policies:
+            shares = np.full(len(moves), 1 / len(moves))
+            return self.mixed(moves, shares), self.unvalued(moves.tolist())
         shares = self._shares(bag, moves)
         if not self.options.search:
             return self.mixed(moves, shares), self.unvalued(moves.tolist())
@@ -183,27 +185,24 @@ class Learned(BeliefPlayer):
             raise ConfigError(f"{file} has no policy of {role}, only of {', '.join(policies)}")
         return policies
 
-    def _learn(self, deadline: Deadline | None, stop: Callable[[], bool] = never) -> None:
-        """Learn policies of all roles.
-
-        Raises:
-            StoppedError: `stop` was true; there are policies if one update was made before.
-        """
-        lanes = LANES if suits(self.machine) else SLOW_LANES
-        learner = new_learner(
-            *(self._program, self.machine, self._names, self._seed, lanes),
-            proves=not self._names.is_plain,
+    def _learn(self, deadline: Deadline | None) -> None:
+        """Learn policies of all roles, if there is time for it."""
+        assert self._learner is not None
+        if deadline is None:
+            found = self._learner.learn(self.options.updates)
+        else:
+            until, end = deadline.part(FIRST_SHARE), deadline.part(LAST_SHARE)
+            found = self._learner.learn_until(until, end)
+        self._policies.update(found)
+        if found or self._has_told:
+            return
+        self._has_told = True
+        role = self.machine.roles[self.role]
+        _log.log(
+            NOTE,
+            "%s as %s: no time to learn yet, so it moves at random; give a start clock or policy=",
+            *(self.context.name, role),
         )
-        try:
-            if deadline is None:
-                learner.learn(updates=self.options.updates)
-            else:
-                left_s = max(deadline.left_s(), 1e-9)
-                learner.learn(seconds=left_s, clock=deadline.clock, stop=stop)
-        finally:
-            if learner.updates:
-                self._policies.update(learner.policies())
-                _log.info("learned from %d decisions", learner.decisions)
 
     # ---------------------------------------------------------------- playing
 

@@ -39,6 +39,21 @@ def test_boards_that_fill_up_end_when_they_are_full(game: str, turns: int) -> No
     assert most_turns(circuit_machine(game).circuit) == turns
 
 
+def test_a_proof_that_is_stopped_proves_nothing() -> None:
+    machine, asked = circuit_machine("tic_tac_toe"), 0
+
+    def stop() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > 5
+
+    assert longest(machine, stop) == (None, None)
+    before = machine.states_visited
+    assert longest(machine, lambda: True) == (None, None)
+    assert machine.states_visited == before
+    assert longest(machine, lambda: False).turns == 9
+
+
 COUNTER = """(role a) (init (at 0)) (legal a left) (legal a right)
 (<= (next (at 1)) (does a left)) (<= (next (at 0)) (does a right))
 (<= terminal (true (won))) (<= (next (won)) (does a left) (true (at 1)) (true (at 0)))

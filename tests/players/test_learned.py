@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,7 @@ from ggp.machine.base import Ragged, is_open
 from ggp.machine.games import load_program
 from ggp.players import make_player, parse_spec
 from ggp.players.learned import SOLE_TEMPERATURE, Learned
+from ggp.players.parts.learnt_values import StopsEarly
 from ggp.search.anytime import Deadline
 from tests.support.games import machine_of_game
 
@@ -126,6 +128,59 @@ def test_a_match_that_begins_ends_what_is_learnt_before_it_at_once() -> None:
     assert not ready._policies
     assert ready.choose().fault is None
     assert ready._policies
+
+
+class Counted:
+    """A clock that goes on by some seconds whenever it is looked at."""
+
+    def __init__(self, look_s: float) -> None:
+        self.now_s, self.look_s = 0.0, look_s
+
+    def __call__(self) -> float:
+        self.now_s += self.look_s
+        return self.now_s
+
+
+def test_without_time_for_an_update_it_moves_at_random_and_in_time(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    hasty = player("krieg_tic_tac_toe", "learned")
+    hasty.choose(Deadline(-1.0, Counted(0.01)))
+    for _ in range(2):
+        clock = Counted(0.05)  # a segment alone takes more looks than there is time for
+        decision = hasty.choose(Deadline(1.0, clock))
+        assert decision.fault is None
+        assert clock.now_s < 1.0
+        assert decision.probabilities is not None
+        assert set(decision.probabilities.values()) == {1 / 9}
+    assert caplog.text.count("no time to learn yet") == 1
+    decision = hasty.choose(Deadline(1.0, Counted(1e-4)))
+    assert hasty._policies
+    assert decision.probabilities is not None
+    assert len(set(decision.probabilities.values())) > 1
+
+
+def test_with_search_and_no_time_to_learn_it_moves_at_random() -> None:
+    decision = player("krieg_tic_tac_toe", "learned:search=1").choose(Deadline(1.0, Counted(0.05)))
+    assert decision.fault is None
+    assert set((decision.probabilities or {}).values()) == {1 / 9}
+
+
+@pytest.mark.parametrize("start_s", [0.2, 5.0])
+def test_a_short_start_clock_is_kept(start_s: float) -> None:
+    ready, clock = player("krieg_tic_tac_toe", "learned"), Counted(start_s / 20)
+    ready.prepare(Deadline(start_s, clock))
+    assert clock.now_s < start_s
+    assert not ready._policies
+    assert ready.choose(Deadline(1.0, Counted(0.05))).fault is None
+
+
+def test_learning_stops_before_a_step_that_may_take_too_long() -> None:
+    steps_s = iter([0.0, 1.0, 2.0, 5.0, 6.0, 6.9, 7.1])
+    stops = StopsEarly(Deadline(10.0, lambda: next(steps_s)), 0.5)
+    # The longest step takes 3 seconds from the third look on.
+    assert [stops.asked() for _ in range(6)] == [False] * 5 + [True]
 
 
 def test_files_of_other_games_are_refused(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 """What states are worth by a critic, which learnt it by self-play: in a file that the user names,
-or in the start clock of this very match.
+or in the start clock of this very match. And `MatchLearner`, which learns policies in a match.
 
 A critic sees the state, but it has learnt from play in which roles move by what they know. So what
 it says of a state is no secret that anybody is taken to have found out.
@@ -8,18 +8,20 @@ it says of a state is no secret that anybody is taken to have found out.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
+from ggp.belief import never
 from ggp.env.circuit_engine import engine_of, suits
 from ggp.env.engine import Engine
 from ggp.env.environment import Environment
 from ggp.env.names import Names, names_of
-from ggp.errors import ConfigError
+from ggp.errors import ConfigError, GGPError
 from ggp.learn import Learner, Settings, StoppedError
 from ggp.learn.files import read_policy
-from ggp.learn.policies import LearntValues
+from ggp.learn.policies import LearntPolicy, LearntValues
 from ggp.machine.base import FloatArray, Machine, States, player_roles
 from ggp.machine.definition import GameDefinition
 from ggp.search.anytime import Deadline
@@ -36,6 +38,21 @@ are worth to players who search. docs/measured/learning.md has what else was tri
 MOST_MOVES = 2048
 """Most moves of a game that is learnt in a start clock: an update, which nothing ends before its
 time, takes as long as there are moves."""
+
+MANY_LANES, FEW_LANES, SLOW_LANES = 1024, 128, 32
+"""Matches side by side while policies are learnt: with a circuit; the same where there is little
+time, and an update must end soon; and on slower machines, where a lane costs four times as much if
+there are only 4, and where all of a segment must fit into a start clock."""
+
+ROOMY_S, ROOMY_BUILDS = 2.0, 10
+"""Seconds from which on a learner with many lanes is built, and a proof is tried, which takes up to
+a second; and how many times as long as the one with few lanes took to build there must be."""
+
+PROOF_SHARE = 0.5
+"""Most of the time that a proof may take: see `Environment`."""
+
+SLOW_STEP = 8
+"""A turn of `SLOW_LANES` takes no longer than so many of a single lane."""
 
 
 class CriticValues:
@@ -84,6 +101,7 @@ def new_learner(
     settings: Settings | None = None,
     *,
     proves: bool = False,
+    stop: Callable[[], bool] = never,
 ) -> Learner:
     """A learner of all roles, by as many threads as the machine has.
 
@@ -91,10 +109,16 @@ def new_learner(
         lanes: matches side by side.
         settings: default: the usual ones.
         proves: see `Environment`; policies read it where roles do not know the state.
+        stop: see `Environment`.
     """
     threads = machine.threads if suits(machine) else 1
     env = Environment(
-        program, machine, lanes, paths=False, names=names, threads=threads, proves=proves
+        *(program, machine, lanes),
+        paths=False,
+        names=names,
+        threads=threads,
+        proves=proves,
+        stop=stop,
     )
     return Learner(env, seed=seed, settings=settings, threads=threads)
 
@@ -128,3 +152,99 @@ def learnt_values(
     learnt = learner.values()
     _log.info("learned what states are worth from %d decisions", learner.decisions)
     return None if learnt is None else CriticValues(machine, engine_of(machine, names), learnt)
+
+
+class MatchLearner:
+    """Learns policies of all roles in a match, within what time there is.
+
+    What cannot be interrupted is done before the clock runs: machine code is loaded, and a learner
+    with few lanes is built. Where there is little time, that one learns, in several decisions if
+    need be. Learning stops early by the longest time that it has taken between two looks at the
+    clock.
+
+    Args:
+        clock: of the match.
+    """
+
+    def __init__(
+        self,
+        program: GameDefinition,
+        machine: Machine,
+        names: Names,
+        seed: int,
+        clock: Callable[[], float],
+    ) -> None:
+        self._about = program, machine, names, seed
+        self._proves = not names.is_plain
+        self._few: Learner | None = None
+        try:
+            first = new_learner(*self._about, 1, Settings(turns=1))
+            first.learn(updates=1)  # loads machine code
+            began_s = clock()
+            first.learn(updates=1)
+            self._step_s = (clock() - began_s) * (1 if suits(machine) else SLOW_STEP)
+            began_s = clock()
+            self._few = new_learner(*self._about, FEW_LANES if suits(machine) else SLOW_LANES)
+            self._build_s = clock() - began_s
+        except GGPError as error:
+            self._error = error
+
+    def learn(self, updates: int) -> dict[str, LearntPolicy]:
+        """Learn without a clock.
+
+        Raises:
+            GGPError: the game cannot be learnt.
+        """
+        learner = new_learner(*self._about, self._lanes, proves=self._proves)
+        learner.learn(updates=updates)
+        return learner.policies()
+
+    def learn_until(self, until: Deadline, deadline: Deadline) -> dict[str, LearntPolicy]:
+        """Learn while there is time; returns none if there was not enough for an update.
+
+        Args:
+            until: when it is to end.
+            deadline: when it must: the clock may jump beyond it.
+
+        Raises:
+            GGPError: the game cannot be learnt.
+        """
+        if self._few is None:
+            raise self._error
+        learner, left_s = self._few, until.left_s()
+        if left_s >= max(ROOMY_S, ROOMY_BUILDS * self._build_s):
+            proof = until.part(PROOF_SHARE)
+            learner = new_learner(*self._about, self._lanes, proves=self._proves, stop=proof.passed)
+        stops = StopsEarly(deadline, self._step_s)
+        try:
+            left_s = max(until.left_s(), 1e-9)
+            learner.learn(seconds=left_s, clock=until.clock, stop=stops.asked)
+        except StoppedError:
+            pass
+        if not learner.curve:
+            return {}
+        _log.info("learned from %d decisions", learner.decisions)
+        return learner.policies()
+
+    @property
+    def _lanes(self) -> int:
+        return MANY_LANES if suits(self._about[1]) else SLOW_LANES
+
+
+class StopsEarly:
+    """Stops where the next step might end after the deadline, judging by the longest so far.
+
+    Args:
+        step_s: seconds that a step takes at least, by earlier ones.
+    """
+
+    def __init__(self, deadline: Deadline, step_s: float) -> None:
+        self._deadline, self._longest_s = deadline, step_s
+        self._before_s = deadline.clock()
+
+    def asked(self) -> bool:
+        """Whether to stop; to be asked before each step."""
+        now_s = self._deadline.clock()
+        self._longest_s = max(self._longest_s, now_s - self._before_s)
+        self._before_s = now_s
+        return now_s + self._longest_s >= self._deadline.at_s
