@@ -249,6 +249,8 @@ def _show(results: Sequence[Result]) -> None:
         if result.claims:
             rows = [(c.text, c.expected, c.ours, verdict(c)) for c in result.claims]
             print_rich(table_of(["", "expected", "#ours", ""], rows))
+        elif not result.points:
+            click.echo("nothing of it has been played")
         else:
             shown = [(p.at, p.player, p.opponent, score_text(p.value)) for p in result.points]
             print_rich(table_of(["", "player", "opponent", f"#{result.measure}"], shown))

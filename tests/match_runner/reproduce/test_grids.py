@@ -274,6 +274,8 @@ def test_the_command_plays_a_part_and_writes_it_down(
 ) -> None:
     monkeypatch.setattr(cli, "open_executor", executor_here)
     monkeypatch.setattr(cli, "GRIDS", {"strength": grid_of(QUICK)})
+    nothing = run("strength", "--minutes", "0", "--out", str(tmp_path / "empty"))
+    assert "nothing of it has been played" in nothing.stdout
     folder = ("--out", str(tmp_path))
     shown = run("strength", "--quick", "--only", "kuhn_poker", *folder)
     assert shown.exit_code == 0, shown.output
