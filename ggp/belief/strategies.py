@@ -64,8 +64,14 @@ def read_strategies(file: str) -> dict[str, Strategy]:
     """
     try:
         text = Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the strategies in {file} cannot be read: {error}") from error
+    except OSError as error:
+        why = error.strerror or error
+        raise ConfigError(f"the strategies in {file} cannot be read: {why}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"the strategies in {file} cannot be read: it is no text; policies of `ggp learn` end "
+            f"in .npz, and learned:policy={file} plays them"
+        ) from error
     return _parsed(text, file)
 
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from ggp.belief import POOL_LIMIT, Bags, Sampling
 from ggp.machine.base import Ragged
-from ggp.players.options.evaluations import PLAYOUTS, evaluation_of, names_own_file, terms_of
-from ggp.players.options.option_fields import choice, whole, words
+from ggp.players.options.evaluations import evaluation_field, evaluation_of, terms_of
+from ggp.players.options.option_fields import choice, whole
 from ggp.players.parts.belief_player import Choice
 from ggp.players.parts.search_player import MOST_PARTICLES, SearchOptions, SearchPlayer
 from ggp.players.player import Context
@@ -59,11 +59,8 @@ class ChooseMoveOptions(SearchOptions):
 
     worlds: int = whole(64, "boards that are searched, where there is no clock", high=10_000)
     depth: int = whole(2, "plies to search each board", high=100)
-    evaluation: str = words(
-        PLAYOUTS,
-        "value of a board where it stops: random playouts, or by pieces, as a file declares them",
-        "playouts|FILE",
-        names_file=names_own_file,
+    evaluation: str = evaluation_field(
+        "value of a board where it stops: random playouts, or by pieces, as a file declares them"
     )
     quiet: int = whole(
         8, "captures in a row that are played out there, if the file says what they are", low=0

@@ -35,7 +35,8 @@ from ggp.learn.path_rows import PathRows
 from ggp.learn.rollouts import Rollouts
 from ggp.machine.base import FloatArray, IntArray, Ragged
 from ggp.machine.definition import GameDefinition
-from ggp.players.options.option_fields import whole, words
+from ggp.players.options.option_fields import whole
+from ggp.players.options.policy_files import policies_field
 from ggp.players.parts.belief_player import BeliefPlayer, Choice
 from ggp.players.parts.learnt_moves import LearntMoves
 from ggp.players.parts.learnt_values import MatchLearner
@@ -73,12 +74,8 @@ _log = logging.getLogger(__name__)
 class LearnedOptions(RiskOptions):
     """Options of `learned`."""
 
-    policy: str = words(
-        "",
-        "policies that `ggp learn` wrote; without, it learns in the start clock",
-        "FILE",
-        usual="none",
-        names_file=bool,
+    policy: str = policies_field(
+        "policies that `ggp learn` wrote; without, it learns in the start clock"
     )
     temperature: int = whole(
         100, "percent of the usual one: less makes likely moves likelier", high=1000

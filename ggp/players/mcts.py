@@ -11,7 +11,8 @@ import numpy as np
 from ggp.errors import GGPError
 from ggp.machine.base import Machine, is_open, player_roles
 from ggp.players.ismcts import ISMCTS
-from ggp.players.options.option_fields import whole, words
+from ggp.players.options.option_fields import whole
+from ggp.players.options.policy_files import policies_field
 from ggp.players.parts.duels import Maker, decisions_of_a_match, duels
 from ggp.players.parts.tree_player import GuidedOptions
 from ggp.players.player import Context
@@ -45,12 +46,8 @@ def learn_field(usual: int) -> Any:
 class MCTSOptions(GuidedOptions):
     """Options of `mcts`."""
 
-    values: str = words(
-        "",
-        "policies that `ggp learn` wrote: their critic values leaves, instead of playouts",
-        "FILE",
-        usual="none",
-        names_file=bool,
+    values: str = policies_field(
+        "policies that `ggp learn` wrote: their critic values leaves, instead of playouts"
     )
     learn: int = learn_field(0)
 

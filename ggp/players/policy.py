@@ -9,7 +9,7 @@ import numpy as np
 
 from ggp.belief import Bags
 from ggp.belief.strategies import history_of, read_strategies
-from ggp.players.options.option_fields import words
+from ggp.players.options.policy_files import strategies_field
 from ggp.players.parts.belief_player import BeliefPlayer, Choice
 from ggp.players.parts.risk import RiskOptions
 from ggp.players.player import Context
@@ -21,13 +21,7 @@ from ggp.search.estimates import candidates
 class PolicyOptions(RiskOptions):
     """Options of `policy`."""
 
-    file: str = words(
-        "",
-        "strategies, such as `ggp solve GAME --strategy --json` prints",
-        "FILE",
-        usual="none",
-        names_file=bool,
-    )
+    file: str = strategies_field("strategies, such as `ggp solve GAME --strategy --json` prints")
 
 
 class Policy(BeliefPlayer):

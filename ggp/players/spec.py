@@ -12,7 +12,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, is_dataclass
+from hashlib import blake2b
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +24,13 @@ from ggp.gdl.nearest import unknown
 from ggp.machine.base import Machine
 from ggp.machine.definition import GameDefinition
 from ggp.players.elsewhere import plug_ins
-from ggp.players.options.option_fields import NoOptions, OptionInfo, describe_options, read_options
+from ggp.players.options.option_fields import (
+    NoOptions,
+    OptionInfo,
+    describe_options,
+    files_read,
+    read_options,
+)
 from ggp.players.player import Context, Decision, Player, PlayerClass
 
 if TYPE_CHECKING:
@@ -212,6 +220,23 @@ def check_game(spec: PlayerSpec, program: GameDefinition) -> None:
     """
     if spec.name in PEERS:
         import_module("ggp.players.peers").check_peer(spec.player, spec.text, program)
+
+
+def digests_of_files(spec: PlayerSpec) -> dict[str, str]:
+    """A digest of each file that decides what a player does, by its path in the spec.
+
+    Raises:
+        ConfigError: a file cannot be read.
+    """
+    found = {}
+    for option, path in files_read(spec.options).items():
+        try:
+            found[path] = blake2b(Path(path).read_bytes(), digest_size=8).hexdigest()
+        except OSError as error:
+            raise ConfigError(
+                f"player {spec.text}: cannot read {path} ({option}): {error.strerror or error}"
+            ) from error
+    return found
 
 
 def takes_states(spec: PlayerSpec) -> bool:

@@ -25,7 +25,14 @@ from ggp.errors import ConfigError
 from ggp.gdl.program import RANDOM
 from ggp.machine import Limits
 from ggp.machine.definition import GameDefinition
-from ggp.players import PLAYERS, check_game, parse_spec, takes_states, with_option
+from ggp.players import (
+    PLAYERS,
+    check_game,
+    digests_of_files,
+    parse_spec,
+    takes_states,
+    with_option,
+)
 from ggp.seeds import check_seed
 from match_runner.match.conditions import Conditions, seed_of_match
 from match_runner.remote.post import is_address, parse_address
@@ -121,8 +128,16 @@ class Series:
     def settings(self) -> dict[str, Any]:
         """Settings that must stay the same when a series is continued, as JSON values.
 
-        Addresses and paths may change as long as the names stay, and rounds may be added.
+        Addresses and paths may change as long as the names stay, and rounds may be added. What
+        files hold that players read must stay the same.
+
+        Raises:
+            ConfigError: such a file cannot be read.
         """
+        files: dict[str, str] = {}
+        for text in {text for game in self.games for text in self.everybody(game)}:
+            if not is_address(text):
+                files |= digests_of_files(parse_spec(text))
         return {
             "players": list(self.names),
             "plays": {n: _plays(text) for n, text in self.players.items() if n != text},
@@ -132,6 +147,7 @@ class Series:
             "seed": self.seed,
             "backend": self.backend,
             "version": self.version,
+            **({"files": files} if files else {}),
         }
 
 

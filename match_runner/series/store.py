@@ -234,6 +234,8 @@ def _set_up(
     measured, planned = stored.pop("measured", {}), stored.pop("planned", {})
     for name in ("until", "threads"):  # of the last command: they may be others each time
         stored.pop(name, None)
+    if "files" not in stored:  # earlier versions did not note what they held
+        wanted.pop("files", None)
     for game in stored.get("games", {}).values():
         game.setdefault("clock", str(Clock.WALL))  # there was no other
         game.setdefault("ponder", False)  # nobody did

@@ -33,7 +33,11 @@ def boards_field() -> Any:
         return text != NONE and not comes_with_games(text, ".toml")
 
     meaning = "how boards are drawn where no history is found, as a file declares it"
-    return words(NONE, meaning, "none|FILE", check, names_file=names_file)
+
+    def reads(text: str) -> str:
+        return text if names_file(text) else ""
+
+    return words(NONE, meaning, "none|FILE", check, names_file=names_file, reads=reads)
 
 
 def drawn_pieces_of(name: str) -> DrawnPieces | None:

@@ -17,6 +17,7 @@ from ggp.errors import ConfigError
 from ggp.gdl.games import comes_with_games, find_companion
 from ggp.machine.base import Machine
 from ggp.machine.boards import BoardRelation
+from ggp.players.options.option_fields import words
 from ggp.search.boards.board_terms import BoardTerms, MovePattern, Piece
 from ggp.search.boards.board_values import BoardValues
 from ggp.search.boards.exchanges.quiescence import Quiescence
@@ -31,6 +32,23 @@ _NUMBERS = ("scale", "protected", "threatened", "advance", "check")
 def names_own_file(text: str) -> bool:
     """Whether a value of the option names a file that does not come with the games."""
     return text != PLAYOUTS and not comes_with_games(text, ".toml")
+
+
+def evaluation_field(meaning: str) -> Any:
+    """The field of an option that says what states are worth where a search stops."""
+
+    def check(text: str) -> str:
+        terms_of(text)
+        return text
+
+    return words(
+        PLAYOUTS, meaning, "playouts|FILE", check, names_file=names_own_file, reads=own_file
+    )
+
+
+def own_file(text: str) -> str:
+    """The file that a value of the option names, if it does not come with the games; else empty."""
+    return text if names_own_file(text) else ""
 
 
 def terms_of(name: str) -> BoardTerms | None:
@@ -55,7 +73,10 @@ def evaluation_of(name: str, machine: Machine, role: int = 0, quiet: int = 0) ->
     terms = terms_of(name)
     if terms is None:
         return None
-    values = BoardValues(machine, terms)
+    try:
+        values = BoardValues(machine, terms)
+    except ConfigError as error:
+        raise ConfigError(f"evaluation={name} does not suit this game: {error}") from error
     return Quiescence(machine, values, role, quiet) if quiet and terms.noisy else values
 
 

@@ -31,6 +31,7 @@ from ggp.gdl.terms import signature
 from ggp.machine.base import Machine
 from ggp.machine.definition import GameDefinition
 from ggp.players.options.option_fields import words
+from ggp.players.options.policy_files import check_policies
 from ggp.search.nested.opponent_models import GreedyMoves, ThresholdMoves
 
 _WORD = re.compile(r"[^()\s]+")
@@ -55,9 +56,13 @@ def model_field() -> Any:
 
     def check(text: str) -> str:
         _maker(text)
+        if (file := _file_read(text)).endswith(POLICIES):
+            check_policies(file)
+        elif file:
+            read_strategies(file)
         return text
 
-    return words(UNIFORM_MODEL, meaning, "MODEL", check, names_file=_names_file)
+    return words(UNIFORM_MODEL, meaning, "MODEL", check, names_file=_names_file, reads=_file_read)
 
 
 def model_of(
@@ -92,6 +97,11 @@ def learned_file(text: str) -> str | None:
 def _names_file(text: str) -> bool:
     name, _, rest = text.partition(":")
     return name in ("policy", "learned") or (name == "threshold" and rest != "" and ":" not in rest)
+
+
+def _file_read(text: str) -> str:
+    """The file that decides how the others move; empty if there is none, or matches add to it."""
+    return "" if learned_file(text) or not _names_file(text) else text.partition(":")[2]
 
 
 def _maker(text: str) -> Maker:

@@ -52,6 +52,10 @@ def _names_none(text: str) -> bool:
     return False
 
 
+def _reads_none(text: str) -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class _Kind:
     """Reader of the text of an option; it raises ValueError with what the text must be."""
@@ -63,6 +67,7 @@ class _Kind:
     low: int | None = None
     high: int | None = None
     names_file: Callable[[str], bool] = _names_none
+    reads: Callable[[str], str] = _reads_none
 
 
 def whole(default: Any, meaning: str, *, low: int = 1, high: int = MOST, usual: str = "") -> Any:
@@ -122,6 +127,7 @@ def words(
     *,
     usual: str | None = None,
     names_file: Callable[[str], bool] = _names_none,
+    reads: Callable[[str], str] = _reads_none,
 ) -> Any:
     """A field for a text without commas.
 
@@ -131,12 +137,14 @@ def words(
         usual: text shown for the default, if that is empty.
         names_file: whether a text names a file that does not come with ggp; users without access
             to files may not give one, see `read_options`. Called before `check`.
+        reads: the path of the file, if what it holds decides what the player does, see
+            `files_read`; else empty.
     """
 
     def read(name: str, text: str) -> str:
         return check(text)
 
-    return _field(default, _Kind(read, form, meaning, usual, names_file=names_file))
+    return _field(default, _Kind(read, form, meaning, usual, names_file=names_file, reads=reads))
 
 
 def read_options(options: type[_T], player: str, text: str, *, files: bool = True) -> _T:
@@ -171,10 +179,26 @@ def read_options(options: type[_T], player: str, text: str, *, files: bool = Tru
             given[name] = kind.read(name, value)
         except ValueError as error:
             raise ConfigError(f"option {name!r} of player {player} {error}") from None
+        except ConfigError as error:  # of the file that it names
+            raise ConfigError(f"option {name!r} of player {player}: {error}") from error
     try:
         return options(**given)
     except ConfigError as error:
         raise ConfigError(f"player {player}: {error}") from error
+
+
+def files_read(options: object) -> dict[str, str]:
+    """The files that decide what a player with these options does, by option.
+
+    Files that come with ggp are none of them: they change with its version. Nor are those to which
+    matches add.
+    """
+    found = {
+        name: _kind(each).reads(getattr(options, name))
+        for name, each in _known(type(options)).items()
+        if _kind(each).reads is not _reads_none  # values of others need not be text
+    }
+    return {name: path for name, path in found.items() if path}
 
 
 def describe_options(options: type[object]) -> tuple[OptionInfo, ...]:
@@ -198,7 +222,7 @@ def _check_bounds(low: int, high: int) -> None:
 
 def _reader(low: int, high: int) -> Callable[[str, str], int]:
     def read(name: str, text: str) -> int:
-        if not text.isascii() or not text.isdigit():
+        if not text.isascii() or not text.removeprefix("-").isdigit():
             raise ValueError(f"needs a whole number: {name}=N")
         if not low <= int(text) <= high:
             raise ValueError(f"must be from {low} to {high}, not {text}")

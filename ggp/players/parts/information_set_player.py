@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from ggp.belief import POOL_LIMIT, UNIFORM, Bags
 from ggp.errors import ConfigError, GGPError
-from ggp.players.options.evaluations import PLAYOUTS, evaluation_of, names_own_file, terms_of
-from ggp.players.options.option_fields import choice, whole, words
+from ggp.players.options.evaluations import evaluation_field, evaluation_of, terms_of
+from ggp.players.options.option_fields import choice, whole
 from ggp.players.parts.belief_player import Choice
 from ggp.players.parts.search_player import SearchOptions, SearchPlayer
 from ggp.players.player import Context
@@ -47,11 +47,8 @@ class InformationSetOptions(SearchOptions):
     tries: int = whole(
         1, "refused tries in a row that cost no ply; 0: a refused try is a ply", low=0, high=50
     )
-    evaluation: str = words(
-        PLAYOUTS,
-        "value of a state where it stops: random playouts, or by pieces, as a file declares them",
-        "playouts|FILE",
-        names_file=names_own_file,
+    evaluation: str = evaluation_field(
+        "value of a state where it stops: random playouts, or by pieces, as a file declares them"
     )
     particles: int = whole(200, "particles in a bag that is sampled")
     pool: int = whole(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from ggp.belief.strategies import write_strategies
 from ggp.clocks import Clock
 from ggp.errors import ConfigError, MatchError, ResultsError
 from ggp.gdl.games import find_game
@@ -142,6 +144,20 @@ def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
     changed = replace(game, program=replace(rules, rules=rules.rules[:-1]))
     with pytest.raises(ConfigError, match=r"games\.kuhn_poker\.rules was"):
         compared(replace(series, games=(changed,)), tmp_path)
+
+
+def test_a_file_that_a_player_reads_must_stay_the_same(tmp_path: Path) -> None:
+    file, folder = str(tmp_path / "told.json"), tmp_path / "series"
+    write_strategies(file, {"player1": {(): {"bet": 1.0}}})
+    series = series_of("kuhn_poker", f"policy:file={file}", "random")
+    compared(series, folder)
+    compared(series, folder)
+    write_strategies(file, {"player1": {(): {"check": 1.0}}})
+    with pytest.raises(ConfigError, match=rf"other settings: files\.{re.escape(file)} was \w+ and"):
+        compared(series, folder)
+    with sqlite3.connect(folder / FILE) as connection:  # as it was written before
+        connection.execute("DELETE FROM settings WHERE name = 'files'")
+    compared(series, folder)
 
 
 def test_clocks_are_not_mixed_and_what_is_old_was_on_the_wall(tmp_path: Path) -> None:

@@ -1,13 +1,23 @@
-"""Bounds of options that their authors cannot have meant."""
+"""Bounds of options that their authors cannot have meant, and files that options name."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
+from ggp.belief.strategies import write_strategies
 from ggp.errors import ConfigError
-from ggp.players.options.option_fields import describe_options, read_options, whole, wholes
+from ggp.gdl.games import find_companion
+from ggp.players import digests_of_files, parse_spec
+from ggp.players.options.option_fields import (
+    describe_options,
+    files_read,
+    read_options,
+    whole,
+    wholes,
+)
 
 
 def test_option_without_a_choice_is_refused_where_it_is_declared() -> None:
@@ -30,3 +40,45 @@ def test_option_may_be_on_or_off() -> None:
 
     assert read_options(Options, "mine", "ahead=0") == Options(ahead=0)
     assert next((each.low, each.high) for each in describe_options(Options)) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("learned:policy=none.npz", "option 'policy' of player learned: cannot read none.npz: No"),
+        ("mcts:values=none.npz", "option 'values' of player mcts: cannot read none.npz: No such"),
+        ("policy:file=none.json", "option 'file' of player policy: the strategies in none.json"),
+        ("oos:model=policy:none.npz", "cannot read none.npz: No such"),
+        ("pimc:model=policy:none.json", "the strategies in none.json cannot be read: No such"),
+        ("pimc:model=threshold:none.json", "the strategies in none.json cannot be read: No such"),
+        ("hs:evaluation=none.toml", "option 'evaluation' of player hs: there is no file 'none"),
+        ("over:evaluation=none.toml", "option 'evaluation' of player over: there is no file"),
+    ],
+)
+def test_files_are_read_when_a_spec_is(spec: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        parse_spec(spec)
+
+
+def test_policies_are_not_taken_for_strategies(tmp_path: Path) -> None:
+    file = tmp_path / "learnt.npz"
+    file.write_bytes(b"PK\x03\x04\xff")
+    with pytest.raises(ConfigError, match=r"it is no text; .* learned:policy=.*learnt.npz plays"):
+        parse_spec(f"policy:file={file}")
+
+
+def test_files_that_decide_what_a_player_does_are_known(tmp_path: Path) -> None:
+    file, other = str(tmp_path / "told.json"), str(tmp_path / "mine.toml")
+    write_strategies(file, {"player1": {}})
+    Path(other).write_text(find_companion("kriegspiel", ".toml").read_text())
+    assert files_read(parse_spec(f"policy:file={file}").options) == {"file": file}
+    assert files_read(parse_spec(f"hyperplay:model=policy:{file}").options) == {"model": file}
+    both = parse_spec(f"hs:evaluation={other},boards={other}").options
+    assert files_read(both) == {"evaluation": other, "boards": other}
+    # What comes with ggp changes with its version, and matches add to what is learnt of opponents.
+    for spec in ("hs:evaluation=kriegspiel,boards=kriegspiel", f"hyperplay:model=learned:{file}"):
+        assert files_read(parse_spec(spec).options) == {}
+    before = digests_of_files(parse_spec(f"policy:file={file}"))
+    assert before == digests_of_files(parse_spec(f"pimc:model=policy:{file}"))
+    write_strategies(file, {"player2": {}})
+    assert before != digests_of_files(parse_spec(f"policy:file={file}"))
