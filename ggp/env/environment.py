@@ -96,6 +96,7 @@ class Environment:
         roles: `[Q]` names of the roles.
         num_lanes: L.
         max_turns: T.
+        restarts: whether lanes that end begin anew by themselves.
         is_proved: whether no episode can be longer.
         seed: of the last `reset`.
     """
@@ -121,7 +122,7 @@ class Environment:
                 raise ConfigError(f"{what} must be at least 1, not {number}")
         self.program, self.machine = program, machine
         self.names = names or names_of(program, machine)
-        self.num_lanes = lanes
+        self.num_lanes, self.restarts = lanes, restarts
         self.roles = tuple(self.names.roles if roles is None else roles)
         self._played = _numbers(self.roles, self.names.roles)
         proved, self._most_percepts = longest(machine, stop) if proves else Longest(None, None)

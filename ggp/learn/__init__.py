@@ -16,8 +16,8 @@ are its parts, a policy for each role and a critic, which `threads` let learn si
 `feature_kernels`, `net_kernels` and `policy_kernels` work row by row.
 """
 
-from ggp.learn.learner import Learner, StoppedError, Told
+from ggp.learn.learner import Learner, StoppedError
 from ggp.learn.policies import LearntPolicy
-from ggp.learn.settings import Settings, usual_settings
+from ggp.learn.settings import Settings, Told, usual_settings
 
 __all__ = ["Learner", "LearntPolicy", "Settings", "StoppedError", "Told", "usual_settings"]

@@ -22,8 +22,8 @@ those of roles that learn are ignored, -1 draws a legal one. Its matches begin w
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import partial
 from math import sqrt
 from typing import Any
@@ -40,7 +40,7 @@ from ggp.learn.features import bound_of, features_of, features_of_states
 from ggp.learn.files import About, PolicyFile
 from ggp.learn.policies import HALF, MIDDLE, LearntPolicy, LearntValues
 from ggp.learn.policy_kernels import advantages
-from ggp.learn.settings import Settings, usual_settings
+from ggp.learn.settings import Settings, Told, usual_settings
 from ggp.learn.threads import Crew, one_thread
 from ggp.seeds import MOST_SEED, check_seed
 
@@ -61,30 +61,6 @@ class StoppedError(GGPError):
     """Whoever lets a learner learn wants it to stop."""
 
 
-@dataclass(frozen=True)
-class Told:
-    """How learning goes on.
-
-    Attributes:
-        updates, states, decisions: segments learnt from, turns in all lanes, choices in them.
-        seconds: of learning, by the clock.
-        share: of the budget that is used up.
-        rewards: by role, mean goal of the matches that ended in the last segment; None without
-            any.
-        entropy: by role, mean entropy of its decisions there, in nats.
-        error: mean square error of the critic, for rewards from -1 to 1.
-    """
-
-    updates: int
-    states: int
-    decisions: int
-    seconds: float
-    share: float
-    rewards: Mapping[str, float | None]
-    entropy: Mapping[str, float]
-    error: float
-
-
 class Learner:
     """Learns in the lanes of an environment.
 
@@ -101,7 +77,8 @@ class Learner:
         curve: points of the learning curve, the fields of `Told`.
 
     Raises:
-        ConfigError: there is no such role, or nets would be too large.
+        ConfigError: there is no such role, nets would be too large, or lanes that end are not begun
+            anew.
     """
 
     def __init__(
@@ -115,6 +92,11 @@ class Learner:
         threads: int = 1,
     ) -> None:
         check_seed(seed)
+        if not env.restarts:
+            raise ConfigError(
+                "learning needs lanes that begin anew by themselves: make the environment with "
+                "restarts=True"
+            )
         self._crew = Crew(threads)
         self.env, self.seed = env, seed
         self.settings = settings = settings or usual_settings(env)
@@ -166,7 +148,7 @@ class Learner:
             stop: asked once a turn, and before each block; when true, learning ends at once.
 
         Raises:
-            ConfigError: there is no budget, or it is not above 0.
+            ConfigError: there is no budget, or it is not above 0; `others` returned other arrays.
             StoppedError: `stop` was true; what was not yet learnt from the segment is lost.
         """
         budgets = [each for each in (updates, states, seconds) if each is not None]
@@ -302,7 +284,7 @@ class Learner:
                 raise StoppedError("learning was stopped")
             self._critic.watch(self._turn)
             if self._others is not None:
-                actions[:] = self._others(self._turn)
+                actions[:] = self._others_actions(self._others)
             self._crew.do(
                 partial(actor.act, number, self._new_key(), actions) for actor in self._actors
             )
@@ -316,6 +298,21 @@ class Learner:
         self.updates += 1
         self.states += env.num_lanes * self.settings.turns
         self.decisions += sum(actor.num_rows for actor in self._actors)
+
+    def _others_actions(self, others: Others) -> I64:
+        """`[L, Q]` what others do now.
+
+        Raises:
+            ConfigError: they returned something else.
+        """
+        found = np.asarray(others(self._turn))
+        wanted = (self.env.num_lanes, len(self.env.roles))
+        if found.shape != wanted or found.dtype.kind not in "iu":
+            raise ConfigError(
+                f"others must return whole numbers of shape {wanted}, lanes and roles; these are "
+                f"{found.dtype} of shape {found.shape}"
+            )
+        return found
 
     def _new_key(self) -> int:
         """Random bits for one role in one turn."""

@@ -1,10 +1,13 @@
-"""The settings of a learner; docs/measured/learning.md says what else was tried."""
+"""Settings of a learner, and what it tells; docs/measured/learning.md has what else was tried."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 
 from ggp.env.environment import Environment
+from ggp.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,10 @@ class Settings:
             rewards of matches.
         widest: whether these are the widest so far, not the present ones.
         clip: how far a step may change probabilities, as a ratio.
-        decay: lambda of advantages.
+        decay: lambda of advantages, from 0 to 1.
+
+    Raises:
+        ConfigError: a number is 0 or less, or not finite, or `decay` is not from 0 to 1.
     """
 
     turns: int = 32
@@ -39,6 +45,17 @@ class Settings:
     clip: float = 0.2
     decay: float = 1.0
 
+    def __post_init__(self) -> None:
+        for name in ("turns", "block"):
+            _check(name, getattr(self, name), least=1)
+        for name in ("hidden", "critic"):
+            for units in getattr(self, name):
+                _check(name, units, least=1)
+        for name in ("rate", "slower", "warm", "cold", "clip"):
+            _check(name, getattr(self, name), least=0)
+        if not 0 <= self.decay <= 1:
+            raise ConfigError(f"decay must be from 0 to 1, not {self.decay:g}")
+
     def rate_at(self, share: float, goes_on: bool = False) -> float:
         """The rate of learning when a share of the budget is used up.
 
@@ -51,6 +68,37 @@ class Settings:
     def temperature_at(self, share: float) -> float:
         """The temperature when a share of the budget is used up, in the unit of `warm`."""
         return self.warm * float((self.cold / self.warm) ** share)
+
+
+@dataclass(frozen=True)
+class Told:
+    """How learning goes on.
+
+    Attributes:
+        updates, states, decisions: segments learnt from, turns in all lanes, choices in them.
+        seconds: of learning, by the clock.
+        share: of the budget that is used up.
+        rewards: by role, mean goal of the matches that ended in the last segment; None without
+            any.
+        entropy: by role, mean entropy of its decisions there, in nats.
+        error: mean square error of the critic, for rewards from -1 to 1.
+    """
+
+    updates: int
+    states: int
+    decisions: int
+    seconds: float
+    share: float
+    rewards: Mapping[str, float | None]
+    entropy: Mapping[str, float]
+    error: float
+
+
+def _check(name: str, given: float, *, least: int) -> None:
+    """Refuse what is less than 1, or, if the least is 0, not above it."""
+    if not isfinite(given) or given < least or given <= 0:
+        bound = f"at least {least}" if least else "above 0"
+        raise ConfigError(f"{name} must be {bound}, not {given:g}")
 
 
 def usual_settings(env: Environment) -> Settings:

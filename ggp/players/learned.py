@@ -67,6 +67,10 @@ FIRST_SHARE, LAST_SHARE = 0.5, 0.7
 """Shares of the time for a move in which it learns, where there was no start clock, or too little:
 no update is begun after the first, and none goes on after the second."""
 
+TOLD_S = 0.05
+"""A decision with at least so much time tells if that is too little to learn; rehearsals of matches
+have less."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -185,19 +189,21 @@ class Learned(BeliefPlayer):
     def _learn(self, deadline: Deadline | None) -> None:
         """Learn policies of all roles, if there is time for it."""
         assert self._learner is not None
+        given_s = 0.0 if deadline is None else deadline.left_s()
         if deadline is None:
             found = self._learner.learn(self.options.updates)
         else:
             until, end = deadline.part(FIRST_SHARE), deadline.part(LAST_SHARE)
             found = self._learner.learn_until(until, end)
         self._policies.update(found)
-        if found or self._has_told:
+        if found or self._has_told or deadline is None or given_s < TOLD_S:
             return
         self._has_told = True
         role = self.machine.roles[self.role]
         _log.log(
             NOTE,
-            "%s as %s: no time to learn yet, so it moves at random; give a start clock or policy=",
+            "%s as %s: no time to learn yet, so it moves at random; give a start clock or "
+            "policy=FILE",
             *(self.context.name, role),
         )
 

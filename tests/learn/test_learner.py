@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -143,3 +144,38 @@ def test_budgets_are_kept_and_progress_is_told() -> None:
 def test_unknown_roles_are_refused() -> None:
     with pytest.raises(ConfigError, match="xplayer"):
         Learner(make("krieg_tic_tac_toe", 4, paths=False), roles=["xplayr"])
+
+
+def test_lanes_that_do_not_begin_anew_are_refused() -> None:
+    with pytest.raises(ConfigError, match="restarts=True"):
+        Learner(make("kuhn_poker", 4, paths=False, restarts=False))
+
+
+@pytest.mark.parametrize(
+    "found", [np.zeros((4, 1), dtype=np.int64), np.zeros((4, 2)), np.zeros(2, dtype=np.int64), None]
+)
+def test_others_that_answer_with_something_else_are_refused(found: Any) -> None:
+    env = make("kuhn_poker", 4, paths=False)
+    learner = Learner(env, roles=["player1"], others=lambda turn: found, settings=QUICK)
+    with pytest.raises(ConfigError, match=r"whole numbers of shape \(4, 2\), lanes and roles"):
+        learner.learn(updates=1)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"turns": 0}, "turns must be at least 1, not 0"),
+        ({"block": 0}, "block must be at least 1"),
+        ({"hidden": (8, 0)}, "hidden must be at least 1"),
+        ({"critic": (-1,)}, "critic must be at least 1"),
+        ({"rate": 0.0}, "rate must be above 0"),
+        ({"warm": float("nan")}, "warm must be above 0, not nan"),
+        ({"cold": -0.1}, "cold must be above 0"),
+        ({"decay": 1.5}, "decay must be from 0 to 1"),
+    ],
+)
+def test_settings_that_nothing_can_be_learnt_with_are_refused(
+    given: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Settings(**given)
