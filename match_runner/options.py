@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from ggp.cli.arguments import FiniteRange, FolderPath, clock_option, threads_for
 from ggp.clocks import Clock
 from ggp.machine import Limits
 from ggp.protocol.messages import MAX_CLOCK_S, Dialect
 from match_runner.match.conditions import Conditions
+from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, RemoteConditions
 from match_runner.remote.servers import DRESDEN, DRESDEN_PAUSE_S, SERVERS, Replacement
 from match_runner.workers.places import jobs_option, match_seconds_option, scheduler_option
@@ -119,6 +121,26 @@ def conditions_options(command: _F) -> _F:
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
+
+
+def ignored(conditions: Conditions, players: Iterable[str]) -> Iterator[str]:
+    """Yield what was asked for and has no effect, for commands with `conditions_options`.
+
+    Args:
+        players: specs and addresses of all players.
+    """
+    players = list(players)
+    source = click.get_current_context().get_parameter_source("start_clock_s")
+    has_remote = any(map(is_address, players))
+    if source is ParameterSource.COMMANDLINE and conditions.play_clock_s is None and not has_remote:
+        yield "--start-clock says nothing without --play-clock: counts decide"
+    if conditions.preparing_s:
+        return
+    from ggp.players import parse_spec
+
+    for text in dict.fromkeys(players):
+        if not is_address(text) and "learn=" in text and parse_spec(text).options.learn:
+            yield f"{text} learns nothing: it needs a start clock, and --play-clock"
 
 
 def conditions_of(

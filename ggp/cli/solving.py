@@ -32,15 +32,20 @@ def states_option(command: _F) -> _F:
     )(command)
 
 
-def seconds_option(command: _F) -> _F:
-    """`--seconds`."""
+def seconds_option(more: str = "") -> Callable[[_F], _F]:
+    """`--seconds`.
+
+    Args:
+        more: sentences for the end of the help.
+    """
     return click.option(
         "--seconds",
         type=FiniteRange(min=0, min_open=True),
         default=MOST_SECONDS,
         show_default=True,
-        help="About how long to solve linear programs, and as long again for CFR+ where they fail.",
-    )(command)
+        help="About how long to solve linear programs, and as long again for CFR+ where they fail."
+        f"{more}",
+    )
 
 
 @contextmanager

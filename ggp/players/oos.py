@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from ggp.belief import Bags
-from ggp.errors import ConfigError
 from ggp.players.options.opponents import UNIFORM_MODEL
-from ggp.players.options.option_fields import whole
+from ggp.players.options.option_fields import unused, whole
 from ggp.players.parts.belief_player import Choice
 from ggp.players.parts.tree_player import TreeOptions, TreePlayer
 from ggp.players.player import Context
@@ -31,10 +30,7 @@ class OOSOptions(TreeOptions):
     trials: int = whole(100_000, "walks down the tree for a decision, without a clock")
     exploration: int = whole(40, "percent of the learning role's choices that are uniform")
     start: int = whole(10, "percent of walks from the start of the game", low=0, high=95)
-
-    def __post_init__(self) -> None:
-        if self.model != UNIFORM_MODEL:
-            raise ConfigError("it finds out by itself how the others move: give no model")
+    model: str = unused(UNIFORM_MODEL, "it finds out by itself how the others move: give no model")
 
 
 class OOS(TreePlayer):

@@ -68,6 +68,7 @@ class _Kind:
     high: int | None = None
     names_file: Callable[[str], bool] = _names_none
     reads: Callable[[str], str] = _reads_none
+    unused: bool = False
 
 
 def whole(default: Any, meaning: str, *, low: int = 1, high: int = MOST, usual: str = "") -> Any:
@@ -147,6 +148,22 @@ def words(
     return _field(default, _Kind(read, form, meaning, usual, names_file=names_file, reads=reads))
 
 
+def unused(value: Any, why: str) -> Any:
+    """A field of a player that does not use this option of those it extends: it is not listed.
+
+    Args:
+        value: the only one there may be, which may also be given.
+        why: what is told to those who give another.
+    """
+
+    def read(name: str, text: str) -> Any:
+        if text != str(value):
+            raise ValueError(f"cannot be chosen: {why}")
+        return value
+
+    return _field(value, _Kind(read, "", why, unused=True))
+
+
 def read_options(options: type[_T], player: str, text: str, *, files: bool = True) -> _T:
     """Options from `a=1,b=2`.
 
@@ -165,9 +182,10 @@ def read_options(options: type[_T], player: str, text: str, *, files: bool = Tru
     for item in filter(None, (part.strip() for part in text.split(","))):
         name, _, value = item.partition("=")
         if name not in known:
-            possible = ", ".join(known) or "none"
+            listed = [each.name for each in describe_options(options)]
+            possible = ", ".join(listed) or "none"
             of = f"of player {player}"
-            raise ConfigError(unknown("option", name, known, f"options: {possible}", of))
+            raise ConfigError(unknown("option", name, listed, f"options: {possible}", of))
         if name in given:
             raise ConfigError(f"option {name!r} of player {player} is given twice")
         kind = _kind(known[name])
@@ -202,10 +220,11 @@ def files_read(options: object) -> dict[str, str]:
 
 
 def describe_options(options: type[object]) -> tuple[OptionInfo, ...]:
-    """Every option, in order."""
+    """Every option that is used, in order."""
     found = []
     for name, each in _known(options).items():
-        kind = _kind(each)
+        if (kind := _kind(each)).unused:
+            continue
         default = str(each.default) if kind.usual is None or each.default else kind.usual
         found.append(OptionInfo(name, kind.form, default, kind.meaning, kind.low, kind.high))
     return tuple(found)

@@ -25,6 +25,7 @@ from match_runner.match.seats import read_roles
 from match_runner.options import (
     conditions_of,
     conditions_options,
+    ignored,
     place_options,
     read_place,
     with_threads,
@@ -147,6 +148,8 @@ def compare(
         limits=with_threads(limits, threads, place),
     )
     check_series(series)
+    for note in ignored(conditions, (*compared, *kept.values())):
+        click.echo(f"note: {note}", err=True)
     if not as_json:
         hint_at_warnings(game, program.diagnostics)
 

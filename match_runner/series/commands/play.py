@@ -37,6 +37,7 @@ from match_runner.match.views import clock_notes, clock_text, plain, show_errors
 from match_runner.options import (
     conditions_of,
     conditions_options,
+    ignored,
     place_options,
     read_place,
     with_threads,
@@ -161,6 +162,8 @@ def play(
     series = replace(series, limits=with_threads(limits, threads, place))
     people = [role for role, text in specs.items() if text == HUMAN]
     check_series(replace(series, players={**specs, **dict.fromkeys(people, "random")}))
+    for note in ignored(conditions, specs.values()):
+        click.echo(f"note: {note}", err=True)
     if not as_json:
         _show_warnings(program)
     show = printer(summarize, _show_summary, as_json=as_json)

@@ -21,7 +21,7 @@ from ggp.belief.strategies import (
 )
 from ggp.errors import ConfigError
 from ggp.machine.base import Ragged
-from ggp.players import SearchPlayer, make_player, parse_spec
+from ggp.players import SearchPlayer, describe_player, make_player, parse_spec
 from ggp.search.nested.opponent_models import CALL, RAISE, Prospects, banded, fitted
 from match_runner.match.conditions import Conditions
 from match_runner.match.referee import play_match
@@ -319,6 +319,8 @@ class TestFiles:
         assert message in str(caught.value)
         with pytest.raises(ConfigError, match="give no model"):
             parse_spec("oos:model=greedy")
+        assert parse_spec("oos:model=uniform").options == parse_spec("oos").options
+        assert "model" not in {option.name for option in describe_player("oos").options}
 
     def test_a_file_that_is_not_there_is_named(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match=r"nowhere\.json cannot be read"):
