@@ -16,8 +16,9 @@ from match_runner.match.apart import Patience
 from match_runner.remote.remote_players import RemoteConditions
 from match_runner.remote.servers import Replacement
 
-MAX_TURNS = 1000
-"""Number of turns after which a match is cut off; strangers' games may not terminate."""
+MAX_TURNS = 10_000
+"""Number of turns after which a match is cut off: strangers' games may not terminate. But where a
+refused try is a turn, as in kriegspiel, players without a clue have had more than a thousand."""
 
 MARGIN_SHARE = 0.2
 MAX_MARGIN_S = 0.5

@@ -250,6 +250,21 @@ def test_an_endless_game_is_cut_off() -> None:
     assert record.goals == {"white": 40}
 
 
+def test_a_game_of_more_than_a_thousand_turns_is_played_to_its_end() -> None:
+    """As games of kriegspiel may be, where each refused try is a turn."""
+    digits = " ".join(f"(succ {n} {n + 1})" for n in range(33))
+    rules = f"""{digits} (role white) (legal white go) (goal white 40)
+        (init (ones 0)) (init (tens 0)) (<= terminal (true (tens 33)))
+        (<= (next (ones ?n)) (true (ones ?m)) (succ ?m ?n))
+        (<= (next (tens ?n)) (true (tens ?n)) (not (true (ones 33))))
+        (<= (next (tens ?n)) (true (tens ?m)) (true (ones 33)) (succ ?m ?n))
+        (<= (next (ones 0)) (true (ones 33)))"""
+    arena = scripted_arena(machine_of_rules(rules), {"white": Script(["go"] * 1200)})
+    record = play_match(arena, 0)
+    assert (record.error, record.goals) == (None, {"white": 40})
+    assert len(record.turns) == 33 * 34
+
+
 def test_goals_that_are_no_numbers_are_an_error_of_the_match() -> None:
     rules = ENDLESS.replace("(goal white 40)", "(goal white many)")
     arena = scripted_arena(machine_of_rules(rules), {"white": Script(["go"] * 9)})
