@@ -100,8 +100,9 @@ def enlarged(array: NDArray[_T], length: int, fill: int) -> NDArray[_T]:
     """The array with room for at least `length` rows; if it must grow, more, set to `fill`."""
     if length <= len(array):
         return array
-    larger = np.full((2 * length, *array.shape[1:]), fill, dtype=array.dtype)
+    larger = np.empty((2 * length, *array.shape[1:]), dtype=array.dtype)
     larger[: len(array)] = array
+    larger[len(array) :] = fill
     return larger
 
 

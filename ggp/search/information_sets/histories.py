@@ -95,7 +95,7 @@ def _merged(leaves: ValuedLeaves, some: IntArray) -> ValuedLeaves:
     size = merge(some, leaves.nodes, leaves.masses, leaves.keys, slots, first, masses)
     first = first[:size]
     return ValuedLeaves(
-        leaves.nodes[first], masses[:size], leaves.values[first], leaves.keys[first]
+        leaves.nodes[first], masses[:size], leaves.values[first], leaves.keys.take(first, axis=0)
     )
 
 

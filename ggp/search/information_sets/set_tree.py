@@ -100,8 +100,7 @@ class SetTree:
         nodes = self._numbered(_rows(actions, percepts, 0))
         tried = np.zeros(len(self) - known, dtype=np.bool_)
         tried[nodes[(nodes >= known) & refused] - known] = True
-        fresh = np.arange(known, len(self))
-        before = self._before(fresh)
+        fresh, before = slice(known, len(self)), self._parents(known)
         free = tried & (self._free[before] > 0)
         self._depth[fresh] = self._depth[before] - ~free
         self._free[fresh] = np.where(free, self._free[before] - 1, self._tries)
@@ -257,9 +256,9 @@ class SetTree:
         """`[A]` the node of each action."""
         return self._actions.rows.view(np.int64)[:, 0]
 
-    def _before(self, nodes: IntArray) -> IntArray:
-        """`[K]` the parent of each of some nodes, none of which is the root."""
-        return np.asarray(self._owner[self._nodes.rows.view(np.int64)[nodes, 0]])
+    def _parents(self, known: int) -> IntArray:
+        """The parents of all nodes from a number on, none of which is the root."""
+        return np.asarray(self._owner[self._nodes.rows.view(np.int64)[known:, 0]])
 
     def _numbered(self, rows: NDArray[np.uint64]) -> IntArray:
         known = len(self)
@@ -270,8 +269,7 @@ class SetTree:
         self._free = enlarged(self._free, size, 0)
         self._certain = enlarged(self._certain, size, 0)
         self._mass = enlarged(self._mass, size, 0)
-        fresh = np.arange(known, size)
-        self._level[fresh] = 1 + self._level[self._before(fresh)]
+        self._level[known:size] = 1 + self._level[self._parents(known)]
         return nodes
 
 

@@ -78,8 +78,8 @@ class _Level:
         """Some of the states."""
         places = np.flatnonzero(self.place[states] >= 0)
         on = self.place[states[places]]
-        choices = None if self.choices is None else self.choices[on]
-        return _Level(self.open.take(on), places, self.values[:, states], choices)
+        choices = None if self.choices is None else self.choices.take(on, axis=0)
+        return _Level(self.open.take(on), places, self.values.take(states, axis=1), choices)
 
 
 class _Found:
@@ -196,7 +196,7 @@ class Layers:
         over, told = found.over(), found.told()
         level = self._level(states, over[first])
         if told is not None:
-            level.choices = told.choices[first][level.places]
+            level.choices = told.choices.take(first[level.places], axis=0)
         if self._skip_refused and len(after):
             if told is None:
                 refused = self._refused(moves, after, level)
@@ -296,7 +296,7 @@ def _chosen(
 ) -> Backed:
     """Values of a layer's states, or, unless `whole`, of our moves in each of them, in order."""
     moves = layer.moves
-    values = below.values[:, layer.after]
+    values = below.values.take(layer.after, axis=1)
     noisy = bool(below.variances.any())
     variances = below.variances[layer.after] if noisy else np.zeros(len(layer.after))
     runs = np.diff(moves.offsets)

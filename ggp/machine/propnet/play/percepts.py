@@ -137,11 +137,16 @@ class CircuitPercepts:
         """`[L, R]` ids after joint moves of the game, with the answer to `Queries.step`.
 
         Args:
-            only: the only role whose ids are wanted; default: all.
+            only: the only role whose ids are wanted, and whose part of the answer is given;
+                default: all.
         """
         percepts = np.zeros((len(words), len(self._roles)), dtype=np.int64)
         if not self.is_gdl2:
             percepts[:] = self._joint.ids(joint_moves.astype(np.uint64))[:, None]
+        elif only is not None:
+            rows = self._by_role[only]
+            if rows is not None:
+                percepts[:, only] = rows.ids(words)
         elif len(words) == 1:
             for role, rows in enumerate(self._by_role):
                 if rows is not None:
@@ -149,7 +154,7 @@ class CircuitPercepts:
         else:
             with self._growing:  # once for all roles
                 for role, rows in enumerate(self._by_role):
-                    if rows is not None and only in (role, None):
+                    if rows is not None:
                         percepts[:, role] = rows.numbered(asked.part(words, 1 + role))
         return percepts
 

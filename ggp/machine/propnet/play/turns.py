@@ -161,7 +161,8 @@ class CircuitTurns:
             return None
         packed, step, number = self._packed(states), self._queries.step, len(joint_moves)
         look = self._queries.look if before else self._queries.terminal
-        words = step.starts[-1] - step.starts[1]
+        circuit = self.turn_circuit(look) if only is None else self._circuit_for(only, look)
+        words = (len(circuit.sees.rows) + 63) >> 6
         seen = np.empty((number if percepts else 0, words), dtype=np.uint64)
         over = np.empty(number, dtype=np.bool_)
         choices = np.empty((number, len(before)), dtype=np.int64)
@@ -169,7 +170,7 @@ class CircuitTurns:
         lists = _NO_LISTS if not before else _joined(before)
         with self.turn_scratch(look, width) as scratch:
             done = make(
-                self.turn_circuit(look),
+                circuit,
                 packed,
                 np.ascontiguousarray(lanes),
                 np.ascontiguousarray(joint_moves),
@@ -314,6 +315,23 @@ class CircuitTurns:
                 np.concatenate(moves.numbers[: len(self.roles)]),
             )
         return found
+
+    def _circuit_for(self, role: int, look: Query) -> TurnCircuit:
+        """The same as `turn_circuit`, with the percepts of one role."""
+        step, key = self._queries.step, (role, id(look))
+        found = self._of_role.get(key)
+        if found is None:
+            whole = self.turn_circuit(look)
+            starts = 64 * (step.starts[1 + role : 3 + role] - step.starts[1])
+            part = slice(*starts.tolist())
+            sees = Wires(whole.sees.rows[part], whole.sees.inverted[part])
+            found = self._of_role[key] = whole._replace(sees=sees)
+        return found
+
+    @made_once
+    def _of_role(self) -> dict[tuple[int, int], TurnCircuit]:
+        """By role, and what is asked of successors."""
+        return {}
 
     @made_once
     def _whole_turns(self) -> TurnCircuit:

@@ -32,7 +32,7 @@ class PropnetStates:
         many = len(lanes) == len(self.packed) > _FEW
         if many and lanes[0] == 0 and (np.diff(lanes) == 1).all():
             return self  # to copy all of them would take as long as to make them
-        return PropnetStates(self.owner, self.packed[lanes])
+        return PropnetStates(self.owner, self.packed.take(lanes, axis=0))
 
 
 def words_for(num_bits: int) -> int:
