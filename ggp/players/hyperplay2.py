@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ggp.belief import Bags, FollowsPaths, HyperPlaySampler, never
+from ggp.machine.abilities import TrialPlayer
 from ggp.players.options.option_fields import whole
 from ggp.players.parts.belief_player import Choice
 from ggp.players.parts.search_player import SearchOptions, SearchPlayer
 from ggp.players.player import Context
 from ggp.search.anytime import Deadline
+from ggp.search.estimates import candidates
 from ggp.search.kinds import INFORMED, SIMULATIONS
 from ggp.search.nested.combined import combine
 from ggp.search.nested.simulations import MAX_SIMULATIONS, SimulationSearch, Told
@@ -98,6 +100,12 @@ class HyperPlay2(SearchPlayer):
     ) -> SimulationSearch:
         self._nested.stop = deadline.passed if deadline is not None else never
         policy = HyperPlayPolicy(self.machine, self.options.n**2, deadline)
+        # With fewer than n simulations of a candidate, `decide` goes by HyperPlay values. Side by
+        # side they take little longer than one; where lanes take time, they might end too late.
+        first = 1
+        if deadline is not None and isinstance(self.machine, TrialPlayer):
+            lanes = self.options.n * len(candidates(self.machine, bag).values)
+            first = self.options.n if lanes <= self.machine.side_by_side else 1
 
         def grow(visits: int) -> None:
             wanted = self.options.n**2 * growth(visits, self.options.grow)
@@ -113,7 +121,7 @@ class HyperPlay2(SearchPlayer):
             self.model,
             most=most,
             before_round=grow if deadline is not None else None,
-            first=self.options.n,  # with fewer, `decide` goes by HyperPlay values
+            first=first,
         )
 
     def play_on(
