@@ -33,7 +33,7 @@ from ggp.console import (
     spinner,
     table_of,
 )
-from ggp.errors import ConfigError, GDLSyntaxError, GGPError
+from ggp.errors import ConfigError, GDLError, GGPError
 from ggp.gdl.source import Diagnostic, errors, printable
 from ggp.launch import preload
 
@@ -74,7 +74,7 @@ def validate(
     limits: Limits,
     as_json: bool,
 ) -> None:
-    """Say everything that is wrong with rulesheets.
+    """Say everything that is wrong with rulesheets, or with files of Gambit's.
 
     Mistakes that can be repaired are warnings, and so are rules that the fast backend will not be
     able to ground. With --strict, they are errors, and so is what no
@@ -130,11 +130,14 @@ def validate(
 def _validated(file: str, strict: bool, limits: Limits) -> tuple[Diagnostic, ...]:
     from ggp.gdl import read_rulesheet
     from ggp.gdl.normalize import validate
+    from ggp.machine.games import has_rulesheet, load_program
 
     try:
+        if not has_rulesheet(file):
+            return load_program(file).diagnostics
         rulesheet = read_rulesheet(file)
         found = validate(rulesheet, strict=strict)
-    except GDLSyntaxError as error:
+    except GDLError as error:
         return error.diagnostics
     return found if errors(found) else (*found, *warnings_of(rulesheet, limits))
 
@@ -224,7 +227,12 @@ def convert(game: str, form: str) -> None:
         _print_module(game)
         return
     from ggp.gdl import print_sheet, read_rulesheet
+    from ggp.machine.games import has_rulesheet
 
+    if not has_rulesheet(game):
+        raise ConfigError(
+            f"{game} has no rulesheet to print; --to efg prints the tree of a small game"
+        )
     sheet = read_rulesheet(game)
     hint_at_warnings(game, sheet.diagnostics)
     click.echo(print_sheet(sheet, "kif" if form == "kif" else "infix").encode(), nl=False)

@@ -80,12 +80,13 @@ class Frontend(NamedTuple):
         read: a game from its text, or from what its file holds; the name that messages call it by;
             and whether it may have other files read (see `ggp.machine.games.read_program`).
         backends: how to build machines, by the names that `--backend` takes; `auto` is one of them.
-        find: the file that holds a game, by name or path; None where it is made of its name.
+        find: the file that holds a game, by name or path; None for a frontend whose games have no
+            files, as their names are all there is of them.
         check: everything that is wrong with a text, and the name as above, where it is more than
             what reading it raises.
     """
 
     read: Callable[[str | bytes, str, bool], GameDefinition]
     backends: Mapping[str, Builder]
-    find: Callable[[str], Path | None] = lambda name: None
+    find: Callable[[str], Path] | None = None
     check: Callable[[str, str], tuple[Diagnostic, ...]] = lambda text, name: ()

@@ -15,6 +15,9 @@ from ggp.machine.base import Limits, Machine
 from ggp.machine.definition import GameDefinition
 from ggp.machine.frontends import FRONTENDS
 
+_BEGINNING = 1_000
+"""Number of bytes of a file in which its kind shows."""
+
 BACKENDS = tuple(dict.fromkeys(name for each in FRONTENDS.values() for name in each.backends))
 """The names of all backends, as `--backend` takes them."""
 
@@ -22,10 +25,15 @@ BACKENDS = tuple(dict.fromkeys(name for each in FRONTENDS.values() for name in e
 def prefix_of(text: str) -> str:
     """The prefix in `FRONTENDS` that a name or text begins with.
 
-    Where it is not empty, the text is no path, no rules, and no name of a game that comes with ggp.
+    Where it is not empty, the text is neither rules nor the name of a game that comes with ggp.
     """
     begins = text.lstrip()
     return next((each for each in FRONTENDS if each and begins.startswith(each)), "")
+
+
+def is_named(text: str) -> bool:
+    """Whether a text is the name of a game that has neither rules nor a file."""
+    return FRONTENDS[prefix_of(text)].find is None
 
 
 def find_file(name_or_path: str) -> Path | None:
@@ -34,7 +42,25 @@ def find_file(name_or_path: str) -> Path | None:
     Raises:
         ConfigError: there is no such file, nor a game of that name.
     """
-    return FRONTENDS[prefix_of(name_or_path)].find(name_or_path)
+    find = FRONTENDS[prefix_of(name_or_path)].find
+    return None if find is None else find(name_or_path)
+
+
+def has_rulesheet(name_or_path: str) -> bool:
+    """Whether a game is defined by a rulesheet, as opposed to a file of another kind, or a name.
+
+    Raises:
+        ConfigError: there is no such game, or its file cannot be read.
+    """
+    path = find_file(name_or_path)
+    return path is not None and not _prefix_in(read_file(path))
+
+
+def _prefix_in(data: bytes) -> str:
+    """The prefix in `FRONTENDS` of what a file holds; never that of a mere name, which may have
+    other files read."""
+    prefix = prefix_of(data[:_BEGINNING].decode("utf-8-sig", "replace"))
+    return "" if is_named(prefix) else prefix
 
 
 def load_program(name_or_path: str, *, files: bool = True) -> GameDefinition:
@@ -51,7 +77,8 @@ def load_program(name_or_path: str, *, files: bool = True) -> GameDefinition:
     path = find_file(name_or_path)
     if path is None:
         return read_program(name_or_path, name_or_path.strip(), files=files)
-    return FRONTENDS[prefix_of(name_or_path)].read(read_file(path), str(path), files)
+    data = read_file(path)
+    return FRONTENDS[_prefix_in(data)].read(data, str(path), files)
 
 
 def read_program(text: str, name: str = "<text>", *, files: bool = False) -> GameDefinition:
@@ -112,5 +139,7 @@ def _why_not(program: GameDefinition, backend: str) -> str:
         return f"unknown backend {backend!r}; backends: {', '.join(BACKENDS)}"
     if owner:
         what = name if program.prefix else f"{name} is a rulesheet"
-        return f"{what}; the backend {backend} plays games that are named {owner}NAME"
+        begins = f"files that begin with {owner.strip()}"
+        plays = f"games that are named {owner}NAME" if is_named(owner) else begins
+        return f"{what}; the backend {backend} plays {plays}"
     return f"{name} has no rules to read; leave out --backend"

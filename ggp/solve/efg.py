@@ -85,8 +85,10 @@ class _Writer:
 
     def _chance(self, layer: Layer, node: int) -> str:
         self._num_chance += 1
+        # Gambit refuses probabilities whose sum is not exactly 1.
+        total = sum(layer.chance[node])
         shares = zip(self._texts(layer.chance_moves[node]), layer.chance[node], strict=True)
-        body = " ".join(f"{text} {share}" for text, share in shares)
+        body = " ".join(f"{text} {share / total}" for text, share in shares)
         return f'c "" {self._num_chance} "" {{ {body} }} 0'
 
     def _choice(self, layer: Layer, node: int, player: int) -> str:

@@ -19,7 +19,7 @@ from typing import NoReturn
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_game, game_that_comes, list_games
 from ggp.gdl.nearest import unknown
-from ggp.machine.games import prefix_of
+from ggp.machine.games import is_named, prefix_of
 from ggp.players import PLAYERS, parse_spec
 from match_runner.match.seats import HUMAN
 from match_runner.pictures.side_file import side_file_of
@@ -67,12 +67,11 @@ class Offers:
             ConfigError: there is no such game, or it cannot be read.
         """
         text = game if rules is None else rules
-        prefix = prefix_of(text)
-        if prefix:
+        if is_named(text):
             if text != self.game:  # some of them read files that their parameters name
                 raise ConfigError(
                     "such a game must be named when the table is started: "
-                    f"`match-runner table {prefix}NAME`"
+                    f"`match-runner table {prefix_of(text)}NAME`"
                 )
             return text, None
         if rules is not None:

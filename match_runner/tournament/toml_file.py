@@ -12,7 +12,7 @@ from ggp.clocks import Clock
 from ggp.errors import ConfigError
 from ggp.gdl.games import list_games
 from ggp.machine import BACKENDS
-from ggp.machine.games import load_program, prefix_of
+from ggp.machine.games import is_named, load_program
 from ggp.protocol.messages import MAX_CLOCK_S, Dialect
 from match_runner.options import MAX_PAUSE_S, conditions_of
 from match_runner.remote.post import is_address
@@ -131,7 +131,7 @@ def _game(
     if not isinstance(name, str):
         raise ConfigError('a game must be a name or path, or a table such as { game = "meier" }')
     _check_keys(own, ("game", "fixed", *_SETTINGS), f" of the game {name}")
-    is_known = prefix_of(name) or name in list_games()
+    is_known = is_named(name) or name in list_games()
     program = load_program(name if is_known else str(folder / name))
     settings = {**general, **own}
     try:

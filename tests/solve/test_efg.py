@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from ggp.errors import SolvingError
-from ggp.solve import build_tree, efg_lines
+from ggp.machine import build_machine
+from ggp.machine.abilities import utility_of
+from ggp.machine.games import load_program, read_program
+from ggp.solve import build_tree, efg_lines, solve
 from tests.solve.games import ROCK_PAPER_SCISSORS, TINY, brute_force
 from tests.support.games import machine_of_game, machine_of_rules
 
@@ -82,6 +85,32 @@ def test_gambit_reads_the_same_game(name: str, tmp_path: Path) -> None:
     even = game.mixed_behavior_profile(rational=True)
     for player, role in zip(game.players, reference.players, strict=True):
         assert Fraction(str(even.payoff(player))) == reference.value(role, strategies)
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_what_we_write_we_read_again(name: str) -> None:
+    ours, machine = machine_of_game(name), build_machine(read_program(efg(name)))
+    assert solve(machine).profile.values == pytest.approx(solve(ours).profile.values)
+    before, after = (build_tree(each, keep_layers=True) for each in (ours, machine))
+    assert [len(sets) for sets in after.sets] == [len(sets) for sets in before.sets]
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", "spy_vs_spy", "strategy_fusion"])
+def test_open_spiel_is_told_no_more_by_it(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyspiel")
+    path = tmp_path / "game.efg"
+    path.write_text(efg(name))
+    machine = build_machine(load_program(f"openspiel:efg_game(filename={path})"))
+    found = solve(machine).profile.values
+    utilities = [utility_of(machine, found[f"p{number}"]) for number in range(len(found))]
+    assert utilities == pytest.approx(list(solve(machine_of_game(name)).profile.values.values()))
+
+
+def test_probabilities_sum_up_to_one_exactly() -> None:
+    text = 'EFG 2 R "t" { "p" } "" c "" 1 "" { "a" 1000003/3000011 "b" 2000008/3000011 } 0 t "" 0 '
+    tree = build_tree(build_machine(read_program(text + 't "" 0')), keep_layers=True)
+    line = list(efg_lines(tree, "t"))[2]
+    assert sum(map(Fraction, line.split()[6:9:2])) == 1, line
 
 
 def test_gambit_solves_kuhn_poker_as_we_do(tmp_path: Path) -> None:

@@ -38,6 +38,11 @@ SPIEL_GAMES = (
 )
 """Games of OpenSpiel of all kinds: with and without chance, secrets and moves at the same time."""
 
+GAMBIT_GAMES = tuple(
+    str(path) for path in sorted(Path(__file__).with_name("sheets").glob("gambit/*.?fg"))
+)
+"""Files of Gambit's: one in which roles wait for each other, and both forms of `.nfg`."""
+
 LARGE_GAMES = LONG_GAMES | {
     "battleships_in_fog",
     "blind_breakthrough",

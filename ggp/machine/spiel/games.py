@@ -22,6 +22,7 @@ from ggp.gdl.program import RANDOM, Program, without_rules
 from ggp.gdl.source import Diagnostic, Source
 from ggp.gdl.syntax.descriptions import Description
 from ggp.libraries import demand_library, extra_advice
+from ggp.machine.spiel.strings import Strings, examine
 
 PREFIX = "openspiel:"
 """Beginning of the names of games of OpenSpiel."""
@@ -30,6 +31,9 @@ _TURNS_HIDDEN, _TURNS_SHOWN = "obstype", "reveal-numturns"
 """The parameter of OpenSpiel that says how much players observe, and the value that shows them
 the number of turns so far: paths of GDL-II always have it."""
 
+
+_GAMBIT = "efg_game"
+"""The game that OpenSpiel makes of a file of Gambit's."""
 
 _FILE = re.compile(r"\b(filename|\w*_file)\s*=")
 """Parameters of OpenSpiel's games that name a file to read."""
@@ -52,6 +56,7 @@ class SpielGame:
     Attributes:
         utilities: least and greatest utility of a player; goals 0 to 100 stand for them.
         title: OpenSpiel's name of the game.
+        strings: how far the strings of information states can be trusted.
     """
 
     prefix: ClassVar[str] = PREFIX
@@ -61,6 +66,7 @@ class SpielGame:
     roles: tuple[str, ...]
     utilities: tuple[float, float]
     title: str
+    strings: Strings
 
     @cached_property
     def digest(self) -> str:
@@ -94,7 +100,8 @@ def spiel_game(text: str, name: str) -> SpielGame:
     """The game that a text `openspiel:NAME(PARAMETERS)` names.
 
     Where the game has the parameter `obstype` and the text leaves it open, players observe the
-    number of turns, as they always do in GDL-II. Warns of games of OpenSpiel in which they do not.
+    number of turns, as they always do in GDL-II. Warns of games of OpenSpiel in which they do not,
+    or forget what they did.
 
     Args:
         name: what messages call it.
@@ -105,8 +112,16 @@ def spiel_game(text: str, name: str) -> SpielGame:
     """
     game = load_game(text)
     kind = game.get_type()
+    strings = Strings()
+    if kind.provides_information_state_string and not is_open(game):
+        strings = examine(game)
+    if kind.short_name == _GAMBIT and (strings.forgotten or strings.hide_turns):
+        raise ConfigError(
+            f"{text.strip()} cannot be played as OpenSpiel reads it: {_unlike_roles(strings)}; "
+            "give the path of the file without OpenSpiel, as in `ggp solve game.efg`"
+        )
     hides = game.get_parameters().get(_TURNS_HIDDEN, _TURNS_SHOWN) != _TURNS_SHOWN
-    if hides or kind.short_name in HIDES_TURNS:
+    if hides or strings.hide_turns or strings.forgotten or kind.short_name in HIDES_TURNS:
         _warn_of_turns(text.strip())
     roles = [f"p{player}" for player in range(game.num_players())]
     if kind.chance_mode == pyspiel().GameType.ChanceMode.EXPLICIT_STOCHASTIC:
@@ -116,7 +131,14 @@ def spiel_game(text: str, name: str) -> SpielGame:
         roles=tuple(roles),
         utilities=(game.min_utility(), game.max_utility()),
         title=kind.long_name,
+        strings=strings,
     )
+
+
+def is_open(game: Any) -> bool:
+    """Whether a `pyspiel.Game` has perfect information."""
+    perfect = pyspiel().GameType.Information.PERFECT_INFORMATION
+    return bool(game.get_type().information == perfect)
 
 
 def load_game(text: str) -> Any:
@@ -182,9 +204,7 @@ def _check_kind(text: str, game: Any) -> None:
     elif not all(map(math.isfinite, (game.min_utility(), game.max_utility()))):
         reason = "its utilities have no bounds, so they cannot be made goals of 0 to 100"
     elif not (
-        kind.provides_information_state_string
-        or kind.provides_observation_string
-        or kind.information == kinds.Information.PERFECT_INFORMATION
+        kind.provides_information_state_string or kind.provides_observation_string or is_open(game)
     ):
         reason = "it does not say what its players see"
     if reason is not None:
@@ -199,6 +219,13 @@ def _warn_of_turns(text: str) -> None:
         "players; so they tell apart what players of OpenSpiel do not",
         text,
     )
+
+
+def _unlike_roles(strings: Strings) -> str:
+    """Words for what players of a game lack that roles of GDL-II have."""
+    if strings.forgotten:
+        return f"a player forgets what it did before information state {strings.forgotten!r}"
+    return "an information state lies at several depths, and roles of GDL-II count turns"
 
 
 def _with_turns(given: str) -> str:

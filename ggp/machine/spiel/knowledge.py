@@ -2,8 +2,9 @@
 
 OpenSpiel has a string for what a player knows (`information_state_string`), or at least for what it
 sees (`observation_string`). A player gets a digest of it as a percept whenever it has changed, and
-another percept if it moves next. In games of perfect information, all see the joint move, as in
-plain GDL.
+another percept if it moves next. Where strings tell players that do not act more than they know
+(see `strings`), a player gets one only when it moves next. In games of perfect information, all see
+the joint move, as in plain GDL.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from hashlib import blake2b
 from typing import Any
 
 from ggp.machine.percepts.joint_percepts import joint_percepts
-from ggp.machine.spiel.games import pyspiel
+from ggp.machine.spiel.games import is_open, pyspiel
 from ggp.machine.spiel.nodes import Node
+from ggp.machine.spiel.strings import Strings, acts
 from ggp.machine.spiel.terms import YOUR_MOVE, Terms, told
 
 _DIGEST_BYTES = 8
@@ -30,15 +32,17 @@ class Knowledge:
     Args:
         game: the `pyspiel.Game`.
         roles: its roles, `random` last if there is chance.
+        strings: how far its strings can be trusted.
 
     Attributes:
         is_open: whether players see joint moves.
         remembers: whether the strings of what players know contain all that they ever knew.
     """
 
-    def __init__(self, game: Any, roles: tuple[str, ...]) -> None:
+    def __init__(self, game: Any, roles: tuple[str, ...], strings: Strings) -> None:
         kind = game.get_type()
-        self.is_open: bool = kind.information == pyspiel().GameType.Information.PERFECT_INFORMATION
+        self.is_open = is_open(game)
+        self._only_when_acting = strings.leak
         self.remembers: bool = kind.provides_information_state_string
         self._sees: bool = kind.provides_observation_string
         self._roles, self._num_players = roles, game.num_players()
@@ -51,6 +55,8 @@ class Knowledge:
 
     def words_of(self, state: Any, player: int) -> str:
         """The string of what a player knows in a `pyspiel.State`."""
+        if self._only_when_acting and not acts(state, player):
+            return ""
         try:
             if self.remembers:
                 return str(state.information_state_string(player))
@@ -83,10 +89,10 @@ class Knowledge:
         if found is None:
             texts: tuple[str, ...] = ()
             if role < self._num_players:
-                new = self.digest(after, role)
-                if new != self.digest(before, role):
+                new, acting = self.digest(after, role), after.acts(role)
+                if acting if self._only_when_acting else new != self.digest(before, role):
                     texts = (told(new),)
-                if after.acts(role):
+                if acting:
                     texts = (*texts, YOUR_MOVE)
             found = after.percepts[role] = terms.number_of(texts)
         return found

@@ -18,6 +18,7 @@ import numpy as np
 from ggp.errors import IllegalMoveError, MachineError
 from ggp.machine.base import FloatArray, IntArray
 from ggp.machine.spiel.games import pyspiel
+from ggp.machine.spiel.strings import acts
 from ggp.machine.spiel.terms import NOOP
 
 POSITIONAL = frozenset(
@@ -69,9 +70,7 @@ class Node:
 
     def acts(self, player: int) -> bool:
         """Whether a player, as opposed to chance, has a choice here."""
-        if self.is_simultaneous:
-            return bool(self.state.legal_actions(player))
-        return self.player == player
+        return acts(self.state, player)
 
     def moves(self, role: int, num_players: int) -> IntArray:
         """The legal moves of a role; none where the game is over.

@@ -70,7 +70,7 @@ class SpielMachine:
         self.threads = threads
         self._num_players: int = game.num_players()
         self._store = NodeStore(game, self.roles)
-        self._knowledge = Knowledge(game, self.roles)
+        self._knowledge = Knowledge(game, self.roles, program.strings)
         num_actions = max(game.num_distinct_actions(), game.max_chance_outcomes())
         is_open = self._knowledge.is_open
         self.growing = RLock()
@@ -80,6 +80,7 @@ class SpielMachine:
         kind, dynamics = game.get_type(), pyspiel().GameType.Dynamics
         self.redraws_histories = (
             not self._knowledge.is_open
+            and not program.strings.leak  # mending compares what was told turn by turn
             and kind.dynamics == dynamics.SEQUENTIAL
             and game.max_chance_nodes_in_history() >= LEAST_DEALT
         )

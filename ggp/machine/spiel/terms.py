@@ -145,4 +145,5 @@ class Terms:
         if not self._is_open:
             return text == YOUR_MOVE or _TOLD.fullmatch(text) is not None
         did = self._did.fullmatch(text)
-        return did is not None and self.move_id(did[2]) is not None
+        move = None if did is None else self.move_id(did[2])
+        return did is not None and move is not None and self.move_text(move) == did[2]

@@ -1,0 +1,1 @@
+"""Files of Gambit's, read and played."""
