@@ -151,7 +151,7 @@ def load_game(text: str) -> Any:
         asked = library.game_parameters_from_string(given)
         if _TURNS_HIDDEN in game.get_parameters() and _TURNS_HIDDEN not in asked:
             game = library.load_game(_with_turns(given))
-    except library.SpielError as error:
+    except Exception as error:  # of OpenSpiel, of what C++ lets through, or of a game in Python
         raise ConfigError(f"OpenSpiel has no game {given!r}: {_first_line(error)}") from error
     _check_kind(text, game)
     return game

@@ -49,6 +49,7 @@ def test_games_that_hide_turns_come_with_one_warning(caplog: pytest.LogCaptureFi
         ("kuhn_pokr", "did you mean 'kuhn_poker'"),
         ("kuhn_poker(players=99)", "no game 'kuhn_poker.players=99.'"),
         ("kuhn_poker(", "closing bracket"),
+        ("nfg_game", "no game .nfg_game.: map::at"),
         ("tarok", "chance is sampled inside the game"),
         ("bridge_uncontested_bidding", "chance is sampled inside the game"),
         ("mfg_garnet", "mean-field game"),
