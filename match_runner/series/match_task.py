@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -71,7 +71,7 @@ class MatchTask:
 
 
 def play(task: MatchTask, own_process: bool = False) -> MatchRecord:
-    """Play a match; its record comes without the rules, which the caller has.
+    """Play a match.
 
     Args:
         own_process: see `rehearse`.
@@ -88,7 +88,7 @@ def play(task: MatchTask, own_process: bool = False) -> MatchRecord:
     )
     if ready:
         rehearse(arena, task.rules, task.conditions.remote.start_clock_s, own_process=own_process)
-    return replace(play_match(arena, task.seed, task.conditions), rules="")
+    return play_match(arena, task.seed, task.conditions)
 
 
 def order_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import takewhile
 
@@ -137,8 +138,9 @@ class _Session:
                 f"a match of {planned.game} was played on the backend {record.backend}, those "
                 f"stored on {backend}: their numbers are not comparable; name one with --backend"
             )
+        # All records of a game hold one text, not the copy that each worker sends.
         rules = self._series.game(planned.game).program.source.text
-        match = Played(planned, record)
-        self._store.add(match, rules)
+        match = Played(planned, replace(record, rules=rules))
+        self._store.add(match)
         self._keys.add(planned.key)
         self._watch(match)

@@ -93,8 +93,8 @@ class Store:
         self.measured = {self._name(game): number for game, number in measured.items()}
         self.planned = {self._name(game): rounds for game, rounds in planned.items()}
 
-    def add(self, match: Played, rules: str) -> None:
-        """Store a match, and the rules of its game unless they are stored already."""
+    def add(self, match: Played) -> None:
+        """Store a match, and the rules in its record unless they are stored already."""
         planned, record = match.planned, match.record
         row = (
             *(self._stored_names.get(planned.game, planned.game), planned.kind, planned.number),
@@ -102,9 +102,11 @@ class Store:
             *(json.dumps(dict(planned.seating)), json.dumps(replace(record, rules="").to_json())),
         )
         with self._connection as transaction:
-            transaction.execute("INSERT OR IGNORE INTO rules VALUES (?, ?)", (record.digest, rules))
+            transaction.execute(
+                "INSERT OR IGNORE INTO rules VALUES (?, ?)", (record.digest, record.rules)
+            )
             transaction.execute("INSERT INTO matches VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-        self._read[planned.key] = Played(planned, replace(record, rules=rules))
+        self._read[planned.key] = match
 
     def keys(self) -> set[tuple[str, str, int]]:
         """The keys of all matches, see `PlannedMatch.key`."""

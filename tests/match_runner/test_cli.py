@@ -175,6 +175,35 @@ def test_replay_reports_what_the_rules_do_not_allow(tmp_path: Path) -> None:
     assert result.stderr.startswith("not checked against the rules: unknown game 'gone'")
 
 
+@pytest.mark.parametrize(
+    ("game", "num", "jobs"),
+    [
+        (str(REPOSITORY / "games" / "exploding_bomb.gdl"), 1, ()),
+        ("exploding_bomb", 2, ()),
+        pytest.param("exploding_bomb", 2, ("--jobs", "2"), marks=pytest.mark.verify),
+    ],
+    ids=["path", "name", "jobs"],
+)
+def test_a_record_holds_its_rules(
+    game: str, num: int, jobs: tuple[str, ...], tmp_path: Path
+) -> None:
+    series = ("play", game, *by_lot("exploding_bomb"), "--matches", str(num), *jobs)
+    assert run(*series, "--record", str(tmp_path / "first")).exit_code == 0
+    records = sorted((tmp_path / "first").iterdir())
+    assert len(records) == num
+    exports = [tmp_path / f"match{number}.json" for number in range(num)]
+    for record, export in zip(records, exports, strict=True):
+        assert json.loads(record.read_text())["rules"]
+        made = run("export", str(record), "--to", "tiltyard-json", "--out", str(export))
+        assert made.exit_code == 0, made.output
+    again = ("--game", game, "--out", str(tmp_path / "again"))
+    assert run("import", *map(str, exports), *again).exit_code == 0
+    imported = sorted((tmp_path / "again").iterdir())
+    assert len(imported) == num
+    replayed = run("replay", *map(str, records + imported))
+    assert (replayed.exit_code, replayed.stderr) == (0, "")  # all were checked
+
+
 def test_replay_takes_several_files(tmp_path: Path) -> None:
     assert run(*BOMB, "--matches", "2", "--record", str(tmp_path)).exit_code == 0
     files = sorted(map(str, tmp_path.glob("*.json")))

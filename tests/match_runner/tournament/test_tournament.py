@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from ggp.clocks import Clock
 from ggp.errors import ConfigError
+from ggp.gdl.normalize import load
 from match_runner.cli import main
 from match_runner.match.records import record_from_json
 from match_runner.remote.servers import Replacement
@@ -342,7 +343,9 @@ def test_the_command_plays_in_processes_and_writes_records(tmp_path: Path) -> No
     records = sorted((tmp_path / "records").iterdir())
     assert len(records) == 4
     for record in records:
-        assert record_from_json(json.loads(record.read_text())).game == "exploding_bomb"
+        held_by_it = record_from_json(json.loads(record.read_text()))
+        assert held_by_it.game == "exploding_bomb"
+        assert held_by_it.rules == load("exploding_bomb").source.text
     again = run(*args)
     assert again.exit_code == 0
     for word in ("4 matches, 12 turns", "rating [99 %]", "mean score in", "exploding_bomb", "none"):
