@@ -84,7 +84,9 @@ def export(file: Path, target: str, out: Path | None) -> None:
     record too. Old records have no rules; for these the game must be available.
     """
     record = read_record(file)
-    text = EXPORTS[target](record, check_record(record, rules_of(record)))
+    rules = rules_of(record)
+    states = check_record(record, rules)
+    text = EXPORTS[target](record, states, rules.as_program().spelling)
     if out is None:
         click.echo(text, nl=False)
         return

@@ -3,7 +3,8 @@
 `dresden-xml` is what the Dresden GameController writes when a match is over: no play clock
 then, all but roles in upper case, all moves ("the sight of RANDOM"), the fluents of the last
 state. It has no field for faults. `tiltyard-json` is what ggp-base's `Match` reads and writes,
-and what Tiltyard publishes; it has no field for percepts, which follow from rules and moves.
+and what Tiltyard publishes: names as the rules spell them, since ggp-base tells upper from lower
+case. It has no field for percepts, which follow from rules and moves.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from xml.etree import ElementTree
 from ggp.gdl import Compound, Term, parse_term
 from ggp.gdl.program import RANDOM
 from ggp.gdl.source import printable
+from ggp.gdl.syntax.names import spelled
 from match_runner.match.records import MatchRecord, TurnRecord
 
 Fluents = Sequence[str]
@@ -67,11 +69,14 @@ def dresden_xml(record: MatchRecord, states: Sequence[Fluents]) -> str:
     return f"{header}{body}\n"
 
 
-def tiltyard_json(record: MatchRecord, states: Sequence[Fluents]) -> str:
+def tiltyard_json(
+    record: MatchRecord, states: Sequence[Fluents], spelling: Mapping[str, str]
+) -> str:
     """A whole match as ggp-base's JSON.
 
     Args:
         states: one for the beginning and one after each turn.
+        spelling: of names in the rules, see `Rulesheet.spelling`.
     """
     times_ms = _milliseconds(record)
     match: dict[str, Any] = {
@@ -79,15 +84,18 @@ def tiltyard_json(record: MatchRecord, states: Sequence[Fluents]) -> str:
         "randomToken": _token(record),
         "startTime": times_ms[0],
         "gameMetaURL": Path(record.game).stem,
-        "gameRoleNames": list(record.roles),
+        "gameRoleNames": [spelled(role, spelling) for role in record.roles],
         "isCompleted": record.error is None,
         "isAborted": record.error is not None,
-        "states": [f"( {' '.join(state)} )" for state in states],
-        "moves": [[turn.joint_move[role] for role in record.roles] for turn in record.turns],
+        "states": [f"( {spelled(' '.join(state), spelling)} )" for state in states],
+        "moves": [
+            [spelled(turn.joint_move[role], spelling) for role in record.roles]
+            for turn in record.turns
+        ],
         "stateTimes": times_ms,
         "errors": [
             [""] * len(record.roles),  # those of the start, which costs no move
-            *([_error(role, turn) for role in record.roles] for turn in record.turns),
+            *([_error(role, turn, spelling) for role in record.roles] for turn in record.turns),
         ],
         "previewClock": NO_CLOCK,
         "startClock": _start_clock(record),
@@ -101,11 +109,12 @@ def tiltyard_json(record: MatchRecord, states: Sequence[Fluents]) -> str:
     return json.dumps(match, indent=1) + "\n"
 
 
-EXPORTS: Mapping[str, Callable[[MatchRecord, Sequence[Fluents]], str]] = {
-    "dresden-xml": dresden_xml,
+EXPORTS: Mapping[str, Callable[[MatchRecord, Sequence[Fluents], Mapping[str, str]], str]] = {
+    "dresden-xml": lambda record, states, _: dresden_xml(record, states),
     "tiltyard-json": tiltyard_json,
 }
-"""Every export format, by the name that `--to` takes."""
+"""Every export format, by the name that `--to` takes; called with the spelling of the rules, which
+the Dresden GameController does not keep."""
 
 
 def _match_id(record: MatchRecord) -> str:
@@ -137,7 +146,7 @@ def _milliseconds(record: MatchRecord) -> list[int]:
     return [round(1000 * time_s) for time_s in times_s]
 
 
-def _error(role: str, turn: TurnRecord) -> str:
+def _error(role: str, turn: TurnRecord, spelling: Mapping[str, str]) -> str:
     """The fault that cost a role its move, as ggp-base words it; "" if it kept its move."""
     asked = turn.submitted.get(role)
     kinds = [fault.kind for fault in turn.faults if fault.role == role]
@@ -149,7 +158,7 @@ def _error(role: str, turn: TurnRecord) -> str:
         case "unreachable" | "raised":
             return "CE"
         case "illegal":
-            return f"IL {asked or ''}".strip()
+            return f"IL {spelled(asked or '', spelling)}".strip()
     return ""
 
 

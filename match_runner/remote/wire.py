@@ -9,6 +9,7 @@ import numpy as np
 
 from ggp.errors import ConfigError, GDLError, RemoteProtocolError
 from ggp.gdl import parse, parse_term, to_kif
+from ggp.gdl.syntax.names import spelled
 from ggp.machine.definition import GameDefinition
 from ggp.protocol.messages import WIRE_STYLES, Abort, Dialect, Message, Play, Start, Stop, WireStyle
 from ggp.protocol.texts.printing import print_message
@@ -45,7 +46,8 @@ class Wire:
     """The messages of matches of one game.
 
     Args:
-        program: the rules; they are sent as they were written, but in KIF.
+        program: the rules; they are sent as they were written, but in KIF, and by servers that
+            take any letter case in upper case.
         server: the server that is imitated.
         dialect: dialect of the messages; None for the newest that suits the rules.
         rng: draws changed names; None to leave names as they are.
@@ -70,15 +72,18 @@ class Wire:
             )
         self._style = _style(server, self.dialect)
         self._any_case = server.any_case
-        rules = parse(program.source.text, program.source.name).rules
-        self._scrambler = Scrambler(names_of(rules), rng) if rng is not None else Scrambler()
-        self._rules = " ".join(str(self._scrambler.rule(rule)) for rule in rules)
+        sheet = parse(program.source.text, program.source.name)
+        # Servers that take any letter case write in upper case.
+        self._spelling = {} if server.any_case else sheet.spelling
+        self._scrambler = Scrambler(names_of(sheet.rules), rng) if rng is not None else Scrambler()
+        rules = " ".join(str(self._scrambler.rule(rule)) for rule in sheet.rules)
+        self._rules = self._spelled(rules)
         if self.dialect is not Dialect.GDL and not is_gdl2:
             self._rules += "\n" + _SEES_MOVES
 
     def start(self, match_id: str, role: str, start_clock_s: int, play_clock_s: int) -> str:
         """The text that begins a match for a role."""
-        name = self._scrambler.name(role)
+        name = self._spelled(self._scrambler.name(role))
         return self._printed(Start(match_id, name, self._rules, start_clock_s, play_clock_s))
 
     def play(self, match_id: str, turn: int, told: LastTurn | None) -> str:
@@ -110,7 +115,7 @@ class Wire:
         except (RemoteProtocolError, GDLError) as error:
             raise _not_a_move(reply) from error
         # The parser repairs `(noop)`; servers do not.
-        as_sent = to_kif(term) == (text.lower() if self._any_case else text)
+        as_sent = self._spelled(to_kif(term)) == (text.lower() if self._any_case else text)
         move = self._scrambler.back(term) if as_sent else None
         if move is None:
             raise _not_a_move(reply)
@@ -129,7 +134,12 @@ class Wire:
         return kind(match_id, number, move, percepts)
 
     def _changed(self, terms: Iterable[str]) -> tuple[str, ...]:
-        return tuple(to_kif(self._scrambler.term(parse_term(term))) for term in terms)
+        changed = (self._scrambler.term(parse_term(term)) for term in terms)
+        return tuple(self._spelled(to_kif(term)) for term in changed)
+
+    def _spelled(self, text: str) -> str:
+        """Canonical KIF as it is sent, but for upper case; changed names have one spelling."""
+        return spelled(text, self._spelling)
 
     def _printed(self, message: Message) -> str:
         return print_message(message, self._style)

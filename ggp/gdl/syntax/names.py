@@ -1,9 +1,9 @@
-"""Folds names to lower case and remembers how they were spelled."""
+"""Folds names to lower case, remembers how they were spelled, and spells them so again."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 
 from ggp.gdl.syntax.findings import Findings, quoted
@@ -14,6 +14,7 @@ ARROWS = frozenset({"<=", ":-"})
 
 # Case folding must not depend on what else is in the text, so it is `str.lower` throughout.
 _SYMBOL = re.compile(r"[^\s();?\ufeff][^\s();\ufeff]*")
+_SYMBOL_OR_VARIABLE = re.compile(r"[^\s();\ufeff]+")
 
 
 class Names:
@@ -61,6 +62,18 @@ class Names:
 def is_symbol(name: str) -> bool:
     """Whether a name can be written as a constant in KIF."""
     return _SYMBOL.fullmatch(name) is not None
+
+
+def spelled(text: str, spelling: Mapping[str, str]) -> str:
+    """Canonical KIF with its names as a rulesheet spells them.
+
+    Programs elsewhere tell upper from lower case, so whatever they are to read is spelled so.
+
+    Args:
+        text: terms or rules, without comments.
+        spelling: folded name -> spelling, as in `Rulesheet.spelling`.
+    """
+    return _SYMBOL_OR_VARIABLE.sub(lambda word: spelling.get(word[0], word[0]), text)
 
 
 def warn_of_mixed_variables(

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from ggp.gdl.analysis.renamed import find_renamed, has_idle_role
 from ggp.gdl.program import LEGAL, RANDOM, SEES, unify
+from ggp.gdl.syntax.names import spelled
 from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature
 from ggp.protocol.texts.forms import MessageLimits, split_items, squeezed
 from ggp.protocol.texts.terms import quick_rules, quick_term
@@ -53,7 +54,7 @@ class Outline:
 
         If the rules spell a symbol in two ways, the first is used.
         """
-        return _SYMBOL.sub(lambda m: self._spelled(m.group()), self._exchanged(term))
+        return spelled(self._exchanged(term), self.spellings)
 
     def read(self, term: str) -> str:
         """A term of the server as canonical KIF; anything that is not a term, in lower case."""
@@ -81,9 +82,6 @@ class Outline:
         if term is None or isinstance(term, Variable):
             return False
         return not heads or any(_may_be(head, term) for head in heads)
-
-    def _spelled(self, symbol: str) -> str:
-        return self.spellings.get(symbol, symbol)
 
     def _exchanged(self, text: str) -> str:
         """A text in which keywords and the names they have are exchanged."""

@@ -73,7 +73,7 @@ def test_what_was_exported_is_imported_again(game: str) -> None:
     record = play_match(arena_of(game), 5, Conditions(max_turns=40))
     record = replace(record, remote=RemoteSide("match.1", "gdl2", 30, False))
     states = check_record(record, program)
-    read: list[Archived] = [read_json(tiltyard_json(record, states).encode())]
+    read: list[Archived] = [read_json(tiltyard_json(record, states, {}).encode())]
     if record.error is None:
         read.append(read_xml(dresden_xml(record, states).encode()))
     for archived in read:
@@ -290,7 +290,9 @@ def test_an_illegal_move_of_ours_comes_back_as_one() -> None:
     )
     states = check_record(record, load("exploding_bomb"))
     again = record_of(
-        read_json(tiltyard_json(record, states).encode()), "exploding_bomb", load("exploding_bomb")
+        read_json(tiltyard_json(record, states, {}).encode()),
+        "exploding_bomb",
+        load("exploding_bomb"),
     )
     assert [f.turn for f in again.faults] == [f.turn for f in record.faults]
     assert {f.kind for f in again.faults} == {"illegal"}

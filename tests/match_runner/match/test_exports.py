@@ -14,17 +14,21 @@ from click.testing import CliRunner, Result
 
 from ggp.gdl import Compound, parse_term
 from ggp.gdl.normalize import load
+from ggp.machine.games import load_program
 from ggp.protocol.retelling import LOG_FULL
 from ggp.server.records.match_log import MatchLog
 from match_runner.cli import main
 from match_runner.match.conditions import Conditions
 from match_runner.match.exports import DOCTYPE, EXPORTS, dresden_xml, tiltyard_json
-from match_runner.match.record_files import write_record
+from match_runner.match.record_files import read_record, write_record
 from match_runner.match.records import MatchRecord, RemoteSide
 from match_runner.match.referee import play_match
 from match_runner.match.replay import check_record
+from match_runner.match.seats import set_up
 from tests.match_runner.support import Script, arena_of, script_arena
-from tests.support.games import MODEST_GAMES
+from tests.support.games import MODEST_GAMES, build_here, path_of_shared
+from tests.support.plain.letter_case import rules_of, terms_of
+from tests.support.plain.reference import Reference, value
 
 REMOTE = RemoteSide("tourn.bomb.1", "gdl2", 30, True)
 
@@ -46,7 +50,7 @@ def scripted(*moves: str | Exception) -> MatchRecord:
 def exported(record: MatchRecord) -> tuple[ElementTree.Element, Any]:
     states = check_record(record, load("exploding_bomb"))
     return ElementTree.fromstring(dresden_xml(record, states)), json.loads(
-        tiltyard_json(record, states)
+        tiltyard_json(record, states, {})
     )
 
 
@@ -124,7 +128,7 @@ def test_xml_is_well_formed_whatever_the_texts_are() -> None:
 @pytest.mark.parametrize("game", MODEST_GAMES)
 def test_tiltyard_json_tells_the_whole_match(game: str) -> None:
     record, states = recorded(game), states_of(game)
-    match = json.loads(tiltyard_json(record, states))
+    match = json.loads(tiltyard_json(record, states, {}))
     assert match["gameRoleNames"] == list(record.roles)
     assert match["moves"] == [[t.joint_move[r] for r in record.roles] for t in record.turns]
     assert len(match["states"]) == len(match["stateTimes"]) == 1 + len(record.turns)
@@ -187,6 +191,71 @@ def test_an_old_record_without_times_is_exported(tmp_path: Path) -> None:
     assert match.findtext("timestamp") == "0"
     assert match.findtext("startclock") == "0"
     assert str(match.findtext("match-id")).startswith("match.0.")
+
+
+# ---------------------------------------------------------------- letter case
+
+MIXED = """; Names in Mixed Case
+(role xPlayer) (role oPlayer)
+(init (Step 1)) (Succ 1 2) (Succ 2 3) (Item Apple) (Item bigPear)
+(<= (legal ?p (Take ?Thing)) (role ?p) (Item ?Thing))
+(<= (next (Step ?y)) (true (Step ?x)) (Succ ?x ?y))
+(<= (next (Holds ?p ?thing)) (does ?p (Take ?thing)))
+(<= terminal (true (Step 3)))
+(<= (goal xPlayer 100) (true (Holds xPlayer Apple)))
+(<= (goal xPlayer 30) (not (true (Holds xPlayer Apple))))
+(<= (goal oPlayer 50) (true (Step ?x)))
+"""
+
+IN_MIXED_CASE = [
+    f"gdl1/{name}.kif"
+    for name in (
+        *("blockerSerial", "blocksWorldSerial", "breakthroughSmall", "connectFour", "lightsOn"),
+        *("factoringEasyTurtleBrain", "lightsOnParallel", "pentago", "ticTacToeLargeSuicide"),
+        "tictactoe2",
+    )
+]
+
+
+def require_exported_as_spelled(path: Path, folder: Path) -> None:
+    """Play the beginning of a match, export it, and follow the export with the text of the rules,
+    read by a program to which names in another letter case are other names; then import it."""
+    program = load_program(str(path))
+    machines = (build_here(program, "prolog"),) * (1 + len(program.roles))
+    arena = set_up(str(path), program, dict.fromkeys(program.roles, "random"), machines)
+    record = play_match(arena, 0, Conditions(max_turns=3))
+    export = folder / "match.json"
+    exported = run(
+        *("export", str(write_record(record, folder))),
+        *("--to", "tiltyard-json", "--out", str(export)),
+    )
+    assert exported.exit_code == 0, exported.output
+    match = json.loads(export.read_text())
+    game = Reference(rules_of(path.read_text()), lambda move: terms_of(move)[0])
+    assert tuple(match["gameRoleNames"]) == game.roles
+    state = game.initial()
+    for told, moves in zip(match["states"], [*match["moves"], None], strict=True):
+        assert {value(term) for term in terms_of(told.strip()[1:-1])} == state
+        if moves is not None:
+            joint = dict(zip(game.roles, moves, strict=True))
+            assert all(move in game.legal(state, role) for role, move in joint.items())
+            state = game.step(state, joint).state
+    again = run("import", str(export), "--game", str(path), "--out", str(folder / "again"))
+    assert again.exit_code == 0, again.output
+    read = read_record(folder / "again" / "match.json")
+    assert [turn.joint_move for turn in read.turns] == [turn.joint_move for turn in record.turns]
+
+
+def test_names_are_exported_as_the_rules_spell_them(tmp_path: Path) -> None:
+    path = tmp_path / "mixedCase.kif"
+    path.write_text(MIXED)
+    require_exported_as_spelled(path, tmp_path)
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("name", IN_MIXED_CASE)
+def test_names_of_real_rulesheets_are_exported_as_spelled(name: str, tmp_path: Path) -> None:
+    require_exported_as_spelled(Path(path_of_shared(name)), tmp_path)
 
 
 # ---------------------------------------------------------------- the command

@@ -50,6 +50,7 @@ from tests.match_runner.remote.http_player import (
 )
 from tests.support import commands
 from tests.support.games import GAMES
+from tests.support.plain.letter_case import rules_of as as_spelled
 
 BOMB = ("NOOP", "ASK", "(CUT RED)")
 LONG_S = 60
@@ -117,7 +118,33 @@ def test_lengths_are_counted_in_characters() -> None:
     assert len(request.partition(b"\r\n\r\n")[2]) == 13
 
 
-def test_ggp_base_requests_name_the_host_and_are_lower_case() -> None:
+MIXED = """
+(role xPlayer) (role oPlayer) (INIT (Step 1))
+(<= (legal ?p (Take ?thing)) (role ?p) (Item ?thing)) (Item Apple) (Item bigPear)
+(<= (next (Step 2)) (does xPlayer ?m)) (<= terminal (true (Step 2)))
+(goal xPlayer 100) (goal oPlayer 0)
+"""
+
+
+def test_ggp_base_tells_and_is_told_names_as_the_rules_spell_them() -> None:
+    program, given = normalize(parse(MIXED)), conditions(server=GGP_BASE)
+    with playing(HttpPlayer(["(Take bigPear)"])) as x, playing(HttpPlayer(["(take apple)"])) as o:
+        at = {"xplayer": x.address, "oplayer": o.address}
+        record = play_match(set_up("mixed", program, at), 0, given)
+    assert [turn.submitted["xplayer"] for turn in record.turns] == ["(take bigpear)"]
+    assert faults_of(record) == [(0, "oplayer", "illegal")]  # it has no such names
+    for player, role in ((x, "xPlayer"), (o, "oPlayer")):
+        start, stop = parse_message(player.messages[0]), parse_message(player.messages[-1])
+        assert isinstance(start, Start)
+        assert isinstance(stop, Stop)
+        assert start.role == role
+        assert as_spelled(start.rules) == as_spelled(MIXED)
+        assert stop.told is not None
+        assert stop.told[0] == "(Take bigPear)"
+        assert stop.told[1] in ("(Take Apple)", "(Take bigPear)")
+
+
+def test_ggp_base_requests_name_the_host() -> None:
     given = conditions(server=GGP_BASE)
     with playing(HttpPlayer(["(mark 1 1)", "noop"])) as x:
         record = match_of("tic_tac_toe", given, xplayer=x.address, oplayer="random")

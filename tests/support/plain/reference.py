@@ -10,7 +10,7 @@ A constant is a `str`, a function or atom a tuple of its name and arguments, a v
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -121,9 +121,17 @@ class Moved(NamedTuple):
 
 
 class Reference:
-    """A game, one state at a time; moves, percepts and roles are KIF texts."""
+    """A game, one state at a time; moves, percepts and roles are KIF texts.
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
+    Args:
+        rules: as they were written.
+        read_move: reads a move; the names in it are those of the rules.
+    """
+
+    def __init__(
+        self, rules: Sequence[Rule], read_move: Callable[[str], Term] = parse_term
+    ) -> None:
+        self._read_move = read_move
         self.roles = tuple(
             rule.head.args[0].name
             for rule in rules
@@ -199,7 +207,7 @@ class Reference:
         """What the joint move `moves` (one for every role) leads to."""
         facts = Facts(self._of_state(state))
         for role, move in moves.items():
-            facts.add(_DOES, (role, value(move)))
+            facts.add(_DOES, (role, value(self._read_move(move))))
         model = self._model(facts, self._move_groups)
         following = frozenset(row[0] for row in model.rows(("next", 1)))
         if self._plain:
@@ -299,9 +307,9 @@ def text(term: Value) -> str:
     return term if isinstance(term, str) else f"({' '.join(map(text, term))})"
 
 
-def value(kif: str) -> Value:
-    """A ground term given as KIF."""
-    return _ground(_read_term(parse_term(kif)), {})
+def value(term: Term) -> Value:
+    """A ground term."""
+    return _ground(_read_term(term), {})
 
 
 # -------------------------------------------------------------------- evaluation
