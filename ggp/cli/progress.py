@@ -17,8 +17,13 @@ class Advance(Protocol):
 
 
 @contextmanager
-def bar_of(total: int, text: str) -> Iterator[Advance]:
-    """A bar, shown only if standard error is a terminal; yields the callback for finished parts."""
+def bar_of(total: int | None, text: str) -> Iterator[Advance]:
+    """A bar, shown only if standard error is a terminal; yields the callback for finished parts.
+
+    Args:
+        total: the number of parts; None if it is not known.
+        text: what is done.
+    """
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,

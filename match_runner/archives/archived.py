@@ -66,18 +66,21 @@ class Archived:
     unfinished: str | None
 
 
-def record_of(archived: Archived, game: str, program: GameDefinition) -> MatchRecord:
+def record_of(
+    archived: Archived, game: str, program: GameDefinition, machine: Machine | None = None
+) -> MatchRecord:
     """The record of a match, played again by the rules.
 
     Args:
         game: name or path of the rules, as it was given.
         program: the rules.
+        machine: a machine of these rules; None to build one.
 
     Raises:
         MatchError: the match does not fit the rules; names the first turn that does not.
         MachineError: the rules cannot be played.
     """
-    machine = build_machine(program)
+    machine = machine or build_machine(program)
     order = _order(archived, machine)
     state = machine.initial()
     _compare(archived, 0, machine, state)

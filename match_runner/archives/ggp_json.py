@@ -6,7 +6,7 @@
 
 Fields that a version lacks are taken as not known. Chance is the role `random` there too. The
 first of `errors` is about the start, in which no move is lost; those of turns follow it. Archives
-hold matches as `{"url": ..., "data": MATCH}`, one a line.
+also hold matches as `{"url": ..., "data": MATCH}`.
 """
 
 from __future__ import annotations
@@ -24,18 +24,34 @@ _KINDS = {"TO": "late", "CE": "unreachable", "IL": "illegal"}
 
 
 def read_json(data: bytes) -> Archived:
-    """What a JSON file tells of a match.
+    """What JSON tells of a match.
 
     Raises:
         MatchError: it is not JSON, or no match; says which field is wrong.
     """
+    return from_json(parsed(data))
+
+
+def parsed(data: bytes) -> object:
+    """The value that JSON stands for.
+
+    Raises:
+        MatchError: it is not JSON.
+    """
     try:
-        match = json.loads(data)
-        json.dumps(match, ensure_ascii=False).encode()  # a record could not hold half a character
+        value: object = json.loads(data)
+        json.dumps(value, ensure_ascii=False).encode()  # a record could not hold half a character
     except (ValueError, RecursionError) as error:
-        if isinstance(error, json.JSONDecodeError) and error.msg == "Extra data":
-            raise MatchError("it holds several matches: put each into a file of its own") from error
         raise MatchError(f"it is not JSON: {error}") from error
+    return value
+
+
+def from_json(match: object) -> Archived:
+    """What a JSON value tells of a match.
+
+    Raises:
+        MatchError: it is no match; says which field is wrong.
+    """
     if isinstance(match, dict) and isinstance(match.get("data"), dict):
         match = match["data"]
     if not isinstance(match, dict) or "moves" not in match:

@@ -118,8 +118,9 @@ the Dresden GameController does not keep."""
 
 
 def _match_id(record: MatchRecord) -> str:
-    """Match id of the record, or one made from its seed and content if no player was remote."""
-    return record.remote.match_id if record.remote else f"match.{record.seed}.{_token(record)[:12]}"
+    """Match id of the record, or one made from its seed and content if it has none."""
+    known = record.remote.match_id if record.remote else ""
+    return known or f"match.{record.seed}.{_token(record)[:12]}"
 
 
 def _token(record: MatchRecord) -> str:

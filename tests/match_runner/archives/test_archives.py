@@ -158,11 +158,166 @@ def test_errors_of_the_start_are_those_of_no_turn() -> None:
     assert [(f.turn, f.role) for f in record.faults] == [(at, "oplayer") for at in (1, 3, 4)]
 
 
+# ---------------------------------------------------------------- several matches in a file
+
+LINE = json.dumps({"url": "http://matches.example/1/", "data": TTT})
+BAD = json.dumps(changed(moves=3))
+LOST = json.dumps(changed(goalValues=[0, 100]))
+
+
+def import_archive(folder: Path, text: str, name: str = "old.jsonl") -> tuple[Result, list[str]]:
+    """Import an archive; the names of the records are sorted."""
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    result = run("import", str(path), "--game", "tic_tac_toe", "--out", str(folder / "out"))
+    out = folder / "out"
+    return result, sorted(each.name for each in out.iterdir()) if out.exists() else []
+
+
 def test_lines_of_an_archive_hold_a_match_each(tmp_path: Path) -> None:
-    line = json.dumps({"url": "http://matches.example/1/", "data": TTT})
-    assert read_json(line.encode()) == read_json(json.dumps(TTT).encode())
-    with pytest.raises(MatchError, match="it holds several matches: put each into a file"):
-        read_json(f"{line}\n{line}\n".encode())
+    result, records = import_archive(tmp_path, f"{LINE}\n\n{json.dumps(TTT)}\n")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert records == ["old-1.json", "old-3.json"]
+    assert result.stdout.endswith("old-*.json, 2 matches\n")
+    for name in records:
+        record = read_record(tmp_path / "out" / name)
+        check_record(record, load("tic_tac_toe"))
+        assert record.goals == {"xplayer": 100, "oplayer": 0}
+
+
+def test_a_line_that_cannot_be_read_costs_no_other(tmp_path: Path) -> None:
+    result, records = import_archive(tmp_path, f"{LINE}\n{LINE[:50]}\n{BAD}\n{LOST}\n[]\n{LINE}")
+    assert result.exit_code == 2
+    assert records == ["old-1.json", "old-6.json"]
+    told = result.stderr.splitlines()
+    assert len(told) == 4
+    for line, place, problem in zip(
+        told,
+        ("line 2", "line 3", "line 4", "line 5"),
+        (
+            "it is not JSON: ",
+            "the field moves must be a list",
+            "the rules give xplayer 100 points, the file 0",
+            "it is no match of ggp-base",
+        ),
+        strict=True,
+    ):
+        assert f"old.jsonl, {place}: {problem}" in line
+    result, records = import_archive(tmp_path, f"{LINE[:50]}\n{LINE}\n{LINE}\n", "cut.jsonl")
+    assert result.exit_code == 2
+    assert "cut.jsonl, line 1: it is not JSON" in result.stderr
+    assert records[:2] == ["cut-2.json", "cut-3.json"]
+
+
+def test_a_list_holds_a_match_each(tmp_path: Path) -> None:
+    result, records = import_archive(tmp_path, f"[{LINE},\n{BAD},\n{json.dumps(TTT)}]", "old.json")
+    assert result.exit_code == 2
+    assert "old.json, match 2: the field moves must be a list" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert records == ["old-1.json", "old-3.json"]
+
+
+def test_json_on_several_lines_is_one_match(tmp_path: Path) -> None:
+    for number, text in enumerate(
+        (json.dumps(TTT, indent=1), f"\ufeff\n{LINE}", f'{{"data":\n{json.dumps(TTT)}\n}}')
+    ):
+        result, records = import_archive(tmp_path, text, f"one{number}.json")
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert records[-1] == f"one{number}.json"
+
+
+def test_matches_of_one_name_do_not_replace_each_other(tmp_path: Path) -> None:
+    lines, alone = tmp_path / "a.jsonl", written(tmp_path, TTT, "a-2.json")
+    lines.write_text(f"{LINE}\n{LINE}\n")
+    options = ("--game", "tic_tac_toe", "--out", str(tmp_path / "o"))
+    result = run("import", str(lines), alone, *options)
+    assert result.exit_code == 2
+    assert "two matches would become" in result.stderr
+
+
+# ---------------------------------------------------------------- traces of the GameController
+
+TRACE = """<?xml version="1.0" encoding="UTF-8" standalone="yes"?><!DOCTYPE gametrace>
+<gametrace>
+  <game>bomb</game>
+  <steps>
+    <step nb="1">
+      <state><fluent>(round 0)</fluent></state>
+      <legal_moves>
+        <move role="agent">noop</move>
+        <move role="random">(arm blue)</move><move role="random">(arm red)</move>
+      </legal_moves>
+      <moves><move role="agent">noop</move><move role="random">(arm red)</move></moves>
+    </step>
+    <step nb="2">
+      <state><fluent>(armed red)</fluent><fluent>(round 1)</fluent></state>
+      <moves><move role="agent">ask</move><move role="random">noop</move></moves>
+    </step>
+    <step nb="3">
+      <moves><move role="agent">(cut red)</move><move role="random">noop</move></moves>
+    </step>
+    <step nb="4">
+      <terminal/>
+      <goal_values>
+        <goal_value role="agent">90</goal_value><goal_value role="random">0</goal_value>
+      </goal_values>
+    </step>
+  </steps>
+</gametrace>
+"""
+
+
+def bomb_of(trace: str) -> MatchRecord:
+    return record_of(read_xml(trace.encode()), "exploding_bomb", load("exploding_bomb"))
+
+
+def test_a_trace_of_the_controller_is_a_match(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.trace.xml"
+    path.write_text(TRACE)
+    out = tmp_path / "out"
+    result = run("import", str(path), "--game", "exploding_bomb", "--out", str(out))
+    assert (result.exit_code, result.stderr) == (0, "")
+    record = read_record(out / "bomb.trace.json")
+    check_record(record, load("exploding_bomb"))
+    assert [turn.joint_move for turn in record.turns] == [
+        {"agent": "noop", "random": "(arm red)"},
+        {"agent": "ask", "random": "noop"},
+        {"agent": "(cut red)", "random": "noop"},
+    ]
+    assert record.turns[1].percepts["agent"] == ("red",)
+    assert (record.goals, record.error) == ({"agent": 90, "random": 0}, None)
+    assert record.players == {"agent": "unknown"}
+    exported = run("export", str(out / "bomb.trace.json"), "--to", "tiltyard-json")
+    assert json.loads(exported.stdout)["matchId"].startswith("match.0.")
+
+
+def test_a_trace_that_ends_early_is_a_match_that_was_not_completed() -> None:
+    begun = TRACE[: TRACE.index('    <step nb="3">')] + "</steps></gametrace>"
+    for trace in (begun, begun.replace("</steps>", '<step nb="3"/></steps>')):
+        record = bomb_of(trace)
+        assert len(record.turns) == 2
+        assert record.error == "the match was not completed"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('nb="3"', 'nb="4"', "step 3 of the trace has the number '4'"),
+        ('<move role="random">noop</move>', "", "step 2 of the trace lacks moves of roles"),
+        ('<move role="random">noop', '<move role="agent">noop', "step 2 .* two values for agent"),
+        ('goal_value role="random"', 'goal_value role="other"', "goal values of other roles"),
+        (">90<", ">many<", "goal_value must be a number, not 'many'"),
+        (">90<", ">0<", "the rules give agent 90 points, the file 0"),
+        ("(armed red)", "(armed blue)", r"\(armed blue\) holds by the file only"),
+        ('role="agent"', 'role="white"', "these are the rules of another game"),
+    ],
+)
+def test_a_trace_that_does_not_fit_is_refused(old: str, new: str, message: str) -> None:
+    with pytest.raises(MatchError, match=message):
+        bomb_of(TRACE.replace(old, new))
+
+
+# ---------------------------------------------------------------- XML
 
 
 FINAL_STATE = """<?xml version="1.0" encoding="ISO-8859-1" standalone="no"?>
@@ -279,7 +434,7 @@ def test_the_others_are_imported_if_one_cannot_be(tmp_path: Path) -> None:
     assert run("import", bad, good, *options).exit_code == 1
     result = run("import", worse, bad, good, *options)
     assert result.exit_code == 2
-    assert "worse.json is neither JSON" in result.stderr
+    assert "worse.json: it is an empty list" in result.stderr
     assert [each["turns"] for each in json.loads(result.stdout)] == [5]
     assert "bad.json: the rules give xplayer 100 points, the file 0" in result.stderr
 
