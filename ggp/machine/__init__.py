@@ -6,8 +6,8 @@ what a game is, whoever defined it; `games` finds games and builds machines of t
 in the room `frontends`. The backends, one of which `build` picks for a rulesheet: `prolog` is the
 reference, `propnet` is fast, `relational` is for rules that do not ground, `gambit` for files of
 Gambit's, `spiel` for games of OpenSpiel. They have in common `arrays`, `rows`, `mixing` of words
-(hashes, random streams), `goal_values`, `boards`, the rooms `percepts` and `compiling` (of kernels), and how work is shared
-(`threads`, `forks`) and memory kept (`freed_memory`).
+(hashes, random streams), `goal_values`, `boards`, the rooms `percepts` and `compiling` (of
+kernels), and how work is shared (`threads`, `forks`) and memory kept (`freed_memory`).
 """
 
 from ggp.machine.base import Limits, Machine, Playouts, Ragged, States, Stepped, role_index
