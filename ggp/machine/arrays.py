@@ -134,3 +134,13 @@ def log_sums(logs: FloatArray, group: IntArray, num_groups: int) -> FloatArray:
     summed = np.bincount(group, weights=np.exp(logs - top[group]), minlength=num_groups)
     with np.errstate(divide="ignore"):
         return np.asarray(top + np.log(summed))
+
+
+def sums_by(keys: IntArray, values: FloatArray, size: int) -> FloatArray:
+    """`[..., size]` sums of `[..., N]` values with the same of `[N]` keys."""
+    if values.ndim == 1:
+        return np.bincount(keys, values, size).astype(np.float64, copy=False)
+    rows = values.reshape(-1, len(keys))
+    places = keys + size * np.arange(len(rows))[:, None]
+    sums = np.bincount(places.ravel(), rows.ravel(), size * len(rows))
+    return sums.reshape(*values.shape[:-1], size)

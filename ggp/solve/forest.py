@@ -13,13 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ggp.machine.arrays import first_seen
+from ggp.machine.arrays import first_seen, sums_by
 from ggp.machine.base import FloatArray, IntArray
 from ggp.solve.side import Side
 from ggp.solve.trees.tree import GameTree
 
 Strategies = Sequence[FloatArray]
-"""Strategies or plans, one for each player."""
+"""Strategies or plans, one for each player; those of one may be many, `[..., S]`, and so is then
+what comes of them."""
 
 LEAVES_AT_ONCE = 2_000
 """Number of leaves up to which subgames are combined for linear programs: the time for a program
@@ -49,19 +50,19 @@ class Forest:
 
     def local(self, strategies: Strategies) -> list[FloatArray]:
         """Strategies of the tree, with numbers of the forest."""
-        return [each[side.sequences] for each, side in zip(strategies, self.sides, strict=True)]
+        return [each[..., side.sequences] for each, side in zip(strategies, self.sides, strict=True)]
 
     def best_response(self, strategies: Strategies, player: int) -> FloatArray:
-        """`[S]` a player's pure best response to the others' strategies, as numbered here."""
+        """`[..., S]` a player's pure best response to the others' strategies, as numbered here."""
         gains = self.gains(player, self.plans(strategies), self.best[:, player])
         return self.sides[player].best_response(gains)
 
     def plans(self, strategies: Strategies) -> list[FloatArray]:
-        """The plan `[S]` of each player's strategy."""
+        """The plan `[..., S]` of each player's strategy."""
         return [side.plan(each) for side, each in zip(self.sides, strategies, strict=True)]
 
     def gains(self, player: int, plans: Strategies, worth: FloatArray) -> FloatArray:
-        """`[S]` values to a player of the leaves right after its sequences.
+        """`[..., S]` values to a player of the leaves right after its sequences.
 
         Args:
             plans: plans of all players; the player's own does not matter.
@@ -69,17 +70,16 @@ class Forest:
         """
         for other, plan in enumerate(plans):
             if other != player:
-                worth = worth * plan[self.sequences[:, other]]
-        size = self.sides[player].num_sequences
-        return np.bincount(self.sequences[:, player], worth, size).astype(np.float64, copy=False)
+                worth = worth * plan[..., self.sequences[:, other]]
+        return sums_by(self.sequences[:, player], worth, self.sides[player].num_sequences)
 
     def values(self, plans: Strategies) -> FloatArray:
-        """`[G, P]` values of the subgames for each player."""
+        """`[..., G, P]` values of the subgames for each player."""
         reach = np.ones(len(self.sequences))
         for player, plan in enumerate(plans):
-            reach = reach * plan[self.sequences[:, player]]
+            reach = reach * plan[..., self.sequences[:, player]]
         size = len(self.subgames)
-        return np.stack([np.bincount(self.roots, reach * w, size) for w in self.worth.T], axis=1)
+        return np.stack([sums_by(self.roots, reach * w, size) for w in self.worth.T], axis=-1)
 
     def best_values(self, plans: Strategies) -> FloatArray:
         """`[G, P]` their values for each player with a best response to the others."""

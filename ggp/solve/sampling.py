@@ -17,6 +17,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from ggp.belief import PathTree
+from ggp.machine.arrays import sums_by
 from ggp.machine.base import FloatArray, IntArray, Machine, Ragged
 from ggp.solve.trees.tree import GameTree
 
@@ -120,16 +121,23 @@ class Samples:
 
     def strategy(self) -> FloatArray:
         """`[S]` the mean over all samples of each set."""
-        return self._mean(self._counts, 0.0)
+        return self._mean(self._counts, np.zeros(len(self.drawn)))
 
-    def redrawn(self, unseen: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """`[S]` the mean with a random weight for each sample, and for one more.
-
-        Args:
-            unseen: `[S]` the choice of that sample.
-        """
+    def redrawn(self, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """A random weight for each different sample, and for one more at each set."""
         weights = np.where(self._entry_told, 1.0, rng.standard_gamma(self._counts))
         more = np.where(self._is_told, 0.0, rng.standard_exponential(len(self.drawn)))
+        return weights, more
+
+    def reweighted(
+        self, redrawn: Sequence[tuple[FloatArray, FloatArray]], unseen: FloatArray
+    ) -> FloatArray:
+        """`[B, S]` means with B times other weights; see `redrawn`.
+
+        Args:
+            unseen: `[S]` the choice of the sample that there is one more of at each set.
+        """
+        weights, more = (np.stack(each) for each in zip(*redrawn, strict=True))
         return self._mean(weights, more, unseen)
 
     def spread(self, values: FloatArray) -> FloatArray:
@@ -151,18 +159,17 @@ class Samples:
         return np.where(self._is_told, 0.0, found)
 
     def _mean(
-        self, weights: FloatArray, more: FloatArray | float, unseen: FloatArray | None = None
+        self, weights: FloatArray, more: FloatArray, unseen: FloatArray | None = None
     ) -> FloatArray:
         sets = self.tree.sets[self.player]
-        size = int(sets.offsets[-1])
-        each = weights[self._entry] * self._shares
-        sums = np.bincount(self._slots, each, size).astype(np.float64)
-        totals = np.bincount(self._sets, weights, len(self.drawn)) + more
-        start = self.tree.num_subgames
+        each = weights[..., self._entry] * self._shares
+        sums = sums_by(self._slots, each, int(sets.offsets[-1]))
+        totals = sums_by(self._sets, weights, len(self.drawn)) + more
+        body = sums[..., self.tree.num_subgames :]
         if unseen is not None:
-            sums[start:] += np.repeat(more, sets.counts) * unseen[start:]
-        sums[start:] /= np.repeat(totals, sets.counts)
-        sums[:start] = 1.0
+            body += np.repeat(more, sets.counts, axis=-1) * unseen[self.tree.num_subgames :]
+        body /= np.repeat(totals, sets.counts, axis=-1)
+        sums[..., : self.tree.num_subgames] = 1.0
         return sums
 
 

@@ -2,7 +2,8 @@
 
 A strategy is `[S]` the probability of each sequence's last move at its information set (1 for
 empty sequences); a *plan* is `[S]` the probability that the player makes all moves of a sequence.
-All passes go through the levels of the sets, and each level is a few array operations.
+All passes go through the levels of the sets, and each level is a few array operations. Many
+strategies `[..., S]` are passed through together.
 """
 
 from __future__ import annotations
@@ -65,10 +66,11 @@ class Side:
         return np.concatenate([np.ones(self.num_roots), np.repeat(1 / self.counts, self.counts)])
 
     def plan(self, strategy: FloatArray) -> FloatArray:
-        """`[S]` the plan of a strategy."""
+        """`[..., S]` the plan of a strategy."""
         plan = strategy.copy()
         for level in self._levels:
-            plan[level.sequences] *= np.repeat(plan[level.parents], level.counts)
+            before = plan[..., level.parents]
+            plan[..., level.sequences] *= np.repeat(before, level.counts, axis=-1)
         return plan
 
     def strategy(self, plan: FloatArray) -> FloatArray:
@@ -87,15 +89,15 @@ class Side:
         return strategy
 
     def back_up(self, gains: FloatArray, reduce: Reduce) -> FloatArray:
-        """`[S]` value of each sequence with all that follows it.
+        """`[..., S]` value of each sequence with all that follows it.
 
         Args:
-            gains: `[S]` values of the leaves right after each sequence; modified in place.
+            gains: `[..., S]` values of the leaves right after each sequence; modified in place.
             reduce: gives the value of a set from those of its sequences.
         """
         for level in reversed(self._levels):
-            worth = reduce(gains[level.sequences], level.first, level.sequences)
-            gains[level.few] += np.add.reduceat(worth, level.runs)
+            worth = reduce(gains[..., level.sequences], level.first, level.sequences)
+            gains[..., level.few] += np.add.reduceat(worth, level.runs, axis=-1)
         return gains
 
     def best(self, gains: FloatArray) -> FloatArray:
@@ -105,12 +107,16 @@ class Side:
     def best_response(self, gains: FloatArray) -> FloatArray:
         """The pure strategy of greatest value, of equal moves the first; `gains` as for `best`."""
         gains = self.back_up(gains.copy(), _greatest)
-        strategy = np.concatenate([np.ones(self.num_roots), np.zeros(int(self.counts.sum()))])
+        strategy = np.zeros_like(gains)
+        strategy[..., : self.num_roots] = 1
         for level in self._levels:
-            body = gains[level.sequences]
-            most = np.repeat(np.maximum.reduceat(body, level.first), level.counts)
-            places = np.where(body == most, np.arange(len(body)), len(body))
-            strategy[level.sequences.start + np.minimum.reduceat(places, level.first)] = 1
+            body = gains[..., level.sequences]
+            best = _greatest(body, level.first, level.sequences)
+            size = body.shape[-1]
+            is_best = body == np.repeat(best, level.counts, axis=-1)
+            places = np.where(is_best, np.arange(size), size)
+            chosen = level.sequences.start + np.minimum.reduceat(places, level.first, axis=-1)
+            np.put_along_axis(strategy, chosen, 1, axis=-1)
         return strategy
 
     def _level(self, start: int, end: int) -> _Level:
@@ -144,7 +150,7 @@ class _Level:
 
 
 def _greatest(gains: FloatArray, first: IntArray, sequences: slice) -> FloatArray:
-    return np.asarray(np.maximum.reduceat(gains, first))
+    return np.asarray(np.maximum.reduceat(gains, first, axis=-1))
 
 
 def _runs(ends: IntArray) -> list[tuple[int, int]]:
