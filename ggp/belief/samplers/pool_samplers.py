@@ -22,6 +22,7 @@ from ggp.belief.segments import Segments, one_set
 from ggp.belief.turns.distinct import distinct_successors
 from ggp.belief.turns.one_turn import LIST_LIMIT
 from ggp.belief.turns.open_moves import MOST_COMPLETIONS, Learnt, open_moves
+from ggp.belief.turns.unseen import estimated_sizes
 from ggp.belief.turns.walks import united
 from ggp.machine.base import IntArray, Machine
 
@@ -126,15 +127,16 @@ class Pool(ObservationSampler):
             learnt = Learnt(*np.repeat(self.tree.last_turns(node).T, len(pool.states), axis=1))
             options = open_moves(self.machine, role, pool.states, learnt, self.model)
             if (options.counts <= LIST_LIMIT).all():
-                states, born = distinct_successors(
+                states, parents, born = distinct_successors(
                     *(self.machine, role, pool.states, options, learnt.percepts),
                     most=self._limit,
                     rng=rng,
                     stop=self.stop,
                     at_once=self.lanes_at_once,
                 )
-                size = min(pool.sizes[0] * born / len(pool.states), MOST_COMPLETIONS)
-                return replace(one_set(states), sizes=np.full(1, max(size, len(states))))
+                total = min(pool.sizes[0] * born / len(pool.states), MOST_COMPLETIONS)
+                sizes = estimated_sizes(parents, np.zeros_like(parents), np.full(1, total))
+                return replace(one_set(states), sizes=np.maximum(sizes, len(states)))
         return self.one_turn_on(role, _alike(pool), node, ROOM, rng).sets
 
     def _with(self, boards: Segments, others: Segments) -> Segments:

@@ -18,7 +18,8 @@ import numpy as np
 
 from ggp.belief.turns.completions import completion_pairs, step_matching
 from ggp.belief.turns.open_moves import OpenMoves
-from ggp.machine.arrays import first_seen
+from ggp.belief.turns.unseen import estimated_sizes
+from ggp.machine.arrays import first_seen, first_seen_columns
 from ggp.machine.base import IntArray, Machine, States
 
 FEWEST_AT_ONCE = 2048
@@ -36,7 +37,7 @@ def distinct_successors(
     rng: np.random.Generator,
     stop: Callable[[], bool],
     at_once: Callable[[], int],
-) -> tuple[States, float]:
+) -> tuple[States, IntArray, float]:
     """Different states that follow in one turn, agree with what a role sees, and are not the end.
 
     Args:
@@ -49,7 +50,8 @@ def distinct_successors(
         at_once: gives the number of completions to make between two looks at `stop`.
 
     Returns:
-        the states, and an estimate of the number of completions that agree.
+        K states, `[K]` from how many of the boards each was reached, and the sum of these numbers
+        that all completions together would give, estimated.
     """
 
     def together() -> int:
@@ -58,26 +60,37 @@ def distinct_successors(
     lanes = np.flatnonzero(options.counts > 0)
     counts = options.counts[lanes].astype(np.int64)
     found = boards.take(np.zeros(0, dtype=np.int64))
-    tried = matched = 0
+    reached: list[tuple[IntArray, IntArray]] = []
+    tried = 0
     for at, numbers in completion_pairs(counts, together, rng):
         if tried and stop():
             break
         rows = lanes[at]
         joint_moves, _ = options.joint(rows, numbers)
         matches, after = step_matching(machine, role, boards, rows, joint_moves, wanted)
-        found = _with_new(machine, found, after)
+        found, numbers = _with_new(machine, found, after)
+        reached.append((rows[matches[numbers >= 0]], numbers[numbers >= 0]))
         tried += len(rows)
-        matched += len(matches)
         if len(found) > most:
             break
-    return found, matched * float(counts.sum()) / max(tried, 1)
+    if not reached:
+        return found, np.zeros(0, dtype=np.int64), 0.0
+    origin, end = (np.concatenate(each) for each in zip(*reached, strict=True))
+    first, pair = first_seen_columns([origin, end])
+    total = len(end) * float(counts.sum()) / tried
+    pairs = estimated_sizes(np.bincount(pair), np.zeros_like(first), np.full(1, total))
+    return found, np.bincount(end[first], minlength=len(found)), float(pairs[0])
 
 
-def _with_new(machine: Machine, found: States, after: States) -> States:
-    """Different states, and those of others that are new and not the end."""
+def _with_new(machine: Machine, found: States, after: States) -> tuple[States, IntArray]:
+    """Different states with those of others that are new and not the end, and the number of each
+    other one among them; -1 for the end."""
     if not len(after):
-        return found
+        return found, np.zeros(0, dtype=np.int64)
     both = machine.concatenate([found, after])
-    first, _ = first_seen(machine.groups(both))
+    first, group = first_seen(machine.groups(both))
     new = both.take(first[len(found) :])
-    return machine.concatenate([found, new.take(np.flatnonzero(~machine.terminal(new)))])
+    goes_on = ~machine.terminal(new)
+    numbers = np.where(goes_on, len(found) - 1 + np.cumsum(goes_on), -1)
+    numbers = np.concatenate([np.arange(len(found)), numbers])[group[len(found) :]]
+    return machine.concatenate([found, new.take(np.flatnonzero(goes_on))]), numbers

@@ -30,6 +30,7 @@ from ggp.belief.turns.completions import (
     list_completions,
 )
 from ggp.belief.turns.open_moves import MOST_COMPLETIONS, Learnt, OpenMoves, open_moves
+from ggp.belief.turns.unseen import estimated_sizes
 from ggp.machine.arrays import chunks, first_seen_columns, log_sums, offsets_of, segment_ids
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine
 
@@ -315,11 +316,10 @@ def _gather(
     )
     counts = np.bincount(owners[first], minlength=len(sets))
     exact = exact & (counts <= capacity)
-    born = np.bincount(owners, weights=children.stands_for, minlength=len(sets))
-    with np.errstate(over="ignore"):
-        # Entries that were left out are taken to have as many children as those present.
-        estimate = sets.sizes * born / np.maximum(sets.counts, 1)
-    sizes = np.where(exact, counts, np.minimum(estimate, MOST_COMPLETIONS))
+    sizes = counts.astype(np.float64)
+    if not exact.all():
+        estimate = _estimated(sets, set_of, children, group, owners[first])
+        sizes = np.where(exact, sizes, np.maximum(estimate, sizes))
     # A draw from a whole set stands for as many draws as the sample has places.
     draws = np.where(sets.exact & ~exact, np.maximum(capacity, 1), 1)
     return Segments(
@@ -327,10 +327,31 @@ def _gather(
         children.states.take(first),
         log_weights,
         exact,
-        np.maximum(sizes, counts),
+        sizes,
         sets.log_masses + log_totals + np.log(draws),
         None if views is None else views[first],
     )
+
+
+def _estimated(
+    sets: Segments, set_of: IntArray, children: Completions, group: IntArray, owners: IntArray
+) -> FloatArray:
+    """`[S]` estimated number of different children that the whole sets have.
+
+    Args:
+        group: `[K]` number of each child among the different ones.
+        owners: `[G]` set of each different one.
+    """
+    # Several completions of one entry that lead to the same child say nothing of other entries.
+    first, pair = first_seen_columns([children.lanes, group])
+    made = np.bincount(children.lanes, children.stands_for, minlength=len(set_of))
+    of_entries = estimated_sizes(np.bincount(pair), children.lanes[first], made)
+    born = np.bincount(set_of, of_entries, minlength=len(sets))
+    with np.errstate(over="ignore"):
+        # Entries that were left out are taken to have as many children as those present.
+        totals = np.minimum(sets.sizes * born / np.maximum(sets.counts, 1), MOST_COMPLETIONS)
+    parents = np.bincount(group[first], minlength=len(owners))
+    return estimated_sizes(parents, owners, totals)
 
 
 def _sum_weights(
