@@ -134,6 +134,22 @@ def test_a_counter_is_what_changes_by_itself_and_decides_nothing() -> None:
             assert all(name.startswith(expected) for name in names)
 
 
+@pytest.mark.parametrize("backend", ["propnet", "prolog"])
+def test_a_game_in_which_nothing_ever_holds_is_searched_like_others(backend: str) -> None:
+    rules = "(role robot) (legal robot stop) (legal robot wait) (goal robot 40)"
+    machine = puzzle(
+        rules + "(<= terminal (true (lamp 1))) (<= (next (lamp 1)) (true (lamp 1)))", backend
+    )
+    if isinstance(machine, OnCircuit):
+        assert not len(machine.circuit.fluents)
+        assert not len(step_counter(machine.circuit))
+    player = make_player(parse_spec("puzzle:rounds=20"), machine, 0, np.random.default_rng(0))
+    decision = player.choose()
+    assert decision.move in ("stop", "wait")
+    assert decision.fault is None
+    assert decision.states_visited > 0
+
+
 def test_a_search_that_may_take_little_memory_gives_up_without_a_proof() -> None:
     machine = puzzle(HOPELESS)
     search = finished(BreadthFirst(machine, machine.initial(1), most_bytes=1))

@@ -22,7 +22,9 @@ def step_counter(circuit: Circuit) -> BoolArray:
     None of them where that is not all that changes by itself.
     """
     num_fluents = len(circuit.fluents)
-    needs = np.stack([_inputs(circuit, literal) for literal in circuit.next.tolist()])
+    needs = np.zeros((num_fluents, circuit.num_inputs), dtype=np.bool_)
+    for fluent, literal in enumerate(circuit.next.tolist()):
+        needs[fluent] = _inputs(circuit, literal)
     counts = ~needs[:, num_fluents:].any(axis=1)
     while True:
         # Without those that need a fluent outside.
