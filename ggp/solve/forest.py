@@ -50,7 +50,9 @@ class Forest:
 
     def local(self, strategies: Strategies) -> list[FloatArray]:
         """Strategies of the tree, with numbers of the forest."""
-        return [each[..., side.sequences] for each, side in zip(strategies, self.sides, strict=True)]
+        return [
+            each[..., side.sequences] for each, side in zip(strategies, self.sides, strict=True)
+        ]
 
     def best_response(self, strategies: Strategies, player: int) -> FloatArray:
         """`[..., S]` a player's pure best response to the others' strategies, as numbered here."""
