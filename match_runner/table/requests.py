@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ggp.errors import ConfigError
+from ggp.gdl.source import Source
 from ggp.protocol.messages import MAX_CLOCK_S
+from ggp.protocol.texts.forms import MessageLimits, too_deep_at
 from match_runner.options import MAX_PAUSE_S
 from match_runner.table.match_folder import Setup
 from match_runner.table.seats.seating import HUMAN
@@ -107,9 +109,16 @@ def read_move(data: object) -> tuple[int, str]:
 
 
 def rules_text(value: object) -> str:
-    """Read the text of a rulesheet."""
+    """Read the text of a rulesheet; whether its rules make sense is not checked."""
     if not isinstance(value, str) or len(value) > MOST_RULES:
         raise ConfigError(f"rules must be a string of at most {MOST_RULES:,} characters")
+    offset = too_deep_at(value, MessageLimits().depth)
+    if offset is not None:
+        line, column = Source("rules", value).position(offset)
+        raise ConfigError(
+            f"rules:{line}:{column}: lists nest deeper than the limit of "
+            f"{MessageLimits().depth} levels; close the parentheses before it"
+        )
     return value
 
 

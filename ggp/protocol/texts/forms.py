@@ -56,6 +56,21 @@ def check_size(text: str, limits: MessageLimits) -> None:
         )
 
 
+def too_deep_at(text: str, depth: int) -> int | None:
+    """Offset of the first parenthesis that opens a list deeper than so many levels; None if there
+    is none. Unmatched closing parentheses are ignored, as in `split_items`."""
+    opened = 0
+    for mark in _MARK.finditer(text):
+        kind = text[mark.start()]
+        if kind == "(":
+            opened += 1
+            if opened > depth:
+                return mark.start()
+        elif kind == ")" and opened:
+            opened -= 1
+    return None
+
+
 def split_items(text: str, limits: MessageLimits) -> list[str]:
     """The symbols and lists side by side in a text, as written.
 

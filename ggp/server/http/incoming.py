@@ -8,7 +8,7 @@ This module handles the rest:
 - a length counted in characters: of `(START é ...)` h11 gives all bytes but the last, and the bytes
   after them belong to the body too;
 - a body without any length ends where its outer parenthesis is closed, or when the client closes;
-- bounds on headers that arrive at once, on chunks and on bodies.
+- bounds on headers that arrive at once (`BoundedHttp`), on chunks and on bodies.
 
 It knows no sockets: a function returns the bytes.
 """
@@ -47,6 +47,43 @@ class RefusedError(Exception):
         self.status, self.reason = status, reason
 
 
+class BoundedHttp(h11.Connection):
+    """The server's side of a connection, where headers have a bound however they arrive.
+
+    h11 checks the length of headers only while they are incomplete, so it takes longer ones that
+    arrive at once.
+
+    Args:
+        header_bytes: most bytes of the headers of a request, with its first line.
+
+    Attributes:
+        fault: the latest fault in what arrived; its `error_status_hint` is 431 if headers are too
+            long.
+    """
+
+    def __init__(self, header_bytes: int) -> None:
+        super().__init__(h11.SERVER, header_bytes)
+        self._header_bytes = header_bytes
+        self.fault: h11.RemoteProtocolError | None = None
+
+    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        """The next event.
+
+        Raises:
+            h11.RemoteProtocolError: this is not HTTP, or the headers are too long.
+        """
+        num_before = len(self.trailing_data[0]) if self.their_state is h11.IDLE else 0
+        try:
+            event = super().next_event()
+            num_read = num_before - len(self.trailing_data[0]) if num_before else 0
+            if isinstance(event, h11.Request) and num_read > self._header_bytes:
+                raise h11.RemoteProtocolError("headers are too long", error_status_hint=431)
+        except h11.RemoteProtocolError as fault:
+            self.fault = fault
+            raise
+        return event
+
+
 class Incoming:
     """A request that is being read: first `method`, then, if it has one, `body`.
 
@@ -60,7 +97,7 @@ class Incoming:
         self, read: Callable[[], Awaitable[bytes]], go_on: Callable[[], None], limits: ServerLimits
     ) -> None:
         self._read, self._go_on, self._limits = read, go_on, limits
-        self._http = h11.Connection(h11.SERVER, limits.header_bytes)
+        self._http = BoundedHttp(limits.header_bytes)
         self._num_received = self._num_chunks = 0
         self._headers: dict[bytes, bytes] = {}
 
@@ -76,9 +113,6 @@ class Incoming:
                 if not self._num_received:
                     return ""
                 raise RefusedError(400, "the request ended within its headers")
-        # h11 checks the length of headers only while they are incomplete.
-        if self._num_received - len(self._http.trailing_data[0]) > self._limits.header_bytes:
-            raise _not_understood("the headers are too long")
         self._headers = dict(event.headers)
         return event.method.decode("ascii").upper()
 

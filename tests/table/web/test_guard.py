@@ -138,6 +138,47 @@ def test_a_body_that_is_too_long_or_too_slow_is_refused(tmp_path: Path) -> None:
             assert time.monotonic() - began_s < 5
 
 
+def answer_to(table: LiveTable, data: bytes, piece: int) -> bytes:
+    """All that the table answers to bytes that are sent in pieces of some length."""
+    with socket.create_connection(("127.0.0.1", table.port), timeout=30) as connection:
+        for begin in range(0, len(data), piece):
+            connection.sendall(data[begin : begin + piece])
+        found = b""
+        while more := connection.recv(1 << 16):
+            found += more
+        return found
+
+
+@pytest.mark.parametrize("piece", [1 << 22, 1000], ids=["at once", "in pieces"])
+def test_headers_that_are_too_long_are_refused_however_they_arrive(
+    table: LiveTable, piece: int
+) -> None:
+    most = RequestLimits().header_bytes
+    beginning = f"GET /api/lobby HTTP/1.1\r\nhost: localhost:{table.port}\r\nconnection: close\r\n"
+    for length, status in ((most, 403), (most + 1, 431), (70_000, 431), (200_000, 431)):
+        filling = "a" * (length - len(beginning) - len("x: \r\n\r\n"))
+        answer = answer_to(table, f"{beginning}x: {filling}\r\n\r\n".encode(), piece)
+        assert answer.startswith(b"HTTP/1.1 %d " % status)
+    assert answer.endswith(b"headers of more than 16,384 bytes")
+
+
+def test_whoever_sends_a_body_that_is_too_long_reads_why_it_is_refused(table: LiveTable) -> None:
+    beginning = (
+        f"POST /api/rules HTTP/1.1\r\nhost: localhost:{table.port}\r\nconnection: close\r\n"
+        f"content-type: application/json\r\ncontent-length: {10 << 20}\r\n"
+        + "".join(f"cookie: {name}={value}\r\n" for name, value in table.cookies.items())
+    )
+    answer = answer_to(table, f"{beginning}\r\n".encode() + b" " * (10 << 20), 1 << 24)
+    assert answer.startswith(b"HTTP/1.1 413 ")
+
+
+def test_rules_that_nest_too_deep_are_refused_before_anybody_reads_them(table: LiveTable) -> None:
+    rules = "(role a)\n ; " + "(" * 200 + "\n" + "(" * 200_000
+    for path, more in (("/api/rules", {}), ("/api/matches", {"players": {"a": "random"}})):
+        told = table.post(path, {"game": "deep", "name": "deep", "rules": rules, **more}, 400)
+        assert told["error"].startswith("rules:3:111: lists nest deeper than the limit of 110")
+
+
 def test_streams_end_with_the_server(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with ExitStack() as streams:
         with live_table(tmp_path) as table:
