@@ -8,8 +8,6 @@ import socket
 
 TYPE_CHECKING = False  # without the import of `typing`, which takes longer than this module
 if TYPE_CHECKING:
-    from typing import Any
-
     from ggp.errors import ConfigError
 
 BACKLOG = 2048
@@ -27,28 +25,6 @@ def listen(address: str, port: int) -> socket.socket:
         return socket.create_server((address, port), family=family, backlog=BACKLOG)
     except (OSError, OverflowError, UnicodeError) as error:  # the last of names no host can have
         raise refused(address, port, error) from error
-
-
-def hold(where: tuple[Any, ...], family: int) -> socket.socket:
-    """A socket bound to an address that does not listen yet: connections are refused.
-
-    Args:
-        where: the address, as from `getsockname`.
-        family: of the address, such as `socket.AF_INET`.
-
-    Raises:
-        ConfigError: the port is taken.
-    """
-    held = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            held.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        held.bind(where)
-    except OSError as error:
-        held.close()
-        raise refused(where[0], where[1], error) from error
-    return held
 
 
 def refused(address: str, port: int, error: Exception) -> ConfigError:

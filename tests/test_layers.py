@@ -161,8 +161,12 @@ NOT_FOR = {"match_runner/terminal": ("match_runner.table",), "match_runner": ("g
 """What a folder does not import: seats in the terminal know nothing of browsers, and who holds
 matches nothing of the server that plays in those of others."""
 
-BUT = {"match_runner/table/worker_tasks.py": {"ggp.server.workers.kernels"}}
-"""A table has the machine code of players compiled ahead, by the same code as the server."""
+BUT = {
+    "match_runner/table/worker_tasks.py": {"ggp.server.workers.kernels"},
+    "match_runner/table/web/server.py": {"ggp.server.http.incoming"},
+}
+"""A table has the machine code of players compiled ahead, and bounds headers, by the same code as
+the server."""
 
 
 @pytest.mark.parametrize("folder", NOT_FOR)

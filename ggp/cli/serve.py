@@ -21,13 +21,7 @@ from ggp.cli.arguments import (
 )
 from ggp.console import announce, example
 from ggp.launch import preload
-from ggp.server.http.listening import (
-    DEFAULT_ADDRESS,
-    DEFAULT_PORT,
-    listen_again,
-    listening_on,
-    withdraw,
-)
+from ggp.server.http.listening import DEFAULT_ADDRESS, DEFAULT_PORT, listening_on
 
 if TYPE_CHECKING:
     from ggp.server.settings import HostOptions
@@ -188,6 +182,7 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
     """Serve until interrupted."""
     preload("ggp.players", "ggp.server.http.http_server")
     import asyncio
+    from functools import partial
 
     from ggp.players import parse_spec
     from ggp.protocol.lobby import Lobby
@@ -195,7 +190,7 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
     from ggp.server.http.http_server import HttpServer
     from ggp.server.http.supervisor import heed_signals, stay_up
     from ggp.server.records.match_log import check_folder
-    from ggp.server.workers.kernels import are_cached, fill_cache
+    from ggp.server.workers.kernels import are_cached
 
     player = options.player
     parse_spec(player)
@@ -203,25 +198,22 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
         check_folder(options.log_folder)
     Lobby(options.name)  # reports a bad name now
     listening, since_s = listening_on(address, port)
-    is_ready = are_cached(player, options.backend)
-    if not is_ready:
-        listening = withdraw(listening, since_s)
+    if not are_cached(player, options.backend):
+        template.close()
+        template.waits = True
+        template.start()
     with listening:
         where = listening.getsockname()
         shown = f"[{where[0]}]" if ":" in where[0] else where[0]
-        if not is_ready:
-            click.echo("compiling machine code before it listens, only once", err=True)
-            template.close()
-            if not fill_cache(player, options.backend, _Progress()):
-                return
-            template.start()
-            since_s = listen_again(listening, since_s)
         # Everything loaded so far stays: garbage collection over it would delay answers.
         gc.collect()
         gc.freeze()
         shift = stay_up(template)
         custody = shift.custody
-        host = Host(options, custody.connect if custody.can_connect else None, since_s)
+        # A server before this one may have compiled everything.
+        is_compiled = are_cached(player, options.backend)
+        prepare = None if is_compiled else partial(_compile, player, options.backend)
+        host = Host(options, custody.connect if custody.can_connect else None, since_s, prepare)
         server = HttpServer(host, custody)
         with server.stopped_by_signals():
             heed_signals()
@@ -230,11 +222,28 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
             asyncio.run(server.serve(listening))
 
 
+async def _compile(player: str, backend: str) -> None:
+    """Compile the kernels of a player, and say how far it is."""
+    from ggp.server.workers.kernels import fill_cache
+
+    click.echo(
+        "compiling machine code, only once: until then busy, playing any legal move", err=True
+    )
+    progress = _Progress()
+    await fill_cache(player, backend, progress)
+    click.echo(f"compiled in {progress.seconds:.0f} s: ready", err=True)
+
+
 class _Progress:
     """Says on standard error how far the compilation is, every few seconds."""
 
     def __init__(self) -> None:
         self._began_s = self._said_s = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """How long it has taken so far."""
+        return time.monotonic() - self._began_s
 
     def __call__(self, done: int, parts: int) -> None:
         now = time.monotonic()

@@ -69,6 +69,10 @@ class Lobby:
         limits: bounds on messages.
         margin_s: part of a clock that is reserved for transmission, given the clock.
 
+    Attributes:
+        is_preparing: whether we still get ready to play at full strength: then we are busy, but
+            nobody who begins a match is turned away.
+
     Raises:
         ConfigError: the name is not a symbol, or no match may be played.
     """
@@ -90,6 +94,7 @@ class Lobby:
         self._margin_s = margin_s
         self._numbers = count(1)
         self._sessions = Sessions()
+        self.is_preparing = False
 
     @property
     def live(self) -> tuple[Session, ...]:
@@ -120,7 +125,8 @@ class Lobby:
         """Whether a message should wait for room that is not there yet.
 
         A turn does, until it must be answered: `busy` would certainly be an illegal move. A start
-        does if a silent match will have to give way before the first move is due.
+        does if a silent match will have to give way before the first move is due. Messages that
+        are answered `ready`, without a match, wait until we are.
 
         Args:
             message: a message that has not been received yet.
@@ -128,6 +134,8 @@ class Lobby:
             now: seconds on the same clock.
             sender: the address it comes from.
         """
+        if isinstance(message, Ping | Preview):
+            return self.is_preparing
         if not isinstance(message, Start | Play) or not self.is_busy:
             return False
         session = self._sessions.of(message.match_id)
@@ -236,7 +244,8 @@ class Lobby:
     ) -> Receipt:
         match message:
             case Info():
-                busy = self.is_busy and gives_way(self.live, sender, now) is None
+                is_full = self.is_busy and gives_way(self.live, sender, now) is None
+                busy = self.is_preparing or is_full
                 return Receipt(message, reply=info_reply(self.name, busy=busy))
             case Ping() | Preview():
                 return Receipt(message, reply=READY)

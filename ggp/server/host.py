@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -79,6 +79,8 @@ class Host:
             if None, the host has its own.
         listens_since_s: since when messages arrive at this host or one before it that left its
             matches, on `time.monotonic`; default: now.
+        prepare: compiles the kernels of the player; None if they are there. Meanwhile we are
+            `busy`, and the understudies play the matches that begin.
 
     Raises:
         ConfigError: the name is not a symbol.
@@ -89,8 +91,10 @@ class Host:
         options: HostOptions,
         connect: Connect | None = None,
         listens_since_s: float | None = None,
+        prepare: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.options = options
+        self._prepare = prepare
         self._listens_since_s = time.monotonic() if listens_since_s is None else listens_since_s
         self.lobby = Lobby(
             options.name,
@@ -98,9 +102,11 @@ class Host:
             limits=options.limits.messages,
             margin_s=margin_of(options.margin_s),
         )
+        self.lobby.is_preparing = prepare is not None
         self._template = template_for(options)  # started only if it is used
-        nursery = Nursery(connect or self._template.connect)
-        self.pool = WorkerPool(nursery, options.memory_bytes, confined=options.confined)
+        self._template.waits = prepare is not None
+        self._nursery = Nursery(connect or self._template.connect, is_compiled=prepare is None)
+        self.pool = WorkerPool(self._nursery, options.memory_bytes, confined=options.confined)
         self._logs = LogFolder(options.log_folder, options.log_limit_bytes)
         self._matches: dict[int, HostedMatch] = {}
         self._answers: dict[int, asyncio.Task[str]] = {}
@@ -122,6 +128,8 @@ class Host:
             for each in restore(options.log_folder, self.lobby, now_s, self._listens_since_s):
                 self._resume(each) if each.has_place else self._remember(each)
         self._background.start(self._forget())
+        if self._prepare is not None:
+            self._background.start(self._get_ready(self._prepare))
 
     def hurry(self) -> None:
         """Answer all open questions at once."""
@@ -343,6 +351,11 @@ class Host:
             why = GAVE_WAY
             self._left[match.match_id] = _Left(match.log, match.pair.backend)
         await match.end(why)
+
+    async def _get_ready(self, prepare: Callable[[], Awaitable[None]]) -> None:
+        await prepare()
+        await self._nursery.load()
+        self.lobby.is_preparing = False
 
     async def _forget(self) -> None:
         while True:

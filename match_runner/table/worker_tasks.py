@@ -5,6 +5,7 @@ The server itself never looks into a stranger's rulesheet: that could take long.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -45,7 +46,7 @@ def compile_ahead() -> None:
     """Compile the machine code of the player that suits a game, unless that was done before."""
     if not are_cached(AUTO, AUTO):
         os.nice(_LOW)
-        fill_cache(AUTO, AUTO)
+        asyncio.run(fill_cache(AUTO, AUTO))
 
 
 def read_rules(name: str, text: str) -> Json:

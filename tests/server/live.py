@@ -7,7 +7,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import cache
 from pathlib import Path
@@ -113,12 +113,18 @@ async def worker(memory_bytes: int, confined: bool = True) -> AsyncIterator[Work
 
 
 @contextmanager
-def live_server(options: HostOptions) -> Iterator[LiveServer]:
-    """A server that is shut down in the end, as Ctrl-C does it."""
+def live_server(
+    options: HostOptions, prepare: Callable[[], Awaitable[None]] | None = None
+) -> Iterator[LiveServer]:
+    """A server that is shut down in the end, as Ctrl-C does it.
+
+    Args:
+        options, prepare: see `Host`.
+    """
     listening = listen("127.0.0.1", 0)
     workers = template(options.memory_bytes if options.confined else None, options.quiet)
     workers.start()  # here: it ends with the thread that starts it
-    host = Host(options, workers.connect)
+    host = Host(options, workers.connect, prepare=prepare)
     server = HttpServer(host)
     loop = asyncio.new_event_loop()
 

@@ -5,10 +5,6 @@ second of CPU time, which on a busy machine is several. While a socket listens, 
 it. So `listen_early` opens it as soon as the command line says where, or takes it from a service
 manager that holds it (`service`). Its reading of the command line is a guess: `listening_on`
 returns the socket if the guess was right, and otherwise a new one.
-
-A server that has to compile its kernels first would let them wait until their clocks have run out.
-It only keeps its address for that time (`withdraw`), and connections are refused: whoever starts a
-match learns at once that there is no player yet.
 """
 
 from __future__ import annotations
@@ -18,7 +14,7 @@ import time
 from collections.abc import Sequence
 
 from ggp.server.http import service
-from ggp.sockets import BACKLOG, hold, listen, refused
+from ggp.sockets import listen
 
 COMMAND = "serve"
 DEFAULT_PORT = 9147
@@ -61,43 +57,6 @@ def listening_on(address: str, port: int) -> tuple[socket.socket, float]:
     if handed_over is not None:
         return handed_over, ALWAYS_S
     return found or (listen(address, port), time.monotonic())
-
-
-def withdraw(listening: socket.socket, since_s: float) -> socket.socket:
-    """A socket with the same address on which nobody can connect until `listen_again`.
-
-    An inherited socket stays as it is: the service manager holds it too.
-
-    Args:
-        listening, since_s: as from `listening_on`. The socket is closed.
-
-    Raises:
-        ConfigError: another program has taken the port in this moment.
-    """
-    if since_s == ALWAYS_S:
-        return listening
-    where = listening.getsockname()
-    listening.close()
-    return hold(where, listening.family)
-
-
-def listen_again(held: socket.socket, since_s: float) -> float:
-    """Let others connect to what `withdraw` returned.
-
-    Returns:
-        Since when messages arrive there, on `time.monotonic`.
-
-    Raises:
-        ConfigError: another program listens there.
-    """
-    if since_s == ALWAYS_S:
-        return since_s
-    try:
-        held.listen(BACKLOG)
-    except OSError as error:
-        where = held.getsockname()
-        raise refused(where[0], where[1], error) from error
-    return time.monotonic()
 
 
 def _address(arguments: Sequence[str]) -> tuple[str, int] | None:

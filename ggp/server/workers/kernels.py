@@ -7,11 +7,11 @@ lists the files of the cache that show it. While they exist, nothing has to be d
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
 import platform
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -72,6 +72,7 @@ _MOST_TRIES, _THINK_S = 10, 0.1
 _START_S = 4.0
 """A start clock in which a player may learn, for all its kernels to be compiled."""
 _MEMORY_BYTES = 1 << 30
+_MOST_ANSWER_BYTES = 1 << 24
 
 _log = logging.getLogger(__name__)
 
@@ -97,44 +98,53 @@ def modules_of(player: str, backend: str) -> tuple[str, ...]:
     return tuple(_noted(player, backend)[1])
 
 
-def fill_cache(
+async def fill_cache(
     player: str, backend: str, tell: Callable[[int, int], None] = lambda done, parts: None
-) -> bool:
-    """Compile all kernels that a player needs, which takes up to a minute.
+) -> None:
+    """Compile all kernels that a player needs, which takes a minute or more.
 
-    Failures are logged: the first match will be slow.
+    Failures are logged: the first match will be slow. If this is cancelled, the compilation ends.
 
     Args:
         player, backend: see `are_cached`.
         tell: called with how many parts are done, and of how many, after each of them.
-
-    Returns:
-        false if it was interrupted (SIGINT, SIGTERM).
     """
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        child = children.start(_ENTRY, player, backend)
-        try:
-            assert child.stdout is not None
-            found: dict[str, list[str]] = {}
-            for line in child.stdout:
-                news = json.loads(line)
-                if isinstance(news, dict):
-                    found = news
-                else:
-                    tell(*news)
-            if not found:
-                raise ValueError("the process that compiles ended early")
-        finally:
-            children.reap(child)
+        found = await _compiled(player, backend, tell)
         _keep_note(found, player, backend)
-    except KeyboardInterrupt:
-        return False
     except (OSError, ValueError) as error:
         _log.warning("kernels could not be compiled before the first match: %s", error)
+
+
+async def _compiled(
+    player: str, backend: str, tell: Callable[[int, int], None]
+) -> dict[str, list[str]]:
+    """What `compile_all` returns, in a child.
+
+    Raises:
+        OSError: the system cannot start a process.
+        ValueError: the child ended early.
+    """
+    child = await asyncio.create_subprocess_exec(
+        *children.command(_ENTRY, player, backend),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        env=children.environment(),
+        start_new_session=True,
+        limit=_MOST_ANSWER_BYTES,
+    )
+    assert child.stdout is not None
+    try:
+        async for line in child.stdout:
+            news = json.loads(line)
+            if isinstance(news, dict):
+                return news
+            tell(*news)
     finally:
-        signal.signal(signal.SIGTERM, before)
-    return True
+        if child.returncode is None:
+            children.kill_group(child.pid)
+        await child.wait()
+    raise ValueError("the process that compiles ended early")
 
 
 def compile_all(player: str, backend: str) -> None:

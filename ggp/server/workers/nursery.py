@@ -15,7 +15,7 @@ import socket
 import subprocess
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import count
 
@@ -38,6 +38,7 @@ AGAIN_S = 1.0
 
 _ENTRY = "ggp.server.workers.template:main"
 _KILLED = -9
+_LOAD = {"load": True}
 
 Connect = Callable[[socket.socket, bool], None]
 """Passes a channel to a template, to a new one if so requested."""
@@ -51,6 +52,9 @@ class TemplateProcess:
         spares: workers kept ready.
         player, backend: those that it loads code for.
         quiet: whether output of libraries is dropped; otherwise it goes to our standard error.
+
+    Attributes:
+        waits: whether a template loads no kernels until a `Nursery` says that they are compiled.
     """
 
     def __init__(
@@ -64,6 +68,7 @@ class TemplateProcess:
     ) -> None:
         self._arguments = (str(memory_bytes or 0), str(spares), player, backend)
         self._quiet = quiet
+        self.waits = False
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
 
@@ -79,7 +84,9 @@ class TemplateProcess:
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                children.command(_ENTRY, str(theirs.fileno()), *self._arguments),
+                children.command(
+                    _ENTRY, str(theirs.fileno()), *self._arguments, str(int(self.waits))
+                ),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL if self._quiet else None,
@@ -151,14 +158,18 @@ class Nursery:
 
     Args:
         connect: passes a channel to a template.
+        is_compiled: whether there are kernels to load; otherwise `load` says when there are.
 
     Attributes:
         is_loaded: whether a worker is available as soon as it is wanted.
         num_threads: of the template, once it has loaded; it should be 1.
     """
 
-    def __init__(self, connect: Connect) -> None:
+    def __init__(self, connect: Connect, *, is_compiled: bool = True) -> None:
         self._connect = connect
+        self._compiled = asyncio.Event()
+        if is_compiled:
+            self._compiled.set()
         self._channel: socket.socket | None = None
         self._rest = b""
         self._fds: deque[int] = deque()
@@ -171,8 +182,17 @@ class Nursery:
         self.is_loaded = False
         self.num_threads = 1
 
+    async def load(self) -> None:
+        """Let the template load the kernels, which are compiled now."""
+        self._compiled.set()
+        try:
+            await self._open()
+        except OSError:  # the next worker that is wanted tries again
+            return
+        self._tell(_LOAD)
+
     async def take(self, *, light: bool) -> Taken:
-        """A worker.
+        """A worker; one with kernels only once they are compiled.
 
         Args:
             light: whether a worker without kernels will do.
@@ -180,6 +200,8 @@ class Nursery:
         Raises:
             BackendUnavailableError: there is none; another try may succeed.
         """
+        if not light:
+            await self._compiled.wait()
         try:
             await self._open()
             number, found = next(self._numbers), asyncio.get_running_loop().create_future()
@@ -194,7 +216,7 @@ class Nursery:
         except TimeoutError:
             # Once it may be starved, and others still play on its workers.
             self._num_silent += 1
-            if self._num_silent >= MOST_SILENT or not self.is_loaded:
+            if self._compiled.is_set() and (self._num_silent >= MOST_SILENT or not self.is_loaded):
                 self._anew = True
                 self.close()
             raise BackendUnavailableError("a worker process", "none is given") from None
@@ -234,8 +256,10 @@ class Nursery:
                     raise
                 self._channel, self._anew = ours, False
                 asyncio.get_running_loop().add_reader(ours.fileno(), self._hear)
+                if self._compiled.is_set():
+                    self._tell(_LOAD)
 
-    def _tell(self, said: dict[str, object]) -> None:
+    def _tell(self, said: Mapping[str, object]) -> None:
         if self._channel is not None:
             with contextlib.suppress(OSError):  # its end is heard
                 self._channel.send(json.dumps(said).encode() + b"\n")

@@ -7,14 +7,15 @@ kept ready, with their rights given up already. It outlives the server, so that 
 replaces a dead one finds them.
 
     owner     --(control: a channel for each server)-->  template
-    server    --(channel: take, bury)----------------->  template  --fork-->  workers
+    server    --(channel: load, take, bury)----------->  template  --fork-->  workers
     server    <-(channel: loaded, taken + pipes, ended)  template
 
 Workers of a server that is gone are killed, and all die with this process. A worker that ended is
 waited for only when its server knows: until then its process id is not reused. The messages on
 channels are lines of JSON; the two pipe ends that belong to `taken` come with that line.
 
-It loads in steps. After the first, there can be workers that look for a legal move with Prolog.
+It loads in steps. After the first, there can be workers that look for a legal move with Prolog. If
+kernels are still being compiled, it loads these only when a server says so.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class _Client:
     wanted: deque[tuple[int, bool]] = field(default_factory=deque)
 
 
-def main(control: str, memory: str, spares: str, player: str, backend: str) -> None:
+def main(control: str, memory: str, spares: str, player: str, backend: str, waits: str) -> None:
     """Be the template until the control channel ends.
 
     Args:
@@ -78,13 +79,16 @@ def main(control: str, memory: str, spares: str, player: str, backend: str) -> N
         spares: workers kept ready.
         player: a spec; everything that such players import is loaded.
         backend: of their machines.
+        waits: 1 if there are no kernels to load until a server says so, else 0.
     """
-    template = _Template(socket.socket(fileno=int(control)), int(memory), int(spares))
-    template.run(_steps(player, backend))
+    template = _Template(
+        socket.socket(fileno=int(control)), int(memory), int(spares), waits=waits == "1"
+    )
+    template.run([_load_prolog, _load_machine], _kernel_steps(player, backend))
 
 
-def _steps(player: str, backend: str) -> list[Callable[[], bool]]:
-    """The loading steps, in order; each returns whether light workers are possible after it."""
+def _kernel_steps(player: str, backend: str) -> list[Callable[[], bool]]:
+    """The steps that load compiled kernels, and the modules that are known from compiling them."""
 
     def load_modules() -> bool:
         for name in import_module("ggp.server.workers.kernels").modules_of(player, backend):
@@ -92,7 +96,7 @@ def _steps(player: str, backend: str) -> list[Callable[[], bool]]:
                 import_module(name)
         return _has_prolog()
 
-    return [_load_prolog, _load_machine, load_modules, _load_kernels]
+    return [load_modules, _load_kernels]
 
 
 def _load_prolog() -> bool:
@@ -127,10 +131,14 @@ class _Template:
         control: brings channels of servers; its end ends the process.
         memory_bytes: see `main`.
         num_spares: see `main`.
+        waits: see `main`.
     """
 
-    def __init__(self, control: socket.socket, memory_bytes: int, num_spares: int) -> None:
+    def __init__(
+        self, control: socket.socket, memory_bytes: int, num_spares: int, *, waits: bool = False
+    ) -> None:
         self._control, self._memory_bytes, self._num_spares = control, memory_bytes, num_spares
+        self._waits = waits
         self._clients: dict[int, _Client] = {}
         self._spares: deque[_Born] = deque()
         self._dying: list[_Born] = []
@@ -141,16 +149,26 @@ class _Template:
         for each in (self._woken, self._waking):
             each.setblocking(False)
 
-    def run(self, steps: list[Callable[[], bool]]) -> NoReturn:
-        """Load, then serve; ends with the process."""
+    def run(
+        self, steps: list[Callable[[], bool]], kernel_steps: list[Callable[[], bool]]
+    ) -> NoReturn:
+        """Load, then serve; ends with the process.
+
+        Args:
+            steps: load what is there in any case, in order; each returns whether light workers are
+                possible after it.
+            kernel_steps: load kernels, and what else is known once they are compiled.
+        """
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._waking.fileno(), warn_on_full_buffer=False)
         self._selector.register(self._control, selectors.EVENT_READ)
         self._selector.register(self._woken, selectors.EVENT_READ)
         for step in steps:
-            self._is_light = step()
-            while self._turn(0.0):
-                pass
+            self._load(step)
+        while self._waits:
+            self._turn(None)
+        for step in kernel_steps:
+            self._load(step)
         gc.collect()
         gc.freeze()  # garbage collection would copy memory shared with children
         self._is_loaded = True
@@ -159,6 +177,11 @@ class _Template:
         self._turn(0.0)  # whoever waited for that
         while True:
             self._turn(self._patience_s())
+
+    def _load(self, step: Callable[[], bool]) -> None:
+        self._is_light = step()
+        while self._turn(0.0):
+            pass
 
     # ---------------------------------------------------------------- what comes
 
@@ -223,7 +246,9 @@ class _Template:
         *lines, client.rest = (client.rest + data).split(b"\n")
         for line in lines:
             said = json.loads(line)
-            if "take" in said:
+            if "load" in said:
+                self._waits = False
+            elif "take" in said:
                 client.wanted.append((int(said["take"]), bool(said["light"])))
             else:
                 self._bury(client.taken.pop(int(said["bury"])))

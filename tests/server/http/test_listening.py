@@ -195,34 +195,6 @@ def test_socket_that_was_opened_early_is_used_where_it_is_the_one_that_is_wanted
     assert not listening._early
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
-def test_nobody_can_connect_to_an_address_that_is_only_held(address: str) -> None:
-    listener, since_s = listening.listening_on(address, 0)
-    held = listening.withdraw(listener, since_s)
-    where = held.getsockname()[:2]
-    with held, pytest.raises(ConnectionRefusedError):
-        socket.create_connection(where)
-    held = listening.withdraw(*listening.listening_on(*where))
-    with held:
-        assert listening.listen_again(held, since_s) >= since_s
-        socket.create_connection(where, timeout=30).close()
-
-
-def test_address_that_is_held_may_be_taken_in_the_meantime() -> None:
-    held = listening.withdraw(*listening.listening_on("127.0.0.1", 0))
-    port = held.getsockname()[1]
-    with held, listening.listening_on("127.0.0.1", port)[0] as other:
-        assert other.getsockname()[1] == port
-        with pytest.raises(ConfigError, match=f"cannot listen on 127.0.0.1 port {port}: "):
-            listening.listen_again(held, 1.0)
-
-
-def test_inherited_socket_listens_all_the_time() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as inherited:
-        assert listening.withdraw(inherited, listening.ALWAYS_S) is inherited
-        assert listening.listen_again(inherited, listening.ALWAYS_S) == listening.ALWAYS_S
-
-
 @pytest.mark.parametrize("number", ["1", "2", "none"])
 def test_what_is_handed_over_must_be_one_socket_that_listens(
     monkeypatch: pytest.MonkeyPatch, number: str

@@ -1,7 +1,8 @@
-"""Kernels are compiled before anybody is told where the server listens."""
+"""Kernels are compiled at the first start, while the server answers everybody."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +23,18 @@ from ggp.players import make_player, parse_spec
 from ggp.players.auto import Auto
 from ggp.players.parts import learnt_values
 from ggp.players.player import Preparing
+from ggp.server.settings import HostOptions
 from ggp.server.workers import kernels
 from tests.players.test_choose_move import Ticking
+from tests.server.live import (
+    PATIENCE_S,
+    events,
+    eventually,
+    live_server,
+    read_reply,
+    request,
+    start,
+)
 from tests.support import commands
 from tests.support.games import machine_of_rules
 
@@ -36,15 +48,11 @@ sys.argv = ["ggp", "serve", "--player", "random", "--port", "{port}"]
 launch("ggp.cli", prog_name="ggp")
 """
 COMPILES = """
-import socket
+import asyncio
 
-def fill_cache(player, backend, tell):
-    try:
-        socket.create_connection(("127.0.0.1", {port}), timeout=30)
-    except ConnectionRefusedError:
-        print("refused", flush=True)
+async def fill_cache(player, backend, tell):
     tell(1, 2)
-    return True
+    await asyncio.sleep({seconds})
 
 kernels.are_cached = lambda *_: False
 kernels.fill_cache = fill_cache
@@ -57,6 +65,8 @@ TAKES_LONG = """
 kernels.are_cached = lambda *_: False
 kernels._ENTRY = "tests.server.workers.test_kernels:take_long"
 """
+BUSY = "((name ggp) (status busy) (species alien))"
+AVAILABLE = "((name ggp) (status available) (species alien))"
 
 
 def take_long(*_: str) -> None:
@@ -65,12 +75,70 @@ def take_long(*_: str) -> None:
     time.sleep(60)
 
 
-def serve(changes: str) -> subprocess.Popen[str]:
+def serve(changes: str) -> tuple[subprocess.Popen[str], int]:
+    """`ggp serve` with changes to the module `kernels`, and its port."""
+    port = free_port()
+    return commands.start("-c", SERVE.format(changes=changes, port=port)), port
+
+
+def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    return commands.start(
-        "-c", SERVE.format(changes=changes.replace("{port}", str(port)), port=port)
-    )
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def reply_on(port: int, body: str) -> tuple[int, str]:
+    """Status and text of the reply to a message."""
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as connection:
+        connection.sendall(request(body))
+        return read_reply(connection)
+
+
+def replies_until_available(port: int) -> set[str]:
+    """All replies to requests for information, until somebody may begin a match."""
+    found: set[str] = set()
+    while AVAILABLE not in found:
+        time.sleep(0.05)  # not to compete with what is waited for
+        status, text = reply_on(port, "(INFO)")
+        assert status == 200
+        found.add(text)
+    return found
+
+
+def until_listens(port: int) -> None:
+    """Wait until the socket is open, which is before anything slow is imported."""
+    while True:
+        with suppress(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S).close()
+            return
+        time.sleep(0.01)
+
+
+def test_nobody_is_turned_away_while_kernels_are_compiled(tmp_path: Path) -> None:
+    is_compiled = False
+
+    async def compile_slowly() -> None:
+        while not is_compiled:
+            await asyncio.sleep(0.01)
+
+    def built() -> list[str]:
+        return [e["worker"] for e in events(tmp_path, "m") if e.get("what") == "built"]
+
+    options = HostOptions("random", backend="prolog", log_folder=tmp_path)
+    with live_server(options, compile_slowly) as server, server.connect() as ping:
+        assert server.post("(INFO)") == BUSY
+        ping.sendall(request("(ping)"))
+        assert server.post(start("m", clocks="1 60")) == "ready"
+        with server.connect() as plays:
+            plays.sendall(request("(PLAY m 0 NIL NIL)"))
+            eventually(lambda: built() == ["understudy"])
+            assert server.post("(INFO)") == BUSY
+            is_compiled = True
+            assert read_reply(plays)[1] in ("(guess 0)", "(guess 1)")
+        assert read_reply(ping) == (200, "ready")
+        assert built() == ["understudy", "thinker"]
+        assert server.post("(ABORT m)") == "aborted"
+        assert server.post("(INFO)") == AVAILABLE
 
 
 def test_players_learn_while_their_kernels_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,30 +158,52 @@ def test_players_learn_while_their_kernels_are_compiled(monkeypatch: pytest.Monk
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize(
-    ("changes", "first"), [(COMPILES, ["refused\n"]), (CACHED, [])], ids=["compiled", "cached"]
-)
-def test_server_listens_once_kernels_are_compiled(changes: str, first: list[str]) -> None:
-    process = serve(changes)
-    assert process.stdout is not None
-    assert [process.stdout.readline() for _ in first] == first
-    assert process.stdout.readline().startswith("random listens on ")
+@pytest.mark.parametrize("changes", [COMPILES.format(seconds=1), CACHED], ids=["slow", "cached"])
+def test_server_answers_from_the_first_moment_on(changes: str) -> None:
+    process, port = serve(changes)
+    until_listens(port)
+    found = replies_until_available(port)
+    assert found == ({AVAILABLE} if changes == CACHED else {AVAILABLE, BUSY})
     process.terminate()
     output, said = process.communicate(timeout=30)
-    assert output == ""
-    assert said.startswith("compiling machine code") == bool(first)
-    assert said.count("\n") == len(first)
+    assert output == f"random listens on http://127.0.0.1:{port}\n"
+    assert ("compiling machine code, only once" in said) == (changes != CACHED)
+
+
+@pytest.mark.verify
+def test_nobody_is_refused_while_an_empty_cache_is_filled(tmp_path: Path) -> None:
+    caches = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "NUMBA_CACHE_DIR": str(tmp_path / "numba")}
+    port = free_port()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ggp", "serve", "--player", "random", "--port", str(port)],
+        env={**os.environ, **caches},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        until_listens(port)
+        assert reply_on(port, "(INFO)") == (200, BUSY)
+        assert reply_on(port, start("m", clocks="600 30")) == (200, "ready")
+        assert reply_on(port, "(PLAY m 0 NIL NIL)")[1] in ("(guess 0)", "(guess 1)")
+        assert reply_on(port, "(ABORT m)") == (200, "aborted")
+        assert replies_until_available(port) <= {BUSY, AVAILABLE}
+    finally:
+        process.terminate()
+        _, said = process.communicate(timeout=30)
+    assert "ready" in said
+    assert process.returncode == 0
 
 
 @pytest.mark.verify
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_server_that_compiles_ends_without_a_word(number: int) -> None:
-    process = serve(TAKES_LONG)
+def test_server_that_compiles_ends_in_order(number: int) -> None:
+    process, port = serve(TAKES_LONG)
     assert process.stderr is not None
     assert process.stderr.readline().startswith("compiling machine code")
     assert process.stderr.readline() == "it compiles\n"
     process.send_signal(number)
-    assert process.communicate(timeout=30) == ("", "")
+    assert process.communicate(timeout=30) == (f"random listens on http://127.0.0.1:{port}\n", "")
     assert process.returncode == 0
 
 
@@ -127,7 +217,7 @@ def test_what_was_compiled_is_noted_for_the_same_player(
     )
     assert not kernels.are_cached("hyperplay2:n=2", "auto")
     told: list[tuple[int, int]] = []
-    assert kernels.fill_cache("hyperplay2:n=2", "auto", lambda *news: told.append(news))
+    asyncio.run(kernels.fill_cache("hyperplay2:n=2", "auto", lambda *news: told.append(news)))
     assert told == [(done, 4) for done in (1, 2, 3, 4)]  # two examples, each on two machines
     (note,) = tmp_path.iterdir()
     files = [Path(file) for file in json.loads(note.read_text())["files"]]
@@ -166,7 +256,7 @@ def compiled_for(player: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(
         kernels, "_notes", lambda *about: [folder / each.name for each in real(*about)][:1]
     )
-    assert kernels.fill_cache(player, "auto")
+    asyncio.run(kernels.fill_cache(player, "auto"))
     (note,) = folder.iterdir()
     files = json.loads(note.read_text())["files"]
     return {Path(file).name.split(".")[1].split("-")[0] for file in files}
@@ -198,5 +288,5 @@ def test_child_that_fails_is_told_and_the_server_goes_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(kernels, "_ENTRY", "builtins:abs")
-    assert kernels.fill_cache("random", "auto")
+    asyncio.run(kernels.fill_cache("random", "auto"))
     assert "kernels could not be compiled before the first match" in caplog.text

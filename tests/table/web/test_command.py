@@ -153,8 +153,12 @@ def test_machine_code_is_compiled_ahead_once(
     assert halls[0].options.compiles_ahead
     filled: list[tuple[str, str]] = []
     lowered: list[int] = []
+
+    async def fill_cache(*about: str) -> None:
+        filled.append((about[0], about[1]))
+
     monkeypatch.setattr(worker_tasks, "are_cached", lambda *about: about in filled)
-    monkeypatch.setattr(worker_tasks, "fill_cache", lambda *about: filled.append(about))
+    monkeypatch.setattr(worker_tasks, "fill_cache", fill_cache)
     monkeypatch.setattr(os, "nice", lowered.append)
     for _ in range(2):
         worker_tasks.compile_ahead()
