@@ -102,7 +102,7 @@ PROGRESS_S = 2.0
     default=DEFAULT_MEMORY_MB,
     show_default=True,
     metavar="MB",
-    help="Most memory for each worker process; a match has two.",
+    help="Most memory for each worker process; a role of a match has two.",
 )
 @click.option(
     "--spare",

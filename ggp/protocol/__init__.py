@@ -1,7 +1,7 @@
 """The protocol of game servers: messages and the life of a match, as values.
 
 In come texts, out go replies and questions for workers. Begin with `messages`, then `lobby`, which
-holds all matches (`sessions`, `places`); a `session` follows one of them, by the table in
+holds all matches (`sessions`, `places`, `seats`); a `session` follows one of them, by the table in
 `transitions`, along its `path` of `turns`, with `hypotheses` about lost ones. `receipts` say what
 to do, `questions` what a worker must answer, `oddities` what goes into the log, and `retelling`
 reads logs. The room `texts` reads and prints. Nothing here knows sockets, processes or clocks;

@@ -6,7 +6,7 @@ given, and of their times, so giving it the same again restores it.
 How a server uses it:
 
     while lobby.may_find_room(message, came_s, now, sender):    wait a moment
-    receipt = lobby.receive(text, now, sender)
+    receipt = lobby.receive(text, now, sender, receiver=receiver)
     for match in receipt.ended:      end the worker of that match
     if receipt.began is not None:    start a worker for that match
     for number in receipt.released:  answer this question now: nobody waits for a better answer
@@ -22,6 +22,9 @@ that fits, possibly `ask.history`, goes to `answer` as `believed`.
 A match that finds no room, or gives its place up (`places`), is remembered: as soon as there is
 room, its next message begins it again, with `receipt.began` and the history it had.
 
+If a server has us play several roles of one match, each is a session, and asked by itself
+(`seats`); together they have one place.
+
 The same `Ask` (the same `number`) may be given for several connections: the server repeated
 its message. All get the same answer.
 """
@@ -29,7 +32,7 @@ its message. All get the same answer.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count
 
 from ggp.errors import ConfigError, RemoteProtocolError
@@ -50,6 +53,7 @@ from ggp.protocol.messages import (
 from ggp.protocol.places import gives_way, may_have_last
 from ggp.protocol.questions import Ask, default_margin_s
 from ggp.protocol.receipts import Receipt
+from ggp.protocol.seats import MOST_ROLES, joins, same_match, seat_for, shared_names
 from ggp.protocol.session import Session
 from ggp.protocol.sessions import Sessions
 from ggp.protocol.texts.forms import MessageLimits
@@ -58,6 +62,17 @@ from ggp.protocol.texts.reading import Text, read_text
 from ggp.protocol.texts.spelling import Outline
 from ggp.protocol.transitions import MatchState
 from ggp.protocol.turns import History
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    """What is known of a message besides its text: see `Lobby.receive`."""
+
+    came_s: float
+    now: float
+    sender: str
+    receiver: str
+    role: str | None
 
 
 class Lobby:
@@ -98,22 +113,23 @@ class Lobby:
 
     @property
     def live(self) -> tuple[Session, ...]:
-        """The matches that need a worker, oldest first."""
+        """The roles of matches that need a worker, oldest first."""
         return self._sessions.live
 
     @property
     def is_busy(self) -> bool:
         """Whether there is no room for another match."""
-        return len(self.live) >= self.matches
+        return len({each.start.match_id for each in self.live}) >= self.matches
 
     def knows(self, match_id: str) -> bool:
         """Whether a match with this id, as it was sent, is live or remembered."""
-        return self._sessions.of(match_id) is not None
+        return bool(self._sessions.of(match_id))
 
-    def is_waiting(self, match_id: str) -> bool:
-        """Whether a match with this id is remembered but has no place."""
-        session = self._sessions.of(match_id)
-        return session is not None and not session.has_place
+    def is_waiting(self, match_id: str, role: str | None = None) -> bool:
+        """Whether a match with this id, or this canonical role of it, is remembered but has no
+        place."""
+        seats = self._sessions.of(match_id)
+        return any(role in (None, each.role) and not each.has_place for each in seats)
 
     def session(self, match: int) -> Session | None:
         """A match by its serial number, while it is remembered."""
@@ -138,22 +154,30 @@ class Lobby:
             return self.is_preparing
         if not isinstance(message, Start | Play) or not self.is_busy:
             return False
-        session = self._sessions.of(message.match_id)
+        seats = self._sessions.of(message.match_id)
         if isinstance(message, Start):
-            if session is not None and session.state is not MatchState.OVER:
+            if any(each.state is not MatchState.OVER for each in seats):
                 return False
             due_s = came_s + self._time_for(message.start_clock_s)
             until_s = came_s + message.start_clock_s + self._time_for(message.play_clock_s)
             is_near = gives_way(self.live, sender, until_s) is not None
         else:
-            if session is None or session.has_place:
+            session = next((each for each in seats if not each.has_place), None)
+            if session is None:
                 return False
             sender, is_near = session.sender, True
             due_s = came_s + self._time_for(session.start.play_clock_s)
         return is_near and now < due_s and gives_way(self.live, sender, now) is None
 
     def receive(
-        self, text: str | Text, now: float, sender: str = "", came_s: float | None = None
+        self,
+        text: str | Text,
+        now: float,
+        sender: str = "",
+        came_s: float | None = None,
+        *,
+        receiver: str = "",
+        role: str | None = None,
     ) -> Receipt:
         """Decide what to do about the body of a request. Never raises.
 
@@ -163,6 +187,8 @@ class Lobby:
             sender: the address it comes from; empty if unknown.
             came_s: when it arrived, if it has waited for room; its clock has been running since
                 then.
+            receiver: what the server calls us; empty if unknown.
+            role: the role that it is for, canonical; None if only the message itself tells.
         """
         came_s = now if came_s is None else came_s
         ended = self.forget(now)
@@ -170,7 +196,8 @@ class Lobby:
             read = read_text(text, self._limits) if isinstance(text, str) else text
             if read.message is None:
                 return Receipt(refusal=read.refusal, ended=ended)
-            receipt = self._receive(read.message, came_s, now, read.rules, sender)
+            about = _About(came_s, now, sender, receiver, role)
+            receipt = self._receive(read.message, read.rules, about)
         except RemoteProtocolError as error:
             return Receipt(refusal=str(error), ended=ended)
         return replace(receipt, ended=(*ended, *receipt.ended))
@@ -239,44 +266,42 @@ class Lobby:
         """Forget silent matches; returns those that no longer need their worker."""
         return self._sessions.forget(now)
 
-    def _receive(
-        self, message: Message, came_s: float, now: float, rules: Outline | None, sender: str
-    ) -> Receipt:
+    def _receive(self, message: Message, rules: Outline | None, about: _About) -> Receipt:
         match message:
             case Info():
-                is_full = self.is_busy and gives_way(self.live, sender, now) is None
+                is_full = self.is_busy and gives_way(self.live, about.sender, about.now) is None
                 busy = self.is_preparing or is_full
                 return Receipt(message, reply=info_reply(self.name, busy=busy))
             case Ping() | Preview():
                 return Receipt(message, reply=READY)
             case Start():
-                return self._receive_start(message, came_s, now, rules, sender)
+                return self._receive_start(message, rules, about)
             case Play() | Stop() | Abort():
-                session = self._sessions.of(message.match_id)
-                if session is None:
+                seats = self._sessions.of(message.match_id)
+                known = [each for each in seats if about.role in (None, each.role)]
+                if not known:
                     return self._unknown(message)
+                session = seat_for(known, message, about.receiver, about.now)
                 is_over = session.state is MatchState.OVER
                 if isinstance(message, Play) and not session.has_place and not is_over:
-                    return self._begin_late(session, message, came_s, now)
-                return self._pass_on(session, message, came_s)
+                    return self._begin_late(session, message, about)
+                return self._pass_on(session, message, about.came_s)
 
-    def _receive_start(
-        self, start: Start, came_s: float, now: float, rules: Outline | None, sender: str
-    ) -> Receipt:
-        before = self._sessions.of(start.match_id)
+    def _receive_start(self, start: Start, rules: Outline | None, about: _About) -> Receipt:
         ended: tuple[int, ...] = ()
         notes: tuple[str, ...] = ()
-        if before is not None and before.state is not MatchState.OVER:
+        for before in self._others(start, about):
             if not before.has_place and start == before.start:
-                return self._begin_late(before, start, came_s, now)
-            receipt = self._pass_on(before, start, came_s)
+                return self._begin_late(before, start, about)
+            receipt = self._pass_on(before, start, about.came_s)
             if receipt.reply is not None or receipt.ask is not None:
                 return receipt
-            ended = receipt.ended
+            ended += receipt.ended
             notes = ("a start with the same match id and other content: the match is replaced",)
-        has_room, gave_way = self._make_room(start, sender, now)
-        session = self._new_session(start, rules, sender)
-        receipt = self._pass_on(session, start, came_s)
+        has_room, gave_way = self._make_room(start, about.sender, about.now)
+        session = self._new_session(start, rules, about)
+        notes += shared_names(self._sessions.of(start.match_id), session)
+        receipt = self._pass_on(session, start, about.came_s)
         if has_room:
             receipt = replace(receipt, began=session.opening)
         else:
@@ -284,40 +309,56 @@ class Lobby:
         notes = (*notes, *receipt.notes)
         return replace(receipt, ended=(*ended, *gave_way), notes=notes)
 
-    def _new_session(self, start: Start, rules: Outline | None, sender: str) -> Session:
-        number = self._numbers.__next__
+    def _others(self, start: Start, about: _About) -> list[Session]:
+        """What a start message is about besides what it begins: the same role, if we play it, or
+        else all roles of another match that has its id, those that are thought for first."""
+        seats = self._sessions.of(start.match_id)
+        live = [each for each in seats if each.state is not MatchState.OVER]
+        same = [each for each in live if each.outline.read(start.role) == each.role]
+        is_known = about.role is not None and all(same_match(each, start) for each in live)
+        if same or is_known or joins(live, start):
+            return same
+        return sorted(live, key=lambda each: not each.is_thinking)
+
+    def _new_session(self, start: Start, rules: Outline | None, about: _About) -> Session:
+        number, names = self._numbers.__next__, (about.sender, about.receiver)
         return self._sessions.add(
-            lambda serial: Session(start, serial, number, self._margin_s, rules, sender)
+            lambda serial: Session(start, serial, number, self._margin_s, rules, *names)
         )
 
-    def _begin_late(
-        self, session: Session, message: Start | Play, came_s: float, now: float
-    ) -> Receipt:
+    def _begin_late(self, session: Session, message: Start | Play, about: _About) -> Receipt:
         """Handle a message of a match that has no place: it gets one if there is room by now."""
-        has_room, gave_way = self._make_room(session.start, session.sender, now)
+        has_room, gave_way = self._make_room(session.start, session.sender, about.now)
         if not has_room:
-            return self._refused(session, self._pass_on(session, message, came_s))
+            return self._refused(session, self._pass_on(session, message, about.came_s))
         # With a new number: workers of the old one may not have ended yet.
         self._sessions.give_place(session)
-        receipt = self._pass_on(session, message, came_s)
+        receipt = self._pass_on(session, message, about.came_s)
         notes = ("there is room now: the match begins", *receipt.notes)
         return replace(receipt, began=session.opening, ended=gave_way, notes=notes)
 
     def _make_room(self, start: Start, sender: str, now: float) -> tuple[bool, tuple[int, ...]]:
-        """Whether there is room for a match, and the matches that lose their workers for it."""
+        """Whether there is room for a role of a match, and the matches that lose their workers for
+        it."""
         live = self.live
-        if len(live) < self.matches:
-            is_last = 1 < self.matches == len(live) + 1
+        ids = [each.start.match_id for each in live]
+        if start.match_id in ids:
+            return ids.count(start.match_id) < MOST_ROLES, ()
+        if not self.is_busy:
+            is_last = 1 < self.matches == len({*ids}) + 1
             return not is_last or may_have_last(start, live, sender), ()
         idle = gives_way(live, sender, now)
-        return idle is not None, () if idle is None else (self._sessions.take_place(idle),)
+        if idle is None:
+            return False, ()
+        match = [each for each in live if each.start.match_id == idle.start.match_id]
+        return True, tuple(self._sessions.take_place(each) for each in match)
 
     def _refused(self, session: Session, receipt: Receipt) -> Receipt:
         """The answer to a match for which there is no room; it is remembered."""
         self._sessions.take_place(session)
         if receipt.ask is None and not isinstance(receipt.message, Start):
             return receipt
-        note = f"busy: as many matches as allowed are played ({len(self.live)}); remembered"
+        note = f"busy: as many matches as allowed are played ({self.matches}); remembered"
         return Receipt(receipt.message, reply=BUSY, notes=(*receipt.notes, note))
 
     def _time_for(self, clock_s: float) -> float:

@@ -9,7 +9,7 @@ is not forgotten: if it goes on after all and there is room, it gets a place aga
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ggp.protocol.messages import Start
 from ggp.protocol.session import Session
@@ -39,17 +39,27 @@ def overdue(session: Session, now: float) -> bool:
 def gives_way(live: Sequence[Session], sender: str, now: float) -> Session | None:
     """The match in a full lobby that gives its place to another; None if there is none.
 
-    A match for which a worker is thinking, or getting ready, never does.
+    A match for which a worker is thinking, or getting ready, never does. If we play several of its
+    roles, all must be silent.
 
     Args:
-        live: all matches that have a place.
+        live: all roles of matches that have a place.
         sender: address of the newcomer; empty if unknown.
+
+    Returns:
+        one of its roles.
     """
-    idle = [session for session in live if not session.is_thinking]
-    late = [session for session in idle if overdue(session, now)]
+    idle = _all_of(live, lambda session: not session.is_thinking)
+    late = _all_of(idle, lambda session: overdue(session, now))
     if not late and _others(live, sender):
-        late = [session for session in idle if session.waits_since_s + MOST_HELD_S < now]
+        late = _all_of(idle, lambda session: session.waits_since_s + MOST_HELD_S < now)
     return min(late, key=lambda each: (not each.is_abandoned, each.expected_by_s), default=None)
+
+
+def _all_of(live: Sequence[Session], holds: Callable[[Session], bool]) -> list[Session]:
+    """The roles of matches of which something holds for all roles."""
+    others = {session.start.match_id for session in live if not holds(session)}
+    return [session for session in live if session.start.match_id not in others]
 
 
 def may_have_last(start: Start, live: Iterable[Session], sender: str) -> bool:

@@ -7,7 +7,8 @@ A log has one JSON object per line (`ggp.server.records.match_log` writes it). E
 |---|---|
 | `begin` | `format`, `match` (its id), `time` (UTC, ISO 8601), `role`, `player` (its spec), |
 | | `seed`, `start_clock_s`, `play_clock_s`, `version` (of ggp) |
-| `received` | `text`: a message as it came, the rules in it too; `peer`: from where |
+| `received` | `text`: a message as it came, the rules in it too; `peer`: from where; |
+| | `receiver`: what the server calls us, if it does |
 | `sent` | `text`: the reply; `seconds` since the message came; `turn` if it is a move |
 | `decision` | one for each move sent, just before it, see below |
 | `worker` | `worker`: `thinker` or `understudy`; `what`: `started`, `runs`, `built`,    |
@@ -76,6 +77,7 @@ class Retelling:
         self.opening: Opening | None = None
         self.ask: Ask | None = None
         self.backend: str | None = None
+        self._role: str | None = None
         self._move: str | None = None
         self._believed: History | None = None
 
@@ -90,9 +92,14 @@ class Retelling:
         """
         ask = self.ask
         match event["event"]:
+            case "begin":
+                self._role = event.get("role")
             case "received":
                 sender = address_of(str(event.get("peer", "")))
-                receipt = self._lobby.receive(str(event["text"]), at_s, sender)
+                receiver = str(event.get("receiver", ""))
+                receipt = self._lobby.receive(
+                    str(event["text"]), at_s, sender, receiver=receiver, role=self._role
+                )
                 self.opening = receipt.began or self.opening
                 self.ask, self._move, self._believed = receipt.ask or ask, None, None
                 return receipt

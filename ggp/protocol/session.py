@@ -8,14 +8,14 @@ and the like are in `docs/reference/protocol.md`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from ggp.errors import LocalProtocolError
 from ggp.protocol.hypotheses import turns_within
 from ggp.protocol.messages import BUSY, NIL, READY, Abort, Dialect, Play, Start, Stop
 from ggp.protocol.oddities import odd_start, odd_turn
-from ggp.protocol.path import Path
+from ggp.protocol.path import Answered, Path, Reading
 from ggp.protocol.questions import Ask, Asked, Questions, default_margin_s
 from ggp.protocol.receipts import Opening, Receipt
 from ggp.protocol.texts.spelling import Outline, outline
@@ -57,6 +57,7 @@ class Session:
         margin_s: part of a clock reserved for transmission.
         rules: outline of the start message's rules, if already known.
         sender: address it comes from; empty if unknown.
+        receiver: what the server calls us; empty if unknown.
 
     Attributes:
         role: ours, canonical.
@@ -85,8 +86,9 @@ class Session:
         margin_s: Callable[[float], float] = default_margin_s,
         rules: Outline | None = None,
         sender: str = "",
+        receiver: str = "",
     ) -> None:
-        self.start, self.serial, self.sender = start, serial, sender
+        self.start, self.serial, self.sender, self.receiver = start, serial, sender, receiver
         self.outline = outline(start.rules, role=start.role) if rules is None else rules
         self.role = self.outline.read(start.role)
         self.state = MatchState.ABSENT
@@ -107,6 +109,11 @@ class Session:
     def history(self) -> History:
         """Our incomplete path so far; none of it is kept once the match is over."""
         return self._path.history
+
+    @property
+    def num_turns(self) -> int:
+        """Number of play messages so far, with those that are missing."""
+        return 0 if self._path.turn is None else self._path.turn + 1
 
     @property
     def is_live(self) -> bool:
@@ -165,6 +172,11 @@ class Session:
         self.heard_at_s, self.resumed_at_s, self.listens_since_s = now, None, None
         self.is_abandoned = False
         return receipt
+
+    def read(self, play: Play, now: float) -> tuple[Reading, Mapping[int, Answered]]:
+        """The meaning of a turn for this role, and our answers so far; raises as `receive` does."""
+        answers = self._questions.answers(now)
+        return self._path.read(play, answers, was_deaf=self._deaf_turns(now) is not None), answers
 
     def resume(self, now: float, listens_since_s: float) -> None:
         """Record that we were restarted: nobody gets the answer to an open question, unless it is

@@ -1,7 +1,8 @@
 """All matches a lobby knows: by the id the server gave them, and by our own number.
 
-They are live, or without a place, or over. All but the live ones are only remembered, within the
-limits here and in `places`.
+Where we play several roles of one match, each is a session, with the same id. They are live, or
+without a place, or over. All but the live ones are only remembered, within the limits here and in
+`places`.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ MAX_REMEMBERED = 32
 
 
 class Sessions:
-    """Matches, oldest first. Ids are as sent; no number is ever reused."""
+    """Roles of matches, oldest first. Ids are as sent; no number is ever reused."""
 
     def __init__(self) -> None:
         self._serials = count(1)
-        self._by_id: dict[str, Session] = {}
+        self._by_id: dict[str, list[Session]] = {}
         self._by_serial: dict[int, Session] = {}
 
     @property
@@ -30,21 +31,26 @@ class Sessions:
         """The matches that need a worker."""
         return tuple(each for each in self._by_serial.values() if each.is_live)
 
-    def of(self, match_id: str) -> Session | None:
-        """The match with an id."""
-        return self._by_id.get(match_id)
+    def of(self, match_id: str) -> tuple[Session, ...]:
+        """The roles of the match with an id that we play, in the order of its rules."""
+        return tuple(self._by_id.get(match_id, ()))
 
     def numbered(self, serial: int) -> Session | None:
         """The match with a number."""
         return self._by_serial.get(serial)
 
     def add(self, make: Callable[[int], Session]) -> Session:
-        """Add a match with a new number, in place of any other with its id."""
+        """Add a role of a match with a new number, in place of itself, and of any match with its
+        id that is over."""
         session = make(next(self._serials))
-        before = self.of(session.start.match_id)
-        if before is not None:
-            self._drop(before)
-        self._by_id[session.start.match_id] = self._by_serial[session.serial] = session
+        for before in self.of(session.start.match_id):
+            if before.state is MatchState.OVER or before.role == session.role:
+                self._drop(before)
+        roles = session.outline.roles
+        seats = self._by_id.setdefault(session.start.match_id, [])
+        seats.append(session)
+        seats.sort(key=lambda each: roles.index(each.role) if each.role in roles else len(roles))
+        self._by_serial[session.serial] = session
         return session
 
     def give_place(self, session: Session) -> None:
@@ -81,5 +87,7 @@ class Sessions:
 
     def _drop(self, session: Session) -> None:
         del self._by_serial[session.serial]
-        if self._by_id.get(session.start.match_id) is session:
+        seats = self._by_id[session.start.match_id]
+        seats.remove(session)
+        if not seats:
             del self._by_id[session.start.match_id]

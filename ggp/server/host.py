@@ -114,7 +114,7 @@ class Host:
         self._hung_up: dict[int, set[asyncio.Future[bool]]] = {}
         self._stay_open: set[int] = set()  # matches whose connections do until they are answered
         self._given: dict[int, tuple[int, int]] = {}
-        self._left: dict[str, _Left] = {}
+        self._left: dict[tuple[str, str], _Left] = {}  # by id and role
         self._background = Background()
         self._latencies = Latencies()
         self._texts = TextReader(self.lobby, options.limits)
@@ -157,6 +157,7 @@ class Host:
         came_s: float | None = None,
         trip_s: float | None = None,
         hung_up: asyncio.Future[bool] | None = None,
+        receiver: str = "",
     ) -> HostReply:
         """The reply to a text, as soon as it must be sent.
 
@@ -169,12 +170,13 @@ class Host:
             trip_s: the system's estimate of the round trip to that peer, if it has one.
             hung_up: done when the client has closed its writing side: true if it seems to be gone,
                 false if that may only mark the end of its message.
+            receiver: what the client calls us; empty if it does not.
         """
         came_s = time.monotonic() if came_s is None else came_s
         read = await self._texts.read(text)
         if read is None:
             return HostReply(BUSY, refused=True)
-        receipt = await self._receive(read, text, peer, came_s)
+        receipt = await self._receive(read, text, peer, came_s, receiver)
         if receipt.refusal is not None:
             _log.warning("%s: refused: %s", peer, printable(receipt.refusal))
             return HostReply(receipt.refusal, refused=True)
@@ -200,13 +202,16 @@ class Host:
 
     # ---------------------------------------------------------------- private
 
-    async def _receive(self, read: Text, text: str, peer: str, came_s: float) -> Receipt:
+    async def _receive(
+        self, read: Text, text: str, peer: str, came_s: float, receiver: str
+    ) -> Receipt:
         """Handle a text, which waits for room if some is near."""
         sender = address_of(peer)
 
         def receive() -> Receipt:
-            receipt = self.lobby.receive(read, time.monotonic(), sender, came_s)
-            self._follow(receipt, text, peer)
+            now_s = time.monotonic()
+            receipt = self.lobby.receive(read, now_s, sender, came_s, receiver=receiver)
+            self._follow(receipt, text, peer, receiver)
             return receipt
 
         try:
@@ -219,13 +224,14 @@ class Host:
             raise
         return receive()
 
-    def _follow(self, receipt: Receipt, text: str, peer: str) -> None:
+    def _follow(self, receipt: Receipt, text: str, peer: str, receiver: str) -> None:
         """Carry out everything in a receipt except the reply."""
         _log.debug("%s < %s", peer, printable(text[:1000]))
         if receipt.began is not None:
             self._begin(receipt.began, receipt, peer)
         match, log = self._match_of(receipt)
-        log.write("received", text=text, peer=peer)
+        named = {"receiver": receiver} if receiver else {}
+        log.write("received", text=text, peer=peer, **named)
         for note in receipt.notes:
             _log.warning("%s: %s", peer, printable(note))
             log.write("note", text=note)
@@ -242,7 +248,7 @@ class Host:
 
     def _begin(self, opening: Opening, receipt: Receipt, peer: str) -> None:
         match_id = opening.start.match_id
-        left = self._left.pop(match_id, None)
+        left = self._left.pop((match_id, opening.role), None)
         if left is not None:
             left.log.reopen()
             self._new_match(opening, left.log, peer).resume(receipt.ask, backend=left.backend)
@@ -260,10 +266,11 @@ class Host:
 
     def _remember(self, restored: Restored) -> None:
         """Continue the log of a match without a place if there is room for it."""
-        match_id = restored.opening.start.match_id
+        opening = restored.opening
+        match_id = opening.start.match_id
         log = self._logs.resume(restored.path, match_id, restored.began_s)
         log.close()
-        self._left[match_id] = _Left(log, restored.backend)
+        self._left[match_id, opening.role] = _Left(log, restored.backend)
 
     def _new_match(self, opening: Opening, log: MatchLog, peer: str = "") -> HostedMatch:
         latency = self._latencies.of(peer) if self.options.margin_s is None else None
@@ -345,11 +352,11 @@ class Host:
         match = self._matches.pop(serial, None)
         if match is None:
             return
-        waiting = {each for each in self._left if self.lobby.is_waiting(each)}
-        self._left = {each: self._left[each] for each in self._left if each in waiting}
-        if why == "silent" and self.lobby.is_waiting(match.match_id):
+        self._left = {key: left for key, left in self._left.items() if self.lobby.is_waiting(*key)}
+        key = match.match_id, match.role
+        if why == "silent" and self.lobby.is_waiting(*key):
             why = GAVE_WAY
-            self._left[match.match_id] = _Left(match.log, match.pair.backend)
+            self._left[key] = _Left(match.log, match.pair.backend)
         await match.end(why)
 
     async def _get_ready(self, prepare: Callable[[], Awaitable[None]]) -> None:

@@ -43,6 +43,7 @@ class HostedMatch:
 
     Attributes:
         match_id: as the server sent it.
+        role: ours, canonical.
         pair: its workers.
         times: of its messages; None if nothing is learned from them.
     """
@@ -56,7 +57,7 @@ class HostedMatch:
         latency: Latency | None = None,
     ) -> None:
         start = opening.start
-        self.match_id = start.match_id
+        self.match_id, self.role = start.match_id, opening.role
         self.log, self._opening, self._options = log, opening, options
         self._name = printable(start.match_id)
         self._seed = _seed_of(options.seed, start.match_id, opening.role)

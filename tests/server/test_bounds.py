@@ -39,6 +39,9 @@ BOUNDS = {
         "protocol/test_lobby.py::test_start_opens_a_match_and_the_one_too_many_is_busy",
         "protocol/test_places.py::test_one_address_does_not_keep_others_out_with_long_clocks",
     ),
+    "roles of one match": (
+        "protocol/test_seats.py::test_nobody_gets_workers_for_any_number_of_roles",
+    ),
     "matches without a place": (
         "protocol/test_places.py::test_refused_matches_are_forgotten_when_there_are_many",
     ),

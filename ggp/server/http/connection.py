@@ -99,6 +99,7 @@ class Connection:
         self._refusal: RefusedError | None = None
         self._patience: asyncio.Timeout | None = None
         self._kept = kept
+        self._receiver = ""
         self._began_s: float | None = None if kept is None else kept.came_s
         self._on_sent: Callable[[float], None] | None = None
         self._on_lost: Callable[[], None] | None = None
@@ -150,14 +151,18 @@ class Connection:
         """The reply; empty if nobody is there to read it."""
         try:
             kept = self._kept
-            method, text = ("POST", kept.text) if kept is not None else await self._receive()
+            if kept is not None:
+                method, text, self._receiver = "POST", kept.text, kept.receiver
+            else:
+                method, text = await self._receive()
             match method:
                 case "":
                     return b""
                 case "POST":
                     came_s = self._began_s or time.monotonic()
                     waits = self._writer.get_extra_info("socket")
-                    with self._server.custody.keeping(waits.fileno(), text, came_s):
+                    own = self._receiver
+                    with self._server.custody.keeping(waits.fileno(), text, came_s, own):
                         return await self._answer(text)
                 case "OPTIONS":
                     return _reply(200, "")
@@ -186,6 +191,7 @@ class Connection:
                 raise self._refusal
             async with asyncio.timeout(request_s) as self._patience:
                 method = await incoming.method()
+                self._receiver = incoming.receiver
                 return method, await incoming.body() if method == "POST" else ""
         except TimeoutError:
             late = RefusedError(408, f"the request was not complete after {request_s:g} s")
@@ -201,8 +207,8 @@ class Connection:
         """The reply to a message; if the connection breaks meanwhile, nobody waits for it."""
         trip_s = _round_trip_s(self._writer)
         hung_up: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        reply_of = self._host.reply(text, self._peer, self._began_s, trip_s, hung_up)
-        answer = asyncio.ensure_future(reply_of)
+        about = (self._peer, self._began_s, trip_s, hung_up, self._receiver)
+        answer = asyncio.ensure_future(self._host.reply(text, *about))
         broken = asyncio.ensure_future(self._until_broken(hung_up))
         try:
             await asyncio.wait((answer, broken), return_when=asyncio.FIRST_COMPLETED)

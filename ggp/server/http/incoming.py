@@ -31,7 +31,7 @@ REST_S = 0.2
 _EDGE = 64
 """Bytes at either end of a body that are searched for its first and last parenthesis."""
 
-_LONGEST_FAULT = 200
+_LONGEST_FAULT = _LONGEST_NAME = 200
 
 
 class RefusedError(Exception):
@@ -115,6 +115,11 @@ class Incoming:
                 raise RefusedError(400, "the request ended within its headers")
         self._headers = dict(event.headers)
         return event.method.decode("ascii").upper()
+
+    @property
+    def receiver(self) -> str:
+        """What the client calls us; empty if it does not."""
+        return self._headers.get(b"receiver", b"").decode("latin-1")[:_LONGEST_NAME]
 
     async def body(self) -> str:
         """The text of the body.

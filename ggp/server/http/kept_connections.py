@@ -33,11 +33,13 @@ class KeptConnection:
         socket: of the connection.
         text: its message.
         came_s: when the message began to arrive, on `time.monotonic`.
+        receiver: what the client calls us; empty if it does not.
     """
 
     socket: socket.socket
     text: str
     came_s: float
+    receiver: str = ""
 
 
 class KeptConnections:
@@ -76,20 +78,24 @@ class KeptConnections:
             self._tell({"template": anew}, channel.fileno())
 
     @contextlib.contextmanager
-    def keeping(self, connection: int, text: str, came_s: float) -> Iterator[None]:
+    def keeping(
+        self, connection: int, text: str, came_s: float, receiver: str = ""
+    ) -> Iterator[None]:
         """Keep a connection that waits for the answer to a message, within the block.
 
         Args:
             connection: file descriptor.
             text: the message.
             came_s: when it began to arrive, on `time.monotonic`.
+            receiver: what the client calls us; empty if it does not.
         """
         found = (n for n, kept in self._found.items() if kept.socket.fileno() == connection)
         number = next(found, None)
         if number is None:
             number = next(self._numbers)
             if len(text) <= MAX_CHARS:
-                self._tell({"number": number, "text": text, "came_s": came_s}, connection)
+                said = {"number": number, "text": text, "came_s": came_s, "receiver": receiver}
+                self._tell(said, connection)
         try:
             yield
         finally:
@@ -106,7 +112,7 @@ class ConnectionStore:
     """The supervisor's side: what servers passed to it and have not taken back."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, tuple[int, str, float]] = {}
+        self._kept: dict[int, tuple[int, str, float, str]] = {}
 
     def open(self) -> tuple[socket.socket, socket.socket] | None:
         """A channel for the next server, its end and ours; None if the system has none."""
@@ -119,8 +125,8 @@ class ConnectionStore:
     def found(self) -> dict[int, KeptConnection]:
         """The kept connections, in a process that was forked from this one and takes over."""
         return {
-            number: KeptConnection(socket.socket(fileno=fd), text, came_s)
-            for number, (fd, text, came_s) in self._kept.items()
+            number: KeptConnection(socket.socket(fileno=fd), text, came_s, receiver)
+            for number, (fd, text, came_s, receiver) in self._kept.items()
         }
 
     def follow(
@@ -153,7 +159,8 @@ class ConnectionStore:
                 continue
             number = int(said["number"])
             if fds and len(self._kept) < _MAX_KEPT:
-                self._kept[number] = (fds[0], str(said["text"]), float(said["came_s"]))
+                about = str(said["text"]), float(said["came_s"]), str(said["receiver"])
+                self._kept[number] = (fds[0], *about)
             elif fds:
                 os.close(fds[0])
             elif number in self._kept:

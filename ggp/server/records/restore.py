@@ -85,7 +85,7 @@ def _with_its_place(found: Iterable[Restored], lobby: Lobby) -> Iterator[Restore
         session = lobby.session(each.opening.match)
         if session is not None and session.is_live:
             yield each
-        elif session is not None and lobby.is_waiting(session.start.match_id):
+        elif session is not None and not session.has_place:
             yield replace(each, has_place=False)
 
 
