@@ -7,20 +7,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from ggp.belief import Bags, FollowsPaths, HyperPlaySampler, never
+from ggp.errors import GGPError
 from ggp.machine.abilities import TrialPlayer
+from ggp.machine.base import FloatArray
 from ggp.players.options.option_fields import whole
 from ggp.players.parts.belief_player import Choice
 from ggp.players.parts.search_player import SearchOptions, SearchPlayer
 from ggp.players.player import Context
-from ggp.search.anytime import Deadline
+from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.estimates import candidates
 from ggp.search.kinds import INFORMED, SIMULATIONS
 from ggp.search.nested.combined import combine
 from ggp.search.nested.simulations import MAX_SIMULATIONS, SimulationSearch, Told
 from ggp.search.playouts import HyperPlayPolicy, PlayoutSearch
+from ggp.search.sure.at_once import mean_at_once
 
 QUICK_SHARE = 0.15
 """Share of the time that is spent on HyperPlay values, in case there is no time for more."""
+
+ENDS_SHARE = 0.25
+"""Most of the time that is spent on counting what moves are worth that end the match at once."""
 
 TURN_SHARE = 0.05
 """Share of the available time that a step of all simulations side by side may take."""
@@ -150,15 +156,31 @@ class HyperPlay2(SearchPlayer):
             return super().decide(bag, None)
         # A few simulations of each candidate may take longer than the available time; HyperPlay
         # values are then better than none. Later they count as far as both kinds of values agree.
+        ends = self._ends(bag, deadline.part(ENDS_SHARE))
         early = deadline.part(QUICK_SHARE)
         began_s, visited = deadline.clock(), self.machine.states_visited
         playouts = PlayoutSearch(self.machine, bag, self.rng, early, model=self.model)
         quick = self.values_of(playouts, early, QUICK_SHARE)
         took_s = max(deadline.clock() - began_s, 1e-3)
         states_a_second = (self.machine.states_visited - visited) / took_s
-        most = max(1, int(TURN_SHARE * deadline.left_s() * states_a_second))
+        at_once = max(1, int(TURN_SHARE * deadline.left_s() * states_a_second))
         enough = self.options.n
-        estimates = self.values_of(self.search(bag, deadline, most), deadline, enough=enough)
+        estimates = self.values_of(self.search(bag, deadline, at_once), deadline, enough=enough)
+        least, most = (np.where(np.isnan(ends), end, ends) for end in (-np.inf, np.inf))
+        estimates, quick = (
+            each.within(least, most, exact=bool(bag.exact[0])) for each in (estimates, quick)
+        )
         if estimates.visits.min() < enough:
             return self.best(quick)
         return self.best(combine(estimates, quick, self.machine.goal_range))
+
+    def _ends(self, bag: Bags, deadline: Deadline) -> FloatArray:
+        """`[C]` values of the candidates that end the match at once, NaN for the others."""
+        moves = candidates(self.machine, bag).values
+        try:
+            return mean_at_once(self.machine, bag, moves, self.model, deadline)
+        except GGPError as error:  # the search is all that is known
+            self._warn(error)
+        except OutOfTime:
+            pass
+        return np.full(len(moves), np.nan)

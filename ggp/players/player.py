@@ -30,8 +30,9 @@ class MoveValue:
         move: canonical KIF.
         value: expected goal value, in the goal range; None if the player does not value
             moves, had no time to try this one, or had no other choice.
-        stderr: standard error of the value, by the spread of trials: 0 if all came out the same,
-            however few. None like the value, and after a single trial.
+        stderr: standard error of the value: 0 only where nothing in it is estimated. It is larger
+            than the spread of trials says if these are few. None like the value, and after a single
+            trial.
         visits: playouts or simulations the value comes from, or worlds that were solved.
     """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -48,6 +48,8 @@ class Estimates:
         visits: `[C]` playouts or simulations of each candidate, or worlds that were solved.
         promptness: `[C]` how much sooner its wins come and how much later its losses: the mean
             of (middle of the goal range - goal) * turns.
+        exact: `[C]` whether nothing in a value is estimated, so that it has no error; None: in
+            each something is.
     """
 
     moves: Ragged
@@ -55,6 +57,7 @@ class Estimates:
     stderrs: FloatArray
     visits: IntArray
     promptness: FloatArray
+    exact: BoolArray | None = None
 
     def choose(self, rng: np.random.Generator, ties: Ties) -> IntArray:
         """`[B]` the best move of each bag; ties left by `ties` are broken at random.
@@ -68,6 +71,33 @@ class Estimates:
         if ties is Ties.PROMPT and several:
             values = _put_last(self.promptness, ~_is_best(self.moves, values))
         return best_moves(self.moves, values, rng)
+
+    def within(self, least: FloatArray, most: FloatArray, *, exact: bool) -> Estimates:
+        """The same with values moved into bounds; where there is only one value between them, it
+        is known.
+
+        Args:
+            least, most: `[C]` bounds of the values in the bag; may be infinite.
+            exact: whether the bag is a whole information set: else its choice leaves an error.
+        """
+        known = exact & np.isclose(least, most, rtol=TIE_TOLERANCE, atol=0)
+        if self.exact is not None:
+            known |= self.exact
+        return replace(self, values=np.clip(self.values, least, most), exact=known)
+
+    def honest_errors(self, goal_range: tuple[float, float]) -> FloatArray:
+        """`[C]` standard errors that few trials make larger: 0 for exact values only, NaN where
+        they are unknown.
+
+        As if each candidate had one more trial, half a goal range off its value: n trials that all
+        came out the same leave an error of about half a goal range / n. So many errors off are then
+        means of as few as four trials, with a standard deviation of .85 to 1.1 over scores of all
+        kinds (without that trial up to 1.4, and infinitely many where all came out the same).
+        """
+        visits = np.maximum(self.visits, 1)
+        most = ((goal_range[1] - goal_range[0]) / 2) ** 2
+        errors = np.sqrt((self.stderrs**2 * visits + most / visits) / (visits + 1))
+        return errors if self.exact is None else np.where(self.exact, 0.0, errors)
 
     def cautious_errors(self, goal_range: tuple[float, float]) -> FloatArray:
         """`[C]` standard errors from the noise of trials, wary of few trials that came out the

@@ -28,6 +28,9 @@ Views = tuple[Path, ...]
 Lot = dict[str, Fraction]
 """Moves, with the probability of each."""
 
+Ends = dict[int, Fraction]
+"""Goals, with the probability of each."""
+
 
 class Choice(NamedTuple):
     """How a role moves on after a path.
@@ -50,25 +53,19 @@ class Simulations:
     def __init__(self, game: PlainGame, role: int) -> None:
         self._game, self._role = game, role
         self._choices: dict[tuple[int, Path], Choice] = {}
-        self._goals: dict[tuple[int, Views], Fraction] = {}
+        self._ends: dict[tuple[int, Views], Ends] = {}
 
     def values(self, path: Path) -> dict[str, Fraction]:
         """The value of each candidate after a path."""
-        entries: dict[tuple[int, Views], Fraction] = {}
-        for (state, done), weight in histories(self._game, self._role, path).items():
-            # Of itself a role knows no more than it was told.
-            views = (path if p == self._role else v for p, v in enumerate(self._views(done)))
-            key = state, tuple(views)
-            entries[key] = entries.get(key, Fraction(0)) + weight
-        total = sum(entries.values())
-        found = {}
-        for move in candidates(self._game, self._role, posterior(self._game, self._role, path)):
-            values = [
-                weight * self._after(state, views, self._first(state, move))
-                for (state, views), weight in entries.items()
-            ]
-            found[move] = sum(values, Fraction(0)) / total
-        return found
+        return {
+            move: sum((weight * mean(ends) for weight, ends in found), Fraction(0))
+            for move, found in self._found(path).items()
+        }
+
+    def varying(self, path: Path) -> set[str]:
+        """Candidates whose simulations from one entry do not all come to the same goal."""
+        found = self._found(path)
+        return {move for move in found if any(len(ends) > 1 for _, ends in found[move])}
 
     def choice(self, player: int, path: Path) -> Choice:
         """How a simulated role moves."""
@@ -82,6 +79,24 @@ class Simulations:
         return list(self._choices.values())
 
     # ---------------------------------------------------------------- private
+
+    def _found(self, path: Path) -> dict[str, list[tuple[Fraction, Ends]]]:
+        """What each candidate leads to from each entry, with the weight of the entry."""
+        entries: dict[tuple[int, Views], Fraction] = {}
+        for (state, done), weight in histories(self._game, self._role, path).items():
+            # Of itself a role knows no more than it was told.
+            views = (path if p == self._role else v for p, v in enumerate(self._views(done)))
+            key = state, tuple(views)
+            entries[key] = entries.get(key, Fraction(0)) + weight
+        total = sum(entries.values())
+        moves = candidates(self._game, self._role, posterior(self._game, self._role, path))
+        return {
+            move: [
+                (weight / total, self._after(state, views, self._first(state, move)))
+                for (state, views), weight in entries.items()
+            ]
+            for move in moves
+        }
 
     def _views(self, done: tuple[tuple[str, ...], ...]) -> Views:
         """What the roles did and saw where all joint moves are known."""
@@ -101,9 +116,9 @@ class Simulations:
         lots[self._role] = {move: Fraction(1)}
         return lots
 
-    def _after(self, state: int, views: Views, submitted: list[Lot]) -> Fraction:
-        """The mean goal after moves of this state were submitted."""
-        total = Fraction(0)
+    def _after(self, state: int, views: Views, submitted: list[Lot]) -> Ends:
+        """The goals after moves of this state were submitted."""
+        total: Ends = {}
         executed = [
             self._executed(state, p, lot)
             for p, lot in zip(self._game.players, submitted, strict=True)
@@ -122,7 +137,8 @@ class Simulations:
                     (*view, Turn(own[p], percepts[p], refused[p]))
                     for p, view in zip(self._game.players, views, strict=True)
                 )
-                total += share * odds * self._on(target, later)
+                for goal, part in self._on(target, later).items():
+                    total[goal] = total.get(goal, Fraction(0)) + share * odds * part
         return total
 
     def _executed(
@@ -140,14 +156,14 @@ class Simulations:
                 found += [((other, move), share / len(legal)) for other in legal]
         return found
 
-    def _on(self, state: int, views: Views) -> Fraction:
-        """The mean goal of a simulation that has come this far."""
+    def _on(self, state: int, views: Views) -> Ends:
+        """The goals of a simulation that has come this far."""
         if state in self._game.goals:
-            return Fraction(self._game.goals[state][self._role])
-        if (state, views) not in self._goals:
+            return {self._game.goals[state][self._role]: Fraction(1)}
+        if (state, views) not in self._ends:
             lots = [self.choice(p, views[p]).lot for p in self._game.players]
-            self._goals[state, views] = self._after(state, views, lots)
-        return self._goals[state, views]
+            self._ends[state, views] = self._after(state, views, lots)
+        return self._ends[state, views]
 
     def _chosen(self, player: int, path: Path) -> Choice:
         game = self._game
@@ -163,6 +179,11 @@ class Simulations:
 def even(moves: tuple[str, ...] | list[str]) -> Lot:
     """Each as likely as the others."""
     return dict.fromkeys(moves, Fraction(1, len(moves)))
+
+
+def mean(ends: Ends) -> Fraction:
+    """The mean goal."""
+    return sum((goal * share for goal, share in ends.items()), Fraction(0))
 
 
 def spread(

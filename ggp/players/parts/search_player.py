@@ -282,7 +282,7 @@ def move_values(machine: Machine, estimates: Estimates) -> tuple[MoveValue, ...]
     each = zip(
         estimates.moves.values.tolist(),
         estimates.values.tolist(),
-        estimates.stderrs.tolist(),
+        estimates.honest_errors(machine.goal_range).tolist(),
         estimates.visits.tolist(),
         strict=True,
     )

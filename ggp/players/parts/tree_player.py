@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -161,7 +161,7 @@ class TreePlayer(SearchPlayer):
             return self.safest(bag), self._values(estimates)  # there was no time for a wave
         least, most = self.bounds(bag, estimates.moves.values)
         sure |= least > estimates.values
-        estimates = replace(estimates, values=np.clip(estimates.values, least, most))
+        estimates = estimates.within(least, most, exact=bool(bag.exact[0]))
         return self._best(estimates, self.rng, sure), self._values(estimates)
 
     def bounds(self, bag: Bags, moves: IntArray) -> tuple[FloatArray, FloatArray]:

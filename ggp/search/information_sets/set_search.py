@@ -177,7 +177,8 @@ class InformationSetSearch:
             values[at], promptness[at] = worth.values, worth.promptness
             errors[at] = np.sqrt(worth.variances)
             visits[at] = self._folded
-        return Estimates(self.moves, values, errors, visits, promptness)
+        exact = np.full(size, self.exhausted and bool(self._bags.exact[0]))
+        return Estimates(self.moves, values, errors, visits, promptness, exact)
 
     # ---------------------------------------------------------------- folding histories in
 

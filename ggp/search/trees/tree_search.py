@@ -183,6 +183,7 @@ class TreeSearch(WaveSearch):
             (high - low) * np.where(proved, 0.0, errors),
             visits,
             (high - low) * late,
+            proved,
         )
 
     def _sums(self) -> ActionSums:

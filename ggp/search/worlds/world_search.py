@@ -118,6 +118,7 @@ class WorldSearch:
             self._noise,
             self._weights,
             self._visits.copy(),
+            np.full(len(self._visits), self.solved),
             exact=self._exact,
         )
 
@@ -148,6 +149,7 @@ def over_worlds(
     noise: FloatArray,
     weights: FloatArray,
     visits: IntArray,
+    solved: BoolArray,
     *,
     exact: bool,
 ) -> Estimates:
@@ -158,6 +160,7 @@ def over_worlds(
         noise: `[N, C]` variances of these.
         weights: `[N]` of the worlds; they sum to 1.
         visits: `[C]` trials of each candidate.
+        solved: `[C]` whether its value is certain in every world.
         exact: whether these are all worlds, so that only the values are uncertain.
     """
     values, variances = weights @ table, weights**2 @ noise
@@ -167,7 +170,8 @@ def over_worlds(
         spread = weights**2 @ (table - values) ** 2
         spread = spread * number / (number - 1) if number > 1 else np.full_like(spread, np.nan)
         variances = np.maximum(variances, spread)
-    return Estimates(moves, values, np.sqrt(variances), visits, np.zeros_like(values))
+    zeros = np.zeros_like(values)
+    return Estimates(moves, values, np.sqrt(variances), visits, zeros, solved & exact)
 
 
 def drawn_worlds(bags: Bags, most: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:

@@ -138,9 +138,11 @@ class WorldTreeSearch(WaveSearch):
         table, variances = table_of(seen, self.moves.values, (low + high) / 2)
         order = np.argsort(self.moves.values)
         place = order[np.searchsorted(self.moves.values, moves, sorter=order)]
-        tried = np.bincount(place, np.maximum(visits, proved), len(self.moves.values))
+        size = len(self.moves.values)
+        tried = np.bincount(place, np.maximum(visits, proved), size).astype(np.int64)
+        solved = np.bincount(place, proved, size) == len(counts)
         return over_worlds(
-            self.moves, table, variances, self._weights, tried.astype(np.int64), exact=self._exact
+            self.moves, table, variances, self._weights, tried, solved, exact=self._exact
         )
 
     def wait(self, deadline: Deadline) -> None:

@@ -50,9 +50,50 @@ def test_one_candidate_of_many_that_disagrees_keeps_its_value() -> None:
     assert combined.values.argmax() == 5
 
 
-def test_a_shift_of_all_values_is_no_disagreement() -> None:
-    combined = combine(estimates_of(list(PLAYOUTS.values - 20), 5.0, 100), PLAYOUTS, RANGE)
-    assert combined.values == pytest.approx(PLAYOUTS.values - 20)
+@pytest.mark.parametrize("end", RANGE)
+def test_a_shift_of_all_values_is_no_disagreement(end: float) -> None:
+    shifted = PLAYOUTS.values + 0.4 * (end - PLAYOUTS.values)
+    combined = combine(estimates_of(list(shifted), 5.0, 100), PLAYOUTS, RANGE)
+    assert combined.values == pytest.approx(shifted)
+    noisy = estimates_of(list(shifted + 5 * np.array([1, -1, 0, 0, 1, -1, 0, 0])), 5.0, 100)
+    assert combine(noisy, PLAYOUTS, RANGE).values == pytest.approx(shifted, abs=1)
+
+
+def test_no_value_leaves_the_goal_range() -> None:
+    # A move that wins, and many that are worth twice what playouts say: battleships, ship seen.
+    values, playouts = [100.0, 95, 90, 97, 92, 96], [100.0, 48, 45, 50, 47, 52]
+    for visits in (4, 16, 50):
+        both = combine(estimates_of(values, 5.0, visits), estimates_of(playouts, 0.1, 9999), RANGE)
+        assert both.values[0] == 100
+        assert (both.values[1:] < 100).all()
+    rng = np.random.default_rng(2)
+    for _ in range(200):
+        size = int(rng.integers(2, 9))
+        each = [rng.choice([0.0, 25, 100], size) for _ in range(2)]
+        noisy = estimates_of(list(each[0]), float(rng.integers(20)), int(rng.integers(1, 40)))
+        both = combine(noisy, estimates_of(list(each[1]), 0.1, 9999), RANGE)
+        assert both.values.min() >= 0
+        assert both.values.max() <= 100
+
+
+def test_no_error_is_none_where_precise_values_decide() -> None:
+    values = estimates_of(list(PLAYOUTS.values), 0.0, 4)
+    assert (combine(values, PLAYOUTS, RANGE).honest_errors(RANGE) > 5).all()
+
+
+def test_exact_values_stay_and_say_nothing_of_others() -> None:
+    values = PLAYOUTS.values - 20
+    values[2] = 100.0
+    known = np.full(8, np.nan)
+    known[2] = 100.0
+    least, most = (np.where(np.isnan(known), end, known) for end in (-np.inf, np.inf))
+    noisy = estimates_of(list(values), 5.0, 100).within(least, most, exact=True)
+    both = combine(noisy, PLAYOUTS, RANGE)
+    assert both.values[2] == 100.0
+    errors = both.honest_errors(RANGE)
+    assert np.flatnonzero(errors == 0).tolist() == [2]
+    others = np.arange(8) != 2
+    assert both.values[others] == pytest.approx(values[others], abs=3)
 
 
 def test_values_without_playouts_of_all_candidates_stay_as_they_are() -> None:
@@ -66,8 +107,9 @@ def test_values_without_playouts_of_all_candidates_stay_as_they_are() -> None:
 def test_the_variance_between_methods_is_rarely_too_small() -> None:
     rng = np.random.default_rng(0)
     truth, noise = 10.0, np.linspace(3, 12, 8) ** 2
-    drawn = rng.normal(0, np.sqrt(truth**2 + noise), (2_000, 8))
-    found = np.array([between_variance(differences, noise) for differences in drawn])
+    way = np.full(8, 1_000.0)
+    drawn = rng.normal(500, np.sqrt(truth**2 + noise), (2_000, 8))
+    found = np.array([between_variance(differences, noise, way) for differences in drawn])
     assert (found >= truth**2).mean() == pytest.approx(0.75, abs=0.03)
 
 
