@@ -20,14 +20,15 @@ from ggp.statistics.betting import bounds_of, sample_of
 LEVEL = 0.99
 RESAMPLES = 9999
 
-BETTING, FIXED, STUDENT = "betting", "fixed", "student"
+BETTING, FIXED, STUDENT, UNBOUNDED = "betting", "fixed", "student", "unbounded"
 
 METHODS = {
     BETTING: "by betting: valid at any number of rounds, also when more are played after looking",
     FIXED: "resampled or exact binomial: for this number of rounds only, fixed beforehand",
     STUDENT: "by Student's t: valid for values that are nearly normal",
+    UNBOUNDED: "are missing: it is not known how much a match can pay at least and at most",
 }
-"""Methods by which intervals are made, and when these hold."""
+"""Methods by which intervals are made, and when these hold; or why there is none."""
 
 FIXED_ROUNDS = 50
 """Least number of rounds for intervals that assume a fixed number: with fewer, somebody is likely
@@ -41,6 +42,7 @@ _DOUBT_SHOWN = 0.6
 promises, most of all where scores are mostly equal."""
 
 _BATCH = 1_000_000
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +51,8 @@ class Interval:
 
     Attributes:
         value: the estimate; None without values.
-        low, high: ends of the interval; None if there are too few values.
-        method: one of `METHODS`; None where there are no ends, or no uncertainty.
+        low, high: ends of the interval; None if there are too few values, or no bounds.
+        method: one of `METHODS`; None where there are too few values, or no uncertainty.
     """
 
     value: float | None
@@ -90,7 +92,7 @@ def share_interval(successes: int, trials: int, level: float = LEVEL) -> Interva
 def mean_interval(
     values: Sequence[float],
     seed: int,
-    bounds: tuple[float, float] = GOALS,
+    bounds: tuple[float, float] | None = GOALS,
     *,
     fixed: bool,
     level: float = LEVEL,
@@ -102,8 +104,9 @@ def mean_interval(
 
     Args:
         seed: seed of the resampling.
-        bounds: the least and the greatest possible value; widened if a value lies outside, but
-            then bets promise nothing.
+        bounds: the least and the greatest possible value, known before the first one; None if
+            they are not known. Then, and if a value shows them to be wrong, there is no interval:
+            a rare large value could move the mean as far as it likes.
         fixed: whether the number of values was fixed before any was known.
         level: confidence level of the interval.
     """
@@ -113,10 +116,18 @@ def mean_interval(
     mean = math.fsum(values) / num
     if num == 1:
         return Interval(mean)
-    low, high = min(bounds[0], *values), max(bounds[1], *values)
+    if bounds is None or not _are_within(values, bounds):
+        return Interval(mean, method=UNBOUNDED)
     if not fixed or num < FIXED_ROUNDS:
-        return _betting_interval(mean, (low, high), level, values)
-    return fixed_interval(values, seed, (low, high), level)
+        return _betting_interval(mean, bounds, level, values)
+    return fixed_interval(values, seed, bounds, level)
+
+
+def _are_within(values: Sequence[float], bounds: tuple[float, float]) -> bool:
+    """Whether all are, but for rounding: means of several values may be a last digit off."""
+    low, high = bounds
+    rounding = _ROUNDING * (high - low)
+    return low - rounding <= min(values) and max(values) <= high + rounding
 
 
 def fixed_interval(
@@ -153,7 +164,7 @@ def fixed_interval(
 
 
 def mean_of_means(
-    groups: Sequence[Sequence[float]], bounds: tuple[float, float] = GOALS
+    groups: Sequence[Sequence[float]], bounds: tuple[float, float] | None = GOALS
 ) -> Interval:
     """Mean of the means of some groups of independent values, with its interval by betting.
 
@@ -163,6 +174,7 @@ def mean_of_means(
 
     Args:
         groups: groups of values; those without values say nothing.
+        bounds: see `mean_interval`.
     """
     given = [group for group in groups if group]
     if not given:
@@ -172,6 +184,8 @@ def mean_of_means(
         return Interval(mean)
     level = 1 - (1 - LEVEL) / len(given)
     found = [mean_interval(group, 0, bounds, fixed=False, level=level) for group in given]
+    if any(each.method == UNBOUNDED for each in found):
+        return Interval(mean, method=UNBOUNDED)
     low, high = (
         math.fsum(end for end in ends if end is not None) / len(given)
         for ends in ((each.low for each in found), (each.high for each in found))

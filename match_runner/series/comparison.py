@@ -29,7 +29,7 @@ from match_runner.series.outcomes import (
 )
 from match_runner.series.plan import Series, SeriesGame, resampling_seed
 from match_runner.series.stopping import Ending
-from match_runner.series.verdicts import DIFFERENCES, Verdict, differences_of, judge
+from match_runner.series.verdicts import Verdict, differences_of, differences_within, judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,9 @@ def summarize(held: Held) -> ComparisonSummary:
         backend=matches[0].record.backend if matches else None,
         players=tuple(_player(held, n, rounds) for n in numbers),
         differences=tuple(_difference(held, *pair, whole) for pair in combinations(numbers, 2)),
-        verdict=judge(series.names, whole, resampling_seed(series), fixed=held.fixed)
+        verdict=judge(
+            series.names, whole, resampling_seed(series), fixed=held.fixed, span=series.span
+        )
         if several
         else None,
         ending=held.ending,
@@ -196,19 +198,19 @@ def _player_json(player: PlayerSummary) -> dict[str, Any]:
 
 def _player(held: Held, number: int, rounds: Sequence[Round]) -> PlayerSummary:
     series, matches = held.series, held.matches
-    seed, fixed = resampling_seed(series), held.fixed
+    seed, fixed, bounds = resampling_seed(series), held.fixed, series.goal_bounds
     by_role = {}
     for role in series.games[0].seats:
         seated = [match for match in matches if match.planned.seating[role] == number]
         if seated:
             goals = [match.scored[role] for match in seated if match.scored]
             effort = effort_of(decisions_of(seated, number, role))
-            by_role[role] = mean_interval(goals, seed, fixed=fixed), effort
+            by_role[role] = mean_interval(goals, seed, bounds, fixed=fixed), effort
     scores = [s[number] for s in map(scores_of, rounds) if number in s]
     contests = contests_by_round(rounds, len(series.players))
     return PlayerSummary(
         player=series.names[number],
-        score=mean_interval(scores, seed, fixed=fixed),
+        score=mean_interval(scores, seed, bounds, fixed=fixed),
         tally=tally_of(contests, number, seed, fixed=fixed),
         effort=effort_of(decisions_of(matches, number)),
         by_role=by_role,
@@ -218,7 +220,8 @@ def _player(held: Held, number: int, rounds: Sequence[Round]) -> PlayerSummary:
 def _difference(held: Held, number: int, other: int, rounds: Sequence[Scores]) -> Difference:
     series = held.series
     found = differences_of(rounds, number, other)
-    score = mean_interval(found, resampling_seed(series), DIFFERENCES, fixed=held.fixed)
+    bounds = differences_within(series.span)
+    score = mean_interval(found, resampling_seed(series), bounds, fixed=held.fixed)
     return Difference(series.names[number], series.names[other], score, len(found))
 
 

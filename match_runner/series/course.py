@@ -114,10 +114,12 @@ def _scores(
 ) -> Iterator[Row]:
     values = [s[player] for s in map(scores_of, rounds_of(matches)) if player in s]
     seed = resampling_seed(held.series)
+    own = [game.goal_bounds for game in held.series.games if game.name == names[0]]
+    bounds = own[0] if own else held.series.goal_bounds
     for num in _points(len(values)):
         # What is looked at before the end was not planned to end there.
         fixed = held.fixed and num == len(values)
-        found = mean_interval(values[:num], seed, fixed=fixed)
+        found = mean_interval(values[:num], seed, bounds, fixed=fixed)
         if found.value is not None:
             yield Row(*names, ALL_ROLES, SCORE, num, found.value, found.low, found.high, num)
 

@@ -16,12 +16,14 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ggp.console import installed_version
 from ggp.errors import ConfigError
+from ggp.gdl.analysis.goal_bounds import goal_bounds
 from ggp.gdl.program import RANDOM
 from ggp.machine import Limits
 from ggp.machine.definition import GameDefinition
@@ -72,6 +74,11 @@ class SeriesGame:
         """All roles, in the order of the rulesheet."""
         return self.program.roles
 
+    @cached_property
+    def goal_bounds(self) -> tuple[float, float] | None:
+        """What a match can pay at least and at most, by the rules; None if that is not known."""
+        return goal_bounds(self.program.as_program())
+
     @property
     def seats(self) -> tuple[str, ...]:
         """The roles that the players of the series play."""
@@ -111,6 +118,21 @@ class Series:
     def names(self) -> tuple[str, ...]:
         """The players' names."""
         return tuple(self.players)
+
+    @property
+    def goal_bounds(self) -> tuple[float, float] | None:
+        """What a match of any game can pay at least and at most; None if that is not known."""
+        bounds = [each for game in self.games if (each := game.goal_bounds) is not None]
+        if len(bounds) < len(self.games):
+            return None
+        lows, highs = zip(*bounds, strict=True)
+        return min(lows), max(highs)
+
+    @property
+    def span(self) -> float | None:
+        """The greatest difference between the scores of two players; None if it is not known."""
+        bounds = self.goal_bounds
+        return None if bounds is None else bounds[1] - bounds[0]
 
     @property
     def matches_a_round(self) -> int:

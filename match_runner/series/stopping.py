@@ -20,7 +20,6 @@ from match_runner.series.verdicts import (
     DECIDED,
     MOST_ROUNDS,
     SMALL,
-    SPAN,
     UNDECIDED,
     Verdict,
     differences_of,
@@ -132,25 +131,27 @@ class Stopper:
         if self.rounds == FORECAST_ROUNDS:
             first = [match for number in range(self.rounds) for match in self._ended[number]]
             self.forecasts = forecasts_of(self._series, first)
-        found = settled(self._scores, len(self._series.players), self._until.worth)
+        series = self._series
+        found = settled(self._scores, len(series.players), self._until.worth, series.span)
         if found != UNDECIDED or self.rounds == self._game.rounds:
             self.outcome = found
 
 
 def forecasts_of(series: Series, matches: Sequence[Played]) -> tuple[Forecast, ...]:
     """A forecast for each of `DIFFERENCES_TOLD`, from the spread of scores in the first matches
-    and the time they took; none if all failed."""
+    and the time they took; none if all failed, or it is not known how much a match can pay."""
     players = range(len(series.players))
     rounds = whole_rounds(rounds_of(matches), series.matches_a_round)
-    if not rounds:
+    span = series.span
+    if not rounds or span is None:
         return ()
     pairs = [differences_of(rounds, *pair) for pair in combinations(players, 2)]
-    spread = _spread(pairs)
+    spread = _spread(pairs, span)
     times = [m.record.times_s[-1] - m.record.times_s[0] for m in matches if m.record.times_s]
     seconds = math.fsum(times) / len(times) if times else None
     found = []
     for difference in DIFFERENCES_TOLD:
-        needed = rounds_to_tell(difference, spread, len(players))
+        needed = rounds_to_tell(difference, spread, len(players), span)
         num = None if needed is None else needed * series.matches_a_round
         hours = (
             None if num is None or seconds is None else num * seconds * series.limits.threads / 3600
@@ -182,7 +183,7 @@ def ending_text(ending: Ending, verdict: Verdict | None, matches: int) -> str:
     return f"undecided after {matches:,} matches"
 
 
-def _spread(pairs: Sequence[Sequence[float]]) -> float:
+def _spread(pairs: Sequence[Sequence[float]], span: float) -> float:
     """Standard deviation of the differences in a round, the mean over all pairs.
 
     If all are equal it is unknown rather than 0: it is computed as if one more round had been as
@@ -191,4 +192,4 @@ def _spread(pairs: Sequence[Sequence[float]]) -> float:
     num = len(pairs[0])
     squares = [sum((x - math.fsum(pair) / num) ** 2 for x in pair) for pair in pairs]
     variance = math.fsum(squares) / len(pairs) / max(1, num - 1)
-    return math.sqrt(variance or SPAN**2 / (num + 1))
+    return math.sqrt(variance or span**2 / (num + 1))

@@ -20,13 +20,14 @@ import numpy as np
 
 from ggp.console import listed
 from ggp.statistics.betting import Sample, is_above, sample_of, times_until_above
-from ggp.statistics.intervals import GOALS, LEVEL, mean_interval
+from ggp.statistics.intervals import GOALS, LEVEL, UNBOUNDED, mean_interval
 from match_runner.series.outcomes import Scores
 
 SPAN = GOALS[1] - GOALS[0]
 
 DIFFERENCES = (-SPAN, SPAN)
-"""Least and greatest difference between the scores of two players in a round."""
+"""Least and greatest difference between the scores of two players in a round, where goals are from
+0 to 100."""
 
 MOST_ROUNDS = 10_000
 """Number of rounds above which no forecast names a number."""
@@ -53,6 +54,7 @@ class Verdict:
             were fewer than `FEWEST_ROUNDS` so far.
         margin: how far those that may be as good may be from the best one, in points of score, by
             the widest of their intervals; 0 if nobody is left. Surely nobody is better by more.
+            None if the rules do not bound what a match can pay: then nobody knows.
     """
 
     best: str
@@ -60,7 +62,7 @@ class Verdict:
     players: int
     rounds: int
     more_rounds: int | None
-    margin: float
+    margin: float | None
 
     @property
     def decided(self) -> bool:
@@ -73,6 +75,8 @@ class Verdict:
         more = self.more_rounds
         if self.decided:
             return "no more rounds are needed"
+        if self.margin is None:
+            return "no number of rounds decides where it is not known how much a match can pay"
         if self.rounds < FEWEST_ROUNDS:
             return "so few rounds do not tell how many would decide"
         if more is None:
@@ -82,6 +86,11 @@ class Verdict:
     def to_json(self) -> dict[str, Any]:
         """The verdict as JSON values."""
         return {**asdict(self), "decided": self.decided, "forecast": self.forecast}
+
+
+def differences_within(span: float | None) -> tuple[float, float] | None:
+    """The least and the greatest difference between two scores, by `Series.span`."""
+    return None if span is None else (-span, span)
 
 
 def level_among(num_players: int) -> float:
@@ -95,7 +104,12 @@ def differences_of(rounds: Sequence[Scores], player: int, other: int) -> list[fl
 
 
 def judge(
-    names: Sequence[str], rounds: Sequence[Scores], seed: int, *, fixed: bool
+    names: Sequence[str],
+    rounds: Sequence[Scores],
+    seed: int,
+    *,
+    fixed: bool,
+    span: float | None = SPAN,
 ) -> Verdict | None:
     """Judge some players by rounds; None without rounds.
 
@@ -103,56 +117,68 @@ def judge(
         names: names of the players, at least two.
         rounds: scores of all of them in each round.
         seed, fixed: see `mean_interval`.
+        span: see `Series.span`.
     """
     if not rounds:
         return None
     best, *others = _by_mean(rounds, len(names))
-    level = level_among(len(names))
+    level, bounds = level_among(len(names)), differences_within(span)
     as_good: list[str] = []
     more: list[int | None] = []
     margin = 0.0
     for other in others:
         found = differences_of(rounds, best, other)
-        interval = mean_interval(found, seed, DIFFERENCES, fixed=fixed, level=level)
+        interval = mean_interval(found, seed, bounds, fixed=fixed, level=level)
+        if bounds is None or interval.method == UNBOUNDED:
+            rest = tuple(names[each] for each in others)
+            return Verdict(names[best], rest, len(names), len(rounds), None, None)
         low, high = (
-            DIFFERENCES
+            bounds
             if interval.low is None or interval.high is None
             else (interval.low, interval.high)
         )
         if low <= 0:
             as_good.append(names[other])
-            more.append(_more_rounds(found, 1 - level))
+            more.append(_more_rounds(found, 1 - level, bounds))
             margin = max(margin, -low, high)
     longest = None if None in more else max((each for each in more if each is not None), default=0)
     return Verdict(names[best], tuple(as_good), len(names), len(rounds), longest, margin)
 
 
-def settled(rounds: Sequence[Scores], num_players: int, worth: float) -> str:
+def settled(
+    rounds: Sequence[Scores], num_players: int, worth: float, span: float | None = SPAN
+) -> str:
     """`DECIDED` or `SMALL`, by betting, else `UNDECIDED`; quick enough to ask after every round.
 
     Small means that the best player and all that may be as good surely differ by less than
     `worth`. With two players, that is the difference between them. With more, it is sure that
     nobody is better by `worth` than the one that is called the best.
+
+    Args:
+        span: see `Series.span`; nothing is settled if it is not known.
     """
-    if not rounds:
+    bounds = differences_within(span)
+    if not rounds or bounds is None:
         return UNDECIDED
     best, *others = _by_mean(rounds, num_players)
     alpha = 1 - level_among(num_players)
     found = DECIDED
     for other in others:
-        sample = sample_of(DIFFERENCES, differences_of(rounds, best, other))
-        if is_above(sample, _scaled(0.0), alpha):
+        sample = sample_of(bounds, differences_of(rounds, best, other))
+        if is_above(sample, _scaled(0.0, bounds), alpha):
             continue
         if not (
-            is_above(sample, _scaled(-worth), alpha)
-            and is_above(sample.other_side, _scaled(-worth), alpha)
+            is_above(sample, _scaled(-worth, bounds), alpha)
+            and is_above(sample.other_side, _scaled(-worth, bounds), alpha)
         ):
             return UNDECIDED
         found = SMALL
     return found
 
 
-def rounds_to_tell(difference: float, spread: float, num_players: int) -> int | None:
+def rounds_to_tell(
+    difference: float, spread: float, num_players: int, span: float = SPAN
+) -> int | None:
     """About how many rounds it takes to find that a difference is above 0; None if more than
     `MOST_ROUNDS`.
 
@@ -160,17 +186,19 @@ def rounds_to_tell(difference: float, spread: float, num_players: int) -> int | 
         difference: true mean of how much more a player scores than another in a round, above 0.
         spread: standard deviation of that.
         num_players: number of players compared.
+        span: see `Series.span`.
     """
+    bounds = (-span, span)
     # Two values at equal distances from the mean, if the range allows; else a rarer low one.
-    high = min(SPAN, difference + spread)
-    low = max(-SPAN, difference - spread**2 / max(high - difference, 1e-9))
+    high = min(span, difference + spread)
+    low = max(-span, difference - spread**2 / max(high - difference, 1e-9))
     share = (difference - low) / (high - low) if high > low else 1.0
     sample = Sample(
-        np.array([_scaled(low), _scaled(high)]),
+        np.array([_scaled(low, bounds), _scaled(high, bounds)]),
         np.clip([1 - share, share], 1e-12, 1.0),
     )
     alpha = 1 - level_among(num_players)
-    found = times_until_above(sample, _scaled(0.0), alpha, MOST_ROUNDS)
+    found = times_until_above(sample, _scaled(0.0, bounds), alpha, MOST_ROUNDS)
     return None if found is None else math.ceil(found)
 
 
@@ -196,15 +224,18 @@ def _by_mean(rounds: Sequence[Scores], num_players: int) -> list[int]:
     return sorted(totals, key=lambda player: -totals[player])
 
 
-def _scaled(difference: float) -> float:
+def _scaled(difference: float, bounds: tuple[float, float]) -> float:
     """A difference scaled to lie between 0 and 1."""
-    return (difference + SPAN) / (2 * SPAN)
+    low, high = bounds
+    return (difference - low) / (high - low)
 
 
-def _more_rounds(differences: Sequence[float], alpha: float) -> int | None:
+def _more_rounds(
+    differences: Sequence[float], alpha: float, bounds: tuple[float, float]
+) -> int | None:
     num = len(differences)
     if num < FEWEST_ROUNDS:
         return None
-    sample = sample_of(DIFFERENCES, differences)
-    times = times_until_above(sample, _scaled(0.0), alpha, MOST_ROUNDS / num)
+    sample = sample_of(bounds, differences)
+    times = times_until_above(sample, _scaled(0.0, bounds), alpha, MOST_ROUNDS / num)
     return None if times is None else max(1, math.ceil(times * num) - num)

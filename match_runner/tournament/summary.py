@@ -160,12 +160,15 @@ def _standing(held: Held, player: int, rounds: Sequence[Round], rating: Rating) 
         player=name,
         plays=series.players[name],
         matches=sum(player in match.planned.seating.values() for match in matches),
-        score=_score(held, player, rounds),
+        score=_score(held, player, rounds, series.goal_bounds),
         tally=tally_of(contests, player, resampling_seed(series), fixed=held.fixed),
         rating=rating if rating.contests else None,
         by_game={
             game.name: _score(
-                held, player, [own for own in rounds if own[0].planned.game == game.name]
+                held,
+                player,
+                [own for own in rounds if own[0].planned.game == game.name],
+                game.goal_bounds,
             )
             for game in series.games
         },
@@ -173,9 +176,11 @@ def _standing(held: Held, player: int, rounds: Sequence[Round], rating: Rating) 
     )
 
 
-def _score(held: Held, player: int, rounds: Sequence[Round]) -> Interval:
+def _score(
+    held: Held, player: int, rounds: Sequence[Round], bounds: tuple[float, float] | None
+) -> Interval:
     values = [s[player] for s in map(scores_of, rounds) if player in s]
-    return mean_interval(values, resampling_seed(held.series), fixed=held.fixed)
+    return mean_interval(values, resampling_seed(held.series), bounds, fixed=held.fixed)
 
 
 def _rank(standing: Standing) -> tuple[float, float]:

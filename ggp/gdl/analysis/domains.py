@@ -113,6 +113,10 @@ class Domains:
         """The functions that terms of a position may begin with, in order of first appearance."""
         return tuple(self._functions.get(at, ()))
 
+    def is_open(self, at: Position) -> bool:
+        """Whether a position can take any value: one that no positive condition binds."""
+        return at in self._open
+
     def impossible(self, term: Term, at: Position) -> tuple[Term, Position] | None:
         """A part of a term that its position can never take, and where; None if all is possible.
 

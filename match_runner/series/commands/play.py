@@ -208,7 +208,10 @@ def summarize(held: Held) -> PlaySummary:
         records=tuple(match.record for match in held.matches),
         scores={
             role: mean_interval(
-                [goals[role] for goals in scored], resampling_seed(held.series), fixed=held.fixed
+                [goals[role] for goals in scored],
+                resampling_seed(held.series),
+                game.goal_bounds,
+                fixed=held.fixed,
             )
             for role in game.roles
         },

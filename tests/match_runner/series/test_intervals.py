@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from benchmarks.intervals import CASES, misses_of
+from ggp.gdl import parse
+from ggp.gdl.normalize import normalize
 from ggp.statistics.betting import bounds_of, sample_of
 from ggp.statistics.intervals import (
     BETTING,
     FIXED,
     FIXED_ROUNDS,
+    UNBOUNDED,
     Interval,
     fixed_interval,
     mean_interval,
@@ -19,6 +25,13 @@ from ggp.statistics.intervals import (
     share_interval,
     student_interval,
 )
+from match_runner.match.referee import play_match
+from match_runner.series.comparison import ComparisonSummary, summarize
+from match_runner.series.holding import Held
+from match_runner.series.outcomes import Played
+from match_runner.series.plan import Series, SeriesGame, plan_all
+from match_runner.series.verdicts import DECIDED, UNDECIDED, settled
+from tests.match_runner.support import arena_of
 
 
 def test_a_share_has_the_interval_of_clopper_and_pearson() -> None:
@@ -140,10 +153,83 @@ def test_intervals_cover_the_mean_about_as_often_as_they_promise() -> None:
     assert covered >= 56
 
 
-def test_values_beyond_the_bounds_widen_them() -> None:
-    found = mean_interval([120.0] * 5, seed=0, fixed=False)
-    assert found.value == found.high == 120
-    mixed = mean_interval([-20.0, 120.0, 120.0], seed=0, fixed=False)
-    assert mixed.low is not None
-    assert mixed.high is not None
-    assert -20 <= mixed.low < 73 < mixed.high <= 120
+LOTTERY = """
+(role left) (role right) (role random) (init start)
+(digit 0) (digit 1) (digit 2) (digit 3) (digit 4)
+(digit 5) (digit 6) (digit 7) (digit 8) (digit 9) (half 0) (half 1) (half 2) (half 3)
+(<= (legal ?p ?m) (player ?p) (move ?m)) (player left) (player right) (move wait) (move go)
+(<= (legal random (draw ?a ?b)) (half ?a) (digit ?b))
+(<= (next lucky) (does random (draw 0 0))) (next drawn)
+(<= terminal (true drawn))
+(prize 0) (prize 1000)
+(<= (goal left ?n) (prize ?n) (true lucky) (distinct ?n 0))
+(<= (goal left ?n) (prize ?n) (not (true lucky)) (distinct ?n 1000))
+(<= (goal right 0) (true drawn)) (goal random -7)
+"""
+"""One ticket of forty pays 1000 to left."""
+
+
+def lottery_series(rounds: int, rules: str = LOTTERY) -> Series:
+    game = SeriesGame("lottery", normalize(parse(rules)), rounds)
+    return Series({"a": "random", "b": "legal"}, (game,))
+
+
+def summary_of(series: Series, wins: list[bool]) -> ComparisonSummary:
+    """Of a series in which left wins in some matches."""
+    blank = play_match(arena_of("kuhn_poker", "player1=legal", "player2=legal"), 0)
+    played = [
+        Played(planned, replace(blank, goals={"left": 1000.0 * won, "right": 0.0, "random": -7.0}))
+        for planned, won in zip(plan_all(series), wins, strict=True)
+    ]
+    return summarize(Held(series, len(played), played, {}))
+
+
+def test_bounds_are_what_the_rules_can_pay() -> None:
+    """59 series of 30 rounds, of which half see no win of either player."""
+    series = lottery_series(30)
+    rng = np.random.default_rng(59)
+    covered = 0
+    for _ in range(59):
+        summary = summary_of(series, (rng.random(60) < 1 / 40).tolist())
+        for player in summary.players:
+            assert player.score.low is not None
+            assert player.score.high is not None
+            covered += player.score.low <= 12.5 <= player.score.high
+        (difference,) = summary.differences
+        assert difference.score.low is not None
+        assert difference.score.low <= 0
+        assert summary.verdict is not None
+        assert summary.verdict.as_good
+    assert covered >= 2 * 59 - 2
+
+
+def test_a_series_says_that_bounds_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ggp.gdl.analysis.goal_bounds.MOST_FLOWS", 0)
+    series = lottery_series(5)
+    assert series.goal_bounds is None
+    assert series.span is None
+    summary = summary_of(series, [True, False] * 5)
+    assert [each.score.method for each in summary.players] == [UNBOUNDED, UNBOUNDED]
+    assert summary.players[0].score.low is None
+    verdict = summary.verdict
+    assert verdict is not None
+    assert verdict.margin is None
+    assert not verdict.decided
+    assert "not known how much a match can pay" in verdict.forecast
+    json.dumps(summary.to_json(), allow_nan=False)
+    rounds = [{0: 1000.0, 1: 0.0}] * 99
+    assert settled(rounds, 2, 1.0, None) == UNDECIDED
+    assert settled(rounds, 2, 1.0, 1000.0) == DECIDED
+
+
+def test_there_is_no_interval_where_bounds_are_not_known_or_wrong() -> None:
+    for bounds, values in ((None, [0.0, 100.0]), ((0.0, 100.0), [0.0, 120.0]), (None, [0.0] * 60)):
+        for fixed in (False, True):
+            found = mean_interval(values, 0, bounds, fixed=fixed)
+            assert found.value is not None
+            assert (found.low, found.high, found.method) == (None, None, UNBOUNDED)
+            (said,) = methods_text([found])
+            assert "not known how much a match can pay" in said
+        assert mean_of_means([values, values], bounds).method == UNBOUNDED
+    # A last digit is no value outside.
+    assert mean_interval([100.00000000000001, 90.0], 0, fixed=False).method == BETTING

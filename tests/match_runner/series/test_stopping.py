@@ -176,6 +176,7 @@ def test_a_small_difference_ends_it_and_so_does_the_limit() -> None:
     assert small.ending is not None
     assert (small.ending.outcome, small.played < 60) == (SMALL, True)
     assert small.verdict is not None
+    assert small.verdict.margin is not None
     assert small.verdict.margin < 60
     over, _, _ = stopped(equals, None, Until(worth=5.0, most=60))
     assert over.ending is not None

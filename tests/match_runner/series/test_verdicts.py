@@ -40,6 +40,7 @@ def test_it_says_how_many_more_rounds_would_decide() -> None:
     assert found is not None
     assert not found.decided
     assert found.more_rounds is not None
+    assert found.margin is not None
     assert 40 < found.margin <= 200
     more = found.more_rounds
     assert verdict_text(found, 2) == (
