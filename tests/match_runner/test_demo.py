@@ -22,7 +22,7 @@ def shown() -> str:
 
 
 def test_hyperplay2_asks_and_hyperplay_waits(shown: str) -> None:
-    assert re.search(r"> ask +90\.0 (±|\+/-) 0\.0 .*> wait", shown)
+    assert re.search(r"> ask +90\.0 (±|\+/-) 0\.8 .*> wait", shown)
     assert re.search(r"plays +.? *ask +.? *wait", shown)
     assert re.search(r"Score +.? *90 +.? *(0|100) ", shown)
 

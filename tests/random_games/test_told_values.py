@@ -171,7 +171,6 @@ def test_hyperplay2_is_as_far_off_as_it_says(seeds: range, seconds: float) -> No
             told = decided(at, "hyperplay2:n=30,exact=10000,risk=play", seed, seconds).values
             found = [(v.move, v.value or 0.0, v.stderr or 0.0) for v in told if v.visits]
             scores += scores_of(at, found, reference)
-    print(seconds, len(scores), np.mean(scores), np.std(scores))
     assert_standard(scores, len(seeds) // 4)
 
 
@@ -197,5 +196,6 @@ def test_errors_hold_after_few_simulations(seeds: range, visits: int) -> None:
         found = zip(texts, both.values.tolist(), both.honest_errors(GOALS).tolist(), strict=True)
         scores += scores_of(at, list(found), reference)
     assert len(scores) > len(seeds)
-    assert abs(np.mean(scores)) < 3.5 / np.sqrt(len(scores))
-    assert 0.75 < np.std(scores) < 1.1 + 2.5 / np.sqrt(2 * len(scores))
+    # Values of one game share a shift, so that their errors are not independent.
+    assert abs(np.mean(scores)) < 3.5 * np.sqrt(3 / len(scores))
+    assert 0.7 < np.std(scores) < 1.1 + 2.5 / np.sqrt(2 * len(scores))
