@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from ggp.gdl.program import Program
+from ggp.gdl.program import LEAST_GOAL, MOST_GOAL, Program
 from ggp.gdl.source import Diagnostic, Source
 from ggp.gdl.syntax.descriptions import Description
 from ggp.machine.base import Limits, Machine
@@ -84,9 +84,12 @@ class Frontend(NamedTuple):
             files, as their names are all there is of them.
         check: everything that is wrong with a text, and the name as above, where it is more than
             what reading it raises.
+        goal_bounds: the least and the greatest goal value that a game can give; None if they are
+            not known.
     """
 
     read: Callable[[str | bytes, str, bool], GameDefinition]
     backends: Mapping[str, Builder]
     find: Callable[[str], Path] | None = None
     check: Callable[[str, str], tuple[Diagnostic, ...]] = lambda text, name: ()
+    goal_bounds: Callable[[Any], tuple[float, float] | None] = lambda game: (LEAST_GOAL, MOST_GOAL)

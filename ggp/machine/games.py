@@ -102,6 +102,11 @@ def check_text(text: str, name: str) -> tuple[Diagnostic, ...]:
     return FRONTENDS[prefix_of(text)].check(text, name)
 
 
+def goal_bounds(program: GameDefinition) -> tuple[float, float] | None:
+    """What a match can pay at least and at most; None if that is not known."""
+    return FRONTENDS[program.prefix].goal_bounds(program)
+
+
 def build_machine(
     program: GameDefinition,
     backend: str = "auto",

@@ -23,10 +23,10 @@ import numpy as np
 
 from ggp.console import installed_version
 from ggp.errors import ConfigError
-from ggp.gdl.analysis.goal_bounds import goal_bounds
 from ggp.gdl.program import RANDOM
 from ggp.machine import Limits
 from ggp.machine.definition import GameDefinition
+from ggp.machine.games import goal_bounds
 from ggp.players import (
     PLAYERS,
     check_game,
@@ -77,7 +77,7 @@ class SeriesGame:
     @cached_property
     def goal_bounds(self) -> tuple[float, float] | None:
         """What a match can pay at least and at most, by the rules; None if that is not known."""
-        return goal_bounds(self.program.as_program())
+        return goal_bounds(self.program)
 
     @property
     def seats(self) -> tuple[str, ...]:

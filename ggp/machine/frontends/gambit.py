@@ -27,4 +27,8 @@ def _check(text: str, name: str) -> tuple[Diagnostic, ...]:
         return error.diagnostics
 
 
-FRONTEND = Frontend(_read, {"auto": _build, "tree": _build}, find_game, _check)
+def _goal_bounds(game: GambitGame) -> tuple[float, float]:
+    return game.goal_bounds
+
+
+FRONTEND = Frontend(_read, {"auto": _build, "tree": _build}, find_game, _check, _goal_bounds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ggp.errors import GDLError
+from ggp.gdl.analysis.goal_bounds import goal_bounds
 from ggp.gdl.games import find_game
 from ggp.gdl.normalize import normalize, validate
 from ggp.gdl.program import Program
@@ -24,4 +25,4 @@ def _check(text: str, name: str) -> tuple[Diagnostic, ...]:
         return error.diagnostics or (unreadable,)
 
 
-FRONTEND = Frontend(_read, BACKENDS, find_game, _check)
+FRONTEND = Frontend(_read, BACKENDS, find_game, _check, goal_bounds)

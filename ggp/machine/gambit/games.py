@@ -60,6 +60,13 @@ class GambitGame:
         """Of the text."""
         return blake2b(self.source.text.encode(), digest_size=16).hexdigest()
 
+    @cached_property
+    def goal_bounds(self) -> tuple[float, float]:
+        """The least and the greatest payoff of a player at an end of the game."""
+        nodes = zip(self.outline.nodes, self.outline.totals, strict=True)
+        ends = [total for node, total in nodes if not node.sets]
+        return float(min(map(min, ends))), float(max(map(max, ends)))
+
     def describe(self) -> Description:
         """Its title and its comment."""
         return Description(self.outline.title, self.outline.comment)

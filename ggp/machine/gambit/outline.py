@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import NamedTuple
 
 CHANCE = -1
@@ -65,6 +66,17 @@ class Outline:
     players: tuple[str, ...]
     sets: tuple[InformationSet, ...]
     nodes: tuple[Node, ...]
+
+    @cached_property
+    def totals(self) -> tuple[tuple[Fraction, ...], ...]:
+        """For each node, what each player has got on the way and there."""
+        found: list[tuple[Fraction, ...]] = []
+        for node in self.nodes:
+            total = found[node.parent] if node.parent >= 0 else (Fraction(0),) * len(self.players)
+            if node.payoffs is not None:
+                total = tuple(a + b for a, b in zip(total, node.payoffs, strict=True))
+            found.append(total)
+        return tuple(found)
 
     @property
     def has_chance(self) -> bool:

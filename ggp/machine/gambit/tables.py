@@ -66,7 +66,8 @@ class Tables:
         self._lay_out_positions(game)
         self._collect_moves(outline)
         self._collect_branches(outline)
-        self._sum_payoffs(outline, num_roles)
+        self.goals: FloatArray = np.zeros((len(nodes), num_roles))
+        self.goals[:, : len(outline.players)] = np.array(outline.totals, dtype=np.float64)
 
     def _lay_out_positions(self, game: GambitGame) -> None:
         nodes = game.outline.nodes
@@ -141,20 +142,6 @@ class Tables:
         self._branches = ragged(lists)
         # Sorted, as those of a node lie between its number and the next one.
         self._ups: FloatArray = np.concatenate(chances)
-
-    def _sum_payoffs(self, outline: Outline, num_roles: int) -> None:
-        zero = (Fraction(0),) * len(outline.players)
-        sums: list[tuple[Fraction, ...]] = []
-        for node in outline.nodes:
-            before = sums[node.parent] if node.parent >= 0 else zero
-            if node.payoffs is not None:
-                before = tuple(a + b for a, b in zip(before, node.payoffs, strict=True))
-            sums.append(before)
-        self.goals: FloatArray = np.zeros((len(sums), num_roles))
-        self.goals[:, : len(outline.players)] = np.array(sums, dtype=np.float64)
-        ends = self.goals[[not node.sets for node in outline.nodes], : len(outline.players)]
-        low, high = float(ends.min()), float(ends.max())
-        self.goal_range = (low, high if high > low else low + 1.0)
 
     def lists_of(self, positions: IntArray, role: int) -> IntArray:
         """`[L]` the list of a role's moves."""

@@ -84,7 +84,8 @@ class TreeMachine:
         self.growing = RLock()
         self._outline = outline
         self._tables = tables = Tables(game)
-        self.goal_range = tables.goal_range
+        low, high = game.goal_bounds
+        self.goal_range = (low, high if high > low else low + 1.0)
         self._percepts = PerceptTable(self._may_be_seen, self.growing)
         self._told = JointMovesTold(PLAIN, self.growing) if tables.is_open else None
         # `[sets + 1]` the percept of each information set; the last entry is that of no set.

@@ -10,7 +10,7 @@ import pytest
 from ggp.errors import GDLSyntaxError, GDLValidationError
 from ggp.machine.gambit.games import GambitGame, gambit_game, names_of
 from ggp.machine.gambit.outline import CHANCE
-from ggp.machine.games import check_text, load_program, read_program
+from ggp.machine.games import check_text, goal_bounds, load_program, read_program
 from tests.support.games import GAMBIT_GAMES
 
 PATHS = {Path(name).name: Path(name) for name in GAMBIT_GAMES}
@@ -165,3 +165,13 @@ def test_decimals_that_sum_up_to_nearly_one_are_scaled() -> None:
     (warning,) = game.diagnostics
     assert warning.severity == "warning"
     assert "sum up to 0.999, and are scaled" in warning.message
+
+
+def test_bounds_of_goals_are_those_of_the_payoffs() -> None:
+    bounds = {name: goal_bounds(load_program(str(path))) for name, path in PATHS.items()}
+    assert bounds == {
+        "dilemma.nfg": (-3, 0),
+        "late_call.efg": (-10.5, 30.5),
+        "one_card.efg": (-2, 2),
+        "three.nfg": (-1.5, 3),
+    }
