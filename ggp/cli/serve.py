@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import gc
+import os
+import sys
 import time
+from contextlib import suppress
 from pathlib import Path
+from queue import Full, Queue
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import click
@@ -35,6 +40,8 @@ DEFAULT_LOG_LIMIT_GB = 10
 
 PROGRESS_S = 2.0
 """Between two lines about what has been compiled."""
+
+_MOST_LINES = 1000
 
 
 @click.command(epilog=example("ggp serve --player hyperplay2 --port 9147"))
@@ -141,8 +148,8 @@ def serve(
     """Play matches on game servers until interrupted.
 
     Whatever happens in a match, moves are sent in time, and are legal where that can be known.
-    Only this machine can connect, unless --host says otherwise. An interrupt is no failure: it
-    exits with 0.
+    Two lines tell of each match, when it is ready and when it ends. Only this machine can connect,
+    unless --host says otherwise. An interrupt is no failure: it exits with 0.
     """
     verbose = ctx.find_root().meta.get("verbose", 0)
     preload("ggp.server.workers.nursery")
@@ -182,6 +189,7 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
     """Serve until interrupted."""
     preload("ggp.players", "ggp.server.http.http_server")
     import asyncio
+    from dataclasses import replace
     from functools import partial
 
     from ggp.players import parse_spec
@@ -213,6 +221,7 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
         # A server before this one may have compiled everything.
         is_compiled = are_cached(player, options.backend)
         prepare = None if is_compiled else partial(_compile, player, options.backend)
+        options = replace(options, tell=_Teller().tell)
         host = Host(options, custody.connect if custody.can_connect else None, since_s, prepare)
         server = HttpServer(host, custody)
         with server.stopped_by_signals():
@@ -232,6 +241,25 @@ async def _compile(player: str, backend: str) -> None:
     progress = _Progress()
     await fill_cache(player, backend, progress)
     click.echo(f"compiled in {progress.seconds:.0f} s: ready", err=True)
+
+
+class _Teller:
+    """Prints lines on standard output in a thread: who does not read them must not delay moves."""
+
+    def __init__(self) -> None:
+        self._lines: Queue[str] = Queue(_MOST_LINES)
+        Thread(target=self._print, name="ggp-operator", daemon=True).start()
+
+    def tell(self, text: str) -> None:
+        """Print a line, unless too many wait to be read."""
+        with suppress(Full):
+            self._lines.put_nowait(text)
+
+    def _print(self) -> None:
+        # Not by `sys.stdout`, whose lock would be missed when the program ends.
+        with suppress(OSError, ValueError):
+            while True:
+                os.write(sys.stdout.fileno(), f"{self._lines.get()}\n".encode(errors="replace"))
 
 
 class _Progress:

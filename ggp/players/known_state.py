@@ -43,6 +43,11 @@ class KnownStatePlayer:
         self._visited_before = machine.states_visited
 
     @property
+    def state(self) -> States:
+        """The true state, in one lane, while the joint moves are told."""
+        return self._states[0]
+
+    @property
     def states_visited(self) -> int:
         return self._machine.states_visited - self._visited_before
 

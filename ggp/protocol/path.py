@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 from ggp.errors import RemoteProtocolError
 from ggp.protocol.hypotheses import Hypotheses
-from ggp.protocol.messages import MAX_TURN, Play
+from ggp.protocol.messages import MAX_TURN, Abort, Play, Stop
 from ggp.protocol.texts.spelling import Outline
 from ggp.protocol.transitions import Event
 from ggp.protocol.turns import (
@@ -187,6 +187,22 @@ class Path:
         self.turn = len(self.history)
         self.started_again = False
         self._texts[self.turn] = heard
+
+    def ended(self, stop: Stop | Abort, answers: Mapping[int, Answered]) -> History:
+        """The whole path, with what the message that ends the match tells of the last turn; empty
+        if that is not told. A message without a number is never about an earlier turn."""
+        if self.turn is None or isinstance(stop, Abort):
+            return ()
+        last = Play(stop.match_id, stop.turn, stop.last_move, stop.told)
+        told = read_heard(
+            *(last.last_move, last.told, self._outline, self._role), tells_moves=self._tells_moves
+        )
+        turn = self.turn + 1 if stop.turn is None else stop.turn - self._first_number
+        is_told = self._outline.is_gdl2 or stop.told is not None
+        if not is_told or not 0 < turn - self.turn <= MAX_GAP:
+            return ()
+        self.follow(last, Reading(Event.PLAY_NEXT, turn, told), answers)
+        return self.history
 
     def doubts(self, message: Play) -> tuple[History, ...]:
         """Other readings of the messages, likeliest first, in case no particle fits the history.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ggp.protocol.messages import Message, Start
 from ggp.protocol.questions import Ask
 from ggp.protocol.transitions import Event
+from ggp.protocol.turns import History
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class Receipt:
         released: numbers of questions to answer at once: the server has moved on.
         notes: oddities, for the log.
         event: the meaning of the message in its match.
+        path: our whole path, if the message ends a match after its last turn.
     """
 
     message: Message | None = None
@@ -55,3 +57,4 @@ class Receipt:
     released: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
     event: Event | None = None
+    path: History = ()

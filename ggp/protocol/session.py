@@ -168,15 +168,15 @@ class Session:
             case Play():
                 receipt = self._receive_play(message, now)
             case Stop() | Abort():
-                receipt = self._receive_end(message)
+                receipt = self._receive_end(message, now)
         self.heard_at_s, self.resumed_at_s, self.listens_since_s = now, None, None
         self.is_abandoned = False
         return receipt
 
     def read(self, play: Play, now: float) -> tuple[Reading, Mapping[int, Answered]]:
         """The meaning of a turn for this role, and our answers so far; raises as `receive` does."""
-        answers = self._questions.answers(now)
-        return self._path.read(play, answers, was_deaf=self._deaf_turns(now) is not None), answers
+        told, was_deaf = self._questions.answers(now), self._deaf_turns(now) is not None
+        return self._path.read(play, told, was_deaf=was_deaf), told
 
     def resume(self, now: float, listens_since_s: float) -> None:
         """Record that we were restarted: nobody gets the answer to an open question, unless it is
@@ -246,8 +246,7 @@ class Session:
     def undelivered(self, ask: Ask) -> None:
         """Record that nobody got the answer to a question: all its connections broke."""
         self.abandoned(ask)
-        question = self._questions.find(ask)
-        if question is not None:
+        if (question := self._questions.find(ask)) is not None:
             question.is_lost, question.in_time = True, False
 
     def _receive_start(self, start: Start, now: float) -> Receipt:
@@ -328,14 +327,15 @@ class Session:
         self._step(event)
         return Receipt(event=event, reply=reply or BUSY)
 
-    def _receive_end(self, message: Stop | Abort) -> Receipt:
+    def _receive_end(self, message: Stop | Abort, now: float) -> Receipt:
         was_live = self.is_live
         event = Event.STOP if isinstance(message, Stop) else Event.ABORT
         action = self._step(event)
+        path = self._path.ended(message, self._questions.answers(now)) if was_live else ()
         released = self._questions.release()
         if was_live:
             self._shrink(must_spell=bool(released))
-        return Receipt(event=event, reply=action.value, released=released)
+        return Receipt(event=event, reply=action.value, released=released, path=path)
 
     def _shrink(self, *, must_spell: bool) -> None:
         """Keep only what is needed to answer late messages: many finished matches are remembered,

@@ -21,6 +21,7 @@ from ggp.protocol.questions import Ask
 from ggp.protocol.receipts import Opening, Receipt
 from ggp.protocol.retelling import GAVE_WAY, address_of
 from ggp.protocol.texts.reading import Text
+from ggp.protocol.turns import History
 from ggp.server.background import Background
 from ggp.server.hosted_match import HostedMatch
 from ggp.server.latency import Latencies
@@ -190,7 +191,7 @@ class Host:
         _log.debug("%s > %s", peer, reply)
         if receipt.match in receipt.ended:
             why = "abort" if isinstance(receipt.message, Abort) else "stop"
-            self._background.start(self._end(receipt.match, why))
+            self._background.start(self._end(receipt.match, why, receipt.path))
         if ask is None:
             return HostReply(reply)
         number, times_given = self._given.get(ask.match, (0, 0))
@@ -274,7 +275,9 @@ class Host:
 
     def _new_match(self, opening: Opening, log: MatchLog, peer: str = "") -> HostedMatch:
         latency = self._latencies.of(peer) if self.options.margin_s is None else None
-        match = HostedMatch(opening, self.options, self.pool, log, latency)
+        session = self.lobby.session(opening.match)
+        address = "" if session is None else session.sender
+        match = HostedMatch(opening, self.options, self.pool, log, latency, address)
         self._matches[opening.match] = match
         return match
 
@@ -340,13 +343,15 @@ class Host:
         match = self._matches.get(ask.match)
         if match is not None:
             match.log.write("undelivered", **({"turn": ask.turn} if ask.wants_move else {}))
+            if ask.wants_move:
+                match.fault(ask.turn)
 
     async def _answer(self, ask: Ask) -> str:
         match = self._matches.get(ask.match)
         move, believed = (None, None) if match is None else await match.answer(ask)
         return self.lobby.answer(ask, move, time.monotonic(), believed)
 
-    async def _end(self, serial: int, why: str = "silent") -> None:
+    async def _end(self, serial: int, why: str = "silent", path: History = ()) -> None:
         self._given.pop(serial, None)
         self._stay_open.discard(serial)
         match = self._matches.pop(serial, None)
@@ -357,7 +362,7 @@ class Host:
         if why == "silent" and self.lobby.is_waiting(*key):
             why = GAVE_WAY
             self._left[key] = _Left(match.log, match.pair.backend)
-        await match.end(why)
+        await match.end(why, path)
 
     async def _get_ready(self, prepare: Callable[[], Awaitable[None]]) -> None:
         await prepare()

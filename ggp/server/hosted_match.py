@@ -1,4 +1,10 @@
-"""One match of a server: its workers, its log, and the handling of its questions."""
+"""One match of a server: its workers, its log, and the handling of its questions.
+
+The operator is told of each in two lines, when it is ready and when it ends:
+
+    14:03:12 match m: kuhn_poker, we are player1, clocks 30 and 10 s, from 10.0.0.7, propnet
+    14:04:03 match m, player1: stop after 3 turns, no faults, score 50, propnet
+"""
 
 from __future__ import annotations
 
@@ -14,7 +20,8 @@ from ggp.protocol.messages import WIRE_STYLES
 from ggp.protocol.questions import Ask
 from ggp.protocol.receipts import Opening
 from ggp.protocol.texts.printing import print_message
-from ggp.protocol.turns import History
+from ggp.protocol.turns import History, PathTurn
+from ggp.server.known_games import game_of
 from ggp.server.latency import Latency, TurnTimes
 from ggp.server.records.match_log import MatchLog
 from ggp.server.settings import HostOptions
@@ -28,6 +35,8 @@ MAX_GROUNDING_S = 120.0
 """Grounding may take half of the start clock, and longer if that is short: it continues during the
 first turns, which the understudy plays."""
 
+_MOST_SHOWN = 80
+
 _log = logging.getLogger(__name__)
 
 
@@ -40,6 +49,7 @@ class HostedMatch:
         pool: source of its workers.
         log: receives the events.
         latency: of its server; None to reserve the same part of every clock.
+        address: of its server; empty if unknown.
 
     Attributes:
         match_id: as the server sent it.
@@ -55,11 +65,15 @@ class HostedMatch:
         pool: WorkerPool,
         log: MatchLog,
         latency: Latency | None = None,
+        address: str = "",
     ) -> None:
         start = opening.start
         self.match_id, self.role = start.match_id, opening.role
         self.log, self._opening, self._options = log, opening, options
-        self._name = printable(start.match_id)
+        self._name = _shown(start.match_id)
+        self._address, self._is_told = address, False
+        self._history: History = ()
+        self._faults: set[int] = set()  # turns
         self._seed = _seed_of(options.seed, start.match_id, opening.role)
         setup = _setup(options, opening.rules, opening.role, start.start_clock_s, self._seed)
         self.pair = WorkerPair(pool, setup, log)
@@ -77,7 +91,6 @@ class HostedMatch:
             play_clock_s=start.play_clock_s,
             version=installed_version(),
         )
-        _log.info("match %s begins: we are %s", self._name, self._opening.role)
 
     def begin_late(self, peer: str) -> None:
         """Begin with a turn: there was no room when the start message arrived, which must be in the
@@ -102,15 +115,18 @@ class HostedMatch:
         """
         listens_at = None if listens_since_s is None else self.log.seconds_at(listens_since_s)
         self.log.write("resumed", listens_at=listens_at)
-        _log.warning("match %s goes on: we are %s", self._name, self._opening.role)
+        _log.warning("match %s goes on: we are %s", self._name, _shown(self.role))
         if backend is not None:
             self.pair.settle(backend)
         self.pair.start(time.monotonic() + self._opening.start.play_clock_s)
+        self._is_told = True  # when it began
         if ask is not None:
+            self._history = ask.history
             self.pair.catch_up(ask.history)
 
     async def answer(self, ask: Ask) -> tuple[str | None, History | None]:
         """A move, None if none is known or wanted, and the reading of the question that it fits."""
+        self._history = ask.history
         try:
             if ask.wants_move:
                 clock_s = self._opening.start.play_clock_s
@@ -118,19 +134,79 @@ class HostedMatch:
                     ask = replace(ask, deadline_s=self.times.deadline_s(ask, clock_s))
                 choice = await self.pair.choose(ask, ask.asked_at_s + clock_s)
                 _log_choice(self.log, ask.turn, choice)
+                if choice.decision is None or choice.decision.fault is not None:
+                    self.fault(ask.turn)
                 return choice.move, ask.reading(choice.reading)
             await self.pair.get_ready(ask.number, ask.deadline_s)
+            self._tell_beginning()
         except Exception as error:  # a bug of ours must not cost the match
             _log.exception("match %s", self._name)
             self.log.write("note", text=f"{type(error).__name__}: {error}")
         return None, None
 
-    async def end(self, why: str) -> None:
-        """End the workers, and the log."""
-        _log.info("match %s ends: %s", self._name, why)
+    def fault(self, turn: int) -> None:
+        """Count a fault in the move of a turn: no more than one."""
+        self._faults.add(turn)
+
+    async def end(self, why: str, path: History = ()) -> None:
+        """End the workers, and the log.
+
+        Args:
+            why: in the words of the log.
+            path: our whole path, if the game was played to its end.
+        """
         self.log.write("end", why=why)
         self.log.close()
-        await self.pair.close()
+        score = None
+        try:
+            if path:
+                score = await self.pair.score(path)
+        finally:
+            self._tell_end(why, path or self._history, score)
+            await self.pair.close()
+
+    def _tell_beginning(self) -> None:
+        """Tell the operator of the match, once."""
+        if self._is_told:
+            return
+        self._is_told = True
+        start, rules = self._opening.start, self._opening.rules
+        self._tell(
+            f"match {self._name}: {game_of(rules) or f'other rules ({len(rules):,} characters)'}",
+            f"we are {_shown(self.role)}",
+            f"clocks {start.start_clock_s} and {start.play_clock_s} s",
+            f"from {self._address or 'an unknown address'}",
+        )
+
+    def _tell_end(self, why: str, path: History, score: float | None) -> None:
+        """Tell the operator how the match ended."""
+        self._tell_beginning()
+        replaced = (number for number, turn in enumerate(path) if _was_replaced(turn))
+        num_faults = len(self._faults.union(replaced))
+        self._tell(
+            f"match {self._name}, {_shown(self.role)}: {why} after {_number(len(path), 'turn')}",
+            _number(num_faults, "fault"),
+            "score unknown" if score is None else f"score {score:g}",
+        )
+
+    def _tell(self, *parts: str) -> None:
+        asked = self._options.backend
+        backend = self.pair.backend or ("no machine yet" if asked == "auto" else asked)
+        self._options.tell(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {', '.join((*parts, backend))}")
+
+
+def _was_replaced(turn: PathTurn) -> bool:
+    """Whether another move than ours was executed, which was late or illegal."""
+    return None not in (turn.move, turn.submitted) and turn.move != turn.submitted
+
+
+def _number(number: int, what: str) -> str:
+    return f"{number or 'no'} {what}{'' if number == 1 else 's'}"
+
+
+def _shown(text: str) -> str:
+    """A stranger's word as it is shown."""
+    return printable(text)[:_MOST_SHOWN]
 
 
 def _setup(options: HostOptions, rules: str, role: str, start_clock_s: float, seed: int) -> Setup:

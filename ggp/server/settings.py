@@ -5,6 +5,7 @@ Anything beyond a bound is refused, and logged; docs/reference/security.md lists
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,8 @@ from ggp.server.addresses import Network
 
 DEFAULT_LOG_BYTES = 10 << 30
 """Limit for all logs in a folder."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,10 @@ class ServerLimits:
     messages: MessageLimits = field(default_factory=MessageLimits)
 
 
+def _log_line(text: str) -> None:
+    _log.info("%s", text)
+
+
 @dataclass(frozen=True, slots=True)
 class HostOptions:
     """Settings of a server.
@@ -71,6 +78,7 @@ class HostOptions:
         quiet: whether output of libraries in workers is dropped.
         allowed: networks that are heard; None for everybody.
         limits: on what strangers may ask.
+        tell: receives lines for the operator; it must not wait for anything.
     """
 
     player: str
@@ -88,6 +96,7 @@ class HostOptions:
     quiet: bool = True
     allowed: tuple[Network, ...] | None = None
     limits: ServerLimits = field(default_factory=ServerLimits)
+    tell: Callable[[str], None] = _log_line
 
 
 WORKERS = 2

@@ -20,7 +20,6 @@ from ggp.machine.abilities import Wordy
 from ggp.machine.base import FloatArray, Machine
 from ggp.players.parts.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline
-from ggp.search.moves import is_legal, random_moves
 
 PARTICLES, EXACT, ATTEMPTS = 200, 2_000, 200_000
 """Number of particles, most states of an exact set, and most attempts to sample: the game waits
@@ -133,27 +132,12 @@ class Knowledge:
     ) -> tuple[Known, float | None]:
         """Knowledge after the last turn, and the role's goal value if that is certain.
 
-        A belief holds no terminal states. So the turn is played at random from the states before
-        it, and the results that agree with move and percepts are kept.
+        See `Tracker.ended`.
         """
-        machine, bag = self._machine, self._tracker.bag
-        own = None if move is None else machine.move_id(move)
-        seen = None if percepts is None else machine.percept_id(percepts)
-        if self._is_lost or bag.depleted[0] or own is None or seen is None:
+        machine = self._machine
+        states = None if self._is_lost else self._tracker.ended(move, percepts, EXACT)
+        if states is None:
             return NOTHING, None
-        states = bag.sets.states.take(bag.draw(0, EXACT, self._rng))
-        legal = is_legal(machine, states, self._role, np.full(len(states), own))
-        if not legal.any():
-            return NOTHING, None
-        states = states.take(np.flatnonzero(legal))
-        each = range(len(machine.roles))
-        joint = np.stack([random_moves(machine, states, r, self._rng) for r in each], axis=1)
-        joint[:, self._role] = own
-        states, told = machine.step(states, joint)
-        fits = (told[:, self._role] == seen) & machine.terminal(states)
-        if not fits.any():
-            return NOTHING, None
-        states = states.take(np.flatnonzero(fits))
         goals = np.unique(machine.goals(states)[:, self._role])
         num = int(machine.groups(states).max()) + 1
         known = Known(_shares(machine.fluents(states)), num, False, frozenset())

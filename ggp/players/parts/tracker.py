@@ -164,6 +164,33 @@ class Tracker:
         """The ids of a turn; `UNKNOWN` for anything not told, or not known."""
         return move_of(self.machine, move), percepts_of(self.machine, percepts)
 
+    def ended(self, move: str | None, percepts: Sequence[str] | None, number: int) -> States | None:
+        """States in which a turn may have ended the match; None if none is found.
+
+        A bag holds no terminal states. So the turn is played at random from states of the bag, and
+        the results that agree with move and percepts are kept.
+
+        Args:
+            move, percepts: as for `Player.observe`.
+            number: states that are drawn.
+        """
+        machine, bag = self.machine, self.bag
+        own = None if move is None else machine.move_id(move)
+        seen = None if percepts is None else machine.percept_id(percepts)
+        if bag.depleted[0] or own is None or seen is None:
+            return None
+        states = bag.sets.states.take(bag.draw(0, number, self._rng))
+        legal = is_legal(machine, states, self.role, np.full(len(states), own))
+        if not legal.any():
+            return None
+        states = states.take(np.flatnonzero(legal))
+        each = range(len(machine.roles))
+        joint = np.stack([random_moves(machine, states, r, self._rng) for r in each], axis=1)
+        joint[:, self.role] = own
+        states, told = machine.step(states, joint)
+        fits = (told[:, self.role] == seen) & machine.terminal(states)
+        return states.take(np.flatnonzero(fits)) if fits.any() else None
+
     def spare_bag(self, deadline: Deadline | None) -> Bags | None:
         """A bag for a path without any particle, of states only, if one can be found."""
         if self.bag.exact[0]:

@@ -41,7 +41,7 @@ def to_line(message: Order | Answer) -> bytes:
     if isinstance(message, orders.MoveReport):
         told["decision"] = decision_json(message.decision)
     turns = ""
-    if isinstance(message, orders.Think):
+    if isinstance(message, orders.Think | orders.Conclude):
         turns = f', "turns": [{", ".join(map(_turn_json, told.pop("turns")))}]'
     return f"{json.dumps({'kind': message.kind, **told})[:-1]}{turns}}}\n".encode()
 

@@ -6,6 +6,7 @@ An order goes to the worker, an answer comes back. For example, in a match of tw
     Think(1, keep=0, turns=())           MoveReport(1, final=False), ..., MoveReport(1, final=True)
     Think(2, keep=0, turns=(first,))     MoveReport(2, final=True)
     AreYouThere()                        Here()
+    Conclude(keep=1, turns=(second,))    Score(goal)
 
 `Think` contains only the turns that the worker does not have yet.
 """
@@ -75,6 +76,20 @@ class Think:
 
     kind: ClassVar[str] = "think"
     number: int
+    keep: int
+    turns: History
+    deadline_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Conclude:
+    """Find out what the end of the match is worth; nothing else is asked any more.
+
+    Attributes:
+        keep, turns, deadline_s: see `Think`.
+    """
+
+    kind: ClassVar[str] = "conclude"
     keep: int
     turns: History
     deadline_s: float
@@ -161,6 +176,18 @@ class MoveReport:
 
 
 @dataclass(frozen=True, slots=True)
+class Score:
+    """The answer to `Conclude`.
+
+    Attributes:
+        goal: goal value of our role; None if it is not known.
+    """
+
+    kind: ClassVar[str] = "score"
+    goal: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class GaveUp:
     """An order to think ends without a move.
 
@@ -188,5 +215,5 @@ class Said:
     text: str
 
 
-Order = Setup | Think | AreYouThere
-Answer = Up | Here | Foreseen | MachineBuilt | Failed | MoveReport | GaveUp | Said
+Order = Setup | Think | Conclude | AreYouThere
+Answer = Up | Here | Foreseen | MachineBuilt | Failed | MoveReport | Score | GaveUp | Said

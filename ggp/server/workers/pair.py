@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ggp.players import Decision
@@ -29,6 +30,9 @@ THINKER, UNDERSTUDY = "thinker", "understudy"
 
 GRACE_S = 0.75
 """Time after its clock in which a server still takes a move: those in the field wait a second."""
+
+SCORE_S = 1.0
+"""Time for finding out the score after a match; a worker that takes twice as long is given up."""
 
 BACK_S = 0.1
 WAY_SHARE = 0.1
@@ -136,6 +140,17 @@ class WorkerPair:
             self._understudy.rest()
             is_sound = choice.decision is not None and choice.decision.is_sound
             return replace(choice, reading=number) if is_sound else choice
+
+    async def score(self, history: History) -> float | None:
+        """What the end of a match with this history is worth to us; None if it is not known."""
+        slot = self._thinker if self._thinker.built else self._understudy
+        slot.conclude(history, time.monotonic() + SCORE_S)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(2 * SCORE_S):
+                while not slot.concluded:
+                    await self._news.wait()
+                    self._news.clear()
+        return slot.goal
 
     def hurry(self, question: int) -> None:
         """Answer a question at once: nobody waits for a better answer."""

@@ -88,6 +88,8 @@ class WorkerSlot:
         self.report: orders.MoveReport | None = None
         self.idle = False  # nothing more will come of the present order
         self.lost = False  # and nothing sound came
+        self.concluded = False
+        self.goal: float | None = None  # at the end of the match, if it is known
         self._given = 0
         self._words = Words(setup.rules)
         self._pool, self._setup, self._log, self._changed = pool, setup, log, changed
@@ -123,6 +125,15 @@ class WorkerSlot:
     def catch_up(self, history: History) -> None:
         """Follow a history at the next opportunity."""
         self._history = history
+
+    def conclude(self, history: History, deadline_s: float) -> None:
+        """Find out what the end of a match with this history is worth: then it has `concluded`."""
+        self._order = None
+        if self._process is None or self._process.ended:
+            self.concluded = True
+            return
+        keep = _common(self._sent, history)
+        self._process.send(orders.Conclude(keep, history[keep:], deadline_s))
 
     def rest(self) -> None:
         """Mark the order as answered; later results of it are dropped."""
@@ -244,6 +255,9 @@ class WorkerSlot:
             case orders.GaveUp():
                 self._tell("gave up", answer.error)
                 self._finish(answer.number, lost=True)
+            case orders.Score():
+                is_number = answer.goal is not None and math.isfinite(answer.goal)
+                self.concluded, self.goal = True, answer.goal if is_number else None
             case orders.Up():
                 self._tell("runs", _shown(answer.rights))
             case orders.Said():

@@ -30,7 +30,7 @@ from ggp.machine.propnet.build.cache import STRANGERS, user_cache
 from ggp.server.confinement.sandbox import restrict
 from ggp.server.workers import orders
 from ggp.server.workers.lines import read_order, to_line
-from ggp.server.workers.orders import Answer, Setup, Think
+from ggp.server.workers.orders import Answer, Conclude, Setup, Think
 from ggp.server.workers.worker_match import WorkerMatch, one_line
 
 _MOST_SAID = 500
@@ -92,7 +92,7 @@ class _Worker:
     def __init__(self, orders: BinaryIO, answers: BinaryIO) -> None:
         self._input, self._answers = orders, answers
         self._lock = threading.Lock()
-        self._orders: queue.SimpleQueue[Setup | Think] = queue.SimpleQueue()
+        self._orders: queue.SimpleQueue[Setup | Think | Conclude] = queue.SimpleQueue()
         self._match = WorkerMatch(self.send, lambda: not self._orders.empty())
 
     def run(self, rights: tuple[str, ...]) -> NoReturn:
@@ -105,6 +105,8 @@ class _Worker:
             order = self._orders.get()
             if isinstance(order, Setup):
                 self._match.build(order)
+            elif isinstance(order, Conclude):
+                self._match.conclude(order)
             else:
                 self._match.take_note(order)
                 if self._orders.empty():  # else there is a newer one

@@ -33,7 +33,8 @@ from ggp.players.sampled_states import SampledStates
 from ggp.protocol.turns import PathTurn
 from ggp.search.anytime import Deadline
 from ggp.server.workers import orders
-from ggp.server.workers.orders import Answer, Setup, Think
+from ggp.server.workers.ending import goal_at_end
+from ggp.server.workers.orders import Answer, Conclude, Setup, Think
 
 BETWEEN_REPORTS_S = 0.05
 """Least time between two reports of the same move."""
@@ -117,6 +118,14 @@ class WorkerMatch:
             if setup.backend != "prolog":
                 raise
             return build_machine(program, "propnet", limits, ready=True)
+
+    def conclude(self, order: Conclude) -> None:
+        """Find out what the end of the match is worth to our role; answers `Score`."""
+        self._turns[order.keep :], goal = order.turns, None
+        if self._setup is not None and self._machine is not None:
+            self._heed_moves(self._setup)
+            goal = goal_at_end(self._machine, self._setup, self._turns, order.deadline_s)
+        self._send(orders.Score(goal))
 
     def take_note(self, order: Think) -> None:
         """Remember the turns of an order; the player gets them when it is to search."""

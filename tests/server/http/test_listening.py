@@ -24,6 +24,7 @@ from ggp.server.settings import ServerLimits
 from ggp.sockets import BACKLOG
 from tests.server.live import read_reply, request, start
 from tests.support import commands
+from tests.support.games import REPOSITORY
 
 UNITS = Path(ggp.server.__file__).parent / "systemd"
 LISTENS = """
@@ -217,6 +218,13 @@ def test_manager_that_is_gone_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> 
     for name in ("/nowhere/at/all", "@nobody-listens-here", "x" * 500):
         monkeypatch.setenv("NOTIFY_SOCKET", name)
         service.tell(READY="1")
+
+
+def test_units_point_to_pages_that_exist() -> None:
+    pages = [page for unit in UNITS.iterdir() for page in re.findall(r"docs/\S+", unit.read_text())]
+    assert pages
+    for page in pages:
+        assert (REPOSITORY / page).is_file(), page
 
 
 def test_units_are_understood_by_systemd(tmp_path: Path) -> None:

@@ -66,7 +66,9 @@ def test_server_that_is_killed_costs_no_move_and_no_connection(tmp_path: Path) -
     assert ask_once(port, print_message(referee.stop(), STYLE)) == "done"
     process.terminate()
     said, errors = process.communicate(timeout=30)
-    assert (process.returncode, said) == (0, "")  # what it listens on is told once
+    # What it listens on is told once, and so is each match.
+    assert (process.returncode, said.count("listens on"), said.count("match m: ")) == (0, 0, 1)
+    assert said.count("match m, guesser: stop after 3 turns, no faults, score") == 1
     assert errors.count("the server died (signal 9) and is started again\n") == 1
 
 
