@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ggp.frames import frame_of
@@ -16,7 +17,7 @@ from ggp.library.games import Game
 from ggp.library.loading import load
 
 if TYPE_CHECKING:
-    from ggp.solve import Exploitation, Solution
+    from ggp.solve import Exploitation, OptimalPlay, Solution
 
 MOST_STATES, MOST_SECONDS = 1_000_000, 60.0
 """The limits of `ggp.solve`, which is slow to import."""
@@ -47,35 +48,53 @@ class Solved:
 
     Attributes:
         game: its name.
-        solution: all that was found, see `ggp.solve.Solution`.
+        found: what optimal play is worth, see `ggp.solve.OptimalPlay`.
     """
 
     game: str
-    solution: Solution = field(repr=False)
+    found: OptimalPlay = field(repr=False)
+    _solve_tree: Callable[[], OptimalPlay] = field(repr=False)
 
     @property
     def values(self) -> Mapping[str, float]:
         """The worth of optimal play to each role."""
-        return self.solution.profile.values
+        return self.found.values
 
     @property
     def nash_conv(self) -> float:
         """The sum of what every role could gain by deviating alone; 0 in an equilibrium."""
-        return self.solution.profile.nash_conv
+        return self.found.nash_conv
 
     @property
     def method(self) -> str:
         """How it was found."""
-        return self.solution.profile.method
+        return self.found.method
+
+    @cached_property
+    def solution(self) -> Solution:
+        """The tree of the game and strategies for it, see `ggp.solve.Solution`.
+
+        Where the game was solved position by position, the tree is built and solved now.
+
+        Raises:
+            SolvingError: as for `solve`.
+        """
+        solution = self.found.solution or self._solve_tree().solution
+        assert solution is not None  # strategies were asked for
+        return solution
 
     def _repr_html_(self) -> str:
-        profile = self.solution.profile
-        rows = [(r, f"{v:.4f}", f"{profile.gains[r]:.4f}") for r, v in profile.values.items()]
-        told = f"{self.game}: {profile.method}, {self.solution.tree.num_states:,} states"
+        found = self.found
+        rows = [(r, f"{v:.4f}", f"{found.gains[r]:.4f}") for r, v in found.values.items()]
+        told = f"{self.game}: {found.method}, {found.num_states:,} states"
         return html_table(("role", "#value", "#gains by deviating"), rows, told)
 
     def strategy(self) -> Iterator[Choice]:
-        """Yield the probabilities of all moves, by role and information set."""
+        """Yield the probabilities of all moves, by role and information set.
+
+        Raises:
+            SolvingError: as for `solution`.
+        """
         from ggp.solve import history_of
 
         tree, profile = self.solution.tree, self.solution.profile
@@ -156,28 +175,32 @@ def solve(
 ) -> Solved:
     """Solve a small game: the worth of optimal play to each role, and how one plays so.
 
+    It is solved as `ggp solve` does it: position by position where two players with constant sum
+    know the state, else by its tree.
+
     Args:
         game: a game, or what `load` takes.
         seed: of the search for more than one equilibrium.
-        states: refuse trees with more states.
+        states: refuse games with more positions, and trees with more states.
         seconds: about how long to solve linear programs, and as long again for CFR+.
-        build_seconds: most seconds to build the tree.
+        build_seconds: most seconds to find the positions, or to build the tree.
 
     Raises:
         SolvingError: the game is too large, may not end, or players do not know their legal moves.
         ConfigError: a wrong seed.
     """
-    from ggp.solve import solve as solve_game
+    from ggp.solve import optimal_play
 
     opened = game if isinstance(game, Game) else load(game)
-    found = solve_game(
+    solve_by = partial(
+        optimal_play,
         opened._machine,
         seed=checked_seed(seed),
         most_states=states,
         most_seconds=seconds,
         build_seconds=build_seconds,
     )
-    return Solved(opened.name, found)
+    return Solved(opened.name, solve_by(), partial(solve_by, strategies=True))
 
 
 def exploit(

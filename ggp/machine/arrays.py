@@ -142,5 +142,7 @@ def sums_by(keys: IntArray, values: FloatArray, size: int) -> FloatArray:
         return np.bincount(keys, values, size).astype(np.float64, copy=False)
     rows = values.reshape(-1, len(keys))
     places = keys + size * np.arange(len(rows))[:, None]
-    sums = np.bincount(places.ravel(), rows.ravel(), size * len(rows))
+    sums = np.bincount(places.ravel(), rows.ravel(), size * len(rows)).astype(
+        np.float64, copy=False
+    )
     return sums.reshape(*values.shape[:-1], size)

@@ -4,15 +4,17 @@
     solution.profile.values      # {"player1": 48.61..., "player2": 51.38...}
     solution.profile.nash_conv   # 0, except for rounding
 
-In comes a machine, out go strategies and their values. Begin with `solver`, which chooses the
-method; the room `trees` makes the tree, and `forest` evaluates strategies on it, with the sequences
-of each `side`. `linear`, `regret` (with `regret_kernels`) and `profiles` find strategies,
-`following` plays them; `sampling` and `exploitation` evaluate players, `efg` writes files. The room
-`positions` solves games in which everybody knows the state, without a tree.
+In comes a machine, out go strategies and their values. Begin with `optimal`, which solves a game by
+its positions or its tree, and `solver`, which chooses the method for each part of a tree. The room
+`trees` makes it, and `forest` evaluates strategies on it, with the sequences of each `side`.
+`linear`, `regret` (with `regret_kernels`) and `profiles` find strategies, `following` plays them;
+`sampling` and `exploitation` evaluate players, `efg` writes files. The room `positions` solves
+games in which everybody knows the state, without a tree.
 """
 
 from ggp.solve.efg import efg_lines
 from ggp.solve.exploitation import Exploitation, RoleResult, exploit, sample_until
+from ggp.solve.optimal import OptimalPlay, optimal_play
 from ggp.solve.sampling import (
     Chooser,
     MakeChooser,
@@ -32,6 +34,7 @@ __all__ = [
     "Exploitation",
     "GameTree",
     "MakeChooser",
+    "OptimalPlay",
     "Profile",
     "RoleResult",
     "Samples",
@@ -41,6 +44,7 @@ __all__ = [
     "exploit",
     "has_told",
     "history_of",
+    "optimal_play",
     "sample_policy",
     "sample_until",
     "solve",

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import ggp
-from ggp.errors import ConfigError, MachineError
+from ggp.errors import ConfigError, MachineError, SolvingError
 from ggp.frames import csv_of, frame_of
-from tests.support.commands import run
+from tests.support.commands import json_of, run, text_file
 from tests.support.games import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "use" / "library.md").read_text(encoding="utf-8")
@@ -121,6 +121,38 @@ def test_a_solved_game_has_its_strategy_as_a_frame() -> None:
     assert solve_tree is ggp.solve.solve_tree  # type: ignore[attr-defined]
     with pytest.raises(ConfigError, match="a seed must be"):
         ggp.solve("kuhn_poker", seed="x")  # type: ignore[arg-type]
+
+
+SAME_NUMBER = """
+(role even) (role odd) (init (round 1)) (after 1 2) (after 2 3) (after 3 4)
+(<= (legal ?r (show ?n)) (role ?r) (number ?n))
+(number 1) (number 2) (number 3) (number 4) (number 5) (number 6) (number 7) (number 8)
+(<= (next (round ?j)) (true (round ?i)) (after ?i ?j))
+(<= (next lost) (true lost))
+(<= (next lost) (does even (show ?n)) (does odd (show ?m)) (distinct ?n ?m))
+(<= terminal (true (round 4)))
+(<= (goal even 100) (not (true lost))) (<= (goal even 0) (true lost))
+(<= (goal odd 100) (true lost)) (<= (goal odd 0) (not (true lost)))
+"""
+"""Three times both show a number at once; one wins if all are the same."""
+
+
+def test_the_library_solves_what_the_command_solves_and_in_the_same_way(tmp_path: Path) -> None:
+    path = text_file(tmp_path, SAME_NUMBER)
+    solved, told = ggp.solve(path, states=7), json_of("solve", path, "--states", "7")
+    assert solved.method == told["method"] == "backward induction over matrices"
+    assert told["values"] == pytest.approx(dict(solved.values), abs=1e-6)
+    assert solved.values["even"] == pytest.approx(100 / 8**3)
+    assert (solved.found.num_states, solved.found.information_sets) == (7, {"even": 5, "odd": 5})
+    assert told["states"] == 7
+    assert told["information_sets"] == solved.found.information_sets
+    assert "7 states" in solved._repr_html_()
+    # Strategies are told by what roles did and saw, which is a matter of the tree.
+    with pytest.raises(SolvingError, match="the tree of the game is too large"):
+        next(solved.strategy())
+    shares = [each.probability for each in ggp.solve(path).strategy() if each.role == "even"]
+    assert len(shares) % 8 == 0
+    assert sum(shares) == pytest.approx(len(shares) / 8)
 
 
 def test_records_are_read_from_files(tmp_path: Path) -> None:

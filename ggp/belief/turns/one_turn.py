@@ -31,7 +31,14 @@ from ggp.belief.turns.completions import (
 )
 from ggp.belief.turns.open_moves import MOST_COMPLETIONS, Learnt, OpenMoves, open_moves
 from ggp.belief.turns.unseen import estimated_sizes
-from ggp.machine.arrays import chunks, first_seen_columns, log_sums, offsets_of, segment_ids
+from ggp.machine.arrays import (
+    chunks,
+    first_seen_columns,
+    log_sums,
+    offsets_of,
+    segment_ids,
+    sums_by,
+)
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine
 
 LIST_LIMIT = 256
@@ -344,7 +351,7 @@ def _estimated(
     """
     # Several completions of one entry that lead to the same child say nothing of other entries.
     first, pair = first_seen_columns([children.lanes, group])
-    made = np.bincount(children.lanes, children.stands_for, minlength=len(set_of))
+    made = sums_by(children.lanes, children.stands_for, len(set_of))
     of_entries = estimated_sizes(np.bincount(pair), children.lanes[first], made)
     born = np.bincount(set_of, of_entries, minlength=len(sets))
     with np.errstate(over="ignore"):
