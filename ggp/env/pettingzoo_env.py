@@ -159,6 +159,7 @@ class AECGame(_Seated, _AEC):  # type: ignore[misc]
         self._since = self._turn.observations[0].copy()
         self._chosen: dict[str, int] = {}
         self._ask()
+        self._accumulate_rewards()  # a match may end before anybody has a choice
 
     def observe(self, agent: str) -> Observed:
         """An agent's moves and percepts since it was last asked, its path, and its legal actions.

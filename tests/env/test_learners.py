@@ -96,6 +96,29 @@ def test_who_chooses_later_in_a_turn_does_not_see_what_was_chosen() -> None:
         np.testing.assert_array_equal(seen[0][part], seen[1][part])
 
 
+FORCED = """(role player) (role random) (init (turn 1)) (side heads) (side tails)
+(<= (legal random (show ?s)) (side ?s)) (legal player noop)
+(<= (next (shown ?s)) (does random (show ?s)))
+(<= terminal (true (shown ?s)))
+(<= (goal player 60) (true (shown heads))) (<= (goal player 90) (true (shown tails)))"""
+
+
+def test_a_match_without_any_choice_is_paid_as_all_others() -> None:
+    env, other = (
+        make(read_program(FORCED)) for make in (pettingzoo_env.aec_env, pettingzoo_env.parallel_env)
+    )
+    for seed in range(8):
+        env.reset(seed=seed)
+        paid = []
+        for agent in env.agent_iter():
+            _, reward, over, _, _ = env.last()
+            paid.append((agent, reward, bool(over)))
+            env.step(None)
+        other.reset(seed=seed)
+        (goal,) = other.step({"player": other.env.names.move("noop")})[1].values()
+        assert paid == [("player", goal, True)]
+
+
 def test_an_illegal_action_is_refused_by_name() -> None:
     env = pettingzoo_env.aec_env("kuhn_poker")
     env.reset(seed=1)
