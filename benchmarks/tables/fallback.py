@@ -17,11 +17,12 @@ from benchmarks.sheets import UNGROUNDED
 from ggp.cli.bench import measure
 from ggp.errors import ReasonerLimitError
 from ggp.gdl.normalize import load
-from ggp.machine import BACKENDS, Machine, build_machine
+from ggp.machine import Machine, build_machine
+from ggp.machine.build import BACKENDS
 
 REFERENCE = "prolog"
 
-INTERPRETERS = tuple(name for name in BACKENDS if name not in ("auto", "propnet", "openspiel"))
+INTERPRETERS = tuple(name for name in BACKENDS if name not in ("auto", "propnet"))
 """Backends that play a rulesheet without grounding it."""
 
 OTHERS = ("chessAlex", "merrills", "sudoku", "laikLee_hex", "small_dominion")
