@@ -3,11 +3,12 @@
 Every command is read by the command line that it is for, so that options which are no more are
 found at once. Commands of the tutorial are run, in order, in one folder with the files it shows;
 those of other pages by `make verify`, but for those that wait for somebody (`WAITS`) or that other
-tests run (`ELSEWHERE`).
+tests run (`ELSEWHERE`). None takes longer than it needs to show that it runs (`bounded`).
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from pathlib import Path
@@ -19,7 +20,6 @@ from click.testing import CliRunner
 from ggp.cli import main as ggp
 from match_runner.cli import main as match_runner
 from tests.docs.all_pages import DOCS, name_of_page
-from tests.support.effort import THOROUGH
 from tests.support.games import REPOSITORY
 
 COMMANDS = {"ggp": ggp, "match-runner": match_runner}
@@ -43,6 +43,13 @@ ELSEWHERE = {
     "my_search:": "tests/players/elsewhere/test_own_players.py",
 }
 """Commands with one of these in them, and where they are run."""
+
+MOST = {"--matches": "6", "--most": "12", "--minutes": "0.05", "--updates": "10"}
+"""Greatest counts and times that commands are run with: they do not decide whether one runs. Play
+clocks stay as they are, since shorter ones are missed on a busy machine."""
+
+WITHOUT = {"--until": "--most", "learn": "--minutes"}
+"""Words of commands whose counts or times are large by default, and the options that set them."""
 
 PYTHON_ELSEWHERE = {
     "docs/use/adding-a-player.md": "tests/players/elsewhere/test_own_players.py",
@@ -98,8 +105,7 @@ def test_the_tutorial_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     commands = [words for words in commands_of(TUTORIAL) if not waits(words)]
     assert len(commands) >= 8
     for words in commands:
-        if THOROUGH or not is_long(words):
-            run(words)
+        run(words)
 
 
 @pytest.mark.verify
@@ -134,12 +140,20 @@ def waits(words: list[str]) -> bool:
     return any(each in shlex.join(words) for each in WAITS)
 
 
-def is_long(words: list[str]) -> bool:
-    """Whether a command plays many matches of a game that other tests compare players in."""
-    return "compare" in words and "lantern.gdl" not in words
+def bounded(words: list[str]) -> list[str]:
+    """A command with smaller counts and times, where it has larger ones."""
+    found = list(words)
+    for place, (option, value) in enumerate(itertools.pairwise(words), start=1):
+        if option in MOST and float(value) > float(MOST[option]):
+            found[place] = MOST[option]
+    for word, option in WITHOUT.items():
+        if word in words and not {option, "--updates"} & {*words}:
+            found += [option, MOST[option]]
+    return found
 
 
 def run(words: list[str]) -> str:
+    words = bounded(words)
     result = CliRunner(catch_exceptions=False).invoke(
         COMMANDS[words[0]], words[1:], prog_name=words[0]
     )

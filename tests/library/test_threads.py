@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,11 +17,14 @@ from tests.support.games import BACKENDS, path_of_shared
 
 THREADS = 8
 
-SMALL = ("kuhn_poker", "krieg_tic_tac_toe", "tic_tac_toe", "openspiel:kuhn_poker")
-"""Hidden moves, percepts that bags must match, plain GDL, and a machine without rules."""
+RULES = ("kuhn_poker", "krieg_tic_tac_toe", "tic_tac_toe")
+"""Hidden moves, percepts that bags must match, and plain GDL."""
 
 LARGE = ("gdl2/mastermind.gdl", "gdl2/blind_breakthrough_5x5.gdl", "gdl1/breakthrough.kif")
 """With thousands of gates, and of moves."""
+
+SEARCHED = {"prolog": ("kuhn_poker",), "relational": RULES}
+"""Games of rules that players search without a circuit: in others each decision takes long."""
 
 # Of one backend each; `tests/machine/test_threads.py` asks machines, which is quicker.
 FAST = [
@@ -125,19 +129,22 @@ def test_players_of_one_game_think_in_threads_of_their_own() -> None:
 
 @pytest.mark.verify
 @pytest.mark.parametrize("player", ["", "hyperplay:n=4", "hyperplay2:n=2"])
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("name", [*SMALL, *LARGE])
+@pytest.mark.parametrize(
+    ("name", "backend"),
+    [
+        *itertools.product([*RULES, *LARGE], BACKENDS),
+        ("openspiel:kuhn_poker", "openspiel"),
+    ],
+)
 def test_threads_are_told_what_one_is_told_of_any_game(
     name: str, backend: str, player: str
 ) -> None:
     game = path_of_shared(name) if "/" in name else name
-    if name.startswith("openspiel:"):
-        backend = "openspiel"
-    elif backend != "propnet" and name in LARGE and player:
-        pytest.skip("searching large sheets takes too long without a circuit")
+    if player and name not in SEARCHED.get(backend, (name,)):
+        pytest.skip(f"searching it takes {backend} too long")
+    is_quick = backend == "propnet" and name not in LARGE
     if player:
-        # A line for each thread; one decision with its belief where each state takes long.
-        lines, turns = THREADS, 3 if backend == "propnet" else 1
+        lines, turns = THREADS, 3 if is_quick else 1
     else:
-        lines, turns = (64, 6) if name in SMALL else (16, 3)
+        lines, turns = (8 * THREADS, 6) if is_quick else (2 * THREADS, 3)
     assert_agree(game, backend, lines, turns, player)
