@@ -249,7 +249,7 @@ def test_prompt_players_win_now_and_lose_late(
     def moves(ties: str, seeds: int) -> set[str]:
         found = set()
         for seed in range(seeds):
-            deadline = None if looks is None else Deadline(looks / 1000, Looks())
+            deadline = None if looks is None else Deadline(looks, Looks(1.0))
             found.add(player(f"{name}:n=2{ties}", machine, seed=seed).choose(deadline).move)
         return found
 
