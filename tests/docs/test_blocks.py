@@ -157,5 +157,7 @@ def run(words: list[str]) -> str:
     result = CliRunner(catch_exceptions=False).invoke(
         COMMANDS[words[0]], words[1:], prog_name=words[0]
     )
-    assert result.exit_code == 0, f"{shlex.join(words)}: {result.output}"
+    # On a busy computer answers may be late, which a match survives.
+    is_late = "--play-clock" in words and "later than the play clock" in result.output
+    assert result.exit_code == (1 if is_late else 0), f"{shlex.join(words)}: {result.output}"
     return result.output
