@@ -195,7 +195,11 @@ class Path:
             return ()
         last = Play(stop.match_id, stop.turn, stop.last_move, stop.told)
         told = read_heard(
-            *(last.last_move, last.told, self._outline, self._role), tells_moves=self._tells_moves
+            last.last_move,
+            last.told,
+            self._outline,
+            self._role,
+            tells_moves=self._tells_moves,
         )
         turn = self.turn + 1 if stop.turn is None else stop.turn - self._first_number
         is_told = self._outline.is_gdl2 or stop.told is not None

@@ -15,14 +15,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ggp.gdl.syntax.findings import quoted
-from ggp.machine.gambit.outline import CHANCE, InformationSet, Node, Outline
-from ggp.machine.gambit.words import Words
+from ggp.machine.gambit.tree import CHANCE, GambitTree, InformationSet, TreeNode
+from ggp.machine.gambit.words import GambitText
 
 _ROUNDING = Fraction(1, 1000)
 """Probabilities in decimals may miss a sum of 1 by this much, and are scaled."""
 
 
-def read_extensive(words: Words) -> Outline:
+def read_extensive(words: GambitText) -> GambitTree:
     """The game in a file.
 
     Raises:
@@ -32,7 +32,7 @@ def read_extensive(words: Words) -> Outline:
     comment = words.comment()
     reader = _Reader(words, len(players))
     nodes = reader.nodes()
-    return Outline(title, comment, tuple(players), tuple(reader.sets), tuple(nodes))
+    return GambitTree(title, comment, tuple(players), tuple(reader.sets), tuple(nodes))
 
 
 class _Reader:
@@ -42,13 +42,13 @@ class _Reader:
         sets: the information sets so far.
     """
 
-    def __init__(self, words: Words, num_players: int) -> None:
+    def __init__(self, words: GambitText, num_players: int) -> None:
         self.sets: list[InformationSet] = []
         self._words, self._num_players = words, num_players
         self._set_numbers: dict[tuple[int, int], int] = {}
         self._payoffs: dict[int, tuple[Fraction, ...]] = {}
 
-    def nodes(self) -> list[Node]:
+    def nodes(self) -> list[TreeNode]:
         """All nodes."""
         nodes = [self._node(-1, 0)]
         # Nodes whose branches are being read, with the number of the next branch.
@@ -71,10 +71,10 @@ class _Reader:
             self._words.fail("branches", "the tree is complete, but more follows here")
         return nodes
 
-    def _num_branches(self, node: Node) -> int:
+    def _num_branches(self, node: TreeNode) -> int:
         return len(self.sets[node.sets[0]].actions) if node.sets else 0
 
-    def _node(self, parent: int, branch: int) -> Node:
+    def _node(self, parent: int, branch: int) -> TreeNode:
         words = self._words
         start, kind = words.next.start, words.take("word", "a node (`c`, `p` or `t`)").value
         if kind not in ("c", "p", "t"):
@@ -83,7 +83,7 @@ class _Reader:
         sets: tuple[int, ...] = ()
         if kind != "t":
             sets = (self._set(CHANCE if kind == "c" else self._player(), start),)
-        return Node(sets, parent, branch, self._outcome(), start)
+        return TreeNode(sets, parent, branch, self._outcome(), start)
 
     def _player(self) -> int:
         start, number = self._words.next.start, self._words.integer("the number of the player")

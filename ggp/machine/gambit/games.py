@@ -22,9 +22,9 @@ from ggp.gdl.syntax.printer import to_kif
 from ggp.gdl.terms import variables
 from ggp.machine.gambit.extensive import read_extensive
 from ggp.machine.gambit.normal import read_normal
-from ggp.machine.gambit.outline import Outline
 from ggp.machine.gambit.recall import check_recall, turns_of
-from ggp.machine.gambit.words import Words
+from ggp.machine.gambit.tree import GambitTree
+from ggp.machine.gambit.words import GambitText
 
 EXTENSIVE, NORMAL = "EFG ", "NFG "
 """Beginnings of the files."""
@@ -44,14 +44,14 @@ class GambitGame:
 
     Attributes:
         prefix: `EXTENSIVE` or `NORMAL`.
-        outline: what the file states.
+        tree: what the file states.
         turns: `[N]` the turn in which each node is played.
     """
 
     prefix: str
     source: Source
     roles: tuple[str, ...]
-    outline: Outline
+    tree: GambitTree
     turns: tuple[int, ...]
     diagnostics: tuple[Diagnostic, ...]
 
@@ -63,13 +63,13 @@ class GambitGame:
     @cached_property
     def goal_bounds(self) -> tuple[float, float]:
         """The least and the greatest payoff of a player at an end of the game."""
-        nodes = zip(self.outline.nodes, self.outline.totals, strict=True)
+        nodes = zip(self.tree.nodes, self.tree.totals, strict=True)
         ends = [total for node, total in nodes if not node.sets]
         return float(min(map(min, ends))), float(max(map(max, ends)))
 
     def describe(self) -> Description:
         """Its title and its comment."""
-        return Description(self.outline.title, self.outline.comment)
+        return Description(self.tree.title, self.tree.comment)
 
     def as_program(self) -> Program:
         """There are no rules to look into."""
@@ -92,14 +92,14 @@ def gambit_game(text: str | bytes, name: str) -> GambitGame:
         text = text.decode("utf-8", "replace")
     source = Source(name, text.removeprefix("\ufeff"))
     prefix = next(each for each in _READERS if source.text.lstrip().startswith(each))
-    words = Words(source)
-    outline = _READERS[prefix](words)
-    check_recall(outline, source)
-    turns = turns_of(outline, source)
-    roles = names_of(outline.players, "player", {RANDOM}, symbols=True)
-    if outline.has_chance:
+    words = GambitText(source)
+    tree = _READERS[prefix](words)
+    check_recall(tree, source)
+    turns = turns_of(tree, source)
+    roles = names_of(tree.players, "player", {RANDOM}, symbols=True)
+    if tree.has_chance:
         roles = (*roles, RANDOM)
-    return GambitGame(prefix, source, roles, outline, turns, words.findings.diagnostics())
+    return GambitGame(prefix, source, roles, tree, turns, words.findings.diagnostics())
 
 
 def names_of(

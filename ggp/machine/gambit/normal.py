@@ -15,14 +15,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from ggp.machine.gambit.outline import InformationSet, Node, Outline
-from ggp.machine.gambit.words import Words
+from ggp.machine.gambit.tree import GambitTree, InformationSet, TreeNode
+from ggp.machine.gambit.words import GambitText
 
 _MOST_PROFILES = 1_000_000
 """Greatest number of profiles, of which a file has to list all."""
 
 
-def read_normal(words: Words) -> Outline:
+def read_normal(words: GambitText) -> GambitTree:
     """The game in a file.
 
     Raises:
@@ -40,7 +40,7 @@ def read_normal(words: Words) -> Outline:
         InformationSet(player, 1, "", tuple(actions), (), start)
         for player, actions in enumerate(strategies)
     ]
-    nodes = [Node(tuple(range(len(players))), -1, 0, None, start)]
+    nodes = [TreeNode(tuple(range(len(players))), -1, 0, None, start)]
     # In the file the first player's strategy changes fastest, in branches the last one's.
     branches = np.arange(math.prod(counts)).reshape(counts).transpose().ravel().tolist()
     outcomes = _outcomes(words, len(players)) if words.is_next("mark", "{") else None
@@ -53,13 +53,13 @@ def read_normal(words: Words) -> Outline:
             if number >= len(outcomes):
                 words.fail("outcome", f"there is no outcome number {number}", start)
             payoffs = outcomes[number]
-        nodes.append(Node((), 0, branch, payoffs, start))
+        nodes.append(TreeNode((), 0, branch, payoffs, start))
     if not words.is_next("end"):
         words.fail("strategies", f"all {len(branches):,} profiles are read, but more follows here")
-    return Outline(title, comment, tuple(players), tuple(sets), tuple(nodes))
+    return GambitTree(title, comment, tuple(players), tuple(sets), tuple(nodes))
 
 
-def _strategies(words: Words, num_players: int) -> list[list[str]]:
+def _strategies(words: GambitText, num_players: int) -> list[list[str]]:
     """The labels of each player's strategies."""
     start = words.next.start
     words.mark("{", "`{` and the strategies")
@@ -79,7 +79,7 @@ def _strategies(words: Words, num_players: int) -> list[list[str]]:
     return found
 
 
-def _outcomes(words: Words, num_players: int) -> list[tuple[Fraction, ...]]:
+def _outcomes(words: GambitText, num_players: int) -> list[tuple[Fraction, ...]]:
     """The payoffs of each outcome; the first one, number 0, pays nothing."""
     found = [(Fraction(0),) * num_players]
     words.mark("{", "`{` and the outcomes")

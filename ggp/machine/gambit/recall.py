@@ -20,10 +20,10 @@ import numpy as np
 
 from ggp.errors import GDLValidationError
 from ggp.gdl.source import Source, diagnose
-from ggp.machine.gambit.outline import CHANCE, Outline
+from ggp.machine.gambit.tree import CHANCE, GambitTree
 
 
-def check_recall(outline: Outline, source: Source) -> None:
+def check_recall(tree: GambitTree, source: Source) -> None:
     """Refuse games in which a player forgets.
 
     Raises:
@@ -32,17 +32,17 @@ def check_recall(outline: Outline, source: Source) -> None:
     # By player, the information set and move of its last choice before each node.
     last: list[dict[int, tuple[int, int]]] = []
     first_last: dict[int, tuple[int, int] | None] = {}
-    for node in outline.nodes:
+    for node in tree.nodes:
         known: dict[int, tuple[int, int]] = {}
         if node.parent >= 0:
             known = last[node.parent]
-            parent = outline.nodes[node.parent]
-            if len(parent.sets) == 1 and outline.sets[parent.sets[0]].player != CHANCE:
+            parent = tree.nodes[node.parent]
+            if len(parent.sets) == 1 and tree.sets[parent.sets[0]].player != CHANCE:
                 number = parent.sets[0]
-                known = known | {outline.sets[number].player: (number, node.branch)}
+                known = known | {tree.sets[number].player: (number, node.branch)}
         last.append(known)
         for number in node.sets:
-            player = outline.sets[number].player
+            player = tree.sets[number].player
             if player == CHANCE:
                 continue
             here = known.get(player)
@@ -50,28 +50,28 @@ def check_recall(outline: Outline, source: Source) -> None:
                 _refuse(
                     source,
                     "perfect-recall",
-                    f"{_said(outline, number)} follows {_said_choice(outline, here)} here, but "
-                    f"{_said_choice(outline, first_last[number])} at its first node: the player "
+                    f"{_said(tree, number)} follows {_said_choice(tree, here)} here, but "
+                    f"{_said_choice(tree, first_last[number])} at its first node: the player "
                     "forgets, which no role of GDL-II does; give such nodes information sets of "
                     "their own",
                     node.start,
                 )
 
 
-def turns_of(outline: Outline, source: Source) -> tuple[int, ...]:
+def turns_of(tree: GambitTree, source: Source) -> tuple[int, ...]:
     """`[N]` the turn, from 0, in which each node is played, or reached if it is the last.
 
     Raises:
         GDLValidationError: there are no turns that suit all information sets.
     """
-    nodes = outline.nodes
+    nodes = tree.nodes
     parents = np.array([node.parent for node in nodes])
     # Nodes that are played in one turn: those of an information set, or a node by itself.
     together = np.arange(len(nodes))
     first: dict[int, int] = {}
     for place, node in enumerate(nodes):
         for number in node.sets:
-            if outline.sets[number].player != CHANCE:
+            if tree.sets[number].player != CHANCE:
                 together[place] = first.setdefault(number, place)
     children: dict[int, list[int]] = {}
     waiting_for = np.zeros(len(nodes), dtype=np.int64)
@@ -97,7 +97,7 @@ def turns_of(outline: Outline, source: Source) -> tuple[int, ...]:
         _refuse(
             source,
             "turns",
-            f"{_said(outline, nodes[stuck].sets[0])} is both before and after another one, so its "
+            f"{_said(tree, nodes[stuck].sets[0])} is both before and after another one, so its "
             "nodes cannot be played in one turn, and players of GDL-II count turns",
             nodes[stuck].start,
         )
@@ -116,18 +116,18 @@ def _refuse(source: Source, rule: str, message: str, start: int) -> NoReturn:
     )
 
 
-def _said(outline: Outline, number: int) -> str:
-    """Words for an information set."""
-    found = outline.sets[number]
+def _said(tree: GambitTree, number: int) -> str:
+    """GambitText for an information set."""
+    found = tree.sets[number]
     label = f' "{found.label}"' if found.label else ""
-    player = outline.players[found.player] or f"player {found.player + 1}"
+    player = tree.players[found.player] or f"player {found.player + 1}"
     return f"information set {found.number}{label} of {player}"
 
 
-def _said_choice(outline: Outline, choice: tuple[int, int] | None) -> str:
-    """Words for what a player chose last."""
+def _said_choice(tree: GambitTree, choice: tuple[int, int] | None) -> str:
+    """GambitText for what a player chose last."""
     if choice is None:
         return "no move of its own"
     number, action = choice
-    move = outline.sets[number].actions[action]
-    return f'"{move}" in its information set {outline.sets[number].number}'
+    move = tree.sets[number].actions[action]
+    return f'"{move}" in its information set {tree.sets[number].number}'

@@ -14,7 +14,7 @@ from ggp.errors import MachineError
 from ggp.machine.arrays import offsets_of, ragged
 from ggp.machine.base import BoolArray, FloatArray, IntArray
 from ggp.machine.gambit.games import GambitGame, names_of
-from ggp.machine.gambit.outline import CHANCE, Outline
+from ggp.machine.gambit.tree import CHANCE, GambitTree
 
 NOOP = "noop"
 """Move of the roles whose turn it is not."""
@@ -52,25 +52,25 @@ class Tables:
     """
 
     def __init__(self, game: GambitGame) -> None:
-        outline, num_roles = game.outline, len(game.roles)
-        nodes = outline.nodes
-        is_players = [each.player != CHANCE for each in outline.sets]
+        tree, num_roles = game.tree, len(game.roles)
+        nodes = tree.nodes
+        is_players = [each.player != CHANCE for each in tree.sets]
         sizes = np.bincount(
-            [number for node in nodes for number in node.sets], minlength=len(outline.sets)
+            [number for node in nodes for number in node.sets], minlength=len(tree.sets)
         )
         self.is_open = bool((sizes[is_players] == 1).all())
         self.sets = np.full((len(nodes), num_roles), -1)
         for place, node in enumerate(nodes):
             for number in node.sets:
-                self.sets[place, outline.sets[number].player] = number  # chance is the last role
+                self.sets[place, tree.sets[number].player] = number  # chance is the last role
         self._lay_out_positions(game)
-        self._collect_moves(outline)
-        self._collect_branches(outline)
+        self._collect_moves(tree)
+        self._collect_branches(tree)
         self.goals: FloatArray = np.zeros((len(nodes), num_roles))
-        self.goals[:, : len(outline.players)] = np.array(outline.totals, dtype=np.float64)
+        self.goals[:, : len(tree.players)] = np.array(tree.totals, dtype=np.float64)
 
     def _lay_out_positions(self, game: GambitGame) -> None:
-        nodes = game.outline.nodes
+        nodes = game.tree.nodes
         turns = np.array(game.turns)
         waits = np.zeros(len(nodes), dtype=np.int64)
         if not self.is_open:  # else nobody's knowledge depends on the turn
@@ -94,11 +94,11 @@ class Tables:
         is_end = np.array([not node.sets for node in nodes])
         self.is_over: BoolArray = is_end[self.node_of] & self.acts
 
-    def _collect_moves(self, outline: Outline) -> None:
+    def _collect_moves(self, tree: GambitTree) -> None:
         self.move_texts, self.move_ids = [NOOP], {NOOP: 0}
         self.set_moves: list[list[int]] = []
         lists, shares = [np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)], [1.0]
-        for each in outline.sets:
+        for each in tree.sets:
             ids = [self._move(name) for name in names_of(each.actions, "move")]
             self.set_moves.append(ids)
             likely = _likely(each.shares, len(ids))
@@ -120,9 +120,9 @@ class Tables:
             self.move_texts.append(name)
         return found
 
-    def _collect_branches(self, outline: Outline) -> None:
+    def _collect_branches(self, tree: GambitTree) -> None:
         """Make `[B]` the nodes after each joint move, and the chances of coming there."""
-        sets, nodes = outline.sets, outline.nodes
+        sets, nodes = tree.sets, tree.nodes
         children: list[list[int]] = [[] for _ in nodes]
         for place, node in enumerate(nodes[1:], start=1):
             children[node.parent].append(place)

@@ -36,8 +36,8 @@ from ggp.machine.base import (
     Stepped,
 )
 from ggp.machine.gambit.games import GambitGame
-from ggp.machine.gambit.outline import CHANCE
 from ggp.machine.gambit.tables import Tables
+from ggp.machine.gambit.tree import CHANCE
 from ggp.machine.percepts.joint_percepts import JointMovesTold, joint_percepts
 from ggp.machine.percepts.percept_table import PerceptTable
 
@@ -76,13 +76,13 @@ class TreeMachine:
     backend = "tree"
 
     def __init__(self, game: GambitGame, *, threads: int = 1) -> None:
-        outline = game.outline
+        tree = game.tree
         self.roles = game.roles
-        self.random_role = game.roles.index(RANDOM) if outline.has_chance else None
+        self.random_role = game.roles.index(RANDOM) if tree.has_chance else None
         self.states_visited = 0
         self.threads = threads
         self.growing = RLock()
-        self._outline = outline
+        self._tree = tree
         self._tables = tables = Tables(game)
         low, high = game.goal_bounds
         self.goal_range = (low, high if high > low else low + 1.0)
@@ -95,7 +95,7 @@ class TreeMachine:
                     NO_PERCEPTS
                     if each.player == CHANCE
                     else self._percepts.number((f"(information_set {each.number})",))
-                    for each in outline.sets
+                    for each in tree.sets
                 ),
                 NO_PERCEPTS,
             ]
@@ -247,15 +247,15 @@ class TreeMachine:
         if number < 0 or not self._tables.acts[self._positions(states)[0]]:
             return ""
         place = self._tables.set_moves[number].index(move)
-        label = self._outline.sets[number].actions[place]
+        label = self._tree.sets[number].actions[place]
         return "" if label == self.move_text(move) else label
 
     def state_words(self, states: States) -> str:
         """See `Wordy`: the labels of the moves that lead to the node."""
         (node,) = self._nodes(states)
         labels = []
-        while (parent := self._outline.nodes[node].parent) >= 0:
-            labels += self._labels(parent, self._outline.nodes[node].branch)
+        while (parent := self._tree.nodes[node].parent) >= 0:
+            labels += self._labels(parent, self._tree.nodes[node].branch)
             node = parent
         return ", ".join(reversed(labels))
 
@@ -263,7 +263,7 @@ class TreeMachine:
         """See `Wordy`: the label of the information set of a role that acts."""
         (node,) = self._nodes(states)
         number = int(self._tables.sets[node, role])
-        return "" if number < 0 or role == self.random_role else self._outline.sets[number].label
+        return "" if number < 0 or role == self.random_role else self._tree.sets[number].label
 
     # ---------------------------------------------------------------- private
 
@@ -283,8 +283,8 @@ class TreeMachine:
     def _labels(self, node: int, branch: int) -> list[str]:
         """The labels of a joint move, that of the last role first."""
         found = []
-        for number in reversed(self._outline.nodes[node].sets):
-            actions = self._outline.sets[number].actions
+        for number in reversed(self._tree.nodes[node].sets):
+            actions = self._tree.sets[number].actions
             branch, place = divmod(branch, len(actions))
             found.append(actions[place])
         return found

@@ -43,7 +43,7 @@ class Word(NamedTuple):
     start: int
 
 
-class Words:
+class GambitText:
     """The words of a file, one after the other.
 
     Args:

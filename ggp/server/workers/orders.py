@@ -6,7 +6,7 @@ An order goes to the worker, an answer comes back. For example, in a match of tw
     Think(1, keep=0, turns=())           MoveReport(1, final=False), ..., MoveReport(1, final=True)
     Think(2, keep=0, turns=(first,))     MoveReport(2, final=True)
     AreYouThere()                        Here()
-    Conclude(keep=1, turns=(second,))    Score(goal)
+    Conclude(keep=1, turns=(second,))    FinalGoal(goal)
 
 `Think` contains only the turns that the worker does not have yet.
 """
@@ -176,7 +176,7 @@ class MoveReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class FinalGoal:
     """The answer to `Conclude`.
 
     Attributes:
@@ -216,4 +216,4 @@ class Said:
 
 
 Order = Setup | Think | Conclude | AreYouThere
-Answer = Up | Here | Foreseen | MachineBuilt | Failed | MoveReport | Score | GaveUp | Said
+Answer = Up | Here | Foreseen | MachineBuilt | Failed | MoveReport | FinalGoal | GaveUp | Said

@@ -255,7 +255,7 @@ class WorkerSlot:
             case orders.GaveUp():
                 self._tell("gave up", answer.error)
                 self._finish(answer.number, lost=True)
-            case orders.Score():
+            case orders.FinalGoal():
                 is_number = answer.goal is not None and math.isfinite(answer.goal)
                 self.concluded, self.goal = True, answer.goal if is_number else None
             case orders.Up():

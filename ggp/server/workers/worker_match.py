@@ -120,12 +120,12 @@ class WorkerMatch:
             return build_machine(program, "propnet", limits, ready=True)
 
     def conclude(self, order: Conclude) -> None:
-        """Find out what the end of the match is worth to our role; answers `Score`."""
+        """Find out what the end of the match is worth to our role; answers `FinalGoal`."""
         self._turns[order.keep :], goal = order.turns, None
         if self._setup is not None and self._machine is not None:
             self._heed_moves(self._setup)
             goal = goal_at_end(self._machine, self._setup, self._turns, order.deadline_s)
-        self._send(orders.Score(goal))
+        self._send(orders.FinalGoal(goal))
 
     def take_note(self, order: Think) -> None:
         """Remember the turns of an order; the player gets them when it is to search."""

@@ -9,7 +9,7 @@ import pytest
 
 from ggp.errors import GDLSyntaxError, GDLValidationError
 from ggp.machine.gambit.games import GambitGame, gambit_game, names_of
-from ggp.machine.gambit.outline import CHANCE
+from ggp.machine.gambit.tree import CHANCE
 from ggp.machine.games import check_text, goal_bounds, load_program, read_program
 from tests.support.games import GAMBIT_GAMES
 
@@ -49,36 +49,36 @@ def test_players_are_roles_and_words_stay() -> None:
     assert game.roles == ("ann", "bob", "random")
     assert game.describe().title == "One-card poker"
     assert game.describe().text == "Ann sees a card. Bob sees only whether she bets."
-    assert [each.label for each in game.outline.sets] == ["deal", "king", "bet", "queen"]
+    assert [each.label for each in game.tree.sets] == ["deal", "king", "bet", "queen"]
 
 
 def test_what_was_given_once_may_be_left_out() -> None:
     game = game_of("one_card.efg")
-    bob = [node for node in game.outline.nodes if node.sets == (2,)]
+    bob = [node for node in game.tree.nodes if node.sets == (2,)]
     assert len(bob) == 2
-    payoffs = [list(map(float, node.payoffs)) for node in game.outline.nodes if node.payoffs]
+    payoffs = [list(map(float, node.payoffs)) for node in game.tree.nodes if node.payoffs]
     assert payoffs == [[2, -2], [1, -1], [-1, 1], [-2, 2], [1, -1], [-1, 1]]
 
 
 def test_numbers_are_fractions_decimals_or_integers() -> None:
     game = game_of("late_call.efg")
-    assert game.outline.nodes[0].payoffs == (Fraction(-1, 2), Fraction(0), Fraction(1, 2))
-    (chance,) = (each for each in game.outline.sets if each.player == CHANCE)
+    assert game.tree.nodes[0].payoffs == (Fraction(-1, 2), Fraction(0), Fraction(1, 2))
+    (chance,) = (each for each in game.tree.sets if each.player == CHANCE)
     assert chance.shares == (Fraction(1, 4), Fraction(3, 4))
 
 
 def test_everybody_waits_until_an_information_set_can_be_played_in_one_turn() -> None:
     game = game_of("late_call.efg")
     turns = {
-        (game.outline.sets[number].player, turn)
-        for node, turn in zip(game.outline.nodes, game.turns, strict=True)
+        (game.tree.sets[number].player, turn)
+        for node, turn in zip(game.tree.nodes, game.turns, strict=True)
         for number in node.sets
     }
     assert turns == {(0, 0), (CHANCE, 1), (1, 2), (2, 3)}
 
 
 def test_the_strategy_of_the_first_player_changes_fastest() -> None:
-    ends = game_of("dilemma.nfg").outline.nodes[1:]
+    ends = game_of("dilemma.nfg").tree.nodes[1:]
     # In branches, that of the last player does.
     by_branch = {node.branch: list(map(float, node.payoffs or ())) for node in ends}
     assert by_branch == {0: [-1, -1], 1: [-3, 0], 2: [0, -3], 3: [-2, -2]}
@@ -86,8 +86,8 @@ def test_the_strategy_of_the_first_player_changes_fastest() -> None:
 
 def test_profiles_may_have_outcomes_and_strategies_be_numbers() -> None:
     game = game_of("three.nfg")
-    assert [each.actions for each in game.outline.sets] == [("1", "2"), ("1", "2", "3"), ("1",)]
-    ends = game.outline.nodes[1:]
+    assert [each.actions for each in game.tree.sets] == [("1", "2"), ("1", "2", "3"), ("1",)]
+    ends = game.tree.nodes[1:]
     by_branch = {node.branch: list(map(float, node.payoffs or ())) for node in ends}
     one, tie, none = [1, 2, 3], [-1, -1, -1.5], [0, 0, 0]
     assert [by_branch[branch] for branch in range(6)] == [one, tie, one, none, tie, none]
@@ -161,7 +161,7 @@ def test_an_error_says_what_should_stand_where(text: str, message: str) -> None:
 
 def test_decimals_that_sum_up_to_nearly_one_are_scaled() -> None:
     game = gambit_game(EFG + 'c "" 1 "" { "a" .333 "b" .666 } 0 t "" 0 t "" 0', "x")
-    assert game.outline.sets[0].shares == (Fraction(1, 3), Fraction(2, 3))
+    assert game.tree.sets[0].shares == (Fraction(1, 3), Fraction(2, 3))
     (warning,) = game.diagnostics
     assert warning.severity == "warning"
     assert "sum up to 0.999, and are scaled" in warning.message

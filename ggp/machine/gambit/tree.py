@@ -31,7 +31,7 @@ class InformationSet(NamedTuple):
     start: int
 
 
-class Node(NamedTuple):
+class TreeNode(NamedTuple):
     """A place in the tree.
 
     Attributes:
@@ -51,7 +51,7 @@ class Node(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Outline:
+class GambitTree:
     """A game as its file states it.
 
     Attributes:
@@ -65,7 +65,7 @@ class Outline:
     comment: str
     players: tuple[str, ...]
     sets: tuple[InformationSet, ...]
-    nodes: tuple[Node, ...]
+    nodes: tuple[TreeNode, ...]
 
     @cached_property
     def totals(self) -> tuple[tuple[Fraction, ...], ...]:
