@@ -85,6 +85,15 @@ class Estimates:
             known |= self.exact
         return replace(self, values=np.clip(self.values, least, most), exact=known)
 
+    def without_rounding(self, goal_range: tuple[float, float]) -> FloatArray:
+        """`[C]` the values, moved to the end of the goal range where rounding led beyond it.
+
+        Goals of real rulesheets may lie beyond it, so values that are farther off stay.
+        """
+        nearest = np.clip(self.values, *goal_range)
+        tolerance = TIE_TOLERANCE * (goal_range[1] - goal_range[0])
+        return np.where(np.abs(self.values - nearest) <= tolerance, nearest, self.values)
+
     def honest_errors(self, goal_range: tuple[float, float]) -> FloatArray:
         """`[C]` standard errors that few trials make larger: 0 for exact values only, NaN where
         they are unknown.

@@ -281,7 +281,7 @@ def move_values(machine: Machine, estimates: Estimates) -> tuple[MoveValue, ...]
     """The values of the candidates of one bag, as decisions report them."""
     each = zip(
         estimates.moves.values.tolist(),
-        estimates.values.tolist(),
+        estimates.without_rounding(machine.goal_range).tolist(),
         estimates.honest_errors(machine.goal_range).tolist(),
         estimates.visits.tolist(),
         strict=True,
