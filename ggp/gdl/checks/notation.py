@@ -27,6 +27,10 @@ OPERATORS: Mapping[str, str] = {
     **dict.fromkeys(("!", "~", "\\+"), "; a negation is written (not condition)"),
     **dict.fromkeys(("&", "&&", ","), "; all conditions of a rule must hold; write nothing"),
     **dict.fromkeys(("|", "||"), "; a disjunction is written (or condition condition)"),
+    "knows": (
+        "; it is of GDL-III, whose rules may ask what a role knows: in GDL-II, keep what it has "
+        "seen in a fluent"
+    ),
 }
 """The GDL to write instead of an operator of another language, as the end of a message."""
 

@@ -24,13 +24,14 @@ from typing import Literal
 
 from ggp.gdl.source import Rulesheet
 from ggp.gdl.syntax.infix_tokens import TOKEN as INFIX_TOKEN
-from ggp.gdl.syntax.kif import TOKEN as KIF_TOKEN
+from ggp.gdl.syntax.kif import kif_pieces
 from ggp.gdl.syntax.printer import infix_lines, kif_lines, marked_as_kif
 
 Syntax = Literal["kif", "infix"]
 
 _MARKS = {"kif": ";", "infix": "%"}
 _OTHER_MARKS = (";", "%")
+_UNMARKED = re.compile(r"\A(?:/\*|#\|)|(?:\*/|\|#)\Z")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _BLANK_LINE = re.compile(r"(?:\r\n|\r|\n)[^\S\r\n]*(?:\r\n|\r|\n)[^\S\r\n]*\Z")
 _INDENT = "    "
@@ -118,9 +119,9 @@ def _comments_of(sheet: Rulesheet) -> _Comments:
 def _written(sheet: Rulesheet) -> Iterator[tuple[int, str]]:
     """Yield where each comment begins, and its text with its marks."""
     if sheet.syntax == "kif":
-        for match in KIF_TOKEN.finditer(sheet.source.text):
-            if match.group()[0] == ";":
-                yield match.start(), match.group()
+        for start, piece, is_comment in kif_pieces(sheet.source.text):
+            if is_comment:
+                yield start, piece
         return
     for match in INFIX_TOKEN.finditer(sheet.source.text):
         if match.lastgroup == "COMMENT":
@@ -128,12 +129,12 @@ def _written(sheet: Rulesheet) -> Iterator[tuple[int, str]]:
 
 
 def _lines(written: str) -> list[_Line]:
-    if not written.startswith("/*"):
+    if not written.startswith(("/*", "#|")):
         rest = written.lstrip(written[0])
         # A mark of the other syntax would become one of this syntax on the way back.
         gap = " " if rest[:1] in _OTHER_MARKS else ""
         return [(len(written) - len(rest), (gap + rest).rstrip())]
-    first, *rest_of = _LINE_END.split(written.removeprefix("/*").removesuffix("*/"))
+    first, *rest_of = _LINE_END.split(_UNMARKED.sub("", written))
     lines = [first.strip(), *dedent("\n".join(rest_of)).split("\n")]
     while lines and not lines[0].strip():
         del lines[0]

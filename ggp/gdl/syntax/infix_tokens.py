@@ -31,9 +31,14 @@ TOKEN = re.compile(
   | (?P<_DOT> \. )
   | (?P<QUOTED> \??'(?:[^'\\\r\n]|\\[^\r\n])*'? )
   | (?P<WORD> \??\w+ | \? )
+  | (?P<FOREIGN> :: | ==> )
   | (?P<BAD> [\s\S] )
     """,
     re.VERBOSE,
+)
+_FOREIGN = (
+    "is of Stanford's newer language of rules (Epilog: `action :: condition ==> effect`), which is "
+    "not GDL: there, rules for `next` say what holds after a move"
 )
 _QUOTED = re.compile(r"(\??)'((?:[^'\\]|\\.)*)'")
 _BAD_ESCAPE = re.compile(r"\\[^\\']")
@@ -88,6 +93,9 @@ def _classified(text: str, names: Names, findings: Findings) -> Iterator[Token]:
             kind, value = _unquote(spelled, start, names, findings)
         elif kind == "NUMBER":
             value = names.constant(spelled, start)
+        elif kind == "FOREIGN":
+            findings.error("other-language", f"{quoted(spelled)} {_FOREIGN}", start)
+            kind = "BAD"
         elif kind == "BAD":
             if bad_end < start:
                 findings.error("syntax", f"{quoted(spelled)} has no meaning here", start)

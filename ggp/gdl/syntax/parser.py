@@ -17,7 +17,7 @@ from ggp.gdl.syntax.kif import read_kif, read_kif_terms
 from ggp.gdl.syntax.printer import to_kif
 from ggp.gdl.terms import Rule, Term
 
-_COMMENTS = re.compile(r"[;%][^\r\n]*|/\*[\s\S]*?(?:\*/|\Z)")
+_COMMENTS = re.compile(r"[;%][^\r\n]*|#\|[\s\S]*?\|#|/\*[\s\S]*?(?:\*/|\Z)")
 # Neither can occur on one line of infix syntax, where a comma or a quote would stand in between.
 _WORD = re.compile(r"[()]|[^\s()]+")
 

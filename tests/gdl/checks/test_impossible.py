@@ -140,6 +140,11 @@ def said(rules: str) -> list[tuple[str, str]]:
             "undefined",
             "relation `evne` with 1 arguments is not defined: it is false; did you mean `even`?",
         ),
+        (
+            "(<= (goal white 1) (knows white (true start)))",
+            "undefined",
+            "relation `knows` with 2 arguments is not defined: it is false; it is of GDL-III",
+        ),
         ("(<= termnial (true start))", "unused", "nothing uses the relation `termnial`; did you"),
     ],
 )

@@ -25,6 +25,14 @@ KIF = """\
     (true q))  ; and this; too
 ; the end
 """
+BLOCKS = """\
+(role a)
+#| it ends
+   when both hold |#
+(<= terminal  /* first */
+    (true p)
+    (true q))
+"""
 INFIX = """\
 % A game
 %
@@ -78,7 +86,10 @@ def test_games_keep_comments_and_description(game: str) -> None:
     assert kif.count(";") == sheet.source.text.count(";")
 
 
-comments = st.from_regex(r"[;% ]?[-a-z(.'/*%; ]{0,8}", fullmatch=True)
+comments = st.from_regex(r"[;% ]?[-a-z(.'/*%; ]{0,8}", fullmatch=True).filter(
+    lambda text: "*/" not in text
+)
+"""Without ends of blocks, which the name `/*` may begin."""
 
 
 @given(strategies.rulesheets, st.lists(st.tuples(st.integers(0, 40), comments), max_size=5))
@@ -99,3 +110,10 @@ def test_any_comments_survive_there_and_back(
         assert parse(infix).rules == rules
         assert print_sheet(parse(infix), "kif") == kif
         assert print_sheet(parse(infix), "infix") == infix
+
+
+def test_blocks_of_comments_become_lines() -> None:
+    assert print_sheet(parse(BLOCKS), "kif") == (
+        "(role a)\n; it ends\n; when both hold\n"
+        "(<= terminal  ; first\n    (true p)\n    (true q))\n"
+    )

@@ -39,6 +39,19 @@ def test_comment_goes_from_semicolon_to_the_end_of_the_line(end: str) -> None:
     assert kif(f'(role a;b) ( " ;{end}) ;; (c d){end};') == ["(role a)"]
 
 
+@pytest.mark.parametrize("block", ["#| (role x)\n; |#", "/* (role x)\n(b c) */", "#||#", "/**/"])
+def test_block_of_comments_is_left_out_with_a_warning(block: str) -> None:
+    text = f"(role a){block}(b\n  {block} c)"
+    assert kif(text) == ["(role a)", "(b c)"]
+    assert [rule for rule, _, _ in warnings(text)] == ["comment"] * 2
+    assert kif(f"{block} (role a)") == ["(role a)"]
+
+
+@pytest.mark.parametrize("begin", ["#|", "/*"])
+def test_block_of_comments_without_an_end_is_a_name(begin: str) -> None:
+    assert kif(f"(role a) ({begin} b) (c d)") == ["(role a)", f"({begin} b)", "(c d)"]
+
+
 @pytest.mark.parametrize(
     "name", ["'", '"', "\\", "$x", "|a|", "#", "++", "0.8", "3am", "-1", "01", "a?", "a:b", "\0"]
 )

@@ -196,3 +196,9 @@ def test_garbage_as_a_term_gives_a_syntax_error_or_a_term(text: str) -> None:
     with suppress(GDLSyntaxError):
         term = parse_term(text)
         assert parse_term(str(term)) == term
+
+
+def test_other_languages_are_named() -> None:
+    error = syntax_error("role(a).\nmark(X) :: control(a) ==> cell(X)\n")
+    assert "game.gdl:2:9: error: `::` is of Stanford's newer language of rules" in str(error)
+    assert "game.gdl:2:23: error: `==>` is of Stanford's newer language" in str(error)
