@@ -102,6 +102,8 @@ def _normalize(rulesheet: Rulesheet, report: Diagnosis, *, advises: bool = False
         check_notation(rulesheet, report)
         check_possible(rulesheet.rules, rules, roles, report)
     _report_undefined(rules, report)
+    if advises:
+        _check_unused(rules, report)
     rules = _keep(rules, relations_needed(rules, _ROOTS))
     rules = _without_undefined(rules)
     rules = bind_variables(rules, report)
@@ -126,6 +128,23 @@ def _normalize(rulesheet: Rulesheet, report: Diagnosis, *, advises: bool = False
         source=rulesheet.source,
         diagnostics=report.diagnostics(),
     )
+
+
+def _check_unused(rules: Sequence[NormalRule], report: Diagnosis) -> None:
+    """Report what is wrong with rules that nothing uses yet.
+
+    They hurt nobody, so only the letter of the specification makes errors of it. Hints to players
+    (`IGNORED`) often break it, and are none of our business.
+    """
+    rules = _without_undefined(rules)
+    used = relations_needed(rules, (*_ROOTS, *IGNORED))
+    unused = [rule for rule in rules if signature(rule.head) not in used]
+    if not unused:
+        return
+    with report.of_unused_rules():
+        unused = bind_variables(unused, report, _keep(rules, used))
+        check_dependencies(unused, report)
+        check_recursion(unused, report)
 
 
 def _is_reserved(head: Atom) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from ggp.errors import GDLValidationError
@@ -23,6 +25,7 @@ class Diagnosis:
     def __init__(self, rulesheet: Rulesheet, *, strict: bool, lenient: bool = False) -> None:
         self._source = rulesheet.source
         self._strict, self.lenient = strict, lenient
+        self._is_used = True
         self._once: set[tuple[str, str]] = set()
         self._found: dict[tuple[str, str, int], Diagnostic] = {}
         for diagnostic in rulesheet.diagnostics:
@@ -32,16 +35,25 @@ class Diagnosis:
             key = (diagnostic.rule, diagnostic.message, len(self._found))
             self._found[key] = replace(diagnostic, severity=severity)
 
+    @contextmanager
+    def of_unused_rules(self) -> Iterator[None]:
+        """Report problems meanwhile as breaches of the formal rules: nothing depends on them."""
+        self._is_used = False
+        try:
+            yield
+        finally:
+            self._is_used = True
+
     def error(self, rule: str, message: str, offset: int) -> None:
         """Report a problem that makes the rulesheet unplayable."""
-        self._add("error", rule, message, offset)
+        self._add("error" if self._is_used or self._strict else "warning", rule, message, offset)
 
     def flaw(self, rule: str, message: str, remedy: str, offset: int) -> None:
         """Report a flaw that makes the rulesheet unplayable; if lenient, warn and add `remedy`."""
         if self.lenient:
             self._add("warning", rule, f"{message}: {remedy}", offset)
         else:
-            self._add("error", rule, message, offset)
+            self.error(rule, message, offset)
 
     def breach(self, rule: str, message: str, offset: int) -> None:
         """Report a breach of the formal rules that was repaired: an error only when strict."""

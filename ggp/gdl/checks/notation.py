@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from ggp.gdl.checks.diagnosis import Diagnosis
 from ggp.gdl.checks.formal import IGNORED, conditions
 from ggp.gdl.nearest import nearest
-from ggp.gdl.program import KEYWORD_ARITY
+from ggp.gdl.program import KEYWORD_ARITY, number_of
 from ggp.gdl.source import Rulesheet
 from ggp.gdl.terms import CONNECTIVES, Compound, Signature, Symbol, Term, Variable, signature
 
@@ -68,6 +68,10 @@ def check_notation(rulesheet: Rulesheet, report: Diagnosis) -> None:
         elif len(name) > 1 and (name.endswith(",") or name.startswith(",")):
             message = "arguments are separated by blanks"
             report.breach("notation", f"`{name}` is read as a name; {message}", place)
+    for (name, _), place in (uses.heads | uses.bodies).items():
+        if number_of(name) is not None:
+            message = "here a number names a relation; a fact is written (name argument ...)"
+            report.breach("notation", f"`{name}`: {message}", place)
     for relation, place in uses.heads.items():
         name = relation[0]
         if name in _ARROWS and relation not in uses.bodies:

@@ -34,16 +34,21 @@ _ROLE_POSITIONS = frozenset(
 )
 
 
-def bind_variables(rules: Sequence[NormalRule], report: Diagnosis) -> list[NormalRule]:
+def bind_variables(
+    rules: Sequence[NormalRule], report: Diagnosis, others: Sequence[NormalRule] = ()
+) -> list[NormalRule]:
     """Every rule with its variables bound, and its conditions in an order that can be evaluated.
 
     A variable that no positive condition binds is repaired, and reported. If it occurs only under
     negations, it means "there is no", separately in each of them. Otherwise it ranges over the
     roles if it is a role argument, and over the values that its argument position can take if not.
     Rules whose variable has no possible value are dropped.
+
+    Args:
+        others: further rules of the game, which say what values there are.
     """
     rules = list(map(_renamed_apart, rules))
-    ranges = _Ranges(rules, report)
+    ranges = _Ranges([*rules, *others], report)
     bound = []
     for rule in rules:
         repaired = _bind_rule(rule, ranges, report)

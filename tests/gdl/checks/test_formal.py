@@ -8,7 +8,7 @@ import pytest
 
 from ggp.errors import GDLValidationError
 from ggp.gdl import parse
-from ggp.gdl.normalize import normalize
+from ggp.gdl.normalize import normalize, validate
 from tests.support.plain.reference import Reference
 from tests.support.sheets.programs import (
     FRAME,
@@ -264,3 +264,33 @@ def test_recursion_with_free_arguments_is_reported(rules: str) -> None:
     lenient = problems(rules + uses)
     assert ("error", "recursion") in problems(rules + uses, strict=True)
     assert set(lenient) == {("warning", "recursion")}
+
+
+UNUSED = """(<= p (not q)) (<= q (not p))
+(<= (far ?x) (next_to ?x ?y) (not (far ?y))) (next_to 1 2) (next_to 2 3)
+(<= (other ?x) (distinct ?x 1))
+(5 a)
+(<= (base ?x) (hint ?x ?y)) (<= (hint ?x ?y) (distinct ?x 1))
+"""
+GAME = """(role a) (init (s 1)) (legal a go) (<= (next (s 1)) (true (s 1)))
+(<= terminal (true (s 1))) (goal a 100)
+"""
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_rules_that_nothing_uses_are_checked_too(strict: bool) -> None:
+    found = validate(parse(UNUSED + GAME), strict=strict)
+    assert [(d.rule, d.line, d.column) for d in found] == [
+        ("stratification", 1, 1),
+        ("stratification", 1, 16),
+        ("stratification", 2, 1),
+        ("unsafe-head", 3, 12),
+        ("notation", 4, 1),
+    ]
+    assert {d.severity for d in found} == {"error" if strict else "warning"}
+
+
+def test_unused_rules_take_no_error_from_those_that_are_used() -> None:
+    used = GAME.replace("(legal a go)", "(<= (legal a go) p)")
+    found = validate(parse(UNUSED + used))
+    assert [d.rule for d in found if d.severity == "error"] == ["stratification"] * 2
