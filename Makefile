@@ -23,7 +23,7 @@ test:
 prepared: setup
 	@$(PYTHON) -m tests.prepared
 
-# make verify  set up, then everything that is checked, in about an hour; goes on where it stopped
+# make verify  set up, then everything that is checked, in about 100 minutes; goes on where it stopped
 verify: setup
 	$(PYTHON) scripts/verify.py
 
