@@ -38,7 +38,7 @@ from ggp.machine.base import (
 from ggp.machine.gambit.games import GambitGame
 from ggp.machine.gambit.tables import Tables
 from ggp.machine.gambit.tree import CHANCE
-from ggp.machine.percepts.joint_percepts import JointMovesTold, joint_percepts
+from ggp.machine.percepts.joint_percepts import JointMovesTold, JointPercepts
 from ggp.machine.percepts.percept_table import PerceptTable
 
 _INFORMATION_SET = re.compile(r"\(information_set (0|[1-9]\d{0,17})\)")
@@ -87,6 +87,7 @@ class TreeMachine:
         low, high = game.goal_bounds
         self.goal_range = (low, high if high > low else low + 1.0)
         self._percepts = PerceptTable(self._may_be_seen, self.growing)
+        self._joint = JointPercepts(game.as_program())
         self._told = JointMovesTold(PLAIN, self.growing) if tables.is_open else None
         # `[sets + 1]` the percept of each information set; the last entry is that of no set.
         self._set_percepts = np.array(
@@ -149,11 +150,9 @@ class TreeMachine:
             branch = branch * tables.num_moves[lists] + place
         after = tables.after(positions, branch)
         if self._told is not None:
-            column = self._joint_percepts(joint_moves)
-            return Stepped(
-                TreeStates(self._tables, after), np.repeat(column[:, None], len(self.roles), axis=1)
-            )
-        percepts = self._set_percepts[tables.sets_of(after)]
+            percepts = self._joint.of(self, joint_moves)
+        else:
+            percepts = self._set_percepts[tables.sets_of(after)]
         return Stepped(TreeStates(self._tables, after), percepts)
 
     def playout(
@@ -288,15 +287,6 @@ class TreeMachine:
             branch, place = divmod(branch, len(actions))
             found.append(actions[place])
         return found
-
-    def _joint_percepts(self, joint_moves: IntArray) -> IntArray:
-        """`[L]` the percept of each joint move."""
-        first, group = first_seen(joint_moves)
-        found = [
-            self._percepts.number(joint_percepts(self.roles, list(map(self.move_text, row))))
-            for row in joint_moves[first].tolist()
-        ]
-        return np.array(found, dtype=np.int64)[group]
 
     def _may_be_seen(self, text: str) -> bool:
         if self._told is None:
