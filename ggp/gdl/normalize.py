@@ -22,7 +22,7 @@ from ggp.gdl.checks.formal import (
 )
 from ggp.gdl.checks.goals import check_goal_values
 from ggp.gdl.checks.impossible import check_possible
-from ggp.gdl.checks.notation import OPERATORS, check_notation
+from ggp.gdl.checks.notation import OPERATORS, check_control, check_notation
 from ggp.gdl.games import read_rulesheet
 from ggp.gdl.nearest import did_you_mean
 from ggp.gdl.program import (
@@ -100,6 +100,7 @@ def _normalize(rulesheet: Rulesheet, report: Diagnosis, *, advises: bool = False
     rules = [rule for rule in rules if not _is_reserved(rule.head) and not _is_no_role(rule)]
     if advises:
         check_notation(rulesheet, report)
+        check_control(rulesheet.rules, roles, report)
         check_possible(rulesheet.rules, rules, roles, report)
     _report_undefined(rules, report)
     if advises:

@@ -125,7 +125,8 @@ class Rulesheet:
         syntax: the syntax it was written in.
         rules: facts and rules.
         spelling: folded name -> the spelling that comes first in the text, for names that are not
-            written in lower case there (servers want answers in their own spelling).
+            written in lower case there (servers want answers in their own spelling); and "" for
+            `tuple`, if a KIF text has terms without a name (see `ggp.gdl.syntax.tuples`).
         diagnostics: the repairs made while reading, as warnings.
     """
 

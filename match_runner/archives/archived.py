@@ -17,6 +17,8 @@ import numpy as np
 from ggp.errors import GDLError, MatchError
 from ggp.gdl import Compound, Term, parse_term, to_kif
 from ggp.gdl.program import RANDOM, TRUE
+from ggp.gdl.syntax.names import spelled
+from ggp.gdl.syntax.tuples import UNNAMED
 from ggp.gdl.terms import signature
 from ggp.machine import Machine, build_machine
 from ggp.machine.base import States
@@ -138,8 +140,9 @@ def _turn(
         raise MatchError("the game is over before it")
     joint = []
     for role, (name, text) in enumerate(zip(machine.roles, told, strict=True)):
-        move = machine.move_id(canonical(text))
-        if move is None or move not in machine.legal(state, role)[0]:
+        legal = machine.legal(state, role)[0]
+        move = {_unnamed(machine.move_text(id_)): id_ for id_ in legal}.get(canonical(text))
+        if move is None:
             raise MatchError(f"{text} is not legal for {name}")
         joint.append(move)
     moves = dict(zip(machine.roles, map(machine.move_text, joint), strict=True))
@@ -164,7 +167,7 @@ def _compare(archived: Archived, number: int, machine: Machine, state: States) -
     told = archived.states.get(number)
     if told is None:
         return
-    known, own = set(map(canonical, told)), set(machine.fluents(state)[0])
+    known, own = set(map(canonical, told)), set(map(_unnamed, machine.fluents(state)[0]))
     for fluent, place in ((known - own, "the file"), (own - known, "the rules")):
         if fluent:
             raise MatchError(
@@ -227,4 +230,9 @@ def canonical(text: str) -> str:
         raise MatchError(f"{text[:60]!r} is not a term") from error
     if isinstance(term, Compound) and signature(term) == TRUE:
         term = term.args[0]
-    return to_kif(term)
+    return _unnamed(to_kif(term))
+
+
+def _unnamed(text: str) -> str:
+    """Canonical KIF without the name that tuples have there, since files may lack it."""
+    return spelled(text, UNNAMED)

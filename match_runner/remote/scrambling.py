@@ -13,9 +13,10 @@ import numpy as np
 
 from ggp.gdl.program import KEYWORD_ARITY, RANDOM
 from ggp.gdl.syntax.names import ARROWS
+from ggp.gdl.syntax.tuples import TUPLE
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable
 
-KEPT = frozenset({*KEYWORD_ARITY, *CONNECTIVES, *ARROWS, RANDOM, "nil"})
+KEPT = frozenset({*KEYWORD_ARITY, *CONNECTIVES, *ARROWS, RANDOM, TUPLE, "nil"})
 """Names that are never changed, nor given to anything else."""
 
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")

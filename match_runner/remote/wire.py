@@ -10,6 +10,7 @@ import numpy as np
 from ggp.errors import ConfigError, GDLError, RemoteProtocolError
 from ggp.gdl import parse, parse_term, to_kif
 from ggp.gdl.syntax.names import spelled
+from ggp.gdl.syntax.tuples import TUPLE, UNNAMED, Tuples
 from ggp.machine.definition import GameDefinition
 from ggp.protocol.messages import WIRE_STYLES, Abort, Dialect, Message, Play, Start, Stop, WireStyle
 from ggp.protocol.texts.printing import print_message
@@ -75,6 +76,10 @@ class Wire:
         sheet = parse(program.source.text, program.source.name)
         # Servers that take any letter case write in upper case.
         self._spelling = {} if server.any_case else sheet.spelling
+        self._tuples = None
+        if sheet.spelling.get(TUPLE) == "":
+            self._tuples = Tuples(sheet.rules)
+            self._spelling = {**self._spelling, **UNNAMED}
         self._scrambler = Scrambler(names_of(sheet.rules), rng) if rng is not None else Scrambler()
         rules = " ".join(str(self._scrambler.rule(rule)) for rule in sheet.rules)
         self._rules = self._spelled(rules)
@@ -119,7 +124,7 @@ class Wire:
         move = self._scrambler.back(term) if as_sent else None
         if move is None:
             raise _not_a_move(reply)
-        return to_kif(move)
+        return to_kif(move if self._tuples is None else self._tuples.in_told(move))
 
     def _turn(
         self, kind: type[Play] | type[Stop], match_id: str, turn: int, told: LastTurn | None

@@ -10,7 +10,15 @@ from ggp.errors import GDLValidationError
 from ggp.gdl.source import Diagnostic, Rulesheet, Severity, diagnose, errors
 
 FORMAL_READER_RULES = frozenset(
-    {"unbalanced", "empty-arguments", "empty-body", "empty-list", "stray-condition", "encoding"}
+    {
+        "unbalanced",
+        "empty-arguments",
+        "empty-body",
+        "empty-list",
+        "stray-condition",
+        "encoding",
+        "tuple",
+    }
 )
 """Repairs made while reading that break the letter of the specification."""
 

@@ -23,6 +23,7 @@ from ggp.gdl.program import (
     TRUE,
     NormalRule,
 )
+from ggp.gdl.syntax.tuples import TUPLE
 from ggp.gdl.terms import (
     CONNECTIVES,
     Compound,
@@ -89,7 +90,7 @@ def check_vocabulary(rules: Sequence[Rule], report: Diagnosis) -> None:
                 )
     for kind, names in (("relation", relations), ("function", functions)):
         for name, arities in names.items():
-            if len(arities) > 1 and name not in KEYWORD_ARITY:
+            if len(arities) > 1 and name not in {*KEYWORD_ARITY, TUPLE}:
                 listed = ", ".join(map(str, sorted(arities)))
                 report.breach(
                     "arity",

@@ -7,15 +7,15 @@ by facts, or use `+` as a name of its own; these are not reported.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ggp.gdl.checks.diagnosis import Diagnosis
 from ggp.gdl.checks.formal import IGNORED, conditions
 from ggp.gdl.nearest import nearest
-from ggp.gdl.program import KEYWORD_ARITY, number_of
+from ggp.gdl.program import KEYWORD_ARITY, LEGAL, TRUE, number_of
 from ggp.gdl.source import Rulesheet
-from ggp.gdl.terms import CONNECTIVES, Compound, Signature, Symbol, Term, Variable, signature
+from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Signature, Symbol, Term, Variable, signature
 
 _BY_FACTS = "; GDL has no arithmetic: write facts like (less 1 2) and (succ 1 2)"
 _EQUAL = "; GDL has no `=`: write the same variable twice, or `distinct` for what differs"
@@ -90,6 +90,28 @@ def check_notation(rulesheet: Rulesheet, report: Diagnosis) -> None:
         elif name in _ARROWS and not (function in uses.made and function in uses.taken):
             message = f"`{name}` means nothing in GDL; a rule is written (<= head condition ...)"
             report.breach("notation", message, place)
+
+
+def check_control(rules: Sequence[Rule], roles: Sequence[str], report: Diagnosis) -> None:
+    """Warn where `control` seems to say who moves, as it does in pyggp, but no `legal` asks it."""
+    given = [Compound("init", (Compound("control", (Symbol(role),)),)) for role in roles]
+    first = next((rule for rule in rules if rule.head in given), None)
+    if first is None or len(roles) == 1:
+        return
+    bodies: dict[Signature, list[Term]] = {}
+    for rule in rules:
+        bodies.setdefault(signature(rule.head), []).extend(conditions(rule))
+    pending = [LEGAL]
+    while pending:
+        for atom in bodies.pop(pending.pop(), ()):
+            if signature(atom) == TRUE and any(part.name == "control" for part in _parts(atom)):
+                return
+            pending.append(signature(atom))
+    message = (
+        "no `legal` asks who has `control`, which means nothing by itself in GDL: all roles move "
+        "in every turn (in pyggp only those that have it)"
+    )
+    report.breach("control", message, first.start)
 
 
 def _uses_in(rulesheet: Rulesheet) -> _Uses:

@@ -25,7 +25,9 @@ from typing import Literal
 from ggp.gdl.source import Rulesheet
 from ggp.gdl.syntax.infix_tokens import TOKEN as INFIX_TOKEN
 from ggp.gdl.syntax.kif import kif_pieces
+from ggp.gdl.syntax.names import spelled
 from ggp.gdl.syntax.printer import infix_lines, kif_lines, marked_as_kif
+from ggp.gdl.syntax.tuples import TUPLE, UNNAMED
 
 Syntax = Literal["kif", "infix"]
 
@@ -67,6 +69,8 @@ def print_sheet(sheet: Rulesheet, syntax: Syntax) -> str:
     lines: list[str] = []
     for number, rule in enumerate(sheet.rules):
         printed = kif_lines(rule) if syntax == "kif" else infix_lines(rule)
+        if syntax == "kif" and sheet.spelling.get(TUPLE) == "":
+            printed = [spelled(line, UNNAMED) for line in printed]
         for part, text in enumerate(printed):
             indent = _INDENT if part else ""
             lines += [_own(line, mark, indent) for line in comments.before[number, part]]

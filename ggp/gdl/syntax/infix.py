@@ -21,6 +21,7 @@ from ggp.gdl.syntax.findings import Findings, quoted
 from ggp.gdl.syntax.infix_tokens import ANONYMOUS, infix_tokens, start_of
 from ggp.gdl.syntax.names import Names, warn_of_mixed_variables
 from ggp.gdl.syntax.shape import MAX_NESTING, nesting, too_deep, well_shaped
+from ggp.gdl.syntax.tuples import TUPLE, warn_of_tuples
 from ggp.gdl.terms import Compound, Rule, Symbol, Term, Variable, variables
 
 _VARIABLE = re.compile(r"\?'(?:[^'\\]|\\.)*'|\??\w*")
@@ -40,6 +41,7 @@ def read_infix(source: Source, findings: Findings) -> tuple[tuple[Rule, ...], di
             rules.append(_name_anonymous(clause) if has_anonymous else clause)
     if names.mixed_variables:
         warn_of_mixed_variables(rules, lambda v: _spelled_variable(source, v), findings)
+    warn_of_tuples(rules, findings)
     return tuple(rules), names.spelling
 
 
@@ -140,6 +142,10 @@ class _Build(Transformer[Token, object]):
     def compound(self, children: list[Any]) -> Compound:
         name, args = children
         return Compound(name.value, args, start_of(name))
+
+    def unnamed(self, children: list[Any]) -> Compound:
+        lpar, first, _, rest, _ = children
+        return Compound(TUPLE, (first, *rest), start_of(lpar))
 
     def arguments(self, children: list[Term]) -> tuple[Term, ...]:
         return tuple(children)

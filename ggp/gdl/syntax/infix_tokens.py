@@ -28,18 +28,30 @@ TOKEN = re.compile(
   | (?P<_RPAR> \) )
   | (?P<_COMMA> , )
   | (?P<NUMBER> [+-]?\d+(?:\.\d+)?(?!\w) )
+  | (?P<FOREIGN> :: | ==> | =< | >= | < | > | ==? | \.\. )
   | (?P<_DOT> \. )
   | (?P<QUOTED> \??'(?:[^'\\\r\n]|\\[^\r\n])*'? )
+  | (?P<STRING> "[^"\r\n]*"? )
   | (?P<WORD> \??\w+ | \? )
-  | (?P<FOREIGN> :: | ==> )
   | (?P<BAD> [\s\S] )
     """,
     re.VERBOSE,
 )
-_FOREIGN = (
+_EPILOG = (
     "is of Stanford's newer language of rules (Epilog: `action :: condition ==> effect`), which is "
     "not GDL: there, rules for `next` say what holds after a move"
 )
+_COMPARES = (
+    "compares numbers in Prolog and in answer set programs; GDL has no arithmetic: write a fact "
+    "for each pair, like `less(1, 2).`"
+)
+_EQUALS = "is of Prolog, not GDL: write the same variable twice, or `distinct` for what differs"
+_FOREIGN = {
+    **dict.fromkeys(("::", "==>"), _EPILOG),
+    **dict.fromkeys(("<", ">", "=<", ">="), _COMPARES),
+    **dict.fromkeys(("=", "=="), _EQUALS),
+    "..": "makes intervals in answer set programs, not in GDL: write a fact for each number",
+}
 _QUOTED = re.compile(r"(\??)'((?:[^'\\]|\\.)*)'")
 _BAD_ESCAPE = re.compile(r"\\[^\\']")
 _ESCAPE = re.compile(r"\\(.)")
@@ -93,8 +105,10 @@ def _classified(text: str, names: Names, findings: Findings) -> Iterator[Token]:
             kind, value = _unquote(spelled, start, names, findings)
         elif kind == "NUMBER":
             value = names.constant(spelled, start)
+        elif kind == "STRING":
+            kind, value = _string(spelled, start, names, findings)
         elif kind == "FOREIGN":
-            findings.error("other-language", f"{quoted(spelled)} {_FOREIGN}", start)
+            findings.error("other-language", f"{quoted(spelled)} {_FOREIGN[spelled]}", start)
             kind = "BAD"
         elif kind == "BAD":
             if bad_end < start:
@@ -143,6 +157,15 @@ def _unquote(spelled: str, start: int, names: Names, findings: Findings) -> tupl
         "white space, parentheses or `;`",
         start,
     )
+    return "BAD", spelled
+
+
+def _string(spelled: str, start: int, names: Names, findings: Findings) -> tuple[str, str]:
+    """Token type and folded name of a string, which is the constant that KIF writes the same."""
+    if len(spelled) > 1 and spelled.endswith('"') and is_symbol(spelled):
+        return "NUMBER", names.constant(spelled, start)
+    message = "is no name of GDL: it must end on its line, without white space, parentheses and `;`"
+    findings.error("quotes", f"the string {quoted(spelled)} {message}", start)
     return "BAD", spelled
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any, cast
 
 from lark import Lark, Token, Transformer, UnexpectedToken
@@ -21,6 +22,7 @@ from ggp.gdl.syntax.findings import Findings, quoted
 from ggp.gdl.syntax.names import ARROWS, Names, warn_of_mixed_variables
 from ggp.gdl.syntax.parentheses import extended, is_condition, with_closed_negations
 from ggp.gdl.syntax.shape import MAX_NESTING, too_deep, well_shaped
+from ggp.gdl.syntax.tuples import TUPLE, UNNAMED, Tuples, warn_of_tuples
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable
 
 # Lark's own lexer takes 0.50 s for the 167,000 tokens of 92 rulesheets, this one 0.28 s; and
@@ -50,7 +52,11 @@ def read_kif(source: Source, findings: Findings) -> tuple[tuple[Rule, ...], dict
     names = Names(findings)
     rules: list[Rule] = []
     is_open = False  # whether the last rule lacks its conditions
-    for form in _forms(list(_tokens(source.text, names, findings)), findings):
+    tokens = list(_tokens(source.text, names, findings))
+    has_unnamed = any(
+        one.type == "LPAR" and two.type in ("LPAR", "VARIABLE") for one, two in pairwise(tokens)
+    )
+    for form in _forms(tokens, findings):
         rule = _read_form(form, findings, goes_on=is_open and findings.lenient)
         if rule is None:
             continue
@@ -61,6 +67,8 @@ def read_kif(source: Source, findings: Findings) -> tuple[tuple[Rule, ...], dict
         is_open = form.is_rule and not rule.body
     if names.mixed_variables:
         warn_of_mixed_variables(rules, lambda v: _spelled_variable(source, v), findings)
+    if has_unnamed and warn_of_tuples(rules, findings):
+        return Tuples(rules).rules, {**names.spelling, **UNNAMED}
     return tuple(rules), names.spelling
 
 
@@ -266,13 +274,19 @@ def _explain(tokens: list[Token], unexpected: Token) -> tuple[str, str, int]:
     place = _start(before if before is not None else unexpected)
     match before.type if before is not None else "", unexpected.type:
         case "LPAR", "LPAR":
-            return "list-of-lists", "a list must begin with a name, not with a list", place
+            message = "the list of a condition must begin with a name, not with a list"
+            return "list-of-lists", message, place
         case "LPAR", "RPAR":
             return "empty-list", "an empty list cannot be an argument or a condition", place
         case "LPAR", "VARIABLE":
             name = quoted(f"?{unexpected}")
-            message = f"the variable {name} cannot be the name of a relation or function"
+            message = f"the variable {name} cannot be the name of a relation"
             return "variable-functor", message, _start(unexpected)
+        case "RPAR", "RPAR":
+            return "list-of-lists", "a list of one list is no term", place
+        case "VARIABLE", "RPAR":
+            message = f"a list of one variable is no term; write {quoted(f'?{before}')}"
+            return "variable-functor", message, place
         case "ARROW", "RPAR":
             return "no-head", "this rule has no head", place
         case "CONNECTIVE" | "DISTINCT", "RPAR":
@@ -319,6 +333,10 @@ class _Build(Transformer[Token, object]):
     def compound(self, children: list[Any]) -> Compound:
         lpar, name, args, _ = children
         return Compound(name.name, tuple(args), lpar.start_pos)
+
+    def unnamed(self, children: list[Any]) -> Compound:
+        lpar, first, rest, _ = children
+        return Compound(TUPLE, (first, *rest), lpar.start_pos)
 
     def first(self, children: list[Term]) -> list[Term]:
         return children

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 
 from ggp.gdl.syntax.findings import Findings, quoted
+from ggp.gdl.syntax.tuples import TUPLE
 from ggp.gdl.terms import Rule, Variable, variables
 
 ARROWS = frozenset({"<=", ":-"})
@@ -67,13 +68,16 @@ def is_symbol(name: str) -> bool:
 def spelled(text: str, spelling: Mapping[str, str]) -> str:
     """Canonical KIF with its names as a rulesheet spells them.
 
-    Programs elsewhere tell upper from lower case, so whatever they are to read is spelled so.
+    Programs elsewhere tell upper from lower case, so whatever they are to read is spelled so; and
+    tuples have no name where the rulesheet gives them none.
 
     Args:
         text: terms or rules, without comments.
         spelling: folded name -> spelling, as in `Rulesheet.spelling`.
     """
-    return _SYMBOL_OR_VARIABLE.sub(lambda word: spelling.get(word[0], word[0]), text)
+    if spelling.get(TUPLE) == "":
+        text = text.replace(f"({TUPLE} ", "(")
+    return _SYMBOL_OR_VARIABLE.sub(lambda word: spelling.get(word[0]) or word[0], text)
 
 
 def warn_of_mixed_variables(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from ggp.gdl.syntax.tuples import TUPLE
 from ggp.gdl.terms import CONNECTIVES, Rule, Symbol, Term, Variable
 
 _INDENT = "    "
 _PLAIN_NAME = re.compile(r"[a-z][a-z0-9_]*")
-_PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
+_PLAIN_CONSTANT = re.compile(r'[+-]?[0-9]+(?:\.[0-9]+)?|"[^\s"();\ufeff]*"')
 _WORD = re.compile(r"\w*")
 
 # Text to write as it is, or a term and whether it is a condition (or head), not an argument.
@@ -76,8 +77,10 @@ def _parts(term: Term, is_condition: bool) -> list[_Part]:
     if isinstance(term, Variable):
         return [_variable(term.name)]
     if isinstance(term, Symbol):
-        is_number = not is_condition and _PLAIN_NUMBER.fullmatch(term.name)
-        return [term.name if is_number else _constant(term.name)]
+        is_plain = not is_condition and _PLAIN_CONSTANT.fullmatch(term.name)
+        return [term.name if is_plain else _constant(term.name)]
+    if term.name == TUPLE and len(term.args) > 1 and not is_condition:
+        return ["(", *_listed(term.args, ", ", False), ")"]
     if not is_condition or term.name not in CONNECTIVES:
         return [_constant(term.name), "(", *_listed(term.args, ", ", False), ")"]
     if term.name == "not" and len(term.args) == 1:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from ggp.gdl.analysis.renamed import find_renamed, has_idle_role
 from ggp.gdl.program import LEGAL, RANDOM, SEES, unify
 from ggp.gdl.syntax.names import spelled
+from ggp.gdl.syntax.tuples import UNNAMED, Tuples
 from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature
 from ggp.protocol.texts.forms import MessageLimits, split_items, squeezed
 from ggp.protocol.texts.terms import quick_rules, quick_term
@@ -23,6 +24,7 @@ _SYMBOL = re.compile(r"(?<![^\s();\ufeff])[^\s();?\ufeff][^\s();\ufeff]*")
 _COMMENT = re.compile(r";[^\r\n]*")
 _NAME_IN_LIST = re.compile(r"(?<!\()\(([^ ()?][^ ()]*)\)")
 _ROLE_FACT = re.compile(r"\(\s*role\s+([^\s()?]+)\s*\)", re.IGNORECASE)
+_UNNAMED = re.compile(r"\(\s*[(?]")
 _SEES_HEAD = re.compile(r"\(\s*(?:<=\s*\(\s*)?sees[\s(]", re.IGNORECASE)
 
 
@@ -39,6 +41,7 @@ class Outline:
             can be known of a scrambled GDL-II game without percepts.
         moves: the `legal` heads, role and move; none if unknown.
         percepts: the percepts in the `sees` heads.
+        tuples: those that the rules write without a name; None if there are none.
     """
 
     roles: tuple[str, ...] = ()
@@ -48,6 +51,7 @@ class Outline:
     may_hide: bool = False
     moves: tuple[tuple[Term, Term], ...] = ()
     percepts: tuple[Term, ...] = ()
+    tuples: Tuples | None = field(default=None, compare=False)
 
     def spell(self, term: str) -> str:
         """A canonical term as the server would write it, on one line.
@@ -58,7 +62,9 @@ class Outline:
 
     def read(self, term: str) -> str:
         """A term of the server as canonical KIF; anything that is not a term, in lower case."""
-        return self._exchanged(canonical(term))
+        text = self._exchanged(canonical(term))
+        read = quick_term(text) if self.tuples is not None else None
+        return text if read is None or self.tuples is None else str(self.tuples.in_told(read))
 
     def plain(self, rules: str) -> str:
         """The text of the rules with the keywords that the server has renamed restored."""
@@ -109,16 +115,28 @@ def outline(rules: str, limits: MessageLimits | None = None, role: str = "") -> 
     facts = facts or list(_ROLE_FACT.finditer(text))
     roles = tuple(dict.fromkeys(fact.group(1).lower() for fact in facts))
     spellings = _first_spellings(_SYMBOL.findall(text))
-    read, ours = quick_rules(text), role.lower()
+    ours = role.lower()
+    read, tuples = _read(text)
+    if tuples is not None:
+        spellings |= UNNAMED
     if RANDOM in roles or any(map(_SEES_HEAD.match, forms)):
-        return _of_gdl2(Outline(roles, True, spellings), read)
+        return _of_gdl2(Outline(roles, True, spellings, tuples=tuples), read)
     renamed = find_renamed(read, ours)
     if not renamed:
-        return Outline(roles, False, spellings, {}, has_idle_role(read, ours), _heads(read, LEGAL))
+        idle, moves = has_idle_role(read, ours), _heads(read, LEGAL)
+        return Outline(roles, False, spellings, {}, idle, moves, tuples=tuples)
     to_keyword = {name: keyword for keyword, name in renamed.items()}
     meant = tuple(to_keyword.get(each, each) for each in roles)
     found = Outline(meant, True, spellings, renamed)
-    return _of_gdl2(found, quick_rules(found.plain(text)))
+    read, tuples = _read(found.plain(text))
+    return _of_gdl2(replace(found, tuples=tuples), read)
+
+
+def _read(text: str) -> tuple[tuple[Rule, ...], Tuples | None]:
+    """The rules in a text, and where their tuples are if there are any."""
+    rules = quick_rules(text)
+    tuples = Tuples(rules) if _UNNAMED.search(text) else None
+    return (tuples.rules, tuples) if tuples else (rules, None)
 
 
 def canonical(term: str) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from ggp.gdl.syntax.names import ARROWS
+from ggp.gdl.syntax.tuples import TUPLE
 from ggp.gdl.terms import Compound, Rule, Symbol, Term, Variable
 
 _TOKEN = re.compile(r"[()]|;[^\r\n]*|[^\s();\ufeff]+")
@@ -32,7 +33,7 @@ def quick_term(text: str) -> Term | None:
 
 
 def _forms(text: str) -> Iterator[Term]:
-    """The terms side by side in a text; lists that do not begin with a name are left out."""
+    """The terms side by side in a text; a list without a name is one of `TUPLE`."""
     # The items of every open list; None for what is not understood.
     opened: list[list[Term | None]] = [[]]
     for match in _TOKEN.finditer(text):
@@ -52,8 +53,10 @@ def _forms(text: str) -> Iterator[Term]:
 
 
 def _closed(items: list[Term | None]) -> Term | None:
-    if not items or not isinstance(items[0], Symbol) or None in items:
+    parts = tuple(item for item in items if item is not None)
+    if not parts or len(parts) < len(items):
         return None
-    name = items[0].name
-    args = tuple(item for item in items[1:] if item is not None)
+    if not isinstance(parts[0], Symbol):
+        return Compound(TUPLE, parts) if len(parts) > 1 else None
+    name, args = parts[0].name, parts[1:]
     return Compound(name, args) if args else Symbol(name)

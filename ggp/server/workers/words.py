@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from ggp.gdl.syntax.tuples import TUPLE
+
 _WORD = re.compile(r"[^\s();\ufeff]+")
 _BORDERS = frozenset(" \t\r\n\v\f();,.:&|~\ufeff")
 """Characters that may stand beside a symbol, in either syntax of rules."""
@@ -23,7 +25,7 @@ class Words:
 
     def __init__(self, rules: str) -> None:
         self._text = rules.lower()
-        self._known: set[str] = set()
+        self._known = {TUPLE}
 
     def include(self, move: str) -> bool:
         """Whether a move, in canonical KIF, contains no other symbols."""

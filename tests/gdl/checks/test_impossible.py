@@ -145,6 +145,11 @@ def said(rules: str) -> list[tuple[str, str]]:
             "undefined",
             "relation `knows` with 2 arguments is not defined: it is false; it is of GDL-III",
         ),
+        (
+            "(init (control white))",
+            "control",
+            "no `legal` asks who has `control`, which means nothing by itself in GDL: all roles",
+        ),
         ("(<= termnial (true start))", "unused", "nothing uses the relation `termnial`; did you"),
     ],
 )
@@ -152,6 +157,12 @@ def test_what_cannot_be_meant_is_told_with_what_was(rules: str, rule: str, messa
     found = [(r, m) for r, m in said(rules) if r == rule]
     assert len(found) == 1
     assert found[0][1].startswith(message)
+
+
+def test_control_that_moves_depend_on_is_meant() -> None:
+    turns = "(init (control white)) (<= (legal white (mine)) (has white)) "
+    asked = "(<= (has ?r) (or (true (control ?r)) (true start)))"
+    assert "control" not in [rule for rule, _ in said(turns + asked)]
 
 
 @pytest.mark.parametrize("name", [">", "=", "+"])

@@ -180,7 +180,7 @@ def test_single_terms_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "a b", "(a", "a)", "()", "((a) b)", "(?x a)", "(a) )", "(<= a b)", "(f ())"]
+    "text", ["", "a b", "(a", "a)", "()", "((a) b)", "(?x)", "(a) )", "(<= a b)", "(f ())"]
 )
 def test_what_is_not_one_term_is_a_syntax_error(text: str) -> None:
     with pytest.raises(GDLSyntaxError, match="<term>:1:"):

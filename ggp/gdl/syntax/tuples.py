@@ -1,0 +1,163 @@
+"""Tuples: terms without a name, such as `(X, 1)` in infix syntax and `(?n coins)` in KIF.
+
+GDL has none, but some rulesheets use them. They are read as terms of the function `tuple`, and
+printed as they were written. In KIF `(3 coins)` may be a term with a name or a tuple, and must be
+the same term as `(?n coins)` where the two meet. So wherever a list may stand that begins with a
+variable or a list, all lists of as many terms are tuples. Terms meet in an argument of a relation
+or function, or in a variable.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterator, Sequence
+
+from ggp.gdl.syntax.findings import Findings, quoted
+from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable
+
+TUPLE = "tuple"
+"""The function that tuples are terms of."""
+
+UNNAMED = {TUPLE: ""}
+"""Spells `(tuple a b)` as `(a b)`; see `ggp.gdl.syntax.names.spelled`."""
+
+_SHARED = {("init", 1): "true", ("next", 1): "true", ("does", 2): "legal", ("sees", 2): "legal"}
+"""What stands at one place: fluents; moves and percepts, which messages may not tell apart."""
+
+_TOLD = ("legal", 2, 1)
+_MOVE_TOLD = ("did", 2, 1, "in")
+"""The move in what players are told of the joint moves of plain GDL, `(did ROLE MOVE)`."""
+
+_NAMED = re.compile(r"\(?\s*'?tuple", re.IGNORECASE)
+
+_Place = Hashable
+"""Where terms may stand: an argument of a relation or function, or a variable of a rule."""
+
+
+def warn_of_tuples(rules: Sequence[Rule], findings: Findings) -> bool:
+    """Whether there are tuples without a name; warns at the first.
+
+    In KIF all tuples are printed without a name, so there an author may not give it to others.
+    """
+    text = findings.source.text
+    named: list[Compound] = []
+    unnamed: list[Compound] = []
+    for number, rule in enumerate(rules):
+        for _, term in _terms(rule, number):
+            if isinstance(term, Compound) and term.name == TUPLE:
+                (named if _NAMED.match(text, term.start) else unnamed).append(term)
+    if unnamed:
+        first = min(unnamed, key=lambda term: term.start)
+        message = f"this term has no name, as terms of GDL have; read as {quoted(str(first))}"
+        findings.warn("tuple", message, first.start)
+        for term in named:
+            if text[term.start] == "(":
+                message = f"`{TUPLE}` is the name of lists without one; choose another"
+                findings.error("tuple", message, term.start)
+    return bool(unnamed)
+
+
+class Tuples:
+    """Where the tuples of a KIF rulesheet are.
+
+    Args:
+        rules: in which lists that begin with a variable or a list are terms of `TUPLE` already.
+
+    Attributes:
+        rules: with all tuples as terms of `TUPLE`.
+    """
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._parents: dict[_Place, _Place] = {}
+        self._lengths: dict[_Place, set[int]] = {}
+        self._merge(_MOVE_TOLD, _TOLD)
+        named: dict[tuple[_Place, str, int], None] = {}
+        for number, rule in enumerate(rules):
+            for place, term in _terms(rule, number):
+                if isinstance(term, Variable):
+                    self._merge(place, (number, term.name))
+                elif isinstance(term, Compound) and term.name == TUPLE:
+                    self._lengths.setdefault(self._root(place), set()).add(len(term.args))
+                elif isinstance(term, Compound):
+                    named[place, term.name, len(term.args)] = None
+        while met := [key for key in named if self._is_tuple(key[0], key[2] + 1)]:
+            for key in met:
+                del named[key]
+                _, name, num = key
+                for i in range(num):
+                    self._merge((name, num, i, "in"), (TUPLE, num + 1, i + 1, "in"))
+        self.rules = tuple(
+            Rule(head, tuple(body), rule.start)
+            for number, rule in enumerate(rules)
+            for head, *body in [[self._in_condition(x, number) for x in (rule.head, *rule.body)]]
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self._lengths)
+
+    def in_told(self, term: Term) -> Term:
+        """A move or a percept, with all tuples in it as terms of `TUPLE`."""
+        return self._in_term(term, _TOLD)
+
+    def _in_term(self, term: Term, place: _Place) -> Term:
+        if not isinstance(term, Compound):
+            return term
+        name, args = term.name, term.args
+        if name != TUPLE and self._is_tuple(place, len(args) + 1):
+            name, args = TUPLE, (Symbol(name, term.start), *args)
+        inner = [self._in_term(arg, (name, len(args), i, "in")) for i, arg in enumerate(args)]
+        return Compound(name, tuple(inner), term.start)
+
+    def _in_condition(self, term: Term, rule: int) -> Term:
+        if not isinstance(term, Compound):
+            return term
+        if term.name in CONNECTIVES - {"distinct"}:
+            args = [self._in_condition(arg, rule) for arg in term.args]
+        else:
+            args = [self._in_term(arg, place) for place, arg in _arguments(term, rule)]
+        return Compound(term.name, tuple(args), term.start)
+
+    def _is_tuple(self, place: _Place, num: int) -> bool:
+        """Whether lists of so many terms are tuples at a place."""
+        return num in self._lengths.get(self._root(place), ())
+
+    def _root(self, place: _Place) -> _Place:
+        while place in self._parents:
+            above = self._parents[place]
+            self._parents[place] = self._parents.get(above, above)
+            place = above
+        return place
+
+    def _merge(self, one: _Place, other: _Place) -> None:
+        one, other = self._root(one), self._root(other)
+        if one != other:
+            self._parents[one] = other
+            if one in self._lengths:
+                self._lengths.setdefault(other, set()).update(self._lengths.pop(one))
+
+
+def _arguments(atom: Compound, rule: int) -> Iterator[tuple[_Place, Term]]:
+    """Yield the arguments of a relation, each with its place."""
+    num = len(atom.args)
+    name = _SHARED.get((atom.name, num), atom.name)
+    for i, arg in enumerate(atom.args):
+        yield (name, num, i) if name != "distinct" else (name, rule, atom.args), arg
+
+
+def _terms(rule: Rule, number: int) -> Iterator[tuple[_Place, Term]]:
+    """Yield all terms in the relations of the rule of that number, each with its place."""
+    conditions = [rule.head, *rule.body]
+    while conditions:
+        atom = conditions.pop()
+        if not isinstance(atom, Compound):
+            continue
+        if atom.name in CONNECTIVES - {"distinct"}:
+            conditions += atom.args
+            continue
+        pending = list(_arguments(atom, number))
+        while pending:
+            place, term = pending.pop()
+            yield place, term
+            if isinstance(term, Compound):
+                num = len(term.args)
+                pending += [((term.name, num, i, "in"), arg) for i, arg in enumerate(term.args)]

@@ -1,0 +1,59 @@
+"""Rules with terms that have no name: servers are answered in such terms, and understood."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ggp.gdl import parse
+from ggp.gdl.normalize import normalize
+from ggp.protocol.messages import Play
+from ggp.protocol.texts.reading import read_text
+from ggp.protocol.texts.spelling import outline
+from ggp.server.settings import HostOptions
+from match_runner.remote.servers import DRESDEN, GGP_BASE, Server
+from match_runner.remote.wire import LastTurn, Wire
+from tests.server.live import live_server, start
+from tests.support.shop import SHOP
+
+RULES = " ".join(SHOP.split())
+
+
+def test_a_match_is_played_in_the_terms_of_its_rules() -> None:
+    with live_server(HostOptions("hyperplay:n=1,states=500", name="buyer")) as server:
+        assert server.post(start("shop", RULES, "Buyer", "60 30")) == "ready"
+        assert server.post("(PLAY shop NIL)").lower() in (
+            *("(earn (3 coins))", "(earn (2 ore))"),
+            "(buy wall (1 ore))",
+        )
+        assert server.post("(PLAY shop ((earn (3 Coins)) noop))") == "(buy temple (3 Coins))"
+        assert server.post("(STOP shop ((buy temple (3 Coins)) noop))") == "done"
+
+
+def test_what_is_told_is_read_as_the_rules_are() -> None:
+    found = outline(RULES)
+    move = "(buy temple (tuple 3 coins))"
+    assert found.read("(BUY temple ( 3 COINS))") == move
+    assert found.spell(move) == "(buy temple (3 Coins))"
+    assert found.may_be_moves([move, "noop"])
+    assert not found.may_be_moves(["(buy temple (3 coins))", "noop"])
+    assert found.read("(did Buyer (earn (3 coins)))") == "(did buyer (earn (tuple 3 coins)))"
+    plain = outline("(role a) (<= (legal a (f (3 ?x))) (p ?x)) (p (tuple 1 2))")
+    assert plain.read("(f (3 (tuple 1 2)))") == plain.spell("(f (3 (tuple 1 2)))")
+
+
+@pytest.mark.parametrize("server", [DRESDEN, GGP_BASE], ids=lambda server: server.name)
+@pytest.mark.parametrize("scrambled", [False, True])
+def test_remote_players_are_sent_the_terms_of_the_rules(server: Server, scrambled: bool) -> None:
+    rng = np.random.default_rng(1) if scrambled else None
+    wire = Wire(normalize(parse(SHOP)), server, rng=rng)
+    sent = read_text(wire.start("m", "buyer", 10, 10))
+    assert sent.rules is not None
+    assert "tuple" not in sent.rules.spell("(p (tuple 1 2))")
+    move = "(buy temple (tuple 3 coins))"
+    told = read_text(wire.play("m", 1, LastTurn(move, (), (move, "noop")))).message
+    assert isinstance(told, Play)
+    assert told.told is not None
+    assert "tuple" not in told.told[0].lower()
+    answer = sent.rules.spell(sent.rules.read(told.told[0]))
+    assert wire.read_move(answer.upper() if server.any_case else answer) == move
