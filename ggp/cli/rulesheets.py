@@ -214,12 +214,15 @@ def _shown(value: object) -> str:
     help="A syntax of rules; efg: the tree of a small game, for Gambit and OpenSpiel; jax: a "
     "module of pure functions that play the game, which imports only jax and numpy.",
 )
+@click.option(
+    "--comments/--no-comments",
+    default=None,
+    help="Keep the comments of a rulesheet, and with them its description.  [default: kept in KIF; "
+    "in infix syntax left out, since some programs cannot read them]",
+)
 @verbose_option
-def convert(game: str, form: str) -> None:
-    """Print a rulesheet in another form.
-
-    The other syntax keeps comments, and with them the description that a rulesheet begins with.
-    """
+def convert(game: str, form: str, comments: bool | None) -> None:
+    """Print a rulesheet in another form."""
     if form == "efg":
         _print_tree(game)
         return
@@ -235,7 +238,9 @@ def convert(game: str, form: str) -> None:
         )
     sheet = read_rulesheet(game)
     hint_at_warnings(game, sheet.diagnostics)
-    click.echo(print_sheet(sheet, "kif" if form == "kif" else "infix").encode(), nl=False)
+    keep = form == "kif" if comments is None else comments
+    text = print_sheet(sheet, "kif" if form == "kif" else "infix", comments=keep)
+    click.echo(text.encode(), nl=False)
 
 
 def _print_module(game: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -205,10 +206,19 @@ def test_convert_keeps_the_rules(game: str) -> None:
 
 
 def test_convert_goes_back_and_forth(tmp_path: Path) -> None:
-    game = text_file(tmp_path, run("convert", "kuhn_poker", "--to", "infix").stdout)
+    game = text_file(tmp_path, run("convert", "kuhn_poker", "--to", "infix", "--comments").stdout)
     assert run("convert", game, "--to", "kif").stdout == (
         run("convert", "kuhn_poker", "--to", "kif").stdout
     )
+
+
+def test_convert_writes_comments_where_all_programs_can_read_them(tmp_path: Path) -> None:
+    bare = run("convert", "kuhn_poker", "--to", "infix").stdout
+    kept = run("convert", "kuhn_poker", "--to", "infix", "--comments").stdout
+    assert "%" not in bare
+    assert bare.split() == re.sub("%.*", "", kept).split()
+    assert ";" in run("convert", "kuhn_poker", "--to", "kif").stdout
+    assert ";" not in run("convert", "kuhn_poker", "--to", "kif", "--no-comments").stdout
 
 
 def test_convert_mentions_what_was_repaired(tmp_path: Path) -> None:

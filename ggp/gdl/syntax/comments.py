@@ -62,9 +62,12 @@ class _Comments:
     spaced: set[int] = field(default_factory=set)
 
 
-def print_sheet(sheet: Rulesheet, syntax: Syntax) -> str:
-    """A rulesheet with its comments, in a syntax; each condition is on a line of its own."""
-    comments = _comments_of(sheet)
+def print_sheet(sheet: Rulesheet, syntax: Syntax, *, comments: bool = True) -> str:
+    """A rulesheet in a syntax, with its comments or without; each condition has its own line."""
+    return _printed(sheet, syntax, _comments_of(sheet) if comments else _Comments())
+
+
+def _printed(sheet: Rulesheet, syntax: Syntax, comments: _Comments) -> str:
     mark = _MARKS[syntax]
     lines: list[str] = []
     for number, rule in enumerate(sheet.rules):
