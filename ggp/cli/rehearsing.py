@@ -40,6 +40,8 @@ def rehearsed(
     """The results of random matches of a game, with a bar while they are played."""
     opened = open_game(game, backend, limits=limits, hints=False)
     machine = opened.machine
+    from ggp.machine.games import has_rulesheet
+    from ggp.study.frames import Frames
     from ggp.study.rehearsal import matches_in, rehearse
 
     with bar_of(matches_in(machine, matches), f"playing {game}") as advance:
@@ -47,6 +49,7 @@ def rehearsed(
             machine,
             matches,
             seed,
+            frames=Frames(opened.program.as_program()) if has_rulesheet(game) else None,
             told=advance,
             turned=lambda turns: advance(0, now=f"turn {turns + 1}"),
             max_turns=max_turns,
@@ -106,7 +109,7 @@ def _told(trouble: Trouble, *, strict: bool) -> Iterator[str]:
     severity = "error" if strict or trouble.kind in ERRORS else "warning"
     whose = "" if trouble.role is None else f"{trouble.role}: "
     times = ""
-    if trouble.kind != "unknowable":  # searched for in more matches than the others
+    if trouble.kind not in ("unknowable", "no-frame"):  # not searched for in all matches
         times = " (1 match)" if trouble.matches == 1 else f" ({trouble.matches:,} matches)"
     yield f"{severity}: {whose}{trouble.message}{times} [{trouble.kind}]"
     if trouble.kind != "unknowable":

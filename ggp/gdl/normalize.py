@@ -52,6 +52,8 @@ from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, sig
 _GIVEN = frozenset({TRUE, DOES, DISTINCT})
 """Relations that need no rules."""
 
+_ASKED = "fluent: (true {})"
+
 _ROOTS = (ROLE, INIT, LEGAL, NEXT, SEES, GOAL, TERMINAL)
 
 
@@ -224,6 +226,7 @@ def _defined(rules: Sequence[NormalRule]) -> set[Signature]:
 def _report_undefined(rules: Sequence[NormalRule], report: Diagnosis) -> None:
     defined = _defined(rules)
     names = {name for name, _ in defined if ";" not in name}
+    uses = _uses(rules)
     for rule in (rule for rule in rules if signature(rule.head) not in IGNORED):
         for literal in rule.body:
             name, arity = signature(literal.atom)
@@ -231,12 +234,27 @@ def _report_undefined(rules: Sequence[NormalRule], report: Diagnosis) -> None:
                 name in KEYWORD_ARITY and arity != KEYWORD_ARITY[name]
             ):
                 tell = report.breach_once if name in OPERATORS else report.warn_once
+                meant = did_you_mean(name, names) or OPERATORS.get(name, "")
+                if (name, arity) in uses:
+                    meant = f"; ask for a {uses[name, arity]}"
                 tell(
                     "undefined",
-                    f"relation `{name}` with {arity} arguments is not defined: it is false"
-                    + (did_you_mean(name, names) or OPERATORS.get(name, "")),
+                    f"relation `{name}` with {arity} arguments is not defined: it is false{meant}",
                     literal.atom.start if literal.atom.start >= 0 else rule.start,
                 )
+
+
+def _uses(rules: Sequence[NormalRule]) -> dict[Signature, str]:
+    """How conditions ask for each function of a move or a fluent."""
+    found: dict[Signature, str] = {}
+    for relation, what in ((LEGAL, "move: (does role {})"), (INIT, _ASKED), (NEXT, _ASKED)):
+        for rule in rules:
+            if signature(rule.head) == relation and isinstance(rule.head, Compound):
+                term = rule.head.args[-1]
+                if not isinstance(term, Variable):
+                    shape = f"({term.name} ...)" if isinstance(term, Compound) else term.name
+                    found[signature(term)] = what.format(shape)
+    return found
 
 
 def _without_undefined(rules: Sequence[NormalRule]) -> list[NormalRule]:

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-Kind = Literal["stuck", "endless", "no-goal", "several-goals", "goal-value", "unknowable"]
+Kind = Literal[
+    "stuck", "endless", "no-goal", "several-goals", "goal-value", "unknowable", "no-frame"
+]
 
 ERRORS: frozenset[Kind] = frozenset({"stuck", "endless"})
 """Kinds of trouble that make a game unplayable; the others have some remedy in play."""

@@ -26,6 +26,7 @@ from ggp.machine.base import BoolArray, IntArray, Machine, Ragged, States, is_op
 from ggp.machine.goal_values import number_or_nan
 from ggp.search.moves import MoveLists
 from ggp.study.findings import History, Kind, Rehearsal, RolePlay, Trouble
+from ggp.study.frames import Frames, says_vanished
 
 MAX_TURNS = 1000
 """Turns after which a match is given up, as the match runner does."""
@@ -44,6 +45,7 @@ def rehearse(
     matches: int,
     seed: int,
     *,
+    frames: Frames | None = None,
     told: Callable[[int], None] = lambda _: None,
     turned: Callable[[int], None] = lambda _: None,
     max_turns: int = MAX_TURNS,
@@ -53,6 +55,7 @@ def rehearse(
     """Play random matches, and as many again for each role if moves are hidden.
 
     Args:
+        frames: finds fluents that vanish; None not to look for them.
         told: called with the number of matches played since the last call.
         turned: called with the number of turns that matches have had so far.
         max_turns: number of turns after which a match counts as endless.
@@ -66,7 +69,7 @@ def rehearse(
     def is_late() -> bool:
         return clock() - started > max_seconds
 
-    run = _Rehearsal(machine, max_turns, is_late, turned)
+    run = _Rehearsal(machine, max_turns, is_late, turned, frames)
     lanes = _LANES.get(machine.backend, _MOST_LANES)
     steady = [None] if is_open(machine) else [None, *player_roles(machine)]
     for number, begin in enumerate(range(0, matches, lanes)):
@@ -121,9 +124,10 @@ class _Rehearsal:
         max_turns: int,
         is_late: Callable[[], bool],
         turned: Callable[[int], None],
+        frames: Frames | None,
     ) -> None:
         self._machine, self._max_turns, self._is_late = machine, max_turns, is_late
-        self._turned = turned
+        self._turned, self._frames = turned, frames
         self._players = player_roles(machine)
         self._found: dict[tuple[Kind, int | None], _Found] = {}
         self._figures = _Figures()
@@ -166,7 +170,10 @@ class _Rehearsal:
                 [_choices(moves, role == steady, rng) for role, moves in enumerate(lists)], axis=1
             )
             played.append(_Turn(matches, joint))
-            states, percepts = machine.step(states, joint)
+            before = states
+            states, percepts = machine.step(before, joint)
+            if counts:
+                self._vanished(before, states, matches, played)
             columns = zip(paths.T, joint.T, percepts.T, strict=True)
             paths = np.stack([tree.extend(*column) for column in columns], axis=1)
         if counts and len(going):
@@ -225,6 +232,17 @@ class _Rehearsal:
             fluents = " ".join(self._machine.fluents(states.take(lanes[:1]))[0])
             message = f"no legal move at turn {len(played) + 1}, in the state {fluents}"
             self._note("stuck", role, len(lanes), message, matches[lanes[0]], played)
+
+    def _vanished(
+        self, before: States, after: States, matches: IntArray, played: list[_Turn]
+    ) -> None:
+        """Look at the first match for fluents that no rule keeps; one is enough to see it."""
+        if self._frames is None or ("no-frame", None) in self._found:
+            return
+        both = [self._machine.fluents(states.take(np.arange(1)))[0] for states in (before, after)]
+        fluent = self._frames.vanished(*both)
+        if fluent is not None:
+            self._note("no-frame", None, 1, says_vanished(fluent), matches[0], played)
 
     def _ended(self, states: States, matches: IntArray, played: list[_Turn]) -> None:
         if not len(matches):
@@ -301,7 +319,7 @@ class _Rehearsal:
 
 
 _ORDER: tuple[Kind, ...] = (
-    *("stuck", "endless", "goal-value", "no-goal", "several-goals", "unknowable"),
+    *("stuck", "endless", "goal-value", "no-goal", "several-goals", "no-frame", "unknowable"),
 )  # fmt: skip
 
 

@@ -39,6 +39,12 @@ from ggp.gdl.terms import (
 IGNORED = frozenset({("base", 1), ("input", 2), ("sees_xml", 2), ("sees_xml", 3), ("percept", 2)})
 """Relations for viewers and for players that trust hints; they are no part of the semantics."""
 
+_MEANT = {
+    "true": "(next ...) says what holds after the moves, (init ...) what holds at first",
+    "does": "(legal role move) says what a role may do",
+}
+"""What is meant by a head that is none."""
+
 _HEAD_ONLY = (INIT, NEXT, SEES)
 
 
@@ -75,11 +81,9 @@ def check_vocabulary(rules: Sequence[Rule], report: Diagnosis) -> None:
             for arg in atom.args if isinstance(atom, Compound) else ():
                 _note_functions(arg, functions)
         if signature(rule.head) in (TRUE, DOES):
-            report.breach(
-                "keyword-head",
-                f"`{signature(rule.head)[0]}` cannot be defined by a rule: rule dropped",
-                rule.start,
-            )
+            name = rule.head.name
+            message = f"`{name}` cannot be defined by a rule: rule dropped; {_MEANT[name]}"
+            report.breach("keyword-head", message, rule.start)
         for atom in conditions(rule):
             if not isinstance(atom, Variable) and signature(atom) in _HEAD_ONLY:
                 report.breach(

@@ -7,13 +7,14 @@ by facts, or use `+` as a name of its own; these are not reported.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ggp.gdl.checks.diagnosis import Diagnosis
 from ggp.gdl.checks.formal import IGNORED, conditions
 from ggp.gdl.nearest import nearest
-from ggp.gdl.program import KEYWORD_ARITY, LEGAL, TRUE, number_of
+from ggp.gdl.program import DOES, INIT, KEYWORD_ARITY, LEGAL, NEXT, SEES, TRUE, number_of
 from ggp.gdl.source import Rulesheet
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Signature, Symbol, Term, Variable, signature
 
@@ -33,6 +34,9 @@ OPERATORS: Mapping[str, str] = {
     ),
 }
 """The GDL to write instead of an operator of another language, as the end of a message."""
+
+_NAMING = frozenset({INIT, TRUE, NEXT, LEGAL, DOES, SEES})
+"""Relations whose last argument may be a name."""
 
 _CALCULATING = frozenset({"+", "-", "*", "/", "%", "^", "**"})
 _ARROWS = frozenset({"=>", "->", "<-", "==>", "<==", "-->", "<--", ":=", "<->", "<=>"})
@@ -61,6 +65,13 @@ class _Uses:
 def check_notation(rulesheet: Rulesheet, report: Diagnosis) -> None:
     """Report brackets, commas, arrows and arithmetic, and keywords that are spelled wrong."""
     uses = _uses_in(rulesheet)
+    fluents = {
+        signature(rule.head.args[0])
+        for rule in rulesheet.rules
+        if signature(rule.head) in (INIT, NEXT) and isinstance(rule.head, Compound)
+        if not isinstance(rule.head.args[0], Variable)
+    }
+    _check_variables(rulesheet, report)
     for name, place in uses.symbols.items():
         if _BRACKETS & set(name):
             message = "brackets mean nothing in GDL: terms are written (name argument ...)"
@@ -78,6 +89,11 @@ def check_notation(rulesheet: Rulesheet, report: Diagnosis) -> None:
             message = f"`{name}` means nothing in GDL; a rule is written (<= head condition ...)"
             report.breach("notation", message, place)
         elif name not in KEYWORD_ARITY and relation not in uses.bodies | dict.fromkeys(IGNORED):
+            if relation in fluents:
+                shape = f"({name} ...)" if relation[1] else name
+                message = f"nothing uses the relation `{name}`; a fluent is made by (next {shape})"
+                report.breach("unused", message, place)
+                continue
             meant = nearest(name, KEYWORD_ARITY)
             if meant is not None and meant not in ("true", "does", "distinct"):
                 message = f"nothing uses the relation `{name}`; did you mean `{meant}`?"
@@ -90,6 +106,37 @@ def check_notation(rulesheet: Rulesheet, report: Diagnosis) -> None:
         elif name in _ARROWS and not (function in uses.made and function in uses.taken):
             message = f"`{name}` means nothing in GDL; a rule is written (<= head condition ...)"
             report.breach("notation", message, place)
+
+
+def _check_variables(rulesheet: Rulesheet, report: Diagnosis) -> None:
+    """Report constants of KIF that look like variables of Prolog, and stand where these would.
+
+    Such a constant begins with a capital letter, though keywords do not; one rule has it twice, but
+    not as a whole fluent, move or percept; and no fact has it.
+    """
+    spelling = rulesheet.spelling
+    if rulesheet.syntax != "kif" or any(name in spelling for name in KEYWORD_ARITY):
+        return
+    capitals = {name for name, spelled in spelling.items() if spelled[:1].isupper()}
+    for rule in rulesheet.rules:
+        if not rule.body:
+            capitals -= {part.name for part in _parts(rule.head)}
+    for rule in rulesheet.rules:
+        atoms = [each for each in (rule.head, *conditions(rule)) if isinstance(each, Compound)]
+        inner = [
+            part
+            for atom in atoms
+            for arg in atom.args
+            for part in _parts(arg)
+            if part is not atom.args[-1] or signature(atom) not in _NAMING
+        ]
+        symbols = [each for each in inner if isinstance(each, Symbol) and each.name in capitals]
+        for name, times in Counter(symbol.name for symbol in symbols).items():
+            if times > 1:
+                capitals.remove(name)
+                place = next(each.start for each in symbols if each.name == name)
+                said = f"`{spelling[name]}` is a constant; a variable is written ?{spelling[name]}"
+                report.breach("notation", said, place)
 
 
 def check_control(rules: Sequence[Rule], roles: Sequence[str], report: Diagnosis) -> None:

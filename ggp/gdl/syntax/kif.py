@@ -195,16 +195,40 @@ def _close(form: list[Token], rpar: Token, findings: Findings) -> None:
 
 def _close_all(form: list[Token], opened: Sequence[Token], findings: Findings) -> list[Token]:
     num = len(opened)
-    findings.warn(
-        "unbalanced",
-        "this parenthesis is never closed; closed at the end of the form"
-        if num == 1
-        else f"{num} parentheses from here on are never closed; closed at the end of the form",
-        _start(opened[0]),
-    )
+    inside = _fact_inside(form, findings.source)
+    if inside is not None:
+        message = f"a parenthesis from here on is never closed, so {inside} is inside"
+        (findings.warn if findings.lenient else findings.error)(
+            "unbalanced", message, _start(form[0])
+        )
+    else:
+        findings.warn(
+            "unbalanced",
+            "this parenthesis is never closed; closed at the end of the form"
+            if num == 1
+            else f"{num} parentheses from here on are never closed; closed at the end of the form",
+            _start(opened[0]),
+        )
     for _ in opened:
         _close(form, Token("RPAR", ")", _start(form[-1])), findings)
     return form
+
+
+def _fact_inside(form: list[Token], source: Source) -> str | None:
+    """A fact that only a forgotten parenthesis can have put inside of a form, and its line.
+
+    It gives a role or a fluent, and begins a line no further right than the form does.
+    """
+    first_column = source.position(_start(form[0]))[1]
+    for token, after in pairwise(form[1:]):
+        if token.type == "LPAR" and after in ("role", "init"):
+            start = _start(token)
+            line, column = source.position(start)
+            fact = source.text[start : source.text.find(")", start) + 1]
+            is_first = not source.line(line)[: column - 1].strip()
+            if is_first and column <= first_column and "?" not in fact:
+                return f"{quoted(fact)} in line {line}"
+    return None
 
 
 def _check_top_level(

@@ -146,6 +146,33 @@ def said(rules: str) -> list[tuple[str, str]]:
             "relation `knows` with 2 arguments is not defined: it is false; it is of GDL-III",
         ),
         (
+            "(init (turn white)) (<= (goal white 1) (turn ?r))",
+            "undefined",
+            "relation `turn` with 1 arguments is not defined: it is false; ask for a fluent: "
+            "(true (turn ...))",
+        ),
+        (
+            "(legal white (mark 1)) (<= (goal white 1) (mark ?x))",
+            "undefined",
+            "relation `mark` with 1 arguments is not defined: it is false; ask for a move: "
+            "(does role (mark ...))",
+        ),
+        (
+            "(init (turn white)) (<= (turn black) (true (turn white)))",
+            "unused",
+            "nothing uses the relation `turn`; a fluent is made by (next (turn ...))",
+        ),
+        (
+            "(<= (true (turn white)) (does white go))",
+            "keyword-head",
+            "`true` cannot be defined by a rule: rule dropped; (next ...) says what holds after",
+        ),
+        (
+            "(<= (goal white X) (points X)) (points 1)",
+            "notation",
+            "`X` is a constant; a variable is written ?X",
+        ),
+        (
             "(init (control white))",
             "control",
             "no `legal` asks who has `control`, which means nothing by itself in GDL: all roles",
@@ -163,6 +190,19 @@ def test_control_that_moves_depend_on_is_meant() -> None:
     turns = "(init (control white)) (<= (legal white (mine)) (has white)) "
     asked = "(<= (has ?r) (or (true (control ?r)) (true start)))"
     assert "control" not in [rule for rule, _ in said(turns + asked)]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "(<= (next (at ?x X)) (true (at ?x X)))(init (at 1 X))",  # a fact has it
+        "(<= (next (at ?x X)) (true (at ?x ?y)))",  # a rule has it once
+        "(<= (next X) (true X))",  # it is a fluent
+    ],
+)
+def test_capitals_may_be_constants(rules: str) -> None:
+    for text in (FOUND + rules, (FOUND + "(<= (goal white x) (points x))").upper()):
+        assert not any("is a constant" in each.message for each in validate(parse(text)))
 
 
 @pytest.mark.parametrize("name", [">", "=", "+"])

@@ -94,6 +94,16 @@ def test_error_names_rule_and_place(text: str, rule: str, column: int, message: 
     assert str(error) == str(found)
 
 
+def test_roles_inside_of_a_rule_show_that_a_parenthesis_is_missing() -> None:
+    rules = "(<= (legal ?r noop)\n    (role ?r)\n(role a)\n(role b)\n"
+    message = "a parenthesis from here on is never closed, so `(role a)` in line 3 is inside"
+    (found,) = syntax_error(rules).diagnostics
+    assert (found.rule, found.line, found.column, found.message) == ("unbalanced", 1, 1, message)
+    assert [each.severity for each in parse(rules, lenient=True).diagnostics] == ["warning"]
+    for meant in (rules.replace("(role a)\n(role b)", "(role a)"), rules.replace("\n(", "\n  (")):
+        assert parse(meant.replace("(role a)", "(role ?a)")).rules
+
+
 def test_all_errors_and_warnings_are_reported_in_text_order() -> None:
     error = syntax_error("(<= ?x a)\n(p (c))\n(<=)\n(role a)\n(<= p (not a b) ?y)\n(q ()\n")
     assert [(d.line, d.severity, d.rule) for d in error.diagnostics] == [
