@@ -82,7 +82,8 @@ def validate(
     with 2 if a file cannot be read.
 
     With --play: roles without a legal move, matches that do not end, goals that are missing,
-    several or wrong, and legal moves that a role cannot know from what it did and saw.
+    several or wrong, fluents that seem to lack a frame rule, and legal moves that a role cannot
+    know from what it did and saw.
     """
     code = 0
     results: list[dict[str, Any]] = []

@@ -15,6 +15,7 @@ from ggp.gdl.checks.diagnosis import Diagnosis
 from ggp.gdl.checks.formal import (
     IGNORED,
     check_dependencies,
+    check_endless,
     check_playable,
     check_recursion,
     check_roles,
@@ -120,6 +121,7 @@ def _normalize(rulesheet: Rulesheet, report: Diagnosis, *, advises: bool = False
     check_goal_values(rules, report)
     check_dependencies(rules, report)
     check_recursion(rules, report)
+    check_endless(rules, report)
     is_gdl2 = RANDOM in roles or any(signature(rule.head) == SEES for rule in rulesheet.rules)
     return Program(
         roles=roles,
@@ -148,6 +150,7 @@ def _check_unused(rules: Sequence[NormalRule], report: Diagnosis) -> None:
         unused = bind_variables(unused, report, _keep(rules, used))
         check_dependencies(unused, report)
         check_recursion(unused, report)
+        check_endless(unused, report)
 
 
 def _is_reserved(head: Atom) -> bool:

@@ -17,7 +17,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ggp.gdl.program import DOES, INIT, LEGAL, NEXT, SEES, TRUE, Literal, NormalRule, Program
+from ggp.gdl.program import (
+    DOES,
+    GOAL,
+    INIT,
+    LEGAL,
+    NEXT,
+    SEES,
+    TERMINAL,
+    TRUE,
+    Literal,
+    NormalRule,
+    Program,
+)
 from ggp.gdl.syntax.printer import to_kif
 from ggp.gdl.terms import Compound, Signature, Term, Variable, signature, variables
 
@@ -34,6 +46,9 @@ _WITH_TERM = {
     SEES: (SEES, 1),
 }
 """Relations of fluents, moves and percepts: the relation they share places with, the argument."""
+
+_ASKED = (INIT, LEGAL, NEXT, SEES, GOAL, TERMINAL)
+"""Relations for which is asked, whatever they hold of."""
 
 _SHARED = (TRUE, LEGAL)
 """Relations whose conditions may be about any term: `(true ?f)`, `(does white ?m)`."""
@@ -70,6 +85,42 @@ def what_grows(rules: Sequence[NormalRule], *, surely: bool = False) -> Growth |
             game goes on.
     """
     return _Depths(rules, surely).growth()
+
+
+def endless_rule(rules: Sequence[NormalRule]) -> NormalRule | None:
+    """A rule by which a relation holds of infinitely many terms, all of which are asked for.
+
+    Only what is certain counts: recursion through rules whose one condition takes anything.
+    """
+    asked = _asked_whole(rules)
+    takers = [rule for rule in rules if signature(rule.head) in asked and _takes_all(rule)]
+    given = {signature(rule.head) for rule in rules if not rule.body}
+    while (found := what_grows(takers)) is not None:
+        if given & {signature(found.rule.head), signature(found.rule.body[0].atom)}:
+            return found.rule
+        takers.remove(found.rule)
+    return None
+
+
+def _asked_whole(rules: Sequence[NormalRule]) -> set[Signature]:
+    """Relations for all of whose terms rules ask: no other condition bounds them."""
+    bodies: dict[Signature, list[NormalRule]] = {}
+    for rule in rules:
+        bodies.setdefault(signature(rule.head), []).append(rule)
+    asked = set(_ASKED)
+    pending = list(asked)
+    while pending:
+        for rule in bodies.get(pending.pop(), ()):
+            positive = [literal.atom for literal in rule.body if literal.binds]
+            times = Counter(v.name for atom in positive for v in {*variables(atom)})
+            wanted = {variable.name for variable in variables(rule.head)}
+            for atom in positive:
+                names = {variable.name for variable in variables(atom)}
+                alone = all(times[name] == 1 for name in names)
+                if alone and names & wanted and signature(atom) not in asked:
+                    asked.add(signature(atom))
+                    pending.append(signature(atom))
+    return asked
 
 
 def told_growth(program: Program) -> str:
@@ -166,6 +217,17 @@ class _Depths:
 
     def _rule_of(self, place: _Place) -> NormalRule | None:
         return self._raises[place].rule if place in self._raises else None
+
+
+def _takes_all(rule: NormalRule) -> bool:
+    """Whether a rule has one condition, which any terms of another relation of the rules meet."""
+    if len(rule.body) != 1 or not rule.body[0].binds:
+        return False
+    atom = rule.body[0].atom
+    if not isinstance(atom, Compound) or signature(atom) in _WITH_TERM:
+        return False
+    names = {arg.name for arg in atom.args if isinstance(arg, Variable)}
+    return len(names) == len(atom.args)
 
 
 def _takes_any(literal: Literal, times: Counter[str]) -> bool:

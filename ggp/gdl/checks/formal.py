@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ggp.gdl.analysis.dependencies import RuleGraph, relation_components
+from ggp.gdl.analysis.what_grows import endless_rule
 from ggp.gdl.checks.diagnosis import Diagnosis
 from ggp.gdl.program import (
     DOES,
@@ -197,6 +198,21 @@ def forbidden_uses(graph: RuleGraph) -> Iterator[tuple[Signature, Signature, int
                     continue
             if found is not None:
                 yield relation, target, found
+
+
+def check_endless(rules: Sequence[NormalRule], report: Diagnosis) -> None:
+    """Report a rule by which a relation holds of infinitely many terms in every state."""
+    rule = endless_rule(rules)
+    if rule is not None:
+        report.flaw("endless", says_endless(rule), "rule dropped", rule.start)
+
+
+def says_endless(rule: NormalRule) -> str:
+    """The message for a rule by which a relation holds of infinitely many terms."""
+    return (
+        f"`{rule.head.name}` holds of infinitely many terms, each made of the one before by "
+        f"{rule.head}; give the rule a condition that ends it"
+    )
 
 
 def check_recursion(rules: Sequence[NormalRule], report: Diagnosis) -> None:

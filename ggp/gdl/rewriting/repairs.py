@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ggp.gdl.analysis.dependencies import RuleGraph, relations_reaching
+from ggp.gdl.analysis.what_grows import endless_rule
 from ggp.gdl.checks.diagnosis import Diagnosis
-from ggp.gdl.checks.formal import forbidden_uses, says_forbidden
+from ggp.gdl.checks.formal import forbidden_uses, says_endless, says_forbidden
 from ggp.gdl.program import (
     DOES,
     GOAL,
@@ -34,6 +35,9 @@ _OF_A_STATE = (LEGAL, GOAL, TERMINAL)
 def without_flaws(rules: Sequence[NormalRule], report: Diagnosis) -> list[NormalRule]:
     """The rules without cycles through negation, and with allowed dependencies only."""
     kept = _without_cycles(rules, report)
+    while (endless := endless_rule(kept)) is not None:
+        report.flaw("endless", says_endless(endless), "rule dropped", endless.start)
+        kept.remove(endless)
     uses = list(forbidden_uses(RuleGraph(kept)))
     for relation, target, rule in uses:
         without = "before there was a state" if relation == INIT else "as if nobody had moved"

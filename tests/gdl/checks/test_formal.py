@@ -294,3 +294,39 @@ def test_unused_rules_take_no_error_from_those_that_are_used() -> None:
     used = GAME.replace("(legal a go)", "(<= (legal a go) p)")
     found = validate(parse(UNUSED + used))
     assert [d.rule for d in found if d.severity == "error"] == ["stratification"] * 2
+
+
+# -------------------------------------------------------------------- infinitely many terms
+
+NAT = "(nat 0) (<= (nat (s ?x)) (nat ?x))"
+EVEN = "(even 0) (<= (even (s ?x)) (odd ?x)) (<= (odd (s ?x)) (even ?x))"
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        NAT + "(<= (legal white (go ?n)) (nat ?n))",
+        NAT + "(<= (ok ?n) (nat ?n) (true start)) (<= (legal white (go ?n)) (ok ?n))",
+        EVEN + "(<= (next (at ?n)) (even ?n))",
+        "(p 0 a) (<= (p (s ?x) ?y) (p ?x ?y)) (<= (legal white (go ?y)) (p ?x ?y))",
+    ],
+)
+def test_infinitely_many_terms_are_an_error_before_anything_is_built(rules: str) -> None:
+    assert ("error", "endless") in problems(rules)
+    left = normalize(parse(FRAME + rules), lenient=True)
+    assert any(each.rule == "endless" for each in left.diagnostics)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        NAT + "(<= (legal white (go ?n)) (true (at ?n)) (nat ?n))",  # only some are asked for
+        NAT + "(<= terminal (nat ?n))",  # one is enough
+        NAT + "(<= (legal white go) (nat (s (s 0))))",
+        "(<= (nat (s ?x)) (nat ?x)) (<= (legal white (go ?n)) (nat ?n))",  # there is no first
+        "(nat 0) (<= (nat (s ?x)) (nat ?x) (less ?x)) (less 0) (<= (legal white ?n) (nat ?n))",
+        "(p a 0) (<= (p (s ?y) ?y) (p ?x ?y)) (<= (legal white ?x) (p ?x ?y))",
+    ],
+)
+def test_terms_that_may_be_finitely_many_are_not_refused(rules: str) -> None:
+    assert ("error", "endless") not in problems(rules)
