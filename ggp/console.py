@@ -20,9 +20,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, ParamSpec, TextIO, 
 
 import click
 
-from ggp.errors import NOTE, ConfigError, GDLError, GGPError, PlayerError
+from ggp.errors import (
+    NOTE,
+    ConfigError,
+    GDLError,
+    GGPError,
+    GoalError,
+    MatchError,
+    NoLegalMoveError,
+    PlayerError,
+    ReasonerLimitError,
+)
 from ggp.gdl.nearest import unknown
-from ggp.gdl.source import Diagnostic, errors, printable
+from ggp.gdl.source import MOST_SHOWN, Diagnostic, errors, printable
 from ggp.launch import EXIT_INTERRUPTED as EXIT_INTERRUPTED
 from ggp.launch import preload
 
@@ -44,9 +54,6 @@ EXIT_CODES = {
     EXIT_NO_READER: "the program that read the results has ended, as head does",
 }
 """Exit codes of the commands; both command lines show them in their help."""
-
-_MOST_SHOWN = 20
-"""Most errors of a rulesheet that are shown when its messages are not what was asked for."""
 
 _PIPE_WIDTH = 200
 """Columns of a table written to a file or pipe, so that moves are not broken over lines."""
@@ -142,8 +149,8 @@ def example(command: str) -> str:
 def guarded(command: Callable[_P, _T]) -> Callable[_P, _T]:
     """The command with its errors turned into lines on standard error and an exit code.
 
-    Bad input (`ConfigError`, a rulesheet that cannot be used, bad options) exits with 2, any
-    other error of ours with 1, an interrupt with 130. If the reader went away (`| head`), that is
+    Bad input (`ConfigError`, a rulesheet that cannot be used, bad options) exits with 2, any other
+    error of ours with 1, an interrupt with 130. If the reader went away (`| head`), that is
     no real error: 141. Exceptions that are not ours are bugs and pass through.
     """
 
@@ -155,7 +162,7 @@ def guarded(command: Callable[_P, _T]) -> Callable[_P, _T]:
             if isinstance(error, PlayerError):
                 _log.info("how it came to this", exc_info=error.__cause__)
             show_failure(error)
-            sys.exit(EXIT_BAD_INPUT if isinstance(error, GDLError | ConfigError) else EXIT_FAILED)
+            sys.exit(EXIT_BAD_INPUT if is_of_input(error) else EXIT_FAILED)
         except click.ClickException as error:
             show_error(_usage_text(error))
             sys.exit(error.exit_code)
@@ -170,6 +177,15 @@ def guarded(command: Callable[_P, _T]) -> Callable[_P, _T]:
             sys.exit(EXIT_FAILED)
 
     return run
+
+
+def is_of_input(error: GGPError) -> bool:
+    """Whether an error is one of options, files or rules, not of what was done with them."""
+    if isinstance(error, ReasonerLimitError):
+        return bool(error.cause)  # known to be in the rules
+    if isinstance(error, MatchError) and isinstance(error.__cause__, GGPError):  # of a worker
+        return is_of_input(error.__cause__)
+    return isinstance(error, GDLError | ConfigError | NoLegalMoveError | GoalError)
 
 
 def show_error(text: str) -> None:
@@ -300,10 +316,10 @@ def show_failure(error: GGPError) -> None:
     if not found:
         show_error(str(error))
         return
-    show_diagnostics(found[:_MOST_SHOWN])
-    if len(found) > _MOST_SHOWN:
-        more = len(found) - _MOST_SHOWN
-        show_error(f"{more} more errors; `ggp validate {found[0].name}` shows all")
+    show_diagnostics(found[:MOST_SHOWN])
+    if len(found) > MOST_SHOWN:
+        more = len(found) - MOST_SHOWN
+        show_error(f"{more} more errors; `ggp validate -v {found[0].name}` shows all")
 
 
 def _usage_text(error: click.ClickException) -> str:

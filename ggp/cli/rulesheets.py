@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,7 @@ from ggp.console import (
     table_of,
 )
 from ggp.errors import ConfigError, GDLError, GGPError
-from ggp.gdl.source import Diagnostic, errors, printable
+from ggp.gdl.source import Diagnostic, errors, gravest, printable
 from ggp.launch import preload
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def validate(
             if errors(found):
                 code = code or EXIT_FAILED
             if not as_json:
-                show_diagnostics(found, err=False)
+                _show(found, verbose=ctx.find_root().meta.get("verbose", 0) > 0)
                 click.echo(f"{printable(file)}: {counted(found)}")
         result: dict[str, Any] = {
             "file": file,
@@ -126,6 +127,14 @@ def validate(
     if as_json:
         print_json(results)
     ctx.exit(code)
+
+
+def _show(found: Sequence[Diagnostic], *, verbose: bool) -> None:
+    """Print the problems of a rulesheet; the gravest if they are many, unless all are wanted."""
+    shown = found if verbose else gravest(found)
+    show_diagnostics(shown, err=False)
+    if len(shown) < len(found):
+        click.echo(f"{len(found) - len(shown):,} more are not shown; --verbose shows them")
 
 
 def _validated(file: str, strict: bool, limits: Limits) -> tuple[Diagnostic, ...]:

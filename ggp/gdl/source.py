@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -12,6 +12,9 @@ from typing import Literal
 from ggp.gdl.terms import Rule
 
 Severity = Literal["error", "warning"]
+
+MOST_SHOWN = 20
+"""Most problems of a text that are shown at once: a text with more is something else."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 # Servers send a rulesheet as one line, so a message shows only this many characters on each side.
@@ -109,6 +112,19 @@ def diagnose(
     line, column = source.position(offset)
     context, caret = source.excerpt(offset)
     return Diagnostic(severity, rule, message, source.name, line, column, context, caret)
+
+
+def joined(found: Sequence[Diagnostic]) -> str:
+    """The message of an error that has several causes: the first of them, and how many more."""
+    more = len(found) - MOST_SHOWN
+    end = [f"{more:,} more errors"] if more > 0 else []
+    return "\n".join([*map(str, found[:MOST_SHOWN]), *end])
+
+
+def gravest(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """Those to show if not all are: errors before warnings, in text order."""
+    graves = sorted(range(len(diagnostics)), key=lambda i: diagnostics[i].severity)
+    return [diagnostics[i] for i in sorted(graves[:MOST_SHOWN])]
 
 
 def errors(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:

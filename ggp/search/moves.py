@@ -248,6 +248,14 @@ def check_not_stuck(machine: Machine, states: States, role: int) -> None:
         machine.legal(states.take(stuck), role)
 
 
+def check_first_turn(machine: Machine) -> None:
+    """Raise `NoLegalMoveError` if a role has no legal move in the first turn."""
+    states = machine.initial(1)
+    if not machine.terminal(states)[0]:
+        for role in range(len(machine.roles)):
+            check_not_stuck(machine, states, role)
+
+
 def is_legal(machine: Machine, states: States, role: int, moves: IntArray) -> BoolArray:
     """`[L]` whether each lane's move is legal for the role."""
     if role == machine.random_role and isinstance(machine, InParts):

@@ -15,7 +15,7 @@ from ggp.machine.base import player_roles
 from ggp.machine.compiling import jit
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import read_program
-from ggp.search.moves import random_moves
+from ggp.search.moves import check_first_turn, random_moves
 from match_runner.match.apart import Patience
 from match_runner.match.apart_worker import MachineOrder
 from match_runner.match.conditions import Conditions
@@ -167,4 +167,6 @@ def machines_of(
     """The rules of a game and machines as `set_up` takes them; kept for the next match."""
     # Whoever made the series has read it before, or refused it.
     program = read_program(rules, source, files=True)
-    return program, build_machines(program, backend, limits, ready=ready)
+    machines = build_machines(program, backend, limits, ready=ready)
+    check_first_turn(machines[0])
+    return program, machines

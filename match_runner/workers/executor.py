@@ -21,7 +21,7 @@ from typing import Any, Protocol, TypeVar
 
 from ggp import children
 from ggp.clocks import process_cpu_seconds
-from ggp.errors import MatchError
+from ggp.errors import GGPError, MatchError
 
 _T = TypeVar("_T")
 
@@ -170,7 +170,8 @@ class LocalPool:
         if limit.passed:  # at the very moment at which it answered
             self._discard(slot, process)
         if failed:
-            raise WorkerFailedError(result)
+            cause = result if isinstance(result, GGPError) else None
+            raise WorkerFailedError(str(result)) from cause
         return result
 
     def _discard(self, slot: int, process: subprocess.Popen[bytes]) -> int:

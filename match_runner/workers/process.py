@@ -76,6 +76,6 @@ def _answer(questions: Any) -> tuple[bool, Any]:
     except MemoryError:
         os._exit(1)  # as good as a crash: another try may have more memory
     except GGPError as error:
-        return True, str(error)
+        return True, error
     except Exception:
         return True, traceback.format_exc()

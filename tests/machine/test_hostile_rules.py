@@ -265,7 +265,9 @@ DOUBLING = "(<= (big0 ?x) (true (at ?x)))" + "".join(
 PRODUCT = " ".join(f"(number ?{v})" for v in "bcdefghi")
 
 ENDLESS_LEGAL = {
-    "static recursion through a function": "(p z) (<= (p (s ?x)) (p ?x)) (<= (legal a ?x) (p ?x))",
+    "static recursion through a function": (
+        "(p z) (<= (p (s ?x)) (p ?x) (distinct ?x no)) (<= (legal a ?x) (p ?x))"
+    ),
     "recursion through a function from the state": (
         "(<= (p ?x) (true (at ?x))) (<= (p (s ?x)) (p ?x)) (<= (legal a ?x) (p ?x))"
     ),

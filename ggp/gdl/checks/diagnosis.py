@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from ggp.errors import GDLValidationError
-from ggp.gdl.source import Diagnostic, Rulesheet, Severity, diagnose, errors
+from ggp.gdl.source import Diagnostic, Rulesheet, Severity, diagnose, errors, joined
 
 FORMAL_READER_RULES = frozenset(
     {
@@ -97,7 +97,7 @@ class Diagnosis:
         if found:
             first = found[0]
             raise GDLValidationError(
-                "\n".join(map(str, found)),
+                joined(found),
                 rule=first.rule,
                 diagnostics=self.diagnostics(),
                 line=first.line,

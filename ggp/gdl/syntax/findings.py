@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ggp.errors import GDLSyntaxError
-from ggp.gdl.source import Diagnostic, Severity, Source, diagnose, errors, printable
+from ggp.gdl.source import Diagnostic, Severity, Source, diagnose, errors, joined, printable
 
 # Text that is not GDL at all has a problem every few characters; the first ones say enough.
 _MOST_LISTED = 1000
@@ -61,7 +61,7 @@ class Findings:
         found = errors(everything)
         first = found[0]
         return GDLSyntaxError(
-            "\n".join(map(str, found)),
+            joined(found),
             diagnostics=everything,
             line=first.line,
             column=first.column,

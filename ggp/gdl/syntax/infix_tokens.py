@@ -122,9 +122,9 @@ def _word(spelled: str, start: int, names: Names) -> tuple[str, str]:
     if spelled == "_":
         return "VARIABLE", ANONYMOUS
     if first == "?":
-        return "VARIABLE", names.variable(spelled[1:])
+        return "VARIABLE", names.variable(spelled[1:], start)
     if first == "_" or first.isupper() or first.istitle():
-        return "VARIABLE", names.variable(spelled)
+        return "VARIABLE", names.variable(spelled, start)
     if spelled in _WORDS:
         return _WORDS[spelled], spelled
     name = names.constant(spelled, start)
@@ -145,7 +145,7 @@ def _unquote(spelled: str, start: int, names: Names, findings: Findings) -> tupl
         return "BAD", spelled
     if match[1]:
         if _VARIABLE_NAME.fullmatch(name) is not None:
-            return "VARIABLE", names.variable(name)
+            return "VARIABLE", names.variable(name, start)
     elif is_symbol(name):
         folded = names.constant(name, start)
         if folded in ARROWS:

@@ -135,7 +135,7 @@ def _classify(spelled: str, offset: int, names: Names) -> tuple[str, str]:
     if spelled in ARROWS:
         return "ARROW", spelled
     if spelled[0] == "?":
-        return "VARIABLE", names.variable(spelled[1:])
+        return "VARIABLE", names.variable(spelled[1:], offset)
     return "SYMBOL", names.constant(spelled, offset)
 
 

@@ -13,6 +13,9 @@ from ggp.gdl.terms import Rule, Variable, variables
 ARROWS = frozenset({"<=", ":-"})
 """Words that KIF writes before a rule: they may be constants, never relations or functions."""
 
+MOST_CHARACTERS = 1_000
+"""Of a name, as of a server's message; the longest of 300 rulesheets from elsewhere has 60."""
+
 # Case folding must not depend on what else is in the text, so it is `str.lower` throughout.
 _SYMBOL = re.compile(r"[^\s();?\ufeff][^\s();\ufeff]*")
 _SYMBOL_OR_VARIABLE = re.compile(r"[^\s();\ufeff]+")
@@ -37,6 +40,7 @@ class Names:
 
     def constant(self, spelled: str, offset: int) -> str:
         """The folded name of a constant, relation or function."""
+        spelled = self._bounded(spelled, offset)
         name = spelled.lower()
         first = self._first.setdefault(name, spelled)
         if first == spelled:
@@ -52,12 +56,20 @@ class Names:
             )
         return name
 
-    def variable(self, spelled: str) -> str:
+    def variable(self, spelled: str, offset: int) -> str:
         """The folded name of a variable, given without a leading `?`."""
+        spelled = self._bounded(spelled, offset)
         name = spelled.lower()
         if self._variables.setdefault(name, spelled) != spelled:
             self.mixed_variables = True
         return name
+
+    def _bounded(self, spelled: str, offset: int) -> str:
+        if len(spelled) <= MOST_CHARACTERS:
+            return spelled
+        message = f"a name may not have more than {MOST_CHARACTERS:,} characters"
+        self._findings.error("size", message, offset)
+        return spelled[:MOST_CHARACTERS]
 
 
 def is_symbol(name: str) -> bool:

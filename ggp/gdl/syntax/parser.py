@@ -21,6 +21,9 @@ _COMMENTS = re.compile(r"[;%][^\r\n]*|#\|[\s\S]*?\|#|/\*[\s\S]*?(?:\*/|\Z)")
 # Neither can occur on one line of infix syntax, where a comma or a quote would stand in between.
 _WORD = re.compile(r"[()]|[^\s()]+")
 
+_WIDE = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+"""Marks at the beginning of files that are not UTF-8."""
+
 MOST_WORDS = 200_000
 """Greatest number of words and parentheses of a text. The largest of 300 rulesheets from elsewhere
 has 7,300; each takes microseconds to read."""
@@ -32,7 +35,8 @@ def parse(text: str | bytes, name: str = "<text>", *, lenient: bool = False) -> 
     """The rulesheet that a text contains, in KIF or infix syntax.
 
     Args:
-        text: bytes are read as UTF-8; those that are not are replaced, with a warning.
+        text: bytes are read as UTF-8, or as UTF-16 with a warning; those that are neither are
+            replaced, with a warning.
         name: what messages call the text, such as the path it was read from.
         lenient: leave out rules that cannot be read, with a warning, instead of raising.
 
@@ -40,14 +44,14 @@ def parse(text: str | bytes, name: str = "<text>", *, lenient: bool = False) -> 
         GDLSyntaxError: the text has errors, or more than `MOST_WORDS`; it lists all errors, with
             the warnings among its diagnostics.
     """
-    bad_byte = -1
+    about, place = "", -1
     if isinstance(text, bytes):
-        text, bad_byte = _decode(text.removeprefix(codecs.BOM_UTF8))
+        text, about, place = _decode(text)
     text = text.removeprefix("\ufeff")
     source = Source(name, text)
     findings = Findings(source, lenient=lenient)
-    if bad_byte >= 0:
-        findings.warn("encoding", "this is not UTF-8; such bytes are replaced", bad_byte)
+    if about:
+        findings.warn("encoding", about, place)
     is_kif = _is_kif(text)
     rules: tuple[Rule, ...] = ()
     spelling: dict[str, str] = {}
@@ -96,12 +100,22 @@ def canonical_term(text: str) -> str:
     return text if found == text else found
 
 
-def _decode(data: bytes) -> tuple[str, int]:
-    """The text, and the character offset of the first byte that had to be replaced, or -1."""
+def _decode(data: bytes) -> tuple[str, str, int]:
+    """The text of a file, what is odd about its encoding, and the character offset of that."""
+    wide = _WIDE.get(data[:2])
+    if wide is None and data.count(0) > len(data) // 3:
+        wide = "utf-16-le" if data[1::2].count(0) > data[::2].count(0) else "utf-16-be"
+    if wide is not None:
+        return (
+            data.decode(wide, "replace"),
+            "this is UTF-16; save it as UTF-8, which all can read",
+            0,
+        )
     try:
-        return data.decode("utf-8"), -1
+        return data.decode("utf-8"), "", -1
     except UnicodeDecodeError as error:
-        return data.decode("utf-8", "replace"), len(data[: error.start].decode("utf-8"))
+        place = len(data[: error.start].decode("utf-8").removeprefix("\ufeff"))
+        return data.decode("utf-8", "replace"), "this is not UTF-8; such bytes are replaced", place
 
 
 def _is_kif(text: str) -> bool:

@@ -131,8 +131,9 @@ def test_terms_that_nest_up_to_a_depth_do_not_grow_beyond_it(rules: str, deepest
     "rules",
     [
         "(<= (next (at (s ?x))) (true (at ?x))) (init (at 0))",
-        "(<= (p (s ?x)) (p ?x)) (p 0) (<= (legal white ?x) (p ?x))",
-        "(<= (p (s ?x)) (q ?x)) (<= (q ?x) (p ?x)) (q 0) (<= (legal white ?x) (p ?x))",
+        "(<= (p (s ?x)) (p ?x)) (p 0) (<= (legal white ?x) (p ?x) (true (at ?x)))",
+        "(<= (p (s ?x)) (q ?x)) (<= (q ?x) (p ?x)) (q 0)"
+        "(<= (legal white ?x) (p ?x) (true (at ?x)))",
         "(<= (next (said ?m)) (does white ?m)) (init (said 0))"
         "(<= (legal white (say ?m)) (true (said ?m)))",
     ],
