@@ -78,9 +78,13 @@ class _Package(ModuleType):
 sys.modules[__name__].__class__ = _Package
 
 
+_PACKAGES = frozenset({"env", "errors", "gdl", "machine", "players", "solve"})
+"""Packages and modules that programs of others use, found without being imported."""
+
+
 def __getattr__(name: str) -> Any:
-    if name == "solve":
-        return import_module("ggp.solve")
+    if name in _PACKAGES:
+        return import_module(f"ggp.{name}")
     if name == "__version__":
         from importlib.metadata import version
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ggp.cli.arguments import FilePath, json_option, verbose_option
+from ggp.cli.arguments import FilePath, import_option, json_option, verbose_option
 from ggp.console import EXIT_BAD_INPUT, EXIT_FAILED, example, print_json, print_rich, show_error
 from ggp.errors import ConfigError, GGPError, MatchError
 from ggp.whole_files import write_whole
@@ -22,6 +22,7 @@ from match_runner.match.views import show_record
 @click.command(epilog=example("match-runner replay records/*.json"))
 @click.argument("files", metavar="FILE...", nargs=-1, type=FilePath(), required=True)
 @json_option
+@import_option
 @verbose_option
 def replay(files: tuple[Path, ...], as_json: bool) -> int:
     """Show recorded matches, and check them against the rules of their games.
@@ -76,6 +77,7 @@ def _replay(file: Path, found: list[object], *, as_json: bool) -> int:
     metavar="FILE",
     help="Where to write it; the default is standard output.",
 )
+@import_option
 @verbose_option
 def export(file: Path, target: str, out: Path | None) -> None:
     """Write a recorded match in the format of another program.

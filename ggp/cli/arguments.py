@@ -285,8 +285,30 @@ def json_option(command: _F) -> _F:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
 
 
+def _import(ctx: click.Context, param: object, modules: tuple[str, ...]) -> None:
+    """Have modules imported where games of OpenSpiel are, in this process and those it starts."""
+    if modules:
+        from ggp.machine.spiel.games import IMPORTS
+
+        os.environ[IMPORTS] = ",".join(modules)
+
+
+import_option = click.option(
+    "--import",
+    "modules",
+    metavar="MODULE",
+    multiple=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_import,
+    help="A module that registers games of OpenSpiel in Python, looked for in the current folder "
+    "too. Can be given several times.",
+)
+
+
 def backend_option(command: _F) -> _F:
-    """`--backend`."""
+    """`--backend`, and `--import`, which is of use wherever a game is opened."""
+    command = import_option(command)
     return click.option(
         "--backend",
         type=_Backend(),

@@ -79,6 +79,7 @@ def evaluate(
     from ggp.gdl.program import RANDOM
     from ggp.machine import build_machine, role_index
     from ggp.players import blamed, make_player, parse_spec
+    from ggp.players.elsewhere.plug_ins import checked_decision
     from ggp.search.anytime import Deadline
 
     spec = parse_spec(player)
@@ -93,6 +94,7 @@ def evaluate(
     where = "" if given.file is None else f"{given.file}: "
     with spinner(f"{player} is thinking"), _faults_told_by_us(), blamed(spec):
         turns = given.turns(machine, opened.program.digest, name)
+        is_drawn = turns is None
         if turns is None:
             turns = first_choice(
                 build_machine(opened.program, machine.backend, limits), number, seed
@@ -101,13 +103,16 @@ def evaluate(
         thinker = make_player(spec, machine, number, rng, program=opened.program)
         _follow(machine, thinker, turns, where)
         deadline = None if play_clock is None else Deadline.after(play_clock)
-        decision = thinker.choose(deadline, value_forced=True)
+        chosen = thinker.choose(deadline, value_forced=True)
+        decision = checked_decision(thinker, chosen)
     if decision.fault is not None:
         raise GGPError(decision.fault)
-    result = _describe(decision, name, player)
+    result = _describe(decision, name, player, turns)
     if as_json:
         print_json(result | opened.seeded_json(seed))
     else:
+        if is_drawn and any(turn.percepts for turn in turns):
+            _show_path(name, turns)
         _show(result)
         opened.show_seed(seed)
 
@@ -151,11 +156,14 @@ def _faults_told_by_us() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def _describe(decision: Decision, role: str, player: str) -> dict[str, Any]:
+def _describe(
+    decision: Decision, role: str, player: str, turns: Sequence[KnownTurn]
+) -> dict[str, Any]:
     shares = decision.probabilities
     return {
         "role": role,
         "player": player,
+        "history": [turn._asdict() for turn in turns],
         "moves": [
             {
                 "move": v.move,
@@ -178,6 +186,12 @@ def _describe(decision: Decision, role: str, player: str) -> dict[str, Any]:
 def _rounded(value: float | None) -> float | None:
     """The value without the rounding noise of adding up thousands of playouts."""
     return None if value is None else round(value, 9)
+
+
+def _show_path(role: str, turns: Sequence[KnownTurn]) -> None:
+    """Say what the role has done and seen in the match that was drawn."""
+    told = "; ".join(f"{turn.move} / {' '.join(turn.percepts or ()) or '-'}" for turn in turns)
+    click.echo(printable(f"{role} did / saw: {told}"))
 
 
 def _show(result: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -21,11 +22,15 @@ from ggp.env.names import Names, names_of
 from ggp.env.turn import Turn
 from ggp.errors import ConfigError, IllegalMoveError
 from ggp.gdl.nearest import unknown
+from ggp.given import checked_seed
 from ggp.machine.base import DEFAULT_MAX_STEPS, IntArray, Limits, Machine, States
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import build_machine, load_program
 from ggp.machine.propnet.play.kernels.packed import words_for
-from ggp.seeds import check_seed
+from ggp.pickled import found_again, read, rules_of, written
+
+_MADE_AGAIN = ("program", "machine", "_engine", "_slices", "_pool", "_latest")
+"""What an environment finds or makes again when it is unpickled."""
 
 MOST_PATH_BYTES = 4 << 30
 """Most memory that the paths of all lanes may take."""
@@ -98,7 +103,10 @@ class Environment:
         max_turns: T.
         restarts: whether lanes that end begin anew by themselves.
         is_proved: whether no episode can be longer.
-        seed: of the last `reset`.
+        seeds, lane_numbers: `[L]` what the draws of each lane come from, see `reset`.
+
+    An environment can be copied and pickled: what follows is the same. In another process its
+    rules are read again.
     """
 
     def __init__(
@@ -128,32 +136,65 @@ class Environment:
         proved, self._most_percepts = longest(machine, stop) if proves else Longest(None, None)
         self.is_proved = proved is not None and (max_turns is None or max_turns >= proved)
         self.max_turns = _turns(program, max_turns, proved, paths)
-        self.seed = 0
+        self.seeds = np.zeros(lanes, dtype=np.uint64)
+        self.lane_numbers = np.arange(lanes)
+        self._threads = threads
         kept = self._shape_of_paths(max_percepts) if paths else (lanes, len(self.roles), 0, 0)
         self._paths = np.zeros(kept, dtype=np.int32)
-        self._engine = engine_of(machine, self.names)
-        plan = Plan(self._engine, self._played, self.max_turns, restarts, self._paths)
+        self._told = self._arrays()
+        self._make_slices()
+
+    def _make_slices(self) -> None:
+        lanes, threads = self.num_lanes, self._threads
+        self._engine = engine_of(self.machine, self.names)
+        plan = Plan(self._engine, self._played, self.max_turns, self.restarts, self._paths)
         bounds = np.linspace(0, lanes, min(threads, lanes) + 1).astype(int).tolist()
         self._slices = [Lanes(plan, *pair) for pair in pairwise(bounds)]
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
-        self._told = self._arrays()
+        self._latest: Turn | None = None
 
-    def reset(self, seed: int = 0) -> Turn:
-        """Begin the first episode in all lanes.
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {name: value for name, value in vars(self).items() if name not in _MADE_AGAIN}
+        kept["rules"] = rules_of(self.program, self.machine)
+        kept["states"] = [written(self.machine, each.states) for each in self._slices]
+        return kept
 
-        The same seed gives the same draws in each lane, however many lanes there are.
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.program, self.machine = found_again(kept.pop("rules"))
+        states = kept.pop("states")
+        vars(self).update(kept)
+        self._make_slices()
+        for each, texts in zip(self._slices, states, strict=True):
+            each.put(read(self.machine, texts))
+
+    def reset(self, seed: int | Sequence[int] = 0, lanes: IntArray | None = None) -> Turn:
+        """Begin the first episode in all lanes, or in some.
+
+        Args:
+            seed: of all these lanes, or one for each. The same seed gives the same draws in each
+                lane, however many lanes there are. With a seed of its own, a lane plays as the only
+                lane of an environment with that seed.
+            lanes: default: all.
 
         Raises:
-            ConfigError: the seed is negative or too large.
+            ConfigError: a seed is no number, negative or too large, or there are not as many as
+                lanes.
         """
-        check_seed(seed)
-        self.seed = seed
-        told = self._arrays()
-        told.episodes[:] = -1
+        chosen = np.arange(self.num_lanes) if lanes is None else lanes
+        if isinstance(seed, Sequence):
+            if len(seed) != len(chosen):
+                raise ConfigError(f"{len(chosen)} lanes need as many seeds, not {len(seed)}")
+            self.seeds[chosen] = [checked_seed(each) for each in seed]
+            self.lane_numbers[chosen] = 0
+        else:
+            self.seeds[chosen] = checked_seed(seed)
+            self.lane_numbers[chosen] = chosen
+        told = self._told.next()
+        told.episodes[chosen] = -1
         # Of paths that are left, which are wiped; a turn that failed may have written a row more.
-        told.turns[:] = np.minimum(self._told.turns + 1, self.max_turns)
+        told.turns[chosen] = np.minimum(told.turns[chosen] + 1, self.max_turns)
         self._told = told
-        return self.restart(np.arange(self.num_lanes))
+        return self.restart(chosen)
 
     def restart(self, lanes: IntArray | None = None) -> Turn:
         """Begin the next episode in some lanes; by default in those that are over."""
@@ -172,7 +213,7 @@ class Environment:
         told.terminated[chosen] = False
         told.truncated[chosen] = False
         self._told = told
-        return self._turn()
+        return self.turn
 
     def step(self, actions: IntArray) -> Turn:
         """Make a turn in all lanes that are not over.
@@ -196,10 +237,10 @@ class Environment:
         given[:, self._played] = actions
         before, after = self._told, self._told.next()
         for each in self._slices:
-            each.choose(before, given, self.seed)
+            each.choose(before, given, self.seeds, self.lane_numbers)
         self._play(before, after)
         self._told = after
-        return self._turn()
+        return self.turn
 
     def check_action(self, lane: int, role: int, action: int) -> None:
         """Check that an action is legal now.
@@ -210,7 +251,7 @@ class Environment:
         Raises:
             IllegalMoveError: it is not.
         """
-        legal = self._turn().legal[lane * len(self.roles) + role].tolist()
+        legal = self.turn.legal[lane * len(self.roles) + role].tolist()
         if action not in legal:
             moves = self.names.moves
             shown = moves[action] if 0 <= action < len(moves) else f"action {action}"
@@ -231,8 +272,14 @@ class Environment:
         told = self._told
         actions = np.zeros(told.moves.shape, dtype=np.int64)
         sample(
-            *(told.mask_bits.reshape(self.num_lanes, -1), draw, np.uint64(self.seed), 0),
-            *(told.episodes, told.turns, np.zeros(1, dtype=np.uint64), actions),
+            told.mask_bits.reshape(self.num_lanes, -1),
+            draw,
+            self.seeds,
+            self.lane_numbers,
+            told.episodes,
+            told.turns,
+            np.zeros(1, dtype=np.uint64),
+            actions,
         )
         return actions
 
@@ -255,9 +302,13 @@ class Environment:
         moves, percepts = words_for(len(self.names.moves)), words_for(len(self.names.percepts))
         return Arrays.empty(self.num_lanes, len(self.roles), moves, percepts)
 
-    def _turn(self) -> Turn:
+    @property
+    def turn(self) -> Turn:
+        """The present situation, as `reset`, `restart` or `step` returned it."""
+        if self._latest is not None and self._latest.rewards is self._told.rewards:
+            return self._latest
         names, parts = self.names, [each.states for each in self._slices]
-        return Turn(
+        self._latest = Turn(
             *self._told,
             paths=self._paths,
             num_moves=len(names.moves),
@@ -265,6 +316,7 @@ class Environment:
             num_fluents=len(names.fluents),
             fluent_words=lambda: self._fluents(parts),
         )
+        return self._latest
 
     def _fluents(self, parts: Sequence[States]) -> U64:
         return np.concatenate([self._engine.fluent_words(states) for states in parts])

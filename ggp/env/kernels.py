@@ -91,8 +91,8 @@ def choose(
     starts: I64,
     live: Bools,
     given: I64,
-    seed: np.uint64,
-    first: int,
+    seeds: U64,
+    numbers: I64,
     episodes: I64,
     turns: I32,
     word: U64,
@@ -105,7 +105,7 @@ def choose(
         look: `[L, ...]`, and `starts` `[M + 2]` words where its parts begin, and the end.
         live: `[L]` lanes that play on; in the others everybody has action 0.
         given: `[L, R]` actions of the players, -1 for one that is to be drawn.
-        first: number of the first lane; `episodes`, `turns`: `[L]`.
+        seeds, numbers, episodes, turns: `[L]`; see `Environment.reset` for the first two.
         word: `[1]` scratch.
         actions: `[L, M]`, filled in.
         keys: `[L]` filled in: chance draws from them if its moves are not listed.
@@ -120,7 +120,7 @@ def choose(
             for mover in range(movers):
                 actions[lane, mover] = 0
             continue
-        key = _moment(seed, first + lane, episodes[lane], turns[lane], word)
+        key = _moment(seeds[lane], numbers[lane], episodes[lane], turns[lane], word)
         keys[lane] = _mixed(key ^ np.uint64(movers), word)
         for mover in range(movers):
             start, end = int(starts[1 + mover]), int(starts[2 + mover])
@@ -142,8 +142,8 @@ def choose(
 def sample(
     masks: U64,
     draw: int,
-    seed: np.uint64,
-    first: int,
+    seeds: U64,
+    numbers: I64,
     episodes: I64,
     turns: I32,
     word: U64,
@@ -159,7 +159,7 @@ def sample(
     roles = actions.shape[1]
     num_words = masks.shape[1] // roles
     for lane in range(len(masks)):
-        key = _moment(seed, first + lane, episodes[lane], turns[lane], word)
+        key = _moment(seeds[lane], numbers[lane], episodes[lane], turns[lane], word)
         key = _mixed(key ^ np.uint64(1 << 32 | draw), word)
         for role in range(roles):
             drawing = _mixed(key ^ np.uint64(role), word)

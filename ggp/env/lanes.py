@@ -32,7 +32,7 @@ class Arrays(NamedTuple):
 
     @classmethod
     def empty(cls, lanes: int, roles: int, mask_words: int, percept_words: int) -> Arrays:
-        """Arrays with arbitrary values."""
+        """Arrays in which nothing has begun, and nothing is legal."""
         return cls(
             np.zeros((lanes, roles), dtype=np.float32),
             np.zeros(lanes, dtype=np.bool_),
@@ -40,7 +40,7 @@ class Arrays(NamedTuple):
             np.zeros(lanes, dtype=np.int32),
             np.zeros(lanes, dtype=np.int64),
             np.empty((lanes, roles), dtype=np.int32),
-            np.empty((lanes, roles, mask_words), dtype=np.uint64),
+            np.zeros((lanes, roles, mask_words), dtype=np.uint64),
             np.empty((lanes, roles, percept_words), dtype=np.uint64),
         )
 
@@ -93,6 +93,10 @@ class Lanes:
         self._word = np.zeros(1, dtype=np.uint64)
         self._paths = plan.paths[first:end]
 
+    def put(self, states: States) -> None:
+        """Set the states of all lanes."""
+        self.states, self._look = states, self._plan.engine.look(states)
+
     def begin(self, arrays: Arrays, lanes: IntArray) -> None:
         """Begin new episodes in some lanes, by their numbers here."""
         engine = self._plan.engine
@@ -100,11 +104,12 @@ class Lanes:
         self.states = engine.merged(self.states, engine.initial(len(self._look)), lanes)
         self._told_anew(arrays.part(self._first, self._end), lanes)
 
-    def choose(self, before: Arrays, given: I64, seed: int) -> None:
+    def choose(self, before: Arrays, given: I64, seeds: U64, numbers: I64) -> None:
         """Determine everybody's next action.
 
         Args:
             given: `[L, R]` actions of all players, -1 for those to be drawn.
+            seeds, numbers: `[L]`, see `Environment.reset`.
 
         Raises:
             IllegalMoveError: an action is not legal.
@@ -116,8 +121,8 @@ class Lanes:
             self._plan.engine.starts,
             self._live(before),
             given[self._first : self._end],
-            np.uint64(seed),
-            self._first,
+            seeds[self._first : self._end],
+            numbers[self._first : self._end],
             before.episodes,
             before.turns,
             self._word,

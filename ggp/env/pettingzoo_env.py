@@ -6,16 +6,27 @@ forced moves are made without asking, and a player that chooses later in a turn 
 choices. Everything that a player has seen since it was last asked comes in one observation.
 
 Rewards are the goal values at the end, 0 before. `state()` is `Turn.state_tensor`, for critics.
+Spaces of actions draw legal ones. Both kinds can be copied and pickled, also in the middle of a
+match.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ggp.env.environment import Environment, make
-from ggp.env.spaces import Observed, action_space, gymnasium, observation_space, observed
+from ggp.env.spaces import (
+    LegalActions,
+    Observed,
+    fresh_seed,
+    gymnasium,
+    observation_space,
+    observed,
+)
 from ggp.env.turn import Turn
 from ggp.errors import BackendUnavailableError
 from ggp.libraries import demand_library, extra_advice
@@ -64,9 +75,13 @@ class _Seated:
         self.agents = list(self.possible_agents)
         self._places = {role: k for k, role in enumerate(self.possible_agents)}
         self._spaces = {role: observation_space(env) for role in self.possible_agents}
-        self._actions = {role: action_space(env) for role in self.possible_agents}
+        num = len(env.names.moves)
+        self._actions = {
+            role: LegalActions(num, partial(self._legal, place))
+            for role, place in self._places.items()
+        }
         self.state_space = _state_space(env)
-        self._turn: Turn | None = None
+        self._begun = False
 
     def observation_space(self, agent: str) -> Any:
         """The observation space of an agent, always the same object."""
@@ -87,14 +102,19 @@ class _Seated:
     def close(self) -> None:
         """Release nothing."""
 
+    def _legal(self, place: int) -> NDArray[np.int8]:
+        return np.asarray(self._now().masks[0, place], dtype=np.int8)
+
     def _now(self) -> Turn:
-        return self.env.reset() if self._turn is None else self._turn
+        return self.env.turn if self._begun else self._begin(None)
 
     def _begin(self, seed: int | None) -> Turn:
-        """Begin the first episode of a seed, or without one the next episode."""
-        if seed is not None or self._turn is None:
-            return self.env.reset(seed or 0)
-        return self.env.restart(np.zeros(1, dtype=np.int64))
+        """Begin the first episode of a seed, or without one the next episode; or, if there was
+        none, the first one of a seed that nobody chose."""
+        if seed is None and self._begun:
+            return self.env.restart(np.zeros(1, dtype=np.int64))
+        self._begun = True
+        return self.env.reset(fresh_seed() if seed is None else seed)
 
     def _goals(self, turn: Turn) -> dict[str, float]:
         return dict(zip(self.possible_agents, turn.rewards[0].tolist(), strict=True))
@@ -112,7 +132,7 @@ class ParallelGame(_Seated, _Parallel):  # type: ignore[misc]
     ) -> tuple[dict[str, Observed], dict[str, dict[str, Any]]]:
         """Begin an episode."""
         self.agents = list(self.possible_agents)
-        self._turn = self._begin(seed)
+        self._begin(seed)
         return self._seen(), {agent: {} for agent in self.agents}
 
     def step(self, actions: dict[str, int]) -> tuple[dict[str, Any], ...]:
@@ -122,7 +142,7 @@ class ParallelGame(_Seated, _Parallel):  # type: ignore[misc]
             IllegalMoveError: an action is not legal.
         """
         given = [[int(actions[agent]) for agent in self.possible_agents]]
-        turn = self._turn = self.env.step(np.array(given, dtype=np.int64))
+        turn = self.env.step(np.array(given, dtype=np.int64))
         agents = self.agents
         found: tuple[dict[str, Any], ...] = (
             dict(self._seen()),
@@ -155,8 +175,8 @@ class AECGame(_Seated, _AEC):  # type: ignore[misc]
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
-        self._turn = self._begin(seed)
-        self._since = self._turn.observations[0].copy()
+        self._begin(seed)
+        self._since = self._now().observations[0].copy()
         self._chosen: dict[str, int] = {}
         self._ask()
         self._accumulate_rewards()  # a match may end before anybody has a choice
@@ -208,7 +228,7 @@ class AECGame(_Seated, _AEC):  # type: ignore[misc]
 
     def _make_turn(self) -> None:
         given = [[self._chosen.get(agent, -1) for agent in self.possible_agents]]
-        turn = self._turn = self.env.step(np.array(given, dtype=np.int64))
+        turn = self.env.step(np.array(given, dtype=np.int64))
         self._chosen = {}
         self._since |= turn.observations[0]
         if turn.ended[0]:

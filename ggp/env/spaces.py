@@ -5,10 +5,13 @@ An observation has three parts, the same for every role:
     observation   [A + P] uint8       the role's last move and percepts, as ones
     path          [T, K] int32        all its moves and percepts, see `Turn.paths`
     action_mask   [A] int8            the legal actions
+
+A space of actions draws legal ones, if it is not told to draw from others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypedDict
 
 import numpy as np
@@ -18,6 +21,7 @@ from ggp.env.environment import Environment
 from ggp.env.turn import Turn
 from ggp.errors import BackendUnavailableError
 from ggp.libraries import demand_library, extra_advice
+from ggp.seeds import MOST_SEED
 
 
 class Observed(TypedDict):
@@ -42,6 +46,15 @@ def gymnasium() -> Any:
     return found
 
 
+_Discrete: Any = gymnasium().spaces.Discrete
+_MultiDiscrete: Any = gymnasium().spaces.MultiDiscrete
+
+
+def fresh_seed() -> int:
+    """A seed that nobody has chosen."""
+    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0]) & MOST_SEED
+
+
 def observation_space(env: Environment) -> Any:
     """The space of the observations of one role in one lane."""
     spaces = gymnasium().spaces
@@ -57,9 +70,44 @@ def observation_space(env: Environment) -> Any:
     )
 
 
-def action_space(env: Environment) -> Any:
-    """The space of the actions of one role in one lane."""
-    return gymnasium().spaces.Discrete(len(env.names.moves))
+class LegalActions(_Discrete):  # type: ignore[misc]
+    """The actions of one role in one lane.
+
+    Args:
+        num: A.
+        legal: returns `[A]` int8, the legal ones at present.
+    """
+
+    def __init__(self, num: int, legal: Callable[[], NDArray[np.int8]]) -> None:
+        super().__init__(num)
+        self._legal = legal
+
+    def sample(self, mask: Any = None, probability: Any = None) -> Any:
+        """An action: a legal one, unless a mask or probabilities are given."""
+        if mask is None and probability is None:
+            mask = self._legal()
+        return super().sample(mask, probability)
+
+
+class LegalActionsOfLanes(_MultiDiscrete):  # type: ignore[misc]
+    """The actions of one role in L lanes.
+
+    Args:
+        num: A.
+        lanes: L.
+        legal: returns `[L, A]` int8, the legal ones at present.
+    """
+
+    def __init__(self, num: int, lanes: int, legal: Callable[[], NDArray[np.int8]]) -> None:
+        super().__init__(np.full(lanes, num))
+        self._legal = legal
+
+    def sample(self, mask: Any = None, probability: Any = None) -> Any:
+        """`[L]` actions: legal ones, unless masks or probabilities are given."""
+        if mask is not None or probability is not None:
+            return super().sample(mask, probability)
+        legal = self._legal()
+        return np.argmax(self.np_random.random(legal.shape) * legal, axis=1)
 
 
 def observed(turn: Turn, role: int, lane: int | slice) -> Observed:

@@ -168,7 +168,8 @@ class Rollouts:
         made, keys = np.zeros((num, len(starts) - 2), dtype=np.int64), np.zeros(num, np.uint64)
         live, episodes = np.ones(num, dtype=np.bool_), np.zeros(num, dtype=np.int64)
         now, word = np.full(num, turn, dtype=np.int32), np.zeros(1, dtype=np.uint64)
-        wrong = choose(look, starts, live, chosen, seed, 0, episodes, now, word, made, keys)
+        seeds, numbers = np.full(num, seed), np.arange(num)
+        wrong = choose(look, starts, live, chosen, seeds, numbers, episodes, now, word, made, keys)
         if wrong != FINE:
             roles = (*self._engine.names.roles, "random")
             raise NoLegalMoveError(roles[wrong % made.shape[1]], [])

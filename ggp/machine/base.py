@@ -149,6 +149,26 @@ class States(Protocol):
         ...
 
 
+class ShownStates:
+    """Shows a batch of states by what holds in the first."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        num = len(self)
+        if not num:
+            return "<no states>"
+        first = " ".join(self.first_fluents()) or "nothing holds"
+        return f"<state: {first}>" if num == 1 else f"<{num} states, the first: {first}>"
+
+    def first_fluents(self) -> Sequence[str]:
+        """The fluents of the first state; there is one."""
+        raise NotImplementedError
+
+
 class Machine(Protocol):
     """A game: pure functions of states and joint moves, in batches.
 

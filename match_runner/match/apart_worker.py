@@ -23,6 +23,7 @@ from ggp.machine import Limits, Machine, build_machine
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import read_program
 from ggp.players import Decision, MoveValue, Player, make_player, parse_spec
+from ggp.players.elsewhere.plug_ins import checked_decision
 from ggp.players.player import Learning
 from ggp.search.anytime import Deadline
 from match_runner.workers import process
@@ -182,7 +183,13 @@ def observe(turns: Sequence[ObservedTurn], until: Until | None) -> Reply:
 def choose(until: Until | None, value_forced: bool) -> Reply:
     """Ask the player for its move; see `observe`."""
     deadline = _deadline(until)
-    return _reply(lambda: _plain(_own().choose(deadline, value_forced=value_forced)))
+
+    def act() -> Decision:
+        player = _own()
+        chosen = player.choose(deadline, value_forced=value_forced)
+        return _plain(checked_decision(player, chosen))
+
+    return _reply(act)
 
 
 def ended(move: str | None, percepts: Sequence[str] | None, goal: float | None) -> Reply:
@@ -247,8 +254,6 @@ def _tell(turn: ObservedTurn, deadline: Deadline | None) -> None:
 
 def _plain(decision: Any) -> Decision:
     """Copy a decision into one of plain values."""
-    if not isinstance(decision.move, str):
-        raise TypeError(f"the move of a decision is a text, not {decision.move!r}")
     mixed, fault = decision.probabilities, decision.fault
     return Decision(
         move=str(decision.move),

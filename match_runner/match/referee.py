@@ -17,6 +17,7 @@ from ggp.errors import ConfigError, GGPError, MatchError, PlayerError
 from ggp.gdl import canonical_term
 from ggp.machine.base import Machine, States
 from ggp.players import Player
+from ggp.players.elsewhere.plug_ins import checked_decision
 from ggp.players.player import Learning
 from ggp.search.anytime import Deadline
 from ggp.search.moves import check_not_stuck, is_legal, random_moves
@@ -312,7 +313,7 @@ class _Match:
         deadline = self._deadline(clock)
         self._tell(role, player, deadline)
         try:
-            decision = player.choose(deadline)
+            decision = checked_decision(player, player.choose(deadline))
             submitted = canonical_term(decision.move)
         except (NoAnswerError, PlayerError, GoneError) as error:
             kind = "late" if isinstance(error, NoAnswerError) else "raised"

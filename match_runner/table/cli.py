@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from ggp.cli.arguments import FolderPath, PlayerText, verbose_option
+from ggp.cli.arguments import FolderPath, PlayerText, import_option, verbose_option
 from ggp.console import announce, example
 from ggp.errors import ConfigError
 from ggp.launch import preload
@@ -88,6 +88,7 @@ _log = logging.getLogger(__name__)
     help="Let in everybody who reaches the port: all users of this machine.",
 )
 @click.option("--no-browser", is_flag=True, help="Do not open the page.")
+@import_option
 @verbose_option
 def table(
     game: str | None,

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ggp.cli.arguments import FilePath, clock_option, json_option, verbose_option
+from ggp.cli.arguments import FilePath, clock_option, import_option, json_option, verbose_option
 from ggp.clocks import Clock
 from ggp.console import example
 from match_runner.options import in_process_option, place_options, read_place
@@ -26,6 +26,7 @@ from match_runner.tournament.toml_file import read_tournament
 @in_process_option
 @clock_option("local players in all games", "what FILE says, else wall")
 @json_option
+@import_option
 @verbose_option
 def tournament(
     file: Path, as_json: bool, in_process: bool, clock: Clock | None, **asked: Any

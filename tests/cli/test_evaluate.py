@@ -316,3 +316,17 @@ def test_unknown_role_lists_the_roles() -> None:
 )
 def test_bad_player_says_what_is_possible(player: str, expected: str) -> None:
     assert expected in error_line("evaluate", *BOMB, "--player", player)
+
+
+def test_what_was_seen_in_a_match_that_was_drawn_is_told() -> None:
+    args = ("kuhn_poker", "--role", "player1", "--player", "hyperplay:n=1")
+    found = evaluate(*args)
+    (turn,) = found["history"]
+    assert turn["move"] == "noop"
+    (dealt,) = turn["percepts"]
+    assert dealt.startswith("(dealt ")
+    first, *_ = run("evaluate", *args).stdout.splitlines()
+    assert first == f"player1 did / saw: noop / {dealt}"
+    seeds = {evaluate(*args, "--seed", str(seed))["history"][0]["percepts"][0] for seed in range(9)}
+    assert len(seeds) > 1
+    assert "did / saw" not in run("evaluate", *BOMB, "--player", "hyperplay:n=1").stdout

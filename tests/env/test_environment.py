@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import cache
 
 import numpy as np
@@ -234,7 +235,7 @@ def test_an_illegal_action_changes_nothing() -> None:
     wrong[2, 1] = env.names.move("(mark 1 1)")
     with pytest.raises(IllegalMoveError, match=r"in lane 2, \(mark 1 1\) is not legal for oplayer"):
         env.step(wrong)
-    same(env._turn(), before)
+    same(copy.deepcopy(env).turn, before)  # made anew from its arrays
     wrong[2, 1] = 99
     with pytest.raises(IllegalMoveError, match="action 99"):
         env.step(wrong)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import subprocess
+import sys
 import warnings
 from typing import Any
 
@@ -34,6 +38,11 @@ def test_aec_environment_passes_the_tests_of_pettingzoo(game: str) -> None:
 
 def test_seeds_are_those_of_pettingzoo() -> None:
     pettingzoo_tests.seed_test(lambda: pettingzoo_env.aec_env("kuhn_poker"), num_cycles=60)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_seeds_of_parallel_environments_are_those_of_pettingzoo(game: str) -> None:
+    pettingzoo_tests.parallel_seed_test(lambda: pettingzoo_env.parallel_env(game), num_cycles=60)
 
 
 def test_players_are_asked_where_they_have_a_choice_only() -> None:
@@ -190,6 +199,255 @@ def test_players_are_told_what_their_role_saw() -> None:
     assert one == again
     for players in env._others._players:
         assert all(player.choose().is_sound for player in players)
+
+
+MODES = ("NextStep", "SameStep", "Disabled")
+
+
+def lanes_of(game: str = "kuhn_poker", role: str = "player1", **options: Any) -> Any:
+    return gymnasium_env.VectorGame(game, role, 5, **options)
+
+
+def turns(env: Any, seed: int | list[int | None] | None = 3, steps: int = 12) -> list[Any]:
+    """What an environment tells in some steps of random legal play from a seed on."""
+    told = [env.reset(seed=seed)[0]]
+    env.action_space.seed(1)
+    for _ in range(steps):
+        if env.autoreset_mode.value == "Disabled" and env.env.turn.ended.any():
+            told.append(env.reset(options={"reset_mask": env.env.turn.ended}))
+        told.append(env.step(env.action_space.sample()))
+    return told
+
+
+def assert_same(one: Any, other: Any) -> None:
+    """Nested values with arrays in them are equal."""
+    if isinstance(one, dict):
+        assert one.keys() == other.keys()
+        for key in one:
+            assert_same(one[key], other[key])
+    elif isinstance(one, list | tuple) or (isinstance(one, np.ndarray) and one.dtype.hasobject):
+        assert len(one) == len(other)
+        for pair in zip(one, other, strict=True):
+            assert_same(*pair)
+    else:
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_lanes_begin_anew_as_the_mode_says(mode: str) -> None:
+    env = lanes_of(autoreset_mode=mode)
+    assert env.metadata["autoreset_mode"].value == mode
+    env.reset(seed=1)
+    ended = before = np.zeros(5, dtype=bool)
+    for _ in range(40):
+        if mode == "Disabled" and before.any():
+            with pytest.raises(ConfigError, match="is over: reset it, with options="):
+                env.step(env.action_space.sample())
+            paths = env.env.turn.paths[:, 0].copy()
+            seen, _ = env.reset(options={"reset_mask": before})
+            assert not seen["path"][before].any()
+            np.testing.assert_array_equal(seen["path"][~before], paths[~before])
+        seen, rewards, terminated, truncated, infos = env.step(env.action_space.sample())
+        assert env.observation_space.contains(seen)
+        assert not truncated.any()
+        if mode == "NextStep":
+            assert not seen["path"][before].any()
+            assert not rewards[before].any()
+            assert not terminated[before].any()
+            assert seen["path"][terminated].any(axis=(1, 2)).all()
+            assert not seen["action_mask"][terminated].any()
+        if mode == "SameStep":
+            assert not seen["path"][terminated].any()
+            assert terminated.any() == ("final_obs" in infos)
+        before, ended = terminated, ended | terminated
+    assert ended.all()
+
+
+def test_all_modes_play_the_same_episodes() -> None:
+    """Where players choose by rule, so that a skipped turn does not change what is drawn."""
+    scores = []
+    for mode in MODES:
+        env = lanes_of("meier", "player1", autoreset_mode=mode)
+        seen, _ = env.reset(seed=4)
+        paid: list[list[float]] = [[] for _ in range(5)]
+        while min(map(len, paid)) < 4:
+            if mode == "Disabled" and env.env.turn.ended.any():
+                seen, _ = env.reset(options={"reset_mask": env.env.turn.ended})
+            mask = seen["action_mask"]
+            seen, rewards, terminated, _, _ = env.step(mask.argmax(axis=1))
+            for lane in np.flatnonzero(terminated).tolist():
+                paid[lane].append(float(rewards[lane]))
+        scores.append([each[:4] for each in paid])
+    assert scores[0] == scores[1] == scores[2]
+
+
+def test_a_mode_that_is_none_is_refused() -> None:
+    with pytest.raises(ConfigError, match="autoreset_mode must be one of NextStep, SameStep"):
+        lanes_of(autoreset_mode="Never")
+
+
+@pytest.mark.parametrize(
+    "wrapper",
+    ["FlattenObservation", "RecordEpisodeStatistics", "DtypeObservation", "FilterObservation"],
+)
+def test_wrappers_of_gymnasium_take_it(wrapper: str) -> None:
+    wrappers = gymnasium_env.gymnasium().wrappers.vector
+    more: dict[str, list[Any]] = {
+        "FilterObservation": [["observation"]],
+        "DtypeObservation": [np.float32],
+    }
+    env = lanes_of(autoreset_mode="NextStep")
+    if wrapper == "DtypeObservation":
+        env = wrappers.FlattenObservation(env)
+    env = getattr(wrappers, wrapper)(env, *more.get(wrapper, []))
+    env.reset(seed=2)
+    told = False
+    for _ in range(20):
+        seen, _, _, _, infos = env.step(env.action_space.sample())
+        assert env.observation_space.contains(seen)
+        told = told or "episode" in infos
+    assert told == (wrapper == "RecordEpisodeStatistics")
+
+
+def test_a_lane_with_a_seed_of_its_own_plays_as_the_only_one() -> None:
+    together = lanes_of("meier", "player1")
+    seeds = [7, 8, 7, 9, 8]
+    seen, _ = together.reset(seed=seeds)
+    alone = []
+    for seed in seeds:
+        env = gymnasium_env.VectorGame("meier", "player1", 1)
+        alone.append((env, env.reset(seed=seed)[0]))
+    for _ in range(20):
+        seen, *_ = together.step(seen["action_mask"].argmax(axis=1))
+        alone = [(env, env.step(own["action_mask"].argmax(axis=1))[0]) for env, own in alone]
+        for lane, (_, own) in enumerate(alone):
+            np.testing.assert_array_equal(seen["path"][lane], own["path"][0])
+
+
+@pytest.mark.parametrize(
+    ("seed", "message"),
+    [
+        ([1, 2], "5 lanes need as many seeds, not 2"),
+        ([1, 2, 3, 4, "five"], "a seed must be a whole number"),
+        ([1, 2, 3, 4, 5.5], "a seed must be a whole number"),
+        ("seven", "5 lanes|whole number"),
+        (-1, "a seed must be a whole number from 0"),
+        (1.5, "a seed must be a whole number"),
+    ],
+)
+def test_wrong_seeds_are_refused_and_change_nothing(seed: Any, message: str) -> None:
+    env = lanes_of()
+    first = turns(env)
+    with pytest.raises(ConfigError, match=message):
+        env.reset(seed=seed)
+    assert_same(turns(env), first)
+
+
+@pytest.mark.parametrize(
+    ("mask", "message"),
+    [
+        ([True] * 5, "an array of 5 truth values"),
+        (np.ones(4, dtype=bool), "an array of 5 truth values"),
+        (np.ones(5), "an array of 5 truth values"),
+        (np.zeros(5, dtype=bool), "no lane that is to begin anew"),
+    ],
+)
+def test_wrong_masks_are_refused(mask: Any, message: str) -> None:
+    env = lanes_of()
+    env.reset(seed=0)
+    with pytest.raises(ConfigError, match=message):
+        env.reset(options={"reset_mask": mask})
+
+
+def test_masks_and_seeds_together_begin_some_lanes_with_a_seed() -> None:
+    env = lanes_of("meier", "player1")
+    seen, _ = env.reset(seed=5)
+    for _ in range(3):
+        seen, *_ = env.step(seen["action_mask"].argmax(axis=1))
+    mask = np.array([True, False, True, False, False])
+    paths = seen["path"].copy()
+    seen, _ = env.reset(seed=[11, None, None, None, None], options={"reset_mask": mask})
+    assert not seen["path"][mask].any()
+    np.testing.assert_array_equal(seen["path"][~mask], paths[~mask])
+    other = gymnasium_env.VectorGame("meier", "player1", 1)
+    own, _ = other.reset(seed=11)
+    for _ in range(6):
+        seen, *_ = env.step(seen["action_mask"].argmax(axis=1))
+        own, *_ = other.step(own["action_mask"].argmax(axis=1))
+        np.testing.assert_array_equal(seen["path"][0], own["path"][0])
+
+
+ENVIRONMENTS = {
+    "lanes": lambda: lanes_of(),
+    "opponents": lambda: lanes_of(opponents={"player2": "hyperplay:n=2,states=100"}),
+    "on Prolog": lambda: lanes_of(backend="prolog", max_turns=9),
+    "threads": lambda: lanes_of(threads=2),
+}
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_goes_on_as_the_original_does(name: str, again: Any) -> None:
+    env = ENVIRONMENTS[name]()
+    turns(env, steps=3)
+    copied = again(env)
+    assert copied.env is not env.env
+    for _ in range(8):
+        told = env.step(env.action_space.sample())
+        assert_same(copied.step(copied.action_space.sample()), told)
+    assert_same(turns(copied, None), turns(env, None))
+
+
+@pytest.mark.parametrize("kind", ["aec_env", "parallel_env"])
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_copies_of_environments_of_pettingzoo_go_on(kind: str, again: Any) -> None:
+    def step(env: Any) -> Any:
+        if kind == "parallel_env":
+            return env.step({agent: env.action_space(agent).sample() for agent in env.agents})
+        env.step(env.action_space(env.agent_selection).sample())
+        return env.last(), env.agent_selection
+
+    env = getattr(pettingzoo_env, kind)("krieg_tic_tac_toe")
+    env.reset(seed=1)
+    for agent in env.agents:
+        env.action_space(agent).seed(2)
+    for _ in range(2):
+        step(env)
+    copied = again(env)
+    for _ in range(2):
+        assert_same(step(copied), step(env))
+        assert_same(copied.state(), env.state())
+
+
+def test_an_environment_can_be_unpickled_in_another_process(tmp_path: Any) -> None:
+    env = lanes_of()
+    turns(env, steps=3)
+    (tmp_path / "env").write_bytes(pickle.dumps(env))
+    env.action_space.seed(9)
+    (tmp_path / "wanted").write_bytes(pickle.dumps(env.step(env.action_space.sample())[0]))
+    code = (
+        "import pickle, sys; import numpy as np\n"
+        "env, wanted = (pickle.load(open(f'{sys.argv[1]}/{name}', 'rb'))"
+        " for name in ('env', 'wanted'))\n"
+        "env.action_space.seed(9)\n"
+        "seen = env.step(env.action_space.sample())[0]\n"
+        "assert all(np.array_equal(seen[key], wanted[key]) for key in wanted)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
+
+
+@pytest.mark.parametrize("kind", ["gymnasium", "parallel_env", "aec_env"])
+def test_without_a_seed_every_environment_plays_its_own_episodes(kind: str) -> None:
+    def dealt() -> Any:
+        if kind == "gymnasium":
+            env = gymnasium_env.VectorGame("kuhn_poker", "player1", 64)
+            env.reset()
+            return env.env.seeds.tolist()
+        env = getattr(pettingzoo_env, kind)("kuhn_poker")
+        env.reset()
+        return env.env.seeds.tolist()
+
+    assert dealt() != dealt()
 
 
 def test_role_cannot_be_its_own_opponent() -> None:

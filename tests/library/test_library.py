@@ -50,6 +50,12 @@ def test_importing_it_imports_nothing_slow() -> None:
     assert printed.stdout == "[]\n"
 
 
+def test_errors_and_packages_are_there_from_the_first() -> None:
+    code = "import ggp; print(ggp.errors.GGPError.__name__, ggp.env.make.__name__, ggp.gdl.parse)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("GGPError make ")
+
+
 def test_it_offers_what_it_says_and_no_more() -> None:
     for name in ggp.__all__:
         assert getattr(ggp, name)

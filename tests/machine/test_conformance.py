@@ -656,3 +656,17 @@ def _resident_kb() -> int | None:
 
 def _ids() -> IntArray:
     return np.zeros(0, dtype=np.int64)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_states_show_what_holds_in_the_first(backend: str) -> None:
+    machine = machine_of_rules(RULES, backend)
+    assert repr(machine.initial()) == "<state: (at 1) dealt>"
+    assert str(machine.initial(3)) == "<3 states, the first: (at 1) dealt>"
+    assert str(machine.initial(0)) == "<no states>"
+
+
+@pytest.mark.parametrize("game", [*SPIEL_GAMES[:1], *GAMBIT_GAMES[:1]])
+def test_states_of_other_games_show_where_they_are(game: str) -> None:
+    machine = machine_of_game(game, "auto")
+    assert str(machine.initial(2)).startswith("<2 states, the first: ")

@@ -69,6 +69,15 @@ class Tables:
         self.goals: FloatArray = np.zeros((len(nodes), num_roles))
         self.goals[:, : len(tree.players)] = np.array(tree.totals, dtype=np.float64)
 
+    def fluents(self, positions: IntArray) -> list[tuple[str, ...]]:
+        """What holds in each position: its node, and how long it waits to be played."""
+        nodes = self.node_of[positions]
+        waits = self.last_position[nodes] - positions
+        return [
+            (f"(node {node + 1})", *([f"(turns_until {wait})"] if wait else []))
+            for node, wait in zip(nodes.tolist(), waits.tolist(), strict=True)
+        ]
+
     def _lay_out_positions(self, game: GambitGame) -> None:
         nodes = game.tree.nodes
         turns = np.array(game.turns)

@@ -32,6 +32,7 @@ from ggp.machine.base import (
     IntArray,
     Playouts,
     Ragged,
+    ShownStates,
     States,
     Stepped,
 )
@@ -44,16 +45,19 @@ from ggp.machine.percepts.percept_table import PerceptTable
 _INFORMATION_SET = re.compile(r"\(information_set (0|[1-9]\d{0,17})\)")
 
 
-class TreeStates:
+class TreeStates(ShownStates):
     """A batch of positions, `[L]`."""
 
     __slots__ = ("owner", "positions")
 
-    def __init__(self, owner: object, positions: IntArray) -> None:
+    def __init__(self, owner: Tables, positions: IntArray) -> None:
         self.owner, self.positions = owner, positions
 
     def __len__(self) -> int:
         return len(self.positions)
+
+    def first_fluents(self) -> tuple[str, ...]:
+        return self.owner.fluents(self.positions[:1])[0]
 
     def take(self, lanes: IntArray) -> TreeStates:
         return TreeStates(self.owner, self.positions[lanes])
@@ -205,14 +209,7 @@ class TreeMachine:
         return None if self._told is None else self._told.of(self, percepts)
 
     def fluents(self, states: States) -> list[tuple[str, ...]]:
-        tables = self._tables
-        positions = self._positions(states)
-        nodes = tables.node_of[positions]
-        waits = tables.last_position[nodes] - positions
-        return [
-            (f"(node {node + 1})", *([f"(turns_until {wait})"] if wait else []))
-            for node, wait in zip(nodes.tolist(), waits.tolist(), strict=True)
-        ]
+        return self._tables.fluents(self._positions(states))
 
     def written(self, states: States) -> list[tuple[str, ...]]:
         """See `StateWriter`: the numbers of positions."""

@@ -87,7 +87,7 @@ class PrologMachine:
             self._symbols.number("did")
         self._symbols.freeze()
         self.growing = RLock()
-        self._store = StateStore(self.growing)
+        self._store = StateStore(self.growing, weakref.WeakMethod(self.fluents))
         self._moves: dict[int, str] = {}
         self._top_move = -1  # the largest id that `legal` gave
         self._move_ids: dict[str, int | None] = {}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from threading import RLock
 
 import numpy as np
 
-from ggp.machine.base import FloatArray, IntArray
+from ggp.machine.base import FloatArray, IntArray, ShownStates, States
 
 FREE_AFTER = 10_000
 """States that no batch holds any more are freed when there are this many."""
@@ -18,7 +19,7 @@ MOST_NOTES = 1_000
 _NONE = np.zeros(0, dtype=np.int64)
 
 
-class PrologStates:
+class PrologStates(ShownStates):
     """A batch of interned states; holds them in Prolog as long as it lives."""
 
     __slots__ = ("ids", "store")
@@ -34,6 +35,12 @@ class PrologStates:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def first_fluents(self) -> tuple[str, ...]:
+        told = self.store.fluents()
+        if told is None:
+            return ("of a machine that is gone",)
+        return told(PrologStates(self.store, self.ids[:1]))[0]
+
     def take(self, lanes: IntArray) -> PrologStates:
         """The lanes with these indices, in this order, repeats allowed."""
         return PrologStates(self.store, self.ids[lanes])
@@ -48,9 +55,15 @@ class StateStore:
 
     Args:
         growing: held while batches are counted.
+        fluents: tells what holds in states; None once the machine is gone.
     """
 
-    def __init__(self, growing: RLock) -> None:
+    def __init__(
+        self,
+        growing: RLock,
+        fluents: Callable[[], Callable[[States], list[tuple[str, ...]]] | None],
+    ) -> None:
+        self.fluents = fluents
         self._growing = growing
         self._notes: deque[tuple[IntArray, bool]] = deque()
         self._holders = np.zeros(1024, dtype=np.int64)

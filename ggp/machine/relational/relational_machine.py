@@ -30,6 +30,7 @@ from ggp.machine.base import (
     Limits,
     Playouts,
     Ragged,
+    ShownStates,
     States,
     Stepped,
     even_chance,
@@ -51,7 +52,7 @@ from ggp.machine.relational.kernels.room import UNBOUNDED
 from ggp.machine.threads import made_once
 
 
-class RelationalStates:
+class RelationalStates(ShownStates):
     """A batch of states, each an array of fluents."""
 
     __slots__ = ("game", "lanes")
@@ -61,6 +62,9 @@ class RelationalStates:
 
     def __len__(self) -> int:
         return len(self.lanes)
+
+    def first_fluents(self) -> list[str]:
+        return sorted(to_kif(self.game.terms.term(name)) for name in self.lanes[0].tolist())
 
     def take(self, lanes: IntArray) -> RelationalStates:
         """The lanes with these indices, in this order, repeats allowed."""

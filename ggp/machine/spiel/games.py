@@ -2,17 +2,23 @@
 
 A game is named as OpenSpiel names it, after `openspiel:`, with parameters in brackets:
 `openspiel:goofspiel(num_cards=4,imp_info=True)`. There is no text of its rules other than that
-name, so records keep the name, and workers are sent it.
+name, so records keep the name as it was given, and workers are sent it: the one that OpenSpiel
+gives to a game it has loaded may lack parameters, such as files. Games in Python are registered
+when their modules are imported; see `IMPORTS`.
 """
 
 from __future__ import annotations
 
 import logging
 import math
+import os
 import re
+import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import blake2b
+from importlib import import_module
 from types import ModuleType
 from typing import Any, ClassVar
 
@@ -26,6 +32,13 @@ from ggp.machine.spiel.strings import Strings, examine
 
 PREFIX = "openspiel:"
 """Beginning of the names of games of OpenSpiel."""
+
+IMPORTS = "GGP_IMPORT"
+"""Environment variable with modules, separated by commas, that register games in Python. It is set
+by `--import`, and processes inherit it."""
+
+_OWN_MODULE, _OWN_MARK = "open_spiel.python.games", "python_"
+"""The module that registers OpenSpiel's own games in Python, and how their names begin."""
 
 _TURNS_HIDDEN, _TURNS_SHOWN = "obstype", "reveal-numturns"
 """The parameter of OpenSpiel that says how much players observe, and the value that shows them
@@ -110,7 +123,7 @@ def spiel_game(text: str, name: str) -> SpielGame:
         BackendUnavailableError: OpenSpiel is not installed.
         ConfigError: there is no such game, or it cannot be played here; the message says why.
     """
-    game = load_game(text)
+    game, given = _loaded(text)
     kind = game.get_type()
     strings = Strings()
     if kind.provides_information_state_string and not is_open(game):
@@ -127,7 +140,7 @@ def spiel_game(text: str, name: str) -> SpielGame:
     if kind.chance_mode == pyspiel().GameType.ChanceMode.EXPLICIT_STOCHASTIC:
         roles.append(RANDOM)
     return SpielGame(
-        source=Source(name, f"{PREFIX}{str(game).removesuffix('()')}"),
+        source=Source(name, f"{PREFIX}{given.removesuffix('()')}"),
         roles=tuple(roles),
         utilities=(game.min_utility(), game.max_utility()),
         title=kind.long_name,
@@ -143,18 +156,46 @@ def is_open(game: Any) -> bool:
 
 def load_game(text: str) -> Any:
     """The `pyspiel.Game` that a text names; see `spiel_game`."""
+    return _loaded(text)[0]
+
+
+def _loaded(text: str) -> tuple[Any, str]:
+    """The game, and its name as it was given, but for what was added to it."""
     library = pyspiel()
-    given = text.strip().removeprefix(PREFIX)
+    given = text.strip().removeprefix(PREFIX).strip()
+    _import_modules(given)
     _check_name(given)
     try:
         game = library.load_game(given)
         asked = library.game_parameters_from_string(given)
         if _TURNS_HIDDEN in game.get_parameters() and _TURNS_HIDDEN not in asked:
-            game = library.load_game(_with_turns(given))
+            given = _with_turns(given)
+            game = library.load_game(given)
     except Exception as error:  # of OpenSpiel, of what C++ lets through, or of a game in Python
         raise ConfigError(f"OpenSpiel has no game {given!r}: {_first_line(error)}") from error
     _check_kind(text, game)
-    return game
+    return game, given
+
+
+def _import_modules(given: str) -> None:
+    """Import the modules that may register a game in Python.
+
+    Raises:
+        ConfigError: one that the user named cannot be imported.
+    """
+    if _OWN_MARK in given:
+        with suppress(ImportError):  # then the name is unknown
+            import_module(_OWN_MODULE)
+    for module in filter(None, os.environ.get(IMPORTS, "").split(",")):
+        if os.getcwd() not in sys.path:
+            sys.path.append(os.getcwd())
+        try:
+            import_module(module)
+        except Exception as error:  # whatever is in it
+            raise ConfigError(
+                f"the module {module!r} cannot be imported, as --import says: "
+                f"{type(error).__name__}: {_first_line(error)}"
+            ) from error
 
 
 def pyspiel() -> ModuleType:
@@ -180,7 +221,12 @@ def _check_name(given: str) -> None:
     names = pyspiel().registered_names()
     if name not in names:
         raise ConfigError(
-            unknown("game of OpenSpiel", name, names, f"there are {len(names)} of them")
+            unknown(
+                "game of OpenSpiel",
+                name,
+                names,
+                f"there are {len(names)} of them, and `--import MODULE` adds yours",
+            )
         )
 
 

@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ggp.errors import IllegalMoveError, MachineError
-from ggp.machine.base import FloatArray, IntArray
+from ggp.machine.base import FloatArray, IntArray, ShownStates
 from ggp.machine.spiel.games import pyspiel
 from ggp.machine.spiel.strings import acts
 from ggp.machine.spiel.terms import NOOP
@@ -190,7 +190,7 @@ class NodeStore:
                 raise IllegalMoveError(name, f"move number {move}", texts)
 
 
-class SpielStates:
+class SpielStates(ShownStates):
     """A batch of nodes, `[L]`."""
 
     __slots__ = ("nodes", "store")
@@ -205,6 +205,9 @@ class SpielStates:
 
     def __len__(self) -> int:
         return len(self.nodes)
+
+    def first_fluents(self) -> list[str]:
+        return str(self.nodes[0].state).split("\n")
 
     def take(self, lanes: IntArray) -> SpielStates:
         return SpielStates(self.store, self.nodes[lanes])

@@ -18,14 +18,17 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+import numpy as np
+
 from ggp.errors import ConfigError, GGPError, PlayerError
 from ggp.gdl.nearest import unknown
-from ggp.players.player import Context, Player, PlayerClass
+from ggp.players.player import Context, Decision, MoveValue, Player, PlayerClass
 
 ENTRY_POINTS = "ggp.players"
 """Entry point group in which other packages offer players."""
 
 _PACKAGE = str(Path(__file__).parents[2])
+_MOST_SHOWN = 60
 _SAID = "see docs/use/adding-a-player.md"
 
 
@@ -105,6 +108,42 @@ def blamed(player: PlayerClass, name: str) -> Iterator[None]:
     except (Exception, SystemExit) as error:
         place = _place(error, _file_of(player)) or "; `-v` shows where"
         raise PlayerError(f"the player {name} raised {_shown(error)}{place}") from error
+
+
+def checked_choice(player: Any, found: Any) -> tuple[int, tuple[MoveValue, ...]]:
+    """What the `decide` of a player returned.
+
+    Raises:
+        PlayerError: it is not a move with values; the message says what to return, and where.
+    """
+    match found:
+        case (int() | np.integer() as move, tuple() | list() as values):
+            return int(move), tuple(values)
+    place = _place_of(type(player).decide)
+    raise PlayerError(
+        f"`decide` of {type(player).__name__} returned {_cut(repr(found))}{place}: return the "
+        "number of a move, and a tuple of `MoveValue`s, as in `return self.machine.move_id(text), "
+        f"()`, {_SAID}"
+    )
+
+
+def checked_decision(player: Any, found: Any) -> Decision:
+    """What the `choose` of a player returned.
+
+    Raises:
+        PlayerError: it is no `Decision`; the message says what to return, and where.
+    """
+    if isinstance(found, Decision) and isinstance(found.move, str):
+        return found
+    place = _place_of(type(player).choose)
+    raise PlayerError(
+        f"`choose` of {type(player).__name__} returned {_cut(repr(found))}{place}: return a "
+        f"`ggp.players.Decision`, whose `move` is the text of a move, {_SAID}"
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
 
 
 def _found(name: str, module: str, attribute: str) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from ggp.errors import BackendUnavailableError, ConfigError
 from ggp.machine import build_machine
 from ggp.machine.games import load_program, read_program
+from tests.support.games import REPOSITORY
 
 
 def test_name_with_parameters_is_all_there_is_of_the_rules() -> None:
@@ -29,6 +32,127 @@ def test_players_are_told_the_number_of_turns_where_the_game_can(given: str) -> 
     assert ("gameversion=abrupt" in text) == bool(given.strip("()"))
     asked = "openspiel:phantom_ttt(obstype=reveal-nothing)"
     assert load_program(asked).source.text == asked
+
+
+WRAPPED = (
+    "normal_form_extensive_game(game=kuhn_poker())",
+    "restricted_nash_response(game=kuhn_poker(),fixed_player=0,p=0.5)",
+    "turn_based_simultaneous_game(game=goofspiel(num_cards=3,imp_info=True))",
+    "python_kuhn_poker",
+)
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_names_are_kept_as_they_were_given(name: str) -> None:
+    program = load_program(f"openspiel:{name}")
+    assert program.source.text == f"openspiel:{name}"
+    machine = build_machine(read_program(program.source.text))
+    assert not machine.terminal(machine.initial())[0]
+
+
+def test_a_file_that_a_name_has_is_read_again(tmp_path: Path) -> None:
+    (tmp_path / "game.nfg").write_text('NFG 1 R "x" { "a" "b" } { 2 2 }\n1 0 0 1 0 1 1 0\n')
+    program = load_program(f"openspiel:nfg_game(filename={tmp_path}/game.nfg)")
+    machine = build_machine(program)
+    assert len(machine.legal(machine.initial(), 0)[0]) == 2
+
+
+PENNIES = """
+import pyspiel
+
+
+class Pennies(pyspiel.Game):
+    def __init__(self, params=None):
+        super().__init__(KIND, INFO, params or {})
+
+    def new_initial_state(self):
+        return State(self)
+
+
+class State(pyspiel.State):
+    def __init__(self, game):
+        super().__init__(game)
+        self.made = []
+
+    def current_player(self):
+        return pyspiel.PlayerId.TERMINAL if len(self.made) == 2 else len(self.made)
+
+    def _legal_actions(self, player):
+        return [0, 1]
+
+    def _apply_action(self, action):
+        self.made.append(action)
+
+    def _action_to_string(self, player, action):
+        return ["heads", "tails"][action]
+
+    def is_terminal(self):
+        return len(self.made) == 2
+
+    def returns(self):
+        if not self.is_terminal():
+            return [0.0, 0.0]
+        won = 1.0 if self.made[0] == self.made[1] else -1.0
+        return [won, -won]
+
+    def information_state_string(self, player):
+        return f"{player}: {self.made[player:player + 1]}"
+
+    def __str__(self):
+        return str(self.made)
+
+
+KIND = pyspiel.GameType(
+    short_name="my_pennies",
+    long_name="My Pennies",
+    dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
+    chance_mode=pyspiel.GameType.ChanceMode.DETERMINISTIC,
+    information=pyspiel.GameType.Information.IMPERFECT_INFORMATION,
+    utility=pyspiel.GameType.Utility.ZERO_SUM,
+    reward_model=pyspiel.GameType.RewardModel.TERMINAL,
+    max_num_players=2,
+    min_num_players=2,
+    provides_information_state_string=True,
+    provides_information_state_tensor=False,
+    provides_observation_string=False,
+    provides_observation_tensor=False,
+)
+INFO = pyspiel.GameInfo(
+    num_distinct_actions=2,
+    max_chance_outcomes=0,
+    num_players=2,
+    min_utility=-1.0,
+    max_utility=1.0,
+    utility_sum=0.0,
+    max_game_length=2,
+)
+pyspiel.register_game(KIND, Pennies)
+"""
+
+
+def test_modules_of_others_are_imported_in_every_process(tmp_path: Path) -> None:
+    (tmp_path / "my_pennies.py").write_text(PENNIES)
+    name, given = "openspiel:my_pennies", ("--import", "my_pennies")
+
+    def called(module: str, *args: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", module, *args],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+            capture_output=True,
+            text=True,
+        )
+        return done.stdout + done.stderr
+
+    assert "unknown game of OpenSpiel 'my_pennies'" in called("ggp", "solve", name)
+    assert "50.000000" in called("ggp", "solve", name, *given)
+    played = ("play", name, "--player", "p0=random", "--jobs", "1", "--record", "kept", *given)
+    assert "p0" in called("match_runner", *played)
+    (record,) = (tmp_path / "kept").iterdir()
+    assert "not checked" not in called("match_runner", "replay", str(record), *given)
+    assert "cannot be imported, as --import says: ModuleNotFoundError" in called(
+        "ggp", "solve", name, "--import", "nowhere"
+    )
 
 
 def test_games_that_hide_turns_come_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:

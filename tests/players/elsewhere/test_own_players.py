@@ -54,8 +54,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_page_has_files_and_commands() -> None:
-    assert set(FILES) == {"my_player.py", "my_search.py"}
-    assert len(COMMANDS) == 6
+    assert set(FILES) == {"my_player.py", "my_belief.py", "my_search.py"}
+    assert len(COMMANDS) == 7
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_the_page_has_files_and_commands() -> None:
 )
 def test_every_step_of_the_page_works(command: str, written: Path) -> None:
     shown = call(command, written)
-    assert re.search("my_player:Mobile|my_search:Against", shown)
+    assert re.search("my_player:Mobile|my_belief:Reader|my_search:Against", shown)
 
 
 # ---------------------------------------------------------------- the example package

@@ -63,6 +63,23 @@ class Counts(Breaks):
 class Stumbles(BeliefPlayer):
     def decide(self, bag, deadline):
         return {}[0]
+
+
+class Text(BeliefPlayer):
+    def decide(self, bag, deadline):
+        return "bet"
+
+
+class Number(BeliefPlayer):
+    def decide(self, bag, deadline):
+        return 3
+
+
+class Bare(Breaks):
+    def __init__(self, options, context): ...
+
+    def choose(self, deadline=None, *, value_forced=False):
+        return "bet"
 '''
 
 
@@ -144,6 +161,38 @@ def test_a_player_that_raises_when_it_is_asked_is_blamed(
     args = (name, "kuhn_poker", "--player", f"{module}:Stumbles", *options)
     line = error_line(*args)
     assert line == f"error: the player {module}:Stumbles raised KeyError: 0 ({module}.py, line 44)"
+
+
+@pytest.mark.parametrize(
+    ("player", "line", "said"),
+    [
+        ("Text", "decide", "`decide` of Text returned 'bet'"),
+        ("Number", "decide", "`decide` of Number returned 3"),
+        ("Bare", "choose", "`choose` of Bare returned 'bet'"),
+    ],
+)
+def test_a_player_is_told_what_to_return_and_where(
+    module: str, player: str, line: str, said: str
+) -> None:
+    told = error_line(
+        "evaluate",
+        "kuhn_poker",
+        "--role",
+        "player1",
+        "--player",
+        f"{module}:{player}",
+        code=2 if line == "choose" else 1,
+    )
+    number = 1 + PLAYERS[: PLAYERS.index(f"class {player}(")].count("\n")
+    number += PLAYERS[PLAYERS.index(f"class {player}(") :].split(f"def {line}")[0].count("\n")
+    assert told.startswith(f"error: {said} ({module}.py, line {number}): return ")
+    wanted = (
+        "`ggp.players.Decision`" if line == "choose" else "the number of a move, and a tuple of"
+    )
+    assert wanted in told
+    args = ["play", "kuhn_poker", "--player", f"player1={module}:{player}"]
+    result = CliRunner().invoke(main, args, prog_name="match-runner")
+    assert f"{said} ({module}.py, line {number})" in result.stderr
 
 
 def test_it_loses_its_moves_in_a_match(module: str) -> None:

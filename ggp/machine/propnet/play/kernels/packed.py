@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.base import BoolArray, IntArray
+from ggp.machine.base import BoolArray, IntArray, ShownStates, States
 
 Packed = NDArray[np.uint64]
 """`[L, words]`: bit b of word w of a lane is item `64 * w + b`."""
@@ -15,17 +17,24 @@ _FEW = 256
 """Lanes that are copied, whatever they are."""
 
 
-class PropnetStates:
+class _TellsFluents(Protocol):
+    def fluents(self, states: States, /) -> list[tuple[str, ...]]: ...
+
+
+class PropnetStates(ShownStates):
     """A batch of states: `packed[L, ceil(F / 64)]`, item f of a lane is fluent f."""
 
     __slots__ = ("owner", "packed")
 
-    def __init__(self, owner: object, packed: Packed) -> None:
+    def __init__(self, owner: _TellsFluents, packed: Packed) -> None:
         self.owner = owner
         self.packed = packed
 
     def __len__(self) -> int:
         return len(self.packed)
+
+    def first_fluents(self) -> tuple[str, ...]:
+        return self.owner.fluents(PropnetStates(self.owner, self.packed[:1]))[0]
 
     def take(self, lanes: IntArray) -> PropnetStates:
         """The lanes with these indices, in this order, repeats allowed."""
