@@ -129,7 +129,7 @@ def test_many_errors_of_a_rulesheet_are_cut_short(tmp_path: Path) -> None:
     game = text_file(tmp_path, "(role agent)\n" + "(role (f x))\n" * 30)
     result = run("info", game)
     assert result.exit_code == 2
-    assert f"more errors; `ggp validate {game}` shows all" in result.stderr
+    assert f"more errors; `ggp validate -v {game}` shows all" in result.stderr
 
 
 def test_repaired_rulesheet_is_mentioned_on_standard_error_only(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ PROLOG = ("--backend", "prolog")
 def test_steps_are_shown_up_to_where_a_term_becomes_too_large(tmp_path: Path) -> None:
     path = text_file(tmp_path, DOUBLE)
     result = run("trace", path, *PROLOG)
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "\nstep 10\n" in result.stdout
     assert "a plays go" in result.stdout.split("step 10")[1]
     assert f"functions in one term; the terms of `n` grow by (next (n (f ?x ?x))) ({path}:3:3)" in (
@@ -84,7 +84,7 @@ def test_moves_that_nobody_can_read_are_told_in_a_line(tmp_path: Path) -> None:
     faster = TOWER.replace("(legal a go)", "").replace("(s ?x)", "(s (s (s (s (s (s ?x))))))")
     path = text_file(tmp_path, faster + legal)
     result = run("trace", path, *PROLOG)
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "passed the limit of 100 levels of functions; the terms of `n` grow" in result.stderr
 
 

@@ -119,6 +119,7 @@ def test_every_player_gives_the_agreed_fields(player: str) -> None:
     assert list(found) == [
         "role",
         "player",
+        "history",
         "moves",
         "choice",
         "particles",

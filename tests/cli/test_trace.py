@@ -183,7 +183,7 @@ def test_role_without_a_move_is_named(tmp_path: Path) -> None:
         "(<= (next t) (true s)) (<= terminal (true u)) (<= (next u) (true u))"
         "(goal a 0) (goal b 0)",
     )
-    line = error_line("trace", game, "--json", code=1)  # else there are the steps before
+    line = error_line("trace", game, "--json")  # else there are the steps before
     assert "b has no legal move in a state that is not terminal: t;" in line
     last = json_of("trace", game, "--max-steps", "1")["steps"][-1]
     assert last["legal"] == {"a": ["m"], "b": []}

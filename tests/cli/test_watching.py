@@ -61,7 +61,7 @@ def test_trace_is_made_again_after_each_saving_and_errors_do_not_end_it(
     assert result.exit_code == 0
     assert result.stdout.count("--- ") == 3
     assert result.stdout.count("goals: ") == 2  # not of the one without its parenthesis
-    assert "this parenthesis is never closed" in result.stderr
+    assert "a parenthesis from here on is never closed, so" in result.stderr
     assert "nothing uses the relation `nxt`; did you mean `next`?" in result.stderr
     assert "^" in result.stderr
 

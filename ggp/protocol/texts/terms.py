@@ -17,12 +17,14 @@ _TOKEN = re.compile(r"[()]|;[^\r\n]*|[^\s();\ufeff]+")
 
 
 def quick_rules(text: str) -> tuple[Rule, ...]:
-    """The rules in a text, in order; none if a parenthesis is never closed."""
+    """The rules in a text, in order; none if a parenthesis is never closed. A list without a name
+    is a term, but no rule."""
     return tuple(
         Rule(form.args[0], form.args[1:])
         if isinstance(form, Compound) and form.name in ARROWS
         else Rule(form)
         for form in _forms(text)
+        if not (isinstance(form, Compound) and form.name == TUPLE)
     )
 
 
