@@ -52,11 +52,13 @@ MAY_IMPORT = {
         "ggp.solve",  # synthetic trees are solved as games are
     },
     "ggp.env": {
+        "ggp.belief",
         "ggp.errors",
         "ggp.gdl",
-        "ggp.belief",
+        "ggp.given",
         "ggp.libraries",
         "ggp.machine",
+        "ggp.pickled",
         "ggp.players",  # whoever a learner plays against, in a function
         "ggp.seeds",
         "ggp.solve",  # what is learnt is evaluated exactly

@@ -40,8 +40,8 @@ def rehearsed(
     """The results of random matches of a game, with a bar while they are played."""
     opened = open_game(game, backend, limits=limits, hints=False)
     machine = opened.machine
+    from ggp.gdl.analysis.frames import Frames
     from ggp.machine.games import has_rulesheet
-    from ggp.study.frames import Frames
     from ggp.study.rehearsal import matches_in, rehearse
 
     with bar_of(matches_in(machine, matches), f"playing {game}") as advance:

@@ -10,7 +10,7 @@ from ggp.machine.base import FloatArray, IntArray
 from ggp.players.parts.belief_player import Choice
 from ggp.players.parts.tree_player import GuidedOptions, TreePlayer
 from ggp.players.player import Context, MoveValue
-from ggp.search.anytime import Deadline
+from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.estimates import candidates
 from ggp.search.kinds import INFORMED, TREES
 from ggp.search.sure.at_once import worth_at_once
@@ -57,14 +57,18 @@ class ISMCTS(TreePlayer):
         )
         return move, values
 
-    def bounds(self, bag: Bags, moves: IntArray) -> tuple[FloatArray, FloatArray]:
+    def bounds(
+        self, bag: Bags, moves: IntArray, deadline: Deadline | None
+    ) -> tuple[FloatArray, FloatArray]:
         """What moves are worth that may end the match at once; see `worth_at_once`."""
-        unknown = super().bounds(bag, moves)
+        unknown = super().bounds(bag, moves, deadline)
         if self.options.states or self.proves:
             return unknown
         states, weights = bag.states_of(0), bag.weights_of(0)
         try:
-            return worth_at_once(self.machine, states, weights, self.role, moves)
+            return worth_at_once(self.machine, states, weights, self.role, moves, deadline)
+        except OutOfTime:
+            return unknown
         except GGPError as error:  # the search is all that is known
             self._warn(error)
             return unknown

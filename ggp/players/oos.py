@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ggp.belief import Bags
+from ggp.machine.base import FloatArray
 from ggp.players.options.opponents import UNIFORM_MODEL
 from ggp.players.options.option_fields import unused, whole
 from ggp.players.parts.belief_player import Choice
@@ -55,7 +56,7 @@ class OOS(TreePlayer):
             matching=matching,
         )
 
-    def decided(self, bag: Bags, search: TreeSearch) -> Choice:
+    def decided(self, bag: Bags, search: TreeSearch, least: FloatArray, most: FloatArray) -> Choice:
         estimates = search.estimates()
         if not estimates.visits.any():
             return self.safest(bag), self._values(estimates)  # there was no time for a wave

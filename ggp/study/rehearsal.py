@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.belief import PathTree
+from ggp.gdl.analysis.frames import Frames, says_vanished
 from ggp.gdl.checks.goals import what_is_wrong
 from ggp.gdl.terms import Symbol
 from ggp.machine.abilities import GoalTexts
@@ -26,7 +27,6 @@ from ggp.machine.base import BoolArray, IntArray, Machine, Ragged, States, is_op
 from ggp.machine.goal_values import number_or_nan
 from ggp.search.moves import MoveLists
 from ggp.study.findings import History, Kind, Rehearsal, RolePlay, Trouble
-from ggp.study.frames import Frames, says_vanished
 
 MAX_TURNS = 1000
 """Turns after which a match is given up, as the match runner does."""

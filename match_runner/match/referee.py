@@ -16,9 +16,8 @@ from ggp.clocks import TellsTime, clock_of
 from ggp.errors import ConfigError, GGPError, MatchError, PlayerError
 from ggp.gdl import canonical_term
 from ggp.machine.base import Machine, States
-from ggp.players import Player
 from ggp.players.elsewhere.plug_ins import checked_decision
-from ggp.players.player import Learning
+from ggp.players.player import Learning, Player
 from ggp.search.anytime import Deadline
 from ggp.search.moves import check_not_stuck, is_legal, random_moves
 from match_runner.match.answers import (

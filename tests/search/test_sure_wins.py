@@ -10,7 +10,7 @@ import pytest
 from ggp.machine import Machine
 from ggp.machine.base import IntArray, States
 from ggp.players import BeliefPlayer, make_player, parse_spec
-from ggp.search.anytime import Deadline
+from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.sure import sure_kernels
 from ggp.search.sure.at_once import worth_at_once
 from ggp.search.sure.sure_wins import SureWins
@@ -264,3 +264,11 @@ def test_a_move_that_wins_at_once_in_most_worlds_is_not_left_for_its_first_resul
         assert decision.move == "often"
         (often,) = (each.value for each in decision.values if each.move == "often")
         assert often == pytest.approx(80)
+
+
+def test_what_moves_are_worth_at_once_is_found_in_time_or_not_at_all() -> None:
+    machine = machine_of_game("tic_tac_toe")
+    states, moves = machine.initial(), machine.legal(machine.initial(), 0)[0]
+    passed = Deadline(0.0, lambda: 1.0)
+    with pytest.raises(OutOfTime):
+        worth_at_once(machine, states, np.ones(1), 0, moves, passed)

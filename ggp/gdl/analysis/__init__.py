@@ -3,6 +3,6 @@
 In come normalised rules. Open `dependencies` first (which relation needs which) and `domains` (the
 values that arguments can take); the others are built on them. `growth` bounds how deep terms nest,
 and `what_grows` finds those that have no bound. `unchanging` finds fluents that stay as they are,
-`joint_move_percepts` games that tell everybody the joint move, `goal_bounds` what a match can pay,
-and `renamed` keywords under other names.
+`frames` those that no rule keeps, `joint_move_percepts` games that tell everybody the joint move,
+`goal_bounds` what a match can pay, and `renamed` keywords under other names.
 """

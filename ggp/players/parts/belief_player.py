@@ -37,7 +37,6 @@ from ggp.machine.base import FloatArray, IntArray
 from ggp.players.elsewhere.plug_ins import checked_choice
 from ggp.players.parts import pondering
 from ggp.players.parts.growth import ROOM_SHARE
-from ggp.players.parts.pondering import ThinksOn, ponder_share
 from ggp.players.parts.risk import Candidates, Doubts, Risk, candidates_of, prudent, sure_share
 from ggp.players.parts.tracker import Submission, Tracker
 from ggp.players.player import Context, Decision, MoveValue
@@ -188,7 +187,7 @@ class BeliefPlayer(ABC):
 
     def ponder(self, deadline: Deadline) -> None:
         """Think ahead in the share of the others' time that it may use."""
-        self.think_ahead(deadline.part(ponder_share(self.options)))
+        self.think_ahead(deadline.part(pondering.ponder_share(self.options)))
 
     def think_ahead(self, deadline: Deadline) -> None:
         """Find more particles for the path so far, and think on, while nobody waits for a move.
@@ -197,7 +196,7 @@ class BeliefPlayer(ABC):
         """
         before = self.machine.states_visited
         try:
-            thinker = self if isinstance(self, ThinksOn) else None
+            thinker = self if isinstance(self, pondering.ThinksOn) else None
             growing = deadline.part(1.0 if thinker is None else pondering.GROW_SHARE)
             self.tracker.grow(growing, *self.simulated())
             if not (bag := self.tracker.bag).depleted[0]:

@@ -28,6 +28,9 @@ NESTED_ATTEMPTS = 5_000
 OTHERS_SHARE = 0.2
 """Share of the time in which such bags may be made."""
 
+BOUNDS_SHARE = 0.2
+"""Share of the time that is left in which `bounds` may be found."""
+
 PROLOG_WORLDS = 50_000
 """Most worlds on Prolog, whose states take far more memory than a few words each."""
 
@@ -151,20 +154,23 @@ class TreePlayer(SearchPlayer):
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         search = self.search(bag, deadline)
+        # Before the search, which takes all the time that is left.
+        bounds = self.bounds(bag, search.moves.values, part_of(deadline, BOUNDS_SHARE))
         self.send(search, self.options.trials, deadline, self._tell)
-        return self.decided(bag, search)
+        return self.decided(bag, search, *bounds)
 
-    def decided(self, bag: Bags, search: TreeSearch) -> Choice:
-        """A move, based on all the results of a search."""
+    def decided(self, bag: Bags, search: TreeSearch, least: FloatArray, most: FloatArray) -> Choice:
+        """A move, based on all the results of a search, and on what moves are worth besides."""
         estimates, sure = search.estimates(), search.sure()
         if not estimates.visits.any():
             return self.safest(bag), self._values(estimates)  # there was no time for a wave
-        least, most = self.bounds(bag, estimates.moves.values)
         sure |= least > estimates.values
         estimates = estimates.within(least, most, exact=bool(bag.exact[0]))
         return self._best(estimates, self.rng, sure), self._values(estimates)
 
-    def bounds(self, bag: Bags, moves: IntArray) -> tuple[FloatArray, FloatArray]:
+    def bounds(
+        self, bag: Bags, moves: IntArray, deadline: Deadline | None
+    ) -> tuple[FloatArray, FloatArray]:
         """`[C]` what moves are worth at least and at most, as far as is known besides the tree."""
         low, high = self.machine.goal_range
         return np.full(len(moves), low), np.full(len(moves), high)

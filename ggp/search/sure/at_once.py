@@ -22,7 +22,12 @@ MOST_JOINT = 20_000
 
 
 def worth_at_once(
-    machine: Machine, states: States, weights: FloatArray, role: int, moves: IntArray
+    machine: Machine,
+    states: States,
+    weights: FloatArray,
+    role: int,
+    moves: IntArray,
+    deadline: Deadline | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """`[C]` the least and the most that moves of a role are worth, judging by what ends at once.
 
@@ -36,20 +41,23 @@ def worth_at_once(
 
     Raises:
         GoalError, ReasonerLimitError: raised by the machine.
+        OutOfTime: the deadline passed before they were known.
     """
     low, high = machine.goal_range
     least, most = np.full(len(moves), low), np.full(len(moves), high)
-    joint = joint_moves(machine, states, role)
+    joint = joint_moves(machine, states, role, deadline)
     if not 0 < joint.number <= MOST_JOINT:
         return least, most
     state, made = joint.some(0, int(joint.offsets[-1]))
-    after = machine.step(states.take(state), made).states
-    ended = np.flatnonzero(machine.terminal(after))
-    if not len(ended):
-        return least, most
-    goals = np.clip(machine.goals(after.take(ended))[:, role], low, high)
     worst, best = np.full(len(state), low), np.full(len(state), high)
-    worst[ended] = best[ended] = goals
+    for start, end in Pace(deadline, TIMED_LANES, LANES_AT_ONCE).batches(len(state)):
+        after = machine.step(states.take(state[start:end]), made[start:end]).states
+        ended = np.flatnonzero(machine.terminal(after))
+        if len(ended):
+            goals = np.clip(machine.goals(after.take(ended))[:, role], low, high)
+            worst[start + ended] = best[start + ended] = goals
+    if (worst == low).all() and (best == high).all():
+        return least, most
     # A role's own move is the first choice: those that begin with it are neighbours.
     own = made[:, role]
     starts = np.flatnonzero(np.diff(state, prepend=-1) | np.diff(own, prepend=-1))

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from ggp.gdl import Compound, Rule, Term, list_games, parse, print_kif
+from ggp.gdl.analysis.frames import Frames
 from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import NEXT, Literal
 from ggp.machine import build_machine
 from ggp.study.findings import Trouble
-from ggp.study.frames import Frames
 from ggp.study.rehearsal import rehearse
 from tests.support.games import SHARED
 

@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from operator import ne
 
-from ggp.gdl import Compound, Variable, parse_term
 from ggp.gdl.program import INIT, NEXT, TRUE, Atom, NormalRule, Program
-from ggp.gdl.terms import Signature, signature, variables
+from ggp.gdl.syntax.parser import parse_term
+from ggp.gdl.terms import Compound, Signature, Variable, signature, variables
 
 
 class Frames:
