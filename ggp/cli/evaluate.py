@@ -79,7 +79,6 @@ def evaluate(
     from ggp.gdl.program import RANDOM
     from ggp.machine import build_machine, role_index
     from ggp.players import blamed, make_player, parse_spec
-    from ggp.players.elsewhere.plug_ins import checked_decision
     from ggp.search.anytime import Deadline
 
     spec = parse_spec(player)
@@ -103,8 +102,7 @@ def evaluate(
         thinker = make_player(spec, machine, number, rng, program=opened.program)
         _follow(machine, thinker, turns, where)
         deadline = None if play_clock is None else Deadline.after(play_clock)
-        chosen = thinker.choose(deadline, value_forced=True)
-        decision = checked_decision(thinker, chosen)
+        decision = thinker.choose(deadline, value_forced=True)
     if decision.fault is not None:
         raise GGPError(decision.fault)
     result = _describe(decision, name, player, turns)

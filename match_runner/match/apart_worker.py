@@ -23,7 +23,6 @@ from ggp.machine import Limits, Machine, build_machine
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import read_program
 from ggp.players import Decision, MoveValue, Player, make_player, parse_spec
-from ggp.players.elsewhere.plug_ins import checked_decision
 from ggp.players.player import Learning
 from ggp.search.anytime import Deadline
 from match_runner.workers import process
@@ -183,13 +182,7 @@ def observe(turns: Sequence[ObservedTurn], until: Until | None) -> Reply:
 def choose(until: Until | None, value_forced: bool) -> Reply:
     """Ask the player for its move; see `observe`."""
     deadline = _deadline(until)
-
-    def act() -> Decision:
-        player = _own()
-        chosen = player.choose(deadline, value_forced=value_forced)
-        return _plain(checked_decision(player, chosen))
-
-    return _reply(act)
+    return _reply(lambda: _plain(_own().choose(deadline, value_forced=value_forced)))
 
 
 def ended(move: str | None, percepts: Sequence[str] | None, goal: float | None) -> Reply:

@@ -16,7 +16,6 @@ from ggp.clocks import TellsTime, clock_of
 from ggp.errors import ConfigError, GGPError, MatchError, PlayerError
 from ggp.gdl import canonical_term
 from ggp.machine.base import Machine, States
-from ggp.players.elsewhere.plug_ins import checked_decision
 from ggp.players.player import Learning, Player
 from ggp.search.anytime import Deadline
 from ggp.search.moves import check_not_stuck, is_legal, random_moves
@@ -312,7 +311,7 @@ class _Match:
         deadline = self._deadline(clock)
         self._tell(role, player, deadline)
         try:
-            decision = checked_decision(player, player.choose(deadline))
+            decision = player.choose(deadline)
             submitted = canonical_term(decision.move)
         except (NoAnswerError, PlayerError, GoneError) as error:
             kind = "late" if isinstance(error, NoAnswerError) else "raised"

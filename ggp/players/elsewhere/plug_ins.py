@@ -10,8 +10,9 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import wraps
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -84,7 +85,10 @@ def make(player: PlayerClass, name: str, options: Any, context: Context) -> Play
         PlayerError: its constructor raised; the message says what, and where in its code.
     """
     try:
-        return player(options, context)
+        made = player(options, context)
+        for method, check in (("decide", checked_choice), ("choose", checked_decision)):
+            _check_results(made, method, check)
+        return made
     except MemoryError:
         raise
     except (Exception, SystemExit) as error:
@@ -108,6 +112,20 @@ def blamed(player: PlayerClass, name: str) -> Iterator[None]:
     except (Exception, SystemExit) as error:
         place = _place(error, _file_of(player)) or "; `-v` shows where"
         raise PlayerError(f"the player {name} raised {_shown(error)}{place}") from error
+
+
+def _check_results(player: Any, name: str, check: Callable[[Any, Any], Any]) -> None:
+    """Have all results of a player's method checked, if it has such a method."""
+    method = getattr(player, name, None)
+    if method is None:
+        return
+
+    @wraps(method)
+    def checked(*args: Any, **options: Any) -> Any:
+        return check(player, method(*args, **options))
+
+    with suppress(AttributeError):  # of a class with slots
+        setattr(player, name, checked)
 
 
 def checked_choice(player: Any, found: Any) -> tuple[int, tuple[MoveValue, ...]]:

@@ -34,7 +34,6 @@ from ggp.belief import (
 from ggp.belief.finder import Finder
 from ggp.errors import GGPError, MachineError
 from ggp.machine.base import FloatArray, IntArray
-from ggp.players.elsewhere.plug_ins import checked_choice
 from ggp.players.parts import pondering
 from ggp.players.parts.growth import ROOM_SHARE
 from ggp.players.parts.risk import Candidates, Doubts, Risk, candidates_of, prudent, sure_share
@@ -309,7 +308,7 @@ class BeliefPlayer(ABC):
             return known[0], self.unvalued(known)
         if self.context.report is not None:
             self.report(self.safest(bag), self.unvalued(known))
-        move, values = checked_choice(self, self.decide(self._considered(bag), deadline))
+        move, values = self.decide(self._considered(bag), deadline)
         if self._risky is not None and self.probabilities is not None:
             return self._surely_mixed(move, self._risky), values
         return self._prudent(move, values), values
