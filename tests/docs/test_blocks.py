@@ -40,6 +40,7 @@ ELSEWHERE = {
     "logs/": "tests/server",
     "boxes.gdl": "tests/library/test_tutorial.py",
     "my_player:": "tests/players/elsewhere/test_own_players.py",
+    "my_belief:": "tests/players/elsewhere/test_own_players.py",
     "my_search:": "tests/players/elsewhere/test_own_players.py",
 }
 """Commands with one of these in them, and where they are run."""
