@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,6 +24,10 @@ MAX_CHARS = 20_000
 
 _MAX_BYTES = 1 << 18
 _MAX_KEPT = 128
+
+LOOK_S = 1
+"""Seconds that a process waits at a time. A signal that arrives just before it waits, or in another
+thread, does not end the waiting: Python runs its handler at the next look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +147,11 @@ class ConnectionStore:
             connect: passes a channel of the server to the template of workers.
             on_open: called when the server announces that it is open.
         """
+        arrived = select.poll()
+        arrived.register(channel, select.POLLIN)
         while True:
+            while not arrived.poll(1000 * LOOK_S):
+                pass
             data, fds, _, _ = socket.recv_fds(channel, _MAX_BYTES, 1)
             if not data:
                 return

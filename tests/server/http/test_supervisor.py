@@ -84,6 +84,45 @@ def test_server_ends_with_the_process_that_keeps_its_socket(number: int) -> None
         ask_once(port, "(INFO)")
 
 
+IN_ANOTHER_THREAD = """
+import os, signal, socket, threading, time
+from ggp.server.http.kept_connections import ConnectionStore, KeptConnections
+
+def interrupt():
+    time.sleep(0.5)  # when the other thread waits
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+
+thread = threading.Thread(target=interrupt)
+"""
+
+KEEPS = """
+ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+signal.signal(signal.SIGTERM, lambda *_: theirs.close())
+thread.start()
+ConnectionStore().follow(ours)
+"""
+
+SERVES = """
+import asyncio
+from ggp.server.host import Host
+from ggp.server.http.http_server import HttpServer
+from ggp.server.settings import HostOptions
+from ggp.sockets import listen
+
+server = HttpServer(Host(HostOptions("random")))
+with server.stopped_by_signals(), listen("127.0.0.1", 0) as listening:
+    thread.start()
+    asyncio.run(server.serve(listening))
+"""
+
+
+@pytest.mark.parametrize("program", [KEEPS, SERVES], ids=["keeps", "serves"])
+def test_a_signal_that_ends_no_waiting_is_heeded(program: str) -> None:
+    process = commands.start("-c", IN_ANOTHER_THREAD + program)
+    _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (0, "")
+
+
 @pytest.mark.verify
 @needs_proc
 def test_server_that_is_told_to_end_is_not_started_again() -> None:
