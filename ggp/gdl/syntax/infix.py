@@ -18,7 +18,7 @@ from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from ggp.gdl.source import Source
 from ggp.gdl.syntax.findings import Findings, quoted
-from ggp.gdl.syntax.infix_tokens import ANONYMOUS, infix_tokens, start_of
+from ggp.gdl.syntax.infix_tokens import ANONYMOUS, COMPARES, infix_tokens, start_of
 from ggp.gdl.syntax.names import Names, warn_of_mixed_variables
 from ggp.gdl.syntax.shape import MAX_NESTING, nesting, too_deep, well_shaped
 from ggp.gdl.syntax.tuples import TUPLE, warn_of_tuples
@@ -41,7 +41,7 @@ def read_infix(source: Source, findings: Findings) -> tuple[tuple[Rule, ...], di
             rules.append(_name_anonymous(clause) if has_anonymous else clause)
     if names.mixed_variables:
         warn_of_mixed_variables(rules, lambda v: _spelled_variable(source, v), findings)
-    warn_of_tuples(rules, findings)
+    warn_of_tuples(rules, {start_of(each) for each in tokens if each == TUPLE}, findings)
     return tuple(rules), names.spelling
 
 
@@ -98,6 +98,8 @@ def _report(error: UnexpectedToken, last: Token, findings: Findings) -> None:
         findings.error("reserved-word", message + f"written `'{token}'`", start_of(token))
     elif token.type != "BAD":
         spelled = findings.source.text[token.start_pos : token.end_pos]
+        if spelled == "<=":
+            expected += f"; where it {COMPARES}"
         findings.error("syntax", f"unexpected {quoted(spelled)}{expected}", start_of(token))
 
 

@@ -41,14 +41,14 @@ _EPILOG = (
     "is of Stanford's newer language of rules (Epilog: `action :: condition ==> effect`), which is "
     "not GDL: there, rules for `next` say what holds after a move"
 )
-_COMPARES = (
+COMPARES = (
     "compares numbers in Prolog and in answer set programs; GDL has no arithmetic: write a fact "
     "for each pair, like `less(1, 2).`"
 )
 _EQUALS = "is of Prolog, not GDL: write the same variable twice, or `distinct` for what differs"
 _FOREIGN = {
     **dict.fromkeys(("::", "==>"), _EPILOG),
-    **dict.fromkeys(("<", ">", "=<", ">="), _COMPARES),
+    **dict.fromkeys(("<", ">", "=<", ">="), COMPARES),
     **dict.fromkeys(("=", "=="), _EQUALS),
     "..": "makes intervals in answer set programs, not in GDL: write a fact for each number",
 }

@@ -53,9 +53,9 @@ def read_kif(source: Source, findings: Findings) -> tuple[tuple[Rule, ...], dict
     rules: list[Rule] = []
     is_open = False  # whether the last rule lacks its conditions
     tokens = list(_tokens(source.text, names, findings))
-    has_unnamed = any(
-        one.type == "LPAR" and two.type in ("LPAR", "VARIABLE") for one, two in pairwise(tokens)
-    )
+    begins = [pair for pair in pairwise(tokens) if pair[0].type == "LPAR"]
+    named = {_start(lpar) for lpar, first in begins if first == TUPLE}
+    may_lack_names = any(first.type in ("LPAR", "VARIABLE") for _, first in begins)
     for form in _forms(tokens, findings):
         rule = _read_form(form, findings, goes_on=is_open and findings.lenient)
         if rule is None:
@@ -67,7 +67,10 @@ def read_kif(source: Source, findings: Findings) -> tuple[tuple[Rule, ...], dict
         is_open = form.is_rule and not rule.body
     if names.mixed_variables:
         warn_of_mixed_variables(rules, lambda v: _spelled_variable(source, v), findings)
-    if has_unnamed and warn_of_tuples(rules, findings):
+    if may_lack_names and warn_of_tuples(rules, named, findings):
+        if named:  # which would be printed without the name, as all others
+            message = f"`{TUPLE}` is the name of lists without one; choose another"
+            findings.error("tuple", message, min(named))
         return Tuples(rules).rules, {**names.spelling, **UNNAMED}
     return tuple(rules), names.spelling
 

@@ -9,8 +9,8 @@ or function, or in a variable.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Hashable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterator, Sequence
 
 from ggp.gdl.syntax.findings import Findings, quoted
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable
@@ -28,33 +28,27 @@ _TOLD = ("legal", 2, 1)
 _MOVE_TOLD = ("did", 2, 1, "in")
 """The move in what players are told of the joint moves of plain GDL, `(did ROLE MOVE)`."""
 
-_NAMED = re.compile(r"\(?\s*'?tuple", re.IGNORECASE)
-
 _Place = Hashable
 """Where terms may stand: an argument of a relation or function, or a variable of a rule."""
 
 
-def warn_of_tuples(rules: Sequence[Rule], findings: Findings) -> bool:
+def warn_of_tuples(rules: Sequence[Rule], named: Collection[int], findings: Findings) -> bool:
     """Whether there are tuples without a name; warns at the first.
 
-    In KIF all tuples are printed without a name, so there an author may not give it to others.
+    Args:
+        named: the offsets of terms that are written with the name `tuple`.
     """
-    text = findings.source.text
-    named: list[Compound] = []
-    unnamed: list[Compound] = []
-    for number, rule in enumerate(rules):
-        for _, term in _terms(rule, number):
-            if isinstance(term, Compound) and term.name == TUPLE:
-                (named if _NAMED.match(text, term.start) else unnamed).append(term)
-    if unnamed:
-        first = min(unnamed, key=lambda term: term.start)
+    starts = {
+        term.start: term
+        for number, rule in enumerate(rules)
+        for _, term in _terms(rule, number)
+        if isinstance(term, Compound) and term.name == TUPLE and term.start not in named
+    }
+    if starts:
+        first = starts[min(starts)]
         message = f"this term has no name, as terms of GDL have; read as {quoted(str(first))}"
         findings.warn("tuple", message, first.start)
-        for term in named:
-            if text[term.start] == "(":
-                message = f"`{TUPLE}` is the name of lists without one; choose another"
-                findings.error("tuple", message, term.start)
-    return bool(unnamed)
+    return bool(starts)
 
 
 class Tuples:
@@ -69,23 +63,21 @@ class Tuples:
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._parents: dict[_Place, _Place] = {}
-        self._lengths: dict[_Place, set[int]] = {}
+        self._lengths: dict[_Place, set[int]] = defaultdict(set)
+        self._named: dict[_Place, list[tuple[str, int]]] = defaultdict(list)
+        self._changed: list[_Place] = []
         self._merge(_MOVE_TOLD, _TOLD)
-        named: dict[tuple[_Place, str, int], None] = {}
         for number, rule in enumerate(rules):
             for place, term in _terms(rule, number):
                 if isinstance(term, Variable):
                     self._merge(place, (number, term.name))
                 elif isinstance(term, Compound) and term.name == TUPLE:
-                    self._lengths.setdefault(self._root(place), set()).add(len(term.args))
+                    self._lengths[self._root(place)].add(len(term.args))
                 elif isinstance(term, Compound):
-                    named[place, term.name, len(term.args)] = None
-        while met := [key for key in named if self._is_tuple(key[0], key[2] + 1)]:
-            for key in met:
-                del named[key]
-                _, name, num = key
-                for i in range(num):
-                    self._merge((name, num, i, "in"), (TUPLE, num + 1, i + 1, "in"))
+                    self._named[self._root(place)].append((term.name, len(term.args)))
+        self._changed += self._lengths
+        while self._changed:
+            self._take_names(self._root(self._changed.pop()))
         self.rules = tuple(
             Rule(head, tuple(body), rule.start)
             for number, rule in enumerate(rules)
@@ -93,7 +85,7 @@ class Tuples:
         )
 
     def __bool__(self) -> bool:
-        return bool(self._lengths)
+        return any(self._lengths.values())
 
     def in_told(self, term: Term) -> Term:
         """A move or a percept, with all tuples in it as terms of `TUPLE`."""
@@ -117,6 +109,14 @@ class Tuples:
             args = [self._in_term(arg, place) for place, arg in _arguments(term, rule)]
         return Compound(term.name, tuple(args), term.start)
 
+    def _take_names(self, root: _Place) -> None:
+        """Make tuples of the lists with names that stand where tuples of their length do."""
+        lengths, named = self._lengths[root], dict.fromkeys(self._named.pop(root, ()))
+        self._named[root] = [key for key in named if key[1] + 1 not in lengths]
+        for name, num in named:
+            for i in range(num if num + 1 in lengths else 0):
+                self._merge((name, num, i, "in"), (TUPLE, num + 1, i + 1, "in"))
+
     def _is_tuple(self, place: _Place, num: int) -> bool:
         """Whether lists of so many terms are tuples at a place."""
         return num in self._lengths.get(self._root(place), ())
@@ -130,10 +130,12 @@ class Tuples:
 
     def _merge(self, one: _Place, other: _Place) -> None:
         one, other = self._root(one), self._root(other)
-        if one != other:
-            self._parents[one] = other
-            if one in self._lengths:
-                self._lengths.setdefault(other, set()).update(self._lengths.pop(one))
+        if one == other:
+            return
+        self._parents[one] = other
+        self._lengths[other] |= self._lengths.pop(one, set())
+        self._named[other] += self._named.pop(one, ())
+        self._changed.append(other)
 
 
 def _arguments(atom: Compound, rule: int) -> Iterator[tuple[_Place, Term]]:

@@ -323,6 +323,8 @@ def test_infinitely_many_terms_are_an_error_before_anything_is_built(rules: str)
         NAT + "(<= (legal white (go ?n)) (true (at ?n)) (nat ?n))",  # only some are asked for
         NAT + "(<= terminal (nat ?n))",  # one is enough
         NAT + "(<= (legal white go) (nat (s (s 0))))",
+        "(p a b) (<= (p (s ?x) ?y) (p ?x ?y)) (<= (legal white (go ?y)) (p a ?y))",
+        NAT + "(nat (f b)) (<= (legal white (go ?x)) (nat (f ?x)))",
         "(<= (nat (s ?x)) (nat ?x)) (<= (legal white (go ?n)) (nat ?n))",  # there is no first
         "(nat 0) (<= (nat (s ?x)) (nat ?x) (less ?x)) (less 0) (<= (legal white ?n) (nat ?n))",
         "(p a 0) (<= (p (s ?y) ?y) (p ?x ?y)) (<= (legal white ?x) (p ?x ?y))",

@@ -46,6 +46,15 @@ def test_infix_tuples_are_terms_and_printed_as_tuples() -> None:
     assert (warning.rule, warning.line, warning.column) == ("tuple", 1, 3)
 
 
+def test_tuples_may_have_names_that_begin_like_theirs() -> None:
+    sheet = parse("p((Tuple1, N)) :- q((tuple, N)), r((tuples, N), tuple(1, N), Tuple1).")
+    assert str(sheet.rules[0]) == (
+        "(<= (p (tuple ?tuple1 ?n)) (q (tuple tuple ?n)) "
+        "(r (tuple tuples ?n) (tuple 1 ?n) ?tuple1))"
+    )
+    assert parse(print_infix(sheet.rules)).rules == sheet.rules
+
+
 def test_kif_tuples_are_terms_and_printed_as_tuples() -> None:
     text = "(<= (legal a (buy ?card (?n ?c)))\n    (true (price ?card (?n ?c))))\n"
     sheet = parse(text)
@@ -92,6 +101,7 @@ def test_lists_with_a_constant_first_are_tuples_where_others_are(text: str, want
         ("p((X)).", "syntax"),
         ("p :- (X, 1).", "syntax"),
         ("(p (?x a)) (q (tuple a b))", "tuple"),
+        ("(p (?x a)) (tuple a b)", "tuple"),
     ],
 )
 def test_what_is_no_tuple_is_still_refused(text: str, rule: str) -> None:
@@ -165,6 +175,7 @@ def test_moves_are_read_as_the_rules_are() -> None:
     [
         ("p(X) :- q(X), r(Y), X < Y.", "compares numbers in Prolog and in answer set programs"),
         ("p(X) :- q(X), r(Y), X >= Y.", "write a fact for each pair, like `less(1, 2).`"),
+        ("p(X) :- q(X), r(Y), X <= Y.", "where it compares numbers in Prolog and in answer set"),
         ("p(X) :- q(X), X = a.", "write the same variable twice"),
         ("row(1..6).", "makes intervals in answer set programs"),
         ('p("a b").', 'the string `"a b"` is no name of GDL'),
