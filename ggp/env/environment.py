@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from copy import deepcopy
 from itertools import pairwise
 from typing import Any
 
@@ -152,6 +153,9 @@ class Environment:
         self._slices = [Lanes(plan, *pair) for pair in pairwise(bounds)]
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
         self._latest: Turn | None = None
+
+    def __copy__(self) -> Environment:
+        return deepcopy(self)  # what one of the two writes, the other must not see
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {name: value for name, value in vars(self).items() if name not in _MADE_AGAIN}

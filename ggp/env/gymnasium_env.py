@@ -112,7 +112,7 @@ class VectorGame(_Vector):  # type: ignore[misc]
             seed = fresh_seed() if seed is None else seed
         if seed is None:
             self.env.restart(lanes)
-        elif isinstance(seed, Sequence | np.ndarray):
+        elif isinstance(seed, Sequence) or (isinstance(seed, np.ndarray) and seed.ndim):
             self._reset_each(seed, lanes, first=first)
         else:
             self.env.reset(seed, lanes)
@@ -127,17 +127,19 @@ class VectorGame(_Vector):  # type: ignore[misc]
         """Make a turn.
 
         Raises:
-            ConfigError: there are not L whole numbers, or a lane is over that only `reset` begins
-                anew.
+            ConfigError: no episode has begun, there are not L whole numbers, or a lane is over
+                that only `reset` begins anew.
             IllegalMoveError: an action is not legal.
         """
+        if not self._begun:
+            raise ConfigError("no episode has begun: call reset first")
         before = self.env.turn
         over = np.flatnonzero(before.ended)
         if len(over) and self.autoreset_mode.value == _DISABLED:
             raise ConfigError(
                 f"lane {over[0]} is over: reset it, with options={{'reset_mask': mask}}"
             )
-        given = np.asarray(actions).reshape(-1, 1)
+        given = self._whole(actions)
         if self._others is not None:
             given = np.concatenate([given, self._others.actions(before)], axis=1)
         turn = self.env.step(given)
@@ -152,6 +154,7 @@ class VectorGame(_Vector):  # type: ignore[misc]
                 for lane in over.tolist():
                     final[lane] = observed(turn, 0, lane)
                 infos = {"final_obs": final, "_final_obs": turn.ended}
+                infos |= {"final_info": {}, "_final_info": turn.ended}
         if len(over):
             self.env.restart(over)
             if self._others is not None:
@@ -161,6 +164,16 @@ class VectorGame(_Vector):  # type: ignore[misc]
 
     def close_extras(self, **kwargs: Any) -> None:
         """Release nothing."""
+
+    def _whole(self, actions: object) -> NDArray[np.int64]:
+        """`[L, 1]` actions as they were given."""
+        try:
+            given = np.asarray(actions).reshape(-1)
+        except ValueError:  # lists of several lengths
+            given = np.zeros(0)
+        if given.dtype.kind not in "iu" or len(given) != self.num_envs:
+            raise ConfigError(f"actions must be {self.num_envs} whole numbers, not {actions!r:.60}")
+        return given.astype(np.int64)[:, None]
 
     def _seen(self) -> Observed:
         return observed(self.env.turn, 0, slice(None))

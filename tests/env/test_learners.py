@@ -385,6 +385,28 @@ ENVIRONMENTS = {
 }
 
 
+@pytest.mark.parametrize(
+    "actions", [[0, 0], [0.0] * 5, [None] * 5, [[0], [0, 0]], np.zeros(4, dtype=np.int64)]
+)
+@pytest.mark.parametrize("opponents", [{}, {"player2": "legal"}])
+def test_wrong_actions_are_refused(actions: Any, opponents: dict[str, str]) -> None:
+    env = lanes_of(opponents=opponents)
+    with pytest.raises(ConfigError, match="call reset first"):
+        env.step(env.action_space.sample())
+    env.reset(seed=np.array(3))
+    with pytest.raises(ConfigError, match="actions must be 5 whole numbers, not "):
+        env.step(actions)
+    env.step(env.action_space.sample().astype(np.uint64))
+
+
+def test_a_shallow_copy_shares_nothing_that_is_written() -> None:
+    env = lanes_of().env
+    env.reset(1)
+    copied = copy.copy(env)
+    env.step(env.sample_legal())
+    assert not copied.turn.paths.any()
+
+
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
 def test_a_copy_goes_on_as_the_original_does(name: str, again: Any) -> None:
