@@ -263,6 +263,45 @@ def test_lanes_begin_anew_as_the_mode_says(mode: str) -> None:
     assert ended.all()
 
 
+def single_lane() -> Any:
+    """One lane as an environment of gymnasium, for its own vector environment."""
+
+    class Lane(gymnasium_env.gymnasium().Env):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self.lane = gymnasium_env.VectorGame("meier", "player1", 1, autoreset_mode="Disabled")
+            self.observation_space = self.lane.single_observation_space
+            self.action_space = self.lane.single_action_space
+
+        def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+            seen, infos = self.lane.reset(seed=seed)
+            return {part: values[0] for part, values in seen.items()}, infos
+
+        def step(self, action: Any) -> Any:
+            seen, *told, infos = self.lane.step(np.array([action]))
+            first = {part: values[0] for part, values in seen.items()}
+            return (first, *(values[0] for values in told), infos)
+
+    return Lane()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_lanes_do_what_a_vector_environment_of_gymnasium_does(mode: str) -> None:
+    vector = gymnasium_env.gymnasium().vector
+    ours = gymnasium_env.VectorGame("meier", "player1", 3, autoreset_mode=mode)
+    theirs = vector.SyncVectorEnv([single_lane] * 3, autoreset_mode=mode)
+    assert_same(ours.reset(seed=[4, 5, 6]), theirs.reset(seed=[4, 5, 6]))
+    for turn in range(40):
+        if mode == "Disabled" and (ended := ours.env.turn.ended).any():
+            told = [each.reset(options={"reset_mask": ended}) for each in (ours, theirs)]
+            assert_same(*told)
+        if turn == 9:
+            mask, seeds = np.array([True, False, True]), [1, 2, None]
+            told = [each.reset(seed=seeds, options={"reset_mask": mask}) for each in (ours, theirs)]
+            assert_same(*told)
+        actions = ours.action_space.sample()
+        assert_same(ours.step(actions), theirs.step(actions))
+
+
 def test_all_modes_play_the_same_episodes() -> None:
     """Where players choose by rule, so that a skipped turn does not change what is drawn."""
     scores = []
