@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from copy import deepcopy
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from ggp.env.names import Names, names_of
 from ggp.env.turn import Turn
 from ggp.errors import ConfigError, IllegalMoveError
 from ggp.gdl.nearest import unknown
-from ggp.given import checked_seed
+from ggp.given import checked_count, checked_seed
 from ggp.machine.base import DEFAULT_MAX_STEPS, IntArray, Limits, Machine, States
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import build_machine, load_program
@@ -126,9 +126,7 @@ class Environment:
         proves: bool = True,
         stop: Callable[[], bool] = never,
     ) -> None:
-        for what, number in (("lanes", lanes), ("threads", threads)):
-            if number < 1:
-                raise ConfigError(f"{what} must be at least 1, not {number}")
+        lanes, threads = checked_count(lanes, "lanes"), checked_count(threads, "threads")
         self.program, self.machine = program, machine
         self.names = names or names_of(program, machine)
         self.num_lanes, self.restarts = lanes, restarts
@@ -171,21 +169,23 @@ class Environment:
         for each, texts in zip(self._slices, states, strict=True):
             each.put(read(self.machine, texts))
 
-    def reset(self, seed: int | Sequence[int] = 0, lanes: IntArray | None = None) -> Turn:
+    def reset(
+        self, seed: int | Sequence[int] | IntArray = 0, lanes: IntArray | None = None
+    ) -> Turn:
         """Begin the first episode in all lanes, or in some.
 
         Args:
             seed: of all these lanes, or one for each. The same seed gives the same draws in each
                 lane, however many lanes there are. With a seed of its own, a lane plays as the only
                 lane of an environment with that seed.
-            lanes: default: all.
+            lanes: their numbers; default: all.
 
         Raises:
-            ConfigError: a seed is no number, negative or too large, or there are not as many as
-                lanes.
+            ConfigError: a seed is no number, negative or too large, there are not as many as lanes,
+                or there is no such lane; nothing has changed.
         """
-        chosen = np.arange(self.num_lanes) if lanes is None else lanes
-        if isinstance(seed, Sequence):
+        chosen = np.arange(self.num_lanes) if lanes is None else self._numbered(lanes)
+        if has_several(seed):
             if len(seed) != len(chosen):
                 raise ConfigError(f"{len(chosen)} lanes need as many seeds, not {len(seed)}")
             self.seeds[chosen] = [checked_seed(each) for each in seed]
@@ -201,10 +201,16 @@ class Environment:
         return self.restart(chosen)
 
     def restart(self, lanes: IntArray | None = None) -> Turn:
-        """Begin the next episode in some lanes; by default in those that are over."""
-        told = self._told.next()
+        """Begin the next episode in some lanes; by default in those that are over.
+
+        Raises:
+            ConfigError: there is no such lane.
+        """
         if lanes is None:
-            lanes = np.flatnonzero(told.terminated | told.truncated)
+            lanes = np.flatnonzero(self._told.terminated | self._told.truncated)
+        else:
+            lanes = self._numbered(lanes)
+        told = self._told.next()
         chosen = np.zeros(self.num_lanes, dtype=np.bool_)
         chosen[lanes] = True
         first = 0
@@ -245,6 +251,14 @@ class Environment:
         self._play(before, after)
         self._told = after
         return self.turn
+
+    def _numbered(self, lanes: IntArray) -> IntArray:
+        numbers = np.asarray(lanes)
+        if numbers.ndim != 1 or (len(numbers) and numbers.dtype.kind not in "iu"):
+            raise ConfigError(f"lanes are given by their numbers, not as {lanes!r:.60}")
+        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < self.num_lanes:
+            raise ConfigError(f"lanes must be from 0 to {self.num_lanes - 1}, not {lanes!r:.60}")
+        return numbers.astype(np.int64)
 
     def check_action(self, lane: int, role: int, action: int) -> None:
         """Check that an action is legal now.
@@ -339,6 +353,13 @@ class Environment:
                 "max_percepts, or paths=False"
             )
         return shape
+
+
+def has_several(seed: object) -> TypeGuard[Sequence[int] | IntArray]:
+    """Whether several seeds are given, not one."""
+    if isinstance(seed, np.ndarray):
+        return bool(seed.ndim)
+    return isinstance(seed, Sequence) and not isinstance(seed, str | bytes)
 
 
 def _numbers(roles: Sequence[str], players: Sequence[str]) -> IntArray:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.env.environment import Environment, make
+from ggp.env.environment import Environment, has_several, make
 from ggp.env.spaces import (
     LegalActions,
     LegalActionsOfLanes,
@@ -24,6 +24,7 @@ from ggp.env.spaces import (
 )
 from ggp.env.turn import Turn
 from ggp.errors import ConfigError
+from ggp.given import checked_seed
 from ggp.machine.definition import GameDefinition
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class VectorGame(_Vector):  # type: ignore[misc]
         specs = _specs(opponents or {}, role)
         self.env = make(game, num_envs, roles=[role, *specs], restarts=False, **options)
         self._others = _Others(self.env, specs) if specs else None
-        self.num_envs = num_envs
+        self.num_envs = num_envs = self.env.num_lanes
         self.autoreset_mode = _mode(autoreset_mode)
         self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": []}
         self.render_mode = None
@@ -112,10 +113,10 @@ class VectorGame(_Vector):  # type: ignore[misc]
             seed = fresh_seed() if seed is None else seed
         if seed is None:
             self.env.restart(lanes)
-        elif isinstance(seed, Sequence) or (isinstance(seed, np.ndarray) and seed.ndim):
+        elif has_several(seed):
             self._reset_each(seed, lanes, first=first)
         else:
-            self.env.reset(seed, lanes)
+            self.env.reset(checked_seed(seed), lanes)
         self._begun = True
         if self._others is not None:
             self._others.begin(lanes)
@@ -129,7 +130,7 @@ class VectorGame(_Vector):  # type: ignore[misc]
         Raises:
             ConfigError: no episode has begun, there are not L whole numbers, or a lane is over
                 that only `reset` begins anew.
-            IllegalMoveError: an action is not legal.
+            IllegalMoveError: an action is not legal; nothing has changed.
         """
         if not self._begun:
             raise ConfigError("no episode has begun: call reset first")
@@ -141,6 +142,9 @@ class VectorGame(_Vector):  # type: ignore[misc]
             )
         given = self._whole(actions)
         if self._others is not None:
+            # Opponents that have chosen would differ from those of a copy that has not tried this.
+            for lane in np.flatnonzero(~before.ended & (given[:, 0] != -1)).tolist():
+                self.env.check_action(lane, 0, int(given[lane, 0]))
             given = np.concatenate([given, self._others.actions(before)], axis=1)
         turn = self.env.step(given)
         if self._others is not None:

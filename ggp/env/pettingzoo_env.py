@@ -12,6 +12,7 @@ match.
 
 from __future__ import annotations
 
+import operator
 from functools import partial
 from typing import Any
 
@@ -28,7 +29,7 @@ from ggp.env.spaces import (
     observed,
 )
 from ggp.env.turn import Turn
-from ggp.errors import BackendUnavailableError
+from ggp.errors import BackendUnavailableError, ConfigError
 from ggp.libraries import demand_library, extra_advice
 from ggp.machine.definition import GameDefinition
 
@@ -116,6 +117,10 @@ class _Seated:
         self._begun = True
         return self.env.reset(fresh_seed() if seed is None else seed)
 
+    def _demand_begun(self) -> None:
+        if not self._begun:
+            raise ConfigError("no episode has begun: call reset first")
+
     def _goals(self, turn: Turn) -> dict[str, float]:
         return dict(zip(self.possible_agents, turn.rewards[0].tolist(), strict=True))
 
@@ -139,9 +144,15 @@ class ParallelGame(_Seated, _Parallel):  # type: ignore[misc]
         """Make a turn.
 
         Raises:
+            ConfigError: no episode has begun, it is over, or an agent has no action.
             IllegalMoveError: an action is not legal.
         """
-        given = [[int(actions[agent]) for agent in self.possible_agents]]
+        if not self.agents:
+            raise ConfigError("the episode is over: call reset first")
+        self._demand_begun()
+        if missing := [agent for agent in self.agents if agent not in actions]:
+            raise ConfigError(f"every agent acts in every turn; there is no action of {missing[0]}")
+        given = [[_checked_action(actions[agent]) for agent in self.possible_agents]]
         turn = self.env.step(np.array(given, dtype=np.int64))
         agents = self.agents
         found: tuple[dict[str, Any], ...] = (
@@ -196,19 +207,21 @@ class AECGame(_Seated, _AEC):  # type: ignore[misc]
         """Make the move of the selected agent.
 
         Raises:
+            ConfigError: no episode has begun, or there is no action.
             IllegalMoveError: it is not legal.
         """
+        self._demand_begun()
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
-        assert action is not None
+        chosen = _checked_action(action)
         place = self._places[agent]
-        self.env.check_action(0, place, int(action))
+        self.env.check_action(0, place, chosen)
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
         self._since[place] = 0
-        self._chosen[agent] = int(action)
+        self._chosen[agent] = chosen
         self._ask()
         self._accumulate_rewards()
 
@@ -235,6 +248,14 @@ class AECGame(_Seated, _AEC):  # type: ignore[misc]
             self.rewards = self._goals(turn)
             self.terminations = dict.fromkeys(self.agents, bool(turn.terminated[0]))
             self.truncations = dict.fromkeys(self.agents, bool(turn.truncated[0]))
+
+
+def _checked_action(action: object) -> int:
+    """An action as an integer."""
+    try:
+        return operator.index(action)  # type: ignore[arg-type]
+    except TypeError:
+        raise ConfigError(f"an action must be a whole number, not {action!r:.60}") from None
 
 
 def _state_space(env: Environment) -> Any:

@@ -7,9 +7,9 @@ player that suits a game, and `elsewhere` is for what other packages and process
 """
 
 from ggp.players.options.option_fields import choice, whole, wholes, words
-from ggp.players.parts.belief_player import BeliefPlayer, Choice
+from ggp.players.parts.belief_player import BeliefPlayer
 from ggp.players.parts.search_player import SearchOptions, SearchPlayer
-from ggp.players.player import Context, Decision, MoveValue, Player
+from ggp.players.player import Choice, Context, Decision, MoveValue, Player
 from ggp.players.spec import (
     PEERS,
     PLAYERS,

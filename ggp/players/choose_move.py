@@ -21,9 +21,8 @@ from ggp.belief import POOL_LIMIT, Bags, Sampling
 from ggp.machine.base import Ragged
 from ggp.players.options.evaluations import evaluation_field, evaluation_of, terms_of
 from ggp.players.options.option_fields import choice, whole
-from ggp.players.parts.belief_player import Choice
 from ggp.players.parts.search_player import MOST_PARTICLES, SearchOptions, SearchPlayer
-from ggp.players.player import Context
+from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.boards.board_search import BoardSearch
 from ggp.search.estimates import Ties, candidates

@@ -11,9 +11,8 @@ from ggp.errors import GGPError
 from ggp.machine.abilities import TrialPlayer
 from ggp.machine.base import FloatArray
 from ggp.players.options.option_fields import whole
-from ggp.players.parts.belief_player import Choice
 from ggp.players.parts.search_player import SearchOptions, SearchPlayer
-from ggp.players.player import Context
+from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.estimates import candidates
 from ggp.search.kinds import INFORMED, SIMULATIONS

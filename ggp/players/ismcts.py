@@ -7,9 +7,8 @@ from typing import Any
 from ggp.belief import Bags
 from ggp.errors import GGPError
 from ggp.machine.base import FloatArray, IntArray
-from ggp.players.parts.belief_player import Choice
 from ggp.players.parts.tree_player import GuidedOptions, TreePlayer
-from ggp.players.player import Context, MoveValue
+from ggp.players.player import Choice, Context, MoveValue
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.estimates import candidates
 from ggp.search.kinds import INFORMED, TREES

@@ -37,13 +37,13 @@ from ggp.machine.base import FloatArray, IntArray, Ragged
 from ggp.machine.definition import GameDefinition
 from ggp.players.options.option_fields import whole
 from ggp.players.options.policy_files import policies_field
-from ggp.players.parts.belief_player import BeliefPlayer, Choice
+from ggp.players.parts.belief_player import BeliefPlayer
 from ggp.players.parts.learnt_moves import LearntMoves
 from ggp.players.parts.learnt_values import MatchLearner
 from ggp.players.parts.policy_search import PolicySearch, stepped
 from ggp.players.parts.risk import RiskOptions
 from ggp.players.parts.search_player import move_values
-from ggp.players.player import Context
+from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline
 from ggp.search.budgets import run_search
 from ggp.search.estimates import candidates

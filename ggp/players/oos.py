@@ -11,9 +11,8 @@ from ggp.belief import Bags
 from ggp.machine.base import FloatArray
 from ggp.players.options.opponents import UNIFORM_MODEL
 from ggp.players.options.option_fields import unused, whole
-from ggp.players.parts.belief_player import Choice
 from ggp.players.parts.tree_player import TreeOptions, TreePlayer
-from ggp.players.player import Context
+from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline
 from ggp.search.kinds import INFORMED, TREES
 from ggp.search.trees.outcome_sampling import Matching, OutcomeSampling

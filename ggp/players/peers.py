@@ -19,8 +19,8 @@ from ggp.errors import ConfigError, MachineError
 from ggp.machine.definition import GameDefinition
 from ggp.machine.spiel.twins import Twin, find_twin, twins
 from ggp.players.options.option_fields import whole
-from ggp.players.parts.belief_player import BeliefPlayer, Choice
-from ggp.players.player import Context
+from ggp.players.parts.belief_player import BeliefPlayer
+from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
 

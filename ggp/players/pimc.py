@@ -21,9 +21,8 @@ from ggp.belief import Bags
 from ggp.errors import ConfigError, GGPError
 from ggp.machine.base import IntArray
 from ggp.players.options.option_fields import choice, whole
-from ggp.players.parts.belief_player import Choice
 from ggp.players.parts.search_player import SearchOptions, SearchPlayer
-from ggp.players.player import Context
+from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline, part_of
 from ggp.search.estimates import Estimates, Ties, equally_best
 from ggp.search.kinds import CLAIRVOYANT, TREES

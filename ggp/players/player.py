@@ -1,18 +1,23 @@
 """The player interface: a player gets its own moves and percepts, and returns its next move.
 
 A player is never handed a state, and speaks in KIF strings, so that it can live in another
-process than the referee.
+process than the referee. What it returns is checked where it is used, so that a mistake is told
+with the file and line of its own code.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import unwrap
+from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from ggp.errors import PlayerError
 from ggp.html_tables import html_table
 from ggp.machine.base import Machine
 from ggp.machine.definition import GameDefinition
@@ -41,6 +46,8 @@ class MoveValue:
     stderr: float | None
     visits: int
 
+
+SEE = "see docs/use/adding-a-player.md"
 
 MOST_SHOWN = 12
 """Most candidates of a decision that are shown: the best, and always the one that was chosen."""
@@ -253,3 +260,74 @@ PlayerClass = Callable[[Any, Context], Player]
 as in `ggp.players.options.option_fields`, `SOURCE`, the paper it comes from, `KINDS`, its kinds
 (`ggp.search.kinds`), and `PLAYS`, specs of the players that may play in its place; the first line
 of its docstring says what it does."""
+
+
+Choice = tuple[int, tuple[MoveValue, ...]]
+"""A move, and the values of all candidates."""
+
+_MOST_OF_A_RESULT = 60
+
+
+def checked_choice(player: Any, returned: Any, moves: Collection[int]) -> Choice:
+    """What the `decide` of a player returned.
+
+    Args:
+        moves: the candidates.
+
+    Raises:
+        PlayerError: it is not a candidate with values; the message says what to return, and where.
+    """
+    match returned:
+        case (int() | np.integer() as move, tuple() | list() as values) if (
+            move in moves
+            and not isinstance(move, bool)
+            and all(isinstance(value, MoveValue) for value in values)
+        ):
+            return int(move), tuple(values)
+    raise _wrong(
+        player,
+        "decide",
+        returned,
+        "the number of a move that is legal in a particle, and a tuple of `MoveValue`s, as in "
+        "`return self.machine.move_id(text), ()`",
+    )
+
+
+def checked_decision(player: Any, returned: Any) -> Decision:
+    """What the `choose` of a player returned.
+
+    Raises:
+        PlayerError: it is no `Decision`; the message says what to return, and where.
+    """
+    if isinstance(returned, Decision) and isinstance(returned.move, str):
+        return returned
+    what = "a `ggp.players.Decision`, whose `move` is the text of a move"
+    raise _wrong(player, "choose", returned, what)
+
+
+def place_of(function: Any) -> str:
+    """File and line where a function, a class or a player is defined; empty if unknown."""
+    code = next(_codes(function), None)
+    return "" if code is None else f" ({relative(code.co_filename)}, line {code.co_firstlineno})"
+
+
+def relative(file: str) -> str:
+    """A path relative to the current folder, if that is shorter."""
+    here = os.getcwd()
+    return os.path.relpath(file, here) if file.startswith(here + os.sep) else file
+
+
+def _wrong(player: Any, method: str, returned: Any, wanted: str) -> PlayerError:
+    shown = repr(returned)
+    shown = shown if len(shown) <= _MOST_OF_A_RESULT else f"{shown[:_MOST_OF_A_RESULT]}..."
+    place = place_of(unwrap(getattr(player, method)))
+    return PlayerError(
+        f"`{method}` of {type(player).__name__} returned {shown}{place}: return {wanted}, {SEE}"
+    )
+
+
+def _codes(found: Any) -> Iterator[CodeType]:
+    for function in (found, getattr(found, "__init__", None), getattr(found, "__new__", None)):
+        code = getattr(function, "__code__", None)
+        if code is not None:
+            yield code

@@ -10,9 +10,9 @@ import numpy as np
 from ggp.belief import Bags
 from ggp.belief.strategies import history_of, read_strategies
 from ggp.players.options.policy_files import strategies_field
-from ggp.players.parts.belief_player import BeliefPlayer, Choice
+from ggp.players.parts.belief_player import BeliefPlayer
 from ggp.players.parts.risk import RiskOptions
-from ggp.players.player import Context
+from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
 

@@ -15,10 +15,10 @@ from ggp.belief import Bags
 from ggp.errors import ConfigError, GGPError
 from ggp.machine.base import States
 from ggp.players.options.option_fields import whole
-from ggp.players.parts.belief_player import BeliefPlayer, Choice
+from ggp.players.parts.belief_player import BeliefPlayer
 from ggp.players.parts.pondering import ponder_field, ponder_share
 from ggp.players.parts.risk import RiskOptions
-from ggp.players.player import Context, MoveValue
+from ggp.players.player import Choice, Context, MoveValue
 from ggp.search.anytime import Deadline
 from ggp.search.puzzles.lines import Line, is_puzzle, replayed
 from ggp.search.puzzles.puzzle_search import PuzzleSearch

@@ -17,8 +17,8 @@ import numpy as np
 from ggp.belief import Bags
 from ggp.machine.spiel.bots import Bots
 from ggp.players.options.option_fields import whole
-from ggp.players.parts.belief_player import BeliefPlayer, Choice
-from ggp.players.player import Context
+from ggp.players.parts.belief_player import BeliefPlayer
+from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
 

@@ -347,6 +347,22 @@ def test_digest_is_that_of_rules_and_names() -> None:
     assert names("kuhn_poker").digest != names("leduc_poker").digest
 
 
+@pytest.mark.parametrize("lanes", [np.array([True, False]), np.array([2]), np.array([0.5])])
+def test_lanes_that_do_not_exist_are_refused_and_nothing_has_changed(lanes: np.ndarray) -> None:
+    env, other = environment("kuhn_poker", 2), environment("kuhn_poker", 2)
+    env.reset(3), other.reset(3)
+    with pytest.raises(ConfigError, match="lanes"):
+        env.reset(4, lanes)
+    with pytest.raises(ConfigError, match="lanes"):
+        env.restart(lanes)
+    same(env.step(env.sample_legal()), other.step(other.sample_legal()))
+
+
+def test_seeds_may_be_an_array() -> None:
+    env = environment("kuhn_poker", 2)
+    same(copy.deepcopy(env).reset(np.array([4, 5])), env.reset([4, 5]))
+
+
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(ConfigError, match="unknown move"):
         names("kuhn_poker").move("chek")
@@ -354,5 +370,7 @@ def test_unknown_names_are_refused() -> None:
         make("kuhn_poker", roles=["player3"])
     with pytest.raises(ConfigError, match="lanes"):
         make("kuhn_poker", 0)
+    with pytest.raises(ConfigError, match="lanes must be a whole number from 1, not '2'"):
+        make("kuhn_poker", "2")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="no rules to read"):
         make("openspiel:kuhn_poker")

@@ -20,9 +20,8 @@ from ggp.gdl import canonical_term
 from ggp.machine.base import Machine, is_open, player_roles
 from ggp.players.choosing.known_sizes import is_too_large, note_too_large
 from ggp.players.hyperplay import HyperPlay, HyperPlayOptions
-from ggp.players.parts.belief_player import Choice
 from ggp.players.parts.risk import Risk
-from ggp.players.player import Context
+from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline
 
 if TYPE_CHECKING:

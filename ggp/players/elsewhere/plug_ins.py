@@ -10,27 +10,33 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import CodeType
 from typing import Any
-
-import numpy as np
 
 from ggp.errors import ConfigError, GGPError, PlayerError
 from ggp.gdl.nearest import unknown
-from ggp.players.player import Context, Decision, MoveValue, Player, PlayerClass
+from ggp.players.player import (
+    SEE,
+    Context,
+    Decision,
+    Player,
+    PlayerClass,
+    checked_decision,
+    place_of,
+    relative,
+)
 
 ENTRY_POINTS = "ggp.players"
 """Entry point group in which other packages offer players."""
 
 _PACKAGE = str(Path(__file__).parents[2])
-_MOST_SHOWN = 60
-_SAID = "see docs/use/adding-a-player.md"
+_OURS = f"{__name__.partition('.')[0]}."
+_CHECKED = "_results_are_checked"
 
 
 def offered_names() -> list[str]:
@@ -86,13 +92,12 @@ def make(player: PlayerClass, name: str, options: Any, context: Context) -> Play
     """
     try:
         made = player(options, context)
-        for method, check in (("decide", checked_choice), ("choose", checked_decision)):
-            _check_results(made, method, check)
+        _check_decisions(type(made))
         return made
     except MemoryError:
         raise
     except (Exception, SystemExit) as error:
-        place = _place(error, _file_of(player)) or _place_of(player)
+        place = _place(error, _file_of(player)) or place_of(player)
         raise PlayerError(
             f"the player {name} raised {_shown(error)} when it was made{place}"
         ) from error
@@ -114,54 +119,22 @@ def blamed(player: PlayerClass, name: str) -> Iterator[None]:
         raise PlayerError(f"the player {name} raised {_shown(error)}{place}") from error
 
 
-def _check_results(player: Any, name: str, check: Callable[[Any, Any], Any]) -> None:
-    """Have all results of a player's method checked, if it has such a method."""
-    method = getattr(player, name, None)
-    if method is None:
+def _check_decisions(player: type) -> None:
+    """Have a class of players check what its `choose` returns, for all instances and copies."""
+    choose = getattr(player, "choose", None)
+    if (
+        not inspect.isfunction(choose)
+        or choose.__module__.startswith(_OURS)
+        or _CHECKED in vars(choose)
+    ):
         return
 
-    @wraps(method)
-    def checked(*args: Any, **options: Any) -> Any:
-        return check(player, method(*args, **options))
+    @wraps(choose)
+    def checked(self: Any, *args: Any, **options: Any) -> Decision:
+        return checked_decision(self, choose(self, *args, **options))
 
-    with suppress(AttributeError):  # of a class with slots
-        setattr(player, name, checked)
-
-
-def checked_choice(player: Any, found: Any) -> tuple[int, tuple[MoveValue, ...]]:
-    """What the `decide` of a player returned.
-
-    Raises:
-        PlayerError: it is not a move with values; the message says what to return, and where.
-    """
-    match found:
-        case (int() | np.integer() as move, tuple() | list() as values):
-            return int(move), tuple(values)
-    place = _place_of(type(player).decide)
-    raise PlayerError(
-        f"`decide` of {type(player).__name__} returned {_cut(repr(found))}{place}: return the "
-        "number of a move, and a tuple of `MoveValue`s, as in `return self.machine.move_id(text), "
-        f"()`, {_SAID}"
-    )
-
-
-def checked_decision(player: Any, found: Any) -> Decision:
-    """What the `choose` of a player returned.
-
-    Raises:
-        PlayerError: it is no `Decision`; the message says what to return, and where.
-    """
-    if isinstance(found, Decision) and isinstance(found.move, str):
-        return found
-    place = _place_of(type(player).choose)
-    raise PlayerError(
-        f"`choose` of {type(player).__name__} returned {_cut(repr(found))}{place}: return a "
-        f"`ggp.players.Decision`, whose `move` is the text of a move, {_SAID}"
-    )
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+    setattr(checked, _CHECKED, True)
+    type.__setattr__(player, "choose", checked)
 
 
 def _found(name: str, module: str, attribute: str) -> Any:
@@ -187,7 +160,7 @@ def _checked(player: Any, name: str) -> PlayerClass:
     missing = [method for method in ("observe", "choose") if not hasattr(player, method)]
     if not callable(player) or missing:
         raise ConfigError(
-            f"{name} is no player: it must be a class with the methods observe and choose, {_SAID}"
+            f"{name} is no player: it must be a class with the methods observe and choose, {SEE}"
         )
     try:
         signature = inspect.signature(player)
@@ -199,7 +172,7 @@ def _checked(player: Any, name: str) -> PlayerClass:
     except TypeError as error:
         raise ConfigError(
             f"{name} is no player: it must take options and a context, and takes {signature}"
-            f"{_place_of(player)}, {_SAID}"
+            f"{place_of(player)}, {SEE}"
         ) from error
     found: PlayerClass = player
     return found
@@ -215,20 +188,7 @@ def _place(error: BaseException, file: str | None) -> str:
     codes = [(frame.f_code.co_filename, line) for frame, line in frames]
     own = [place for place in codes if place[0] == file] if file else []
     own = own or [place for place in codes if not _is_ours(place[0])]
-    return f" ({_relative(own[-1][0])}, line {own[-1][1]})" if own else ""
-
-
-def _place_of(player: Any) -> str:
-    """File and line where a player is defined."""
-    code = next(_codes(player), None)
-    return "" if code is None else f" ({_relative(code.co_filename)}, line {code.co_firstlineno})"
-
-
-def _codes(player: Any) -> Iterator[CodeType]:
-    for function in (player, getattr(player, "__init__", None), getattr(player, "__new__", None)):
-        code = getattr(function, "__code__", None)
-        if code is not None:
-            yield code
+    return f" ({relative(own[-1][0])}, line {own[-1][1]})" if own else ""
 
 
 def _file_of(player: Any) -> str | None:
@@ -237,9 +197,3 @@ def _file_of(player: Any) -> str | None:
 
 def _is_ours(file: str) -> bool:
     return file.startswith((_PACKAGE, "<")) or file.startswith(os.path.dirname(os.__file__))
-
-
-def _relative(file: str) -> str:
-    """A path relative to the current folder, if that is shorter."""
-    here = os.getcwd()
-    return os.path.relpath(file, here) if file.startswith(here + os.sep) else file

@@ -38,7 +38,7 @@ from ggp.players.parts import pondering
 from ggp.players.parts.growth import ROOM_SHARE
 from ggp.players.parts.risk import Candidates, Doubts, Risk, candidates_of, prudent, sure_share
 from ggp.players.parts.tracker import Submission, Tracker
-from ggp.players.player import Context, Decision, MoveValue
+from ggp.players.player import Choice, Context, Decision, MoveValue, checked_choice
 from ggp.search.anytime import Deadline, OutOfTime, part_of
 from ggp.search.estimates import TIE_TOLERANCE, candidates
 
@@ -51,9 +51,6 @@ that there may soon be none."""
 
 FEW_PARTICLES, FEW_ATTEMPTS = 16, 10_000
 """Limits of the belief of players that do not search."""
-
-Choice = tuple[int, tuple[MoveValue, ...]]
-"""A move, and the values of all candidates."""
 
 _log = logging.getLogger(__name__)
 
@@ -308,7 +305,8 @@ class BeliefPlayer(ABC):
             return known[0], self.unvalued(known)
         if self.context.report is not None:
             self.report(self.safest(bag), self.unvalued(known))
-        move, values = self.decide(self._considered(bag), deadline)
+        choice = self.decide(self._considered(bag), deadline)
+        move, values = checked_choice(self, choice, known)
         if self._risky is not None and self.probabilities is not None:
             return self._surely_mixed(move, self._risky), values
         return self._prudent(move, values), values

@@ -10,9 +10,8 @@ from ggp.belief import POOL_LIMIT, UNIFORM, Bags
 from ggp.errors import ConfigError, GGPError
 from ggp.players.options.evaluations import evaluation_field, evaluation_of, terms_of
 from ggp.players.options.option_fields import choice, whole
-from ggp.players.parts.belief_player import Choice
 from ggp.players.parts.search_player import SearchOptions, SearchPlayer
-from ggp.players.player import Context
+from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.information_sets.set_search import MOST_JOINT, InformationSetSearch, TooLarge
 from ggp.search.information_sets.set_values import Leaf

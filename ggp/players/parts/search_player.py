@@ -37,10 +37,10 @@ from ggp.machine.base import Machine
 from ggp.players.options.board_makers import board_maker_of, boards_field
 from ggp.players.options.opponents import learned_file, model_field, model_of
 from ggp.players.options.option_fields import choice, whole, wholes
-from ggp.players.parts.belief_player import BeliefPlayer, Choice
+from ggp.players.parts.belief_player import BeliefPlayer
 from ggp.players.parts.pondering import ponder_field
 from ggp.players.parts.risk import RiskOptions
-from ggp.players.player import Context, MoveValue
+from ggp.players.player import Choice, Context, MoveValue
 from ggp.search.anytime import Deadline
 from ggp.search.budgets import Report, run_search, spend_states
 from ggp.search.estimates import Estimates, Ties

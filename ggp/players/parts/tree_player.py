@@ -10,10 +10,9 @@ import numpy as np
 from ggp.belief import Bags, FollowsPaths, HyperPlaySampler
 from ggp.machine.base import BoolArray, FloatArray, IntArray
 from ggp.players.options.option_fields import whole
-from ggp.players.parts.belief_player import Choice
 from ggp.players.parts.search_player import SearchOptions, SearchPlayer
 from ggp.players.parts.slices import Watch
-from ggp.players.player import Context
+from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline, part_of
 from ggp.search.estimates import Estimates, Ties, best_moves
 from ggp.search.leaf_values import StateValues

@@ -16,7 +16,7 @@ from ggp.machine import Limits
 from ggp.machine.compiling import jit
 from ggp.machine.games import load_program
 from ggp.players.first_legal import FirstLegal
-from ggp.players.parts.belief_player import Choice
+from ggp.players.player import Choice
 from ggp.search.anytime import Deadline
 from match_runner.match.conditions import Conditions
 from match_runner.match.seats import set_up

@@ -75,10 +75,58 @@ class Number(BeliefPlayer):
         return 3
 
 
+class Truth(BeliefPlayer):
+    def decide(self, bag, deadline):
+        return True, ()
+
+
+class Beyond(BeliefPlayer):
+    def decide(self, bag, deadline):
+        return 999, ()
+
+
+class Valued(BeliefPlayer):
+    def decide(self, bag, deadline):
+        return self.safest(bag), (50.0,)
+
+
 class Bare(Breaks):
     def __init__(self, options, context): ...
 
     def choose(self, deadline=None, *, value_forced=False):
+        return "bet"
+
+
+class Slotted:
+    __slots__ = ()
+    states_visited = 0
+
+    def __init__(self, options, context): ...
+
+    def observe(self, move, percepts, **_): ...
+
+    def choose(self, deadline=None, *, value_forced=False):
+        return "bet"
+
+
+from copy import copy
+
+from ggp.players import Decision
+
+
+class Helped(Bare):
+    """Names a helper of its own `decide`, and thinks with a copy of itself."""
+
+    name = "original"
+
+    def choose(self, deadline=None, *, value_forced=False):
+        if self.name == "copy":
+            return Decision(self.decide(), (), 1, False, 0, 0.0)
+        other = copy(self)
+        other.name = "copy"
+        return other.choose(deadline)
+
+    def decide(self):
         return "bet"
 '''
 
@@ -168,7 +216,11 @@ def test_a_player_that_raises_when_it_is_asked_is_blamed(
     [
         ("Text", "decide", "`decide` of Text returned 'bet'"),
         ("Number", "decide", "`decide` of Number returned 3"),
+        ("Truth", "decide", "`decide` of Truth returned (True, ())"),
+        ("Beyond", "decide", "`decide` of Beyond returned (999, ())"),
+        ("Valued", "decide", "`decide` of Valued returned "),
         ("Bare", "choose", "`choose` of Bare returned 'bet'"),
+        ("Slotted", "choose", "`choose` of Slotted returned 'bet'"),
     ],
 )
 def test_a_player_is_told_what_to_return_and_where(
@@ -183,16 +235,22 @@ def test_a_player_is_told_what_to_return_and_where(
         f"{module}:{player}",
         code=2 if line == "choose" else 1,
     )
-    number = 1 + PLAYERS[: PLAYERS.index(f"class {player}(")].count("\n")
-    number += PLAYERS[PLAYERS.index(f"class {player}(") :].split(f"def {line}")[0].count("\n")
-    assert told.startswith(f"error: {said} ({module}.py, line {number}): return ")
-    wanted = (
-        "`ggp.players.Decision`" if line == "choose" else "the number of a move, and a tuple of"
-    )
+    number = 1 + PLAYERS[: PLAYERS.index(f"class {player}")].count("\n")
+    number += PLAYERS[PLAYERS.index(f"class {player}") :].split(f"def {line}")[0].count("\n")
+    assert told.startswith(f"error: {said}")
+    assert f" ({module}.py, line {number}): return " in told
+    wanted = "`ggp.players.Decision`" if line == "choose" else "the number of a move that is legal"
     assert wanted in told
     args = ["play", "kuhn_poker", "--player", f"player1={module}:{player}"]
     result = CliRunner().invoke(main, args, prog_name="match-runner")
-    assert f"{said} ({module}.py, line {number})" in result.stderr
+    assert said in result.stderr
+    assert f" ({module}.py, line {number})" in result.stderr
+
+
+def test_own_helpers_and_copies_of_players_are_their_own_affair(module: str) -> None:
+    told = run_ggp("evaluate", "kuhn_poker", "--role", "player1", "--player", f"{module}:Helped")
+    assert told.exit_code == 0, told.stderr
+    assert "bet" in told.stdout
 
 
 def test_it_loses_its_moves_in_a_match(module: str) -> None:
