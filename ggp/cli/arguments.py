@@ -80,6 +80,7 @@ def open_game(
     ready: bool = False,
     plays: bool = True,
     hints: bool = True,
+    stuck: bool = False,
 ) -> Opened:
     """Read a game and build its machine; reports repaired rules on standard error.
 
@@ -88,8 +89,12 @@ def open_game(
         backend, limits, ready: see `build_machine`.
         plays: whether the machine will be used for more than facts about the game.
         hints: whether to report that rules were repaired.
+        stuck: whether a role may lack a legal move at first.
+
+    Raises:
+        GDLError, MachineError: the rules are wrong.
     """
-    from ggp.machine.games import load_program
+    from ggp.machine.games import build_machine, check_first_turn, load_program
 
     program = load_program(game)
     if hints:
@@ -97,12 +102,12 @@ def open_game(
     preload(*_SLOW.get(backend, ()))
     if plays and backend != "prolog":
         preload("numba")
-    from ggp.machine import build_machine
-
     started = time.perf_counter()
     with spinner(f"building {game}"):
         machine = build_machine(program, backend, limits, ready=ready)
     build_s = time.perf_counter() - started
+    if not stuck:
+        check_first_turn(machine)
     _log.info("%s runs on %s, built in %.2f s", game, machine.backend, build_s)
     return Opened(program, machine, build_s)
 

@@ -38,7 +38,7 @@ def rehearsed(
     max_seconds: float = MOST_SECONDS,
 ) -> Rehearsal:
     """The results of random matches of a game, with a bar while they are played."""
-    opened = open_game(game, backend, limits=limits, hints=False)
+    opened = open_game(game, backend, limits=limits, hints=False, stuck=True)
     machine = opened.machine
     from ggp.gdl.analysis.frames import Frames
     from ggp.machine.games import has_rulesheet

@@ -26,7 +26,7 @@ from ggp.gdl.nearest import unknown
 from ggp.given import checked_count, checked_seed
 from ggp.machine.base import DEFAULT_MAX_STEPS, IntArray, Limits, Machine, States
 from ggp.machine.definition import GameDefinition
-from ggp.machine.games import build_machine, load_program
+from ggp.machine.games import build_machine, check_first_turn, load_program
 from ggp.machine.propnet.play.kernels.packed import words_for
 from ggp.pickled import found_again, read, rules_of, written
 
@@ -76,6 +76,7 @@ def make(
             f"{program.source.name} has no rules to read; use what it is defined in for learning"
         )
     machine = build_machine(program, backend, Limits(grounding_seconds=120.0))
+    check_first_turn(machine)
     return Environment(
         program,
         machine,

@@ -79,7 +79,7 @@ def survey(
     Equal states of different turns are counted for each of them.
 
     Raises:
-        ReasonerLimitError, GoalError: as the machine does.
+        NoLegalMoveError, ReasonerLimitError, GoalError: as the machine does.
     """
     players = player_roles(machine)
     found = _Found()
@@ -96,6 +96,9 @@ def survey(
         if not len(layer):
             return found.survey(machine)
         options = _all_moves(machine, layer.states)
+        for role in range(len(machine.roles)):
+            if (stuck := np.flatnonzero(options.moves[role].counts == 0)).size:
+                machine.legal(layer.states.take(stuck), role)  # raises, and says where
         if options.counts.sum() > JOINT_MOVES_PER_STATE * most_states:
             return None
         chosen = np.sum([options.moves[role].counts > 1 for role in players], axis=0)

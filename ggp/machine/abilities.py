@@ -387,3 +387,11 @@ def utilities_of(machine: Machine, goals: Mapping[str, float]) -> dict[str, floa
     """The utilities that goal values of roles stand for; empty if the machine has none."""
     found = {role: utility_of(machine, goal) for role, goal in goals.items() if role != RANDOM}
     return {role: utility for role, utility in found.items() if utility is not None}
+
+
+def check_not_stuck(machine: Machine, states: States, role: int) -> None:
+    """Raise `NoLegalMoveError` if a role has no legal move in a lane that is not over."""
+    if role != machine.random_role or not isinstance(machine, InParts):
+        machine.legal(states, role)
+    elif (stuck := np.flatnonzero(machine.count_chance(states) == 0)).size:
+        machine.legal(states.take(stuck), role)

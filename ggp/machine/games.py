@@ -11,6 +11,7 @@ from pathlib import Path
 from ggp.errors import ConfigError
 from ggp.gdl.games import read_file
 from ggp.gdl.source import Diagnostic
+from ggp.machine.abilities import check_not_stuck
 from ggp.machine.base import Limits, Machine
 from ggp.machine.definition import GameDefinition
 from ggp.machine.frontends import FRONTENDS
@@ -134,6 +135,14 @@ def build_machine(
     if build is None:
         raise ConfigError(_why_not(program, backend))
     return build(program, limits or Limits(), ready)
+
+
+def check_first_turn(machine: Machine) -> None:
+    """Raise `NoLegalMoveError` if a role has no legal move in the first turn."""
+    states = machine.initial(1)
+    if not machine.terminal(states)[0]:
+        for role in range(len(machine.roles)):
+            check_not_stuck(machine, states, role)
 
 
 def _why_not(program: GameDefinition, backend: str) -> str:

@@ -35,9 +35,7 @@ class ISMCTS(TreePlayer):
 
     def prepare(self, deadline: Deadline) -> None:
         """Look for a sure win from the start; see `Preparing`."""
-        before = self.machine.states_visited
         self._surely(self.tracker.bag, deadline)
-        self._decided_at += self.machine.states_visited - before
 
     def think_on(self, bag: Bags, deadline: Deadline, submitted: int | None) -> None:
         self._surely(bag, deadline)

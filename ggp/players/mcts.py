@@ -84,9 +84,7 @@ class MCTS(ISMCTS):
         moves then rest on how the others seemed to play before they had moved.
         """
         if self._open and self.options.learn and self.values is None:
-            before = self.machine.states_visited
             self._learn(deadline.part(self.options.learn / 100), deadline)
-            self._decided_at += self.machine.states_visited - before
         super().prepare(deadline)
         if self._open:
             self.think_ahead(deadline)

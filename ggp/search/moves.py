@@ -240,22 +240,6 @@ def _drawn_of_long_lists(chance: Chance, most: int, rng: np.random.Generator) ->
     return Chance(offsets, chance.moves[at], probabilities)
 
 
-def check_not_stuck(machine: Machine, states: States, role: int) -> None:
-    """Raise `NoLegalMoveError` if a role has no legal move in a lane that is not over."""
-    if role != machine.random_role or not isinstance(machine, InParts):
-        machine.legal(states, role)
-    elif (stuck := np.flatnonzero(machine.count_chance(states) == 0)).size:
-        machine.legal(states.take(stuck), role)
-
-
-def check_first_turn(machine: Machine) -> None:
-    """Raise `NoLegalMoveError` if a role has no legal move in the first turn."""
-    states = machine.initial(1)
-    if not machine.terminal(states)[0]:
-        for role in range(len(machine.roles)):
-            check_not_stuck(machine, states, role)
-
-
 def is_legal(machine: Machine, states: States, role: int, moves: IntArray) -> BoolArray:
     """`[L]` whether each lane's move is legal for the role."""
     if role == machine.random_role and isinstance(machine, InParts):

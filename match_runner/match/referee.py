@@ -15,10 +15,11 @@ import numpy as np
 from ggp.clocks import TellsTime, clock_of
 from ggp.errors import ConfigError, GGPError, MatchError, PlayerError
 from ggp.gdl import canonical_term
+from ggp.machine.abilities import check_not_stuck
 from ggp.machine.base import Machine, States
 from ggp.players.player import Learning, Player
 from ggp.search.anytime import Deadline
-from ggp.search.moves import check_not_stuck, is_legal, random_moves
+from ggp.search.moves import is_legal, random_moves
 from match_runner.match.answers import (
     Answer,
     clipped,

@@ -14,8 +14,8 @@ from ggp.machine import Limits, Machine
 from ggp.machine.base import player_roles
 from ggp.machine.compiling import jit
 from ggp.machine.definition import GameDefinition
-from ggp.machine.games import read_program
-from ggp.search.moves import check_first_turn, random_moves
+from ggp.machine.games import check_first_turn, read_program
+from ggp.search.moves import random_moves
 from match_runner.match.apart import Patience
 from match_runner.match.apart_worker import MachineOrder
 from match_runner.match.conditions import Conditions

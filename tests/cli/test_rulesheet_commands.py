@@ -14,7 +14,7 @@ from ggp.errors import ReasonerLimitError
 from ggp.gdl import list_games, parse, read_rulesheet
 from ggp.gdl.program import Program
 from ggp.machine import Limits, Machine
-from tests.support.commands import json_of, run, text_file
+from tests.support.commands import error_line, json_of, run, text_file
 from tests.support.games import SHARED
 from tests.support.sheets.hopeless import poker
 
@@ -279,3 +279,25 @@ def test_info_on_prolog_has_no_circuit_to_show() -> None:
     found = json_of("info", "kuhn_poker", "--verbose", "--backend", "prolog")
     assert found["backend"] == "prolog"
     assert found["circuit"] is None
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("info",),
+        ("bench", "--seconds", "0.1"),
+        ("belief", "--role", "a"),
+        ("convert", "--to", "jax"),
+        ("learn", "--updates", "1"),
+    ],
+    ids=lambda asked: asked[0],
+)
+def test_no_command_takes_rules_by_which_a_role_cannot_begin(
+    asked: tuple[str, ...], tmp_path: Path
+) -> None:
+    stuck = "(role a) (role b) (legal a m) (<= (legal b m) (true x)) (<= terminal (true x))"
+    path = text_file(tmp_path, stuck + "(init y) (<= (next x) (true y)) (goal a 1) (goal b 1)")
+    name, *options = asked
+    assert "b has no legal move in a state that is not terminal: y" in error_line(
+        name, path, *options
+    )

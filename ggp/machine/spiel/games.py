@@ -162,7 +162,8 @@ def load_game(text: str) -> Any:
 def _loaded(text: str) -> tuple[Any, str]:
     """The game, and its name as it was given, but for what was added to it."""
     library = pyspiel()
-    given = text.strip().removeprefix(PREFIX).strip()
+    name, bracket, parameters = text.strip().removeprefix(PREFIX).strip().partition("(")
+    given = f"{name.rstrip()}{bracket}{parameters}"  # OpenSpiel takes a blank for part of the name
     _import_modules(given)
     _check_name(given)
     try:
@@ -191,7 +192,7 @@ def _import_modules(given: str) -> None:
             sys.path.append(os.getcwd())
         try:
             import_module(module)
-        except Exception as error:  # whatever is in it
+        except (Exception, SystemExit) as error:  # whatever is in it
             raise ConfigError(
                 f"the module {module!r} cannot be imported, as --import says: "
                 f"{type(error).__name__}: {_first_line(error)}"
@@ -280,5 +281,5 @@ def _with_turns(given: str) -> str:
     return f"{name.strip()}({_TURNS_HIDDEN}={_TURNS_SHOWN}{comma}{rest or ')'}"
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     return str(error).partition("\n")[0]

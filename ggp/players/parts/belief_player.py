@@ -33,7 +33,7 @@ from ggp.belief import (
 )
 from ggp.belief.finder import Finder
 from ggp.errors import GGPError, MachineError
-from ggp.machine.base import FloatArray, IntArray
+from ggp.machine.base import UNKNOWN, FloatArray, IntArray
 from ggp.players.parts import pondering
 from ggp.players.parts.growth import ROOM_SHARE
 from ggp.players.parts.risk import Candidates, Doubts, Risk, candidates_of, prudent, sure_share
@@ -70,7 +70,9 @@ class BeliefPlayer(ABC):
         self.machine, self.role, self.rng = context.machine, context.role, context.rng
         self.turn, self._started_s, self._observed_s = 0, 0.0, 0.0
         self._visited_before = self.machine.states_visited
-        self._decided_at = self.machine.states_visited
+        # Lanes stepped by `observe` since the last decision, and those stepped before this one, if
+        # one is being made: the machine may also serve others in between.
+        self._observed_states, self._began_at = 0, UNKNOWN
         self._fault: str | None = None
         self._submitted: int | None = None  # the decision of this turn
         self._warned: set[type[GGPError]] = set()
@@ -163,7 +165,7 @@ class BeliefPlayer(ABC):
         in_time: bool = True,
         deadline: Deadline | None = None,
     ) -> None:
-        started = self.context.clock()
+        started, visited = self.context.clock(), self.machine.states_visited
         self.turn += 1
         self._submitted = None
         answer = Submission(submitted, in_time)
@@ -180,6 +182,7 @@ class BeliefPlayer(ABC):
             self._warn(error)
             self._fault = str(error)
         self._observed_s += self.context.clock() - started
+        self._observed_states += self.machine.states_visited - visited
 
     def ponder(self, deadline: Deadline) -> None:
         """Think ahead in the share of the others' time that it may use."""
@@ -190,7 +193,6 @@ class BeliefPlayer(ABC):
 
         Ends within milliseconds of the deadline, and earlier if there is little more to find.
         """
-        before = self.machine.states_visited
         try:
             thinker = self if isinstance(self, pondering.ThinksOn) else None
             growing = deadline.part(1.0 if thinker is None else pondering.GROW_SHARE)
@@ -203,10 +205,9 @@ class BeliefPlayer(ABC):
             self._warn(error)
         except OutOfTime:
             pass
-        self._decided_at += self.machine.states_visited - before
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
-        self._started_s = self.context.clock()
+        self._started_s, self._began_at = self.context.clock(), self.machine.states_visited
         self.probabilities, self._risky = None, None
         fault = self._fault
         move: int | None = None
@@ -233,8 +234,7 @@ class BeliefPlayer(ABC):
         self._submitted = move
         told = self.tracker.quality() if bag is self.tracker.bag else quality_of(self.machine, bag)
         decision = replace(self.decision(move, values, bag, fault), quality=told.as_json())
-        self._decided_at = self.machine.states_visited
-        self._observed_s = 0.0
+        self._observed_s, self._observed_states, self._began_at = 0.0, 0, UNKNOWN
         return decision
 
     # ---------------------------------------------------------------- for subclasses
@@ -242,7 +242,9 @@ class BeliefPlayer(ABC):
     @property
     def visited_since_decision(self) -> int:
         """Lanes stepped since the last decision, including belief updates."""
-        return self.machine.states_visited - self._decided_at
+        decides = self._began_at != UNKNOWN
+        now = self.machine.states_visited - self._began_at if decides else 0
+        return self._observed_states + now
 
     def report(self, move: int, values: tuple[MoveValue, ...]) -> None:
         """Report the best move so far to whoever asked for reports."""
