@@ -70,6 +70,36 @@ def test_a_board_without_its_frame_rules_is_noticed(game: str) -> None:
     assert trouble.message.startswith(("(marked", "(disc", "(cell"))
 
 
+ASKING = """
+(role a) (role b) (<= (init (cell ?x blank)) (index ?x)) (index 1) (index 2) (index 3)
+(<= (legal a (mark ?x)) (index ?x)) (legal b wait) (<= terminal (true (cell 1 {0})))
+(<= (next (cell ?x {0})) (does {1} (mark ?x)) (true (cell ?x blank))) (goal a 50) (goal b 50)
+"""
+
+
+@pytest.mark.parametrize(("value", "role"), [("mine", "a"), ("?role", "?role")])
+def test_asking_for_what_is_replaced_keeps_nothing_else(value: str, role: str) -> None:
+    (trouble,) = lost(ASKING.format(value, role).replace("1 ?role", "1 a"))
+    assert trouble.message.startswith("(cell ")
+
+
+TWO_PHASES = """
+(role a) (role b) (init (phase throw)) (<= (legal ?role ?hand) (role ?role) (hand ?hand))
+(hand rock) (hand paper) (<= (next (threw ?role ?hand)) (does ?role ?hand) (true (phase throw)))
+(<= (next (phase count)) (true (phase throw))) (<= (next (phase throw)) (true (phase count)))
+(<= (next (won ?role)) {}) (<= (next (won ?role)) (true (won ?role)))
+(<= terminal (true (won a))) (goal a 50) (goal b 50)
+"""
+
+
+def test_moves_of_one_turn_that_are_compared_in_the_next_are_not_lost() -> None:
+    compared = "(true (threw ?role paper)) (true (threw ?other rock))"
+    assert lost(TWO_PHASES.format(compared)) == []
+    # Those of one role come in several turns.
+    (trouble,) = lost(TWO_PHASES.format("(true (threw ?role paper)) (true (threw ?role rock))"))
+    assert trouble.message.startswith("(threw ")
+
+
 def as_term(literal: Literal) -> Term:
     return Compound("not", (literal.atom,)) if literal.negated else literal.atom
 
