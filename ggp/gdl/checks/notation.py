@@ -111,11 +111,12 @@ def check_notation(rulesheet: Rulesheet, report: Diagnosis) -> None:
 def _check_variables(rulesheet: Rulesheet, report: Diagnosis) -> None:
     """Report constants of KIF that look like variables of Prolog, and stand where these would.
 
-    Such a constant begins with a capital letter, though keywords do not; one rule has it twice, but
-    not as a whole fluent, move or percept; and no fact has it.
+    Such a constant begins with a capital letter, though not all keywords do; two conditions of one
+    rule or its head have it, but not as a whole fluent, move or percept; and no fact has it.
     """
     spelling = rulesheet.spelling
-    if rulesheet.syntax != "kif" or any(name in spelling for name in KEYWORD_ARITY):
+    keywords = {rule.head.name for rule in rulesheet.rules} & KEYWORD_ARITY.keys()
+    if rulesheet.syntax != "kif" or keywords <= spelling.keys():
         return
     capitals = {name for name, spelled in spelling.items() if spelled[:1].isupper()}
     for rule in rulesheet.rules:
@@ -123,20 +124,24 @@ def _check_variables(rulesheet: Rulesheet, report: Diagnosis) -> None:
             capitals -= {part.name for part in _parts(rule.head)}
     for rule in rulesheet.rules:
         atoms = [each for each in (rule.head, *conditions(rule)) if isinstance(each, Compound)]
-        inner = [
-            part
-            for atom in atoms
-            for arg in atom.args
-            for part in _parts(arg)
-            if part is not atom.args[-1] or signature(atom) not in _NAMING
+        symbols = [
+            {each.name: each for each in _inside(atom) if each.name in capitals} for atom in atoms
         ]
-        symbols = [each for each in inner if isinstance(each, Symbol) and each.name in capitals]
-        for name, times in Counter(symbol.name for symbol in symbols).items():
+        for name, times in Counter(name for each in symbols for name in each).items():
             if times > 1:
                 capitals.remove(name)
-                place = next(each.start for each in symbols if each.name == name)
+                place = next(each[name].start for each in symbols if name in each)
                 said = f"`{spelling[name]}` is a constant; a variable is written ?{spelling[name]}"
                 report.breach("notation", said, place)
+
+
+def _inside(atom: Compound) -> Iterator[Symbol]:
+    """The constants in an atom, but for a whole fluent, move or percept."""
+    for arg in atom.args:
+        for part in _parts(arg):
+            whole = part is atom.args[-1] and signature(atom) in _NAMING
+            if isinstance(part, Symbol) and not whole:
+                yield part
 
 
 def check_control(rules: Sequence[Rule], roles: Sequence[str], report: Diagnosis) -> None:
@@ -152,6 +157,8 @@ def check_control(rules: Sequence[Rule], roles: Sequence[str], report: Diagnosis
     while pending:
         for atom in bodies.pop(pending.pop(), ()):
             if signature(atom) == TRUE and any(part.name == "control" for part in _parts(atom)):
+                return
+            if signature(atom) == ("control", 1):  # of which something else is said
                 return
             pending.append(signature(atom))
     message = (

@@ -47,7 +47,7 @@ def read_infix(source: Source, findings: Findings) -> tuple[tuple[Rule, ...], di
 
 def _clauses(tokens: list[Token], findings: Findings) -> Iterator[Rule]:
     """The clauses of all tokens, except those around a syntax error."""
-    at = 0
+    at, text = 0, findings.source.text
     while at < len(tokens):
         parser = _parser().parse_interactive()
         begin = at
@@ -58,18 +58,23 @@ def _clauses(tokens: list[Token], findings: Findings) -> Iterator[Rule]:
             yield from parser.feed_token(Token("$END", ""))
         except UnexpectedToken as error:
             _report(error, tokens[-1], findings)
-            yield from _clauses_before(parser)
-            at = _resume(tokens, at, begin, findings.source.text)
+            has_ended = tokens[at - 1].type == "_DOT" or _begins_line(error.token, text)
+            yield from _clauses_before(parser, has_ended)
+            at = _resume(tokens, at, begin, text)
 
 
-def _clauses_before(parser: InteractiveParser) -> list[Rule]:
-    """The complete clauses before the token that the parser refused."""
+def _clauses_before(parser: InteractiveParser, has_ended: bool) -> list[Rule]:
+    """The complete clauses before the token that the parser refused.
+
+    Args:
+        has_ended: whether the last one has, by a period or a line: else the token was part of it.
+    """
     try:
         clauses: list[Rule] = parser.feed_token(Token("$END", ""))
+        return clauses if has_ended else clauses[:-1]
     except UnexpectedToken:
         stack = parser.parser_state.value_stack
         return stack[0] if stack and isinstance(stack[0], list) else []
-    return clauses
 
 
 def _resume(tokens: list[Token], at: int, begin: int, text: str) -> int:

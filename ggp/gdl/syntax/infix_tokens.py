@@ -28,7 +28,7 @@ TOKEN = re.compile(
   | (?P<_RPAR> \) )
   | (?P<_COMMA> , )
   | (?P<NUMBER> [+-]?\d+(?:\.\d+)?(?!\w) )
-  | (?P<FOREIGN> :: | ==> | =< | >= | < | > | ==? | \.\. )
+  | (?P<FOREIGN> :: | ==> | -> | =< | >= | < | > | ==? | \.\. | \bis\b(?=\s+[\w?'(]) )
   | (?P<_DOT> \. )
   | (?P<QUOTED> \??'(?:[^'\\\r\n]|\\[^\r\n])*'? )
   | (?P<STRING> "[^"\r\n]*"? )
@@ -45,11 +45,17 @@ COMPARES = (
     "compares numbers in Prolog and in answer set programs; GDL has no arithmetic: write a fact "
     "for each pair, like `less(1, 2).`"
 )
+_CALCULATES = (
+    "calculates in Prolog; GDL has no arithmetic: write a fact for each pair, like `succ(1, 2).`"
+)
+_CHOOSES = "chooses in Prolog, not in GDL: write a rule for each case"
 _EQUALS = "is of Prolog, not GDL: write the same variable twice, or `distinct` for what differs"
 _FOREIGN = {
     **dict.fromkeys(("::", "==>"), _EPILOG),
     **dict.fromkeys(("<", ">", "=<", ">="), COMPARES),
     **dict.fromkeys(("=", "=="), _EQUALS),
+    "is": _CALCULATES,
+    "->": _CHOOSES,
     "..": "makes intervals in answer set programs, not in GDL: write a fact for each number",
 }
 _QUOTED = re.compile(r"(\??)'((?:[^'\\]|\\.)*)'")

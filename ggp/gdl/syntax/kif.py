@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, cast
 
 from lark import Lark, Token, Transformer, UnexpectedToken
@@ -31,6 +31,8 @@ _TOKEN = re.compile(r"[()]|;[^\r\n]*|[^\s();\ufeff]+")
 _BLOCKS = {"#|": "|#", "/*": "*/"}
 """Marks at the beginning and the end of blocks of comments in other languages. KIF has none, but
 whoever writes one means no rules by it. Without an end, the mark is a name like any other."""
+
+_NESTS = {"LPAR": 1, "RPAR": -1}
 
 _VARIABLE = re.compile(r"\?[^\s();\ufeff]*")
 
@@ -223,11 +225,15 @@ def _fact_inside(form: list[Token], source: Source) -> str | None:
     It gives a role or a fluent, and begins a line no further right than the form does.
     """
     first_column = source.position(_start(form[0]))[1]
-    for token, after in pairwise(form[1:]):
+    for at, (token, after) in enumerate(pairwise(form[1:]), 1):
         if token.type == "LPAR" and after in ("role", "init"):
             start = _start(token)
             line, column = source.position(start)
-            fact = source.text[start : source.text.find(")", start) + 1]
+            opened = accumulate(_NESTS.get(each.type, 0) for each in form[at:])
+            end = next(
+                (each for each, depth in zip(form[at:], opened, strict=True) if not depth), form[-1]
+            )
+            fact = source.text[start : _start(end) + len(end)]
             is_first = not source.line(line)[: column - 1].strip()
             if is_first and column <= first_column and "?" not in fact:
                 return f"{quoted(fact)} in line {line}"

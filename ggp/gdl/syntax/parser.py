@@ -103,7 +103,7 @@ def canonical_term(text: str) -> str:
 def _decode(data: bytes) -> tuple[str, str, int]:
     """The text of a file, what is odd about its encoding, and the character offset of that."""
     wide = _WIDE.get(data[:2])
-    if wide is None and data.count(0) > len(data) // 3:
+    if wide is None and 2 * len(data) > 3 * data.count(0) > len(data):
         wide = "utf-16-le" if data[1::2].count(0) > data[::2].count(0) else "utf-16-be"
     if wide is not None:
         return (

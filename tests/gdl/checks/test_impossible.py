@@ -192,12 +192,25 @@ def test_control_that_moves_depend_on_is_meant() -> None:
     assert "control" not in [rule for rule, _ in said(turns + asked)]
 
 
+def test_one_keyword_in_capitals_does_not_make_constants_of_variables() -> None:
+    sheet = parse("(ROLE white) (legal white go) (<= (goal white X) (points X)) (points 1)")
+    assert any("a variable is written ?X" in each.message for each in validate(sheet))
+
+
+def test_control_that_is_asked_for_as_a_relation_is_told_once() -> None:
+    rules = "(init (control white)) (<= (legal white (mine)) (control white))"
+    told = [rule for rule, _ in said(rules)]
+    assert "control" not in told
+    assert "undefined" in told
+
+
 @pytest.mark.parametrize(
     "rules",
     [
         "(<= (next (at ?x X)) (true (at ?x X)))(init (at 1 X))",  # a fact has it
         "(<= (next (at ?x X)) (true (at ?x ?y)))",  # a rule has it once
         "(<= (next X) (true X))",  # it is a fluent
+        "(<= (next (road X X)) (true start))",  # a single term has it
     ],
 )
 def test_capitals_may_be_constants(rules: str) -> None:

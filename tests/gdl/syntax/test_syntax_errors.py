@@ -104,6 +104,18 @@ def test_roles_inside_of_a_rule_show_that_a_parenthesis_is_missing() -> None:
         assert parse(meant.replace("(role a)", "(role ?a)")).rules
 
 
+def test_a_fact_inside_of_a_rule_is_shown_whole() -> None:
+    (found,) = syntax_error("(<= (legal a m)\n(init (at (b c)))\n").diagnostics
+    assert "so `(init (at (b c)))` in line 2 is inside" in found.message
+
+
+def test_what_is_read_of_a_broken_clause_is_no_clause() -> None:
+    error = syntax_error("p(a).\np(b) :- q, X is 1.\np(c)\np(d) )\np(e).")
+    assert [each.rule for each in error.diagnostics] == ["other-language", "syntax"]
+    kept = parse("role(a).\np(b) :- role(a), ).\np(c)", lenient=True).rules
+    assert [str(rule) for rule in kept] == ["(role a)", "(p c)"]
+
+
 def test_all_errors_and_warnings_are_reported_in_text_order() -> None:
     error = syntax_error("(<= ?x a)\n(p (c))\n(<=)\n(role a)\n(<= p (not a b) ?y)\n(q ()\n")
     assert [(d.line, d.severity, d.rule) for d in error.diagnostics] == [

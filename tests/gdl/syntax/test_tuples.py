@@ -177,6 +177,8 @@ def test_moves_are_read_as_the_rules_are() -> None:
         ("p(X) :- q(X), r(Y), X >= Y.", "write a fact for each pair, like `less(1, 2).`"),
         ("p(X) :- q(X), r(Y), X <= Y.", "where it compares numbers in Prolog and in answer set"),
         ("p(X) :- q(X), X = a.", "write the same variable twice"),
+        ("p(X) :- q(Y), X is Y + 1.", "calculates in Prolog; GDL has no arithmetic"),
+        ("p(X) :- q(X), X -> r.", "chooses in Prolog, not in GDL"),
         ("row(1..6).", "makes intervals in answer set programs"),
         ('p("a b").', 'the string `"a b"` is no name of GDL'),
         ('p("a).', "must end on its line"),

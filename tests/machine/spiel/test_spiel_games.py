@@ -153,6 +153,16 @@ def test_modules_of_others_are_imported_in_every_process(tmp_path: Path) -> None
     assert "cannot be imported, as --import says: ModuleNotFoundError" in called(
         "ggp", "solve", name, "--import", "nowhere"
     )
+    (tmp_path / "leaves.py").write_text("raise SystemExit(0)")
+    assert "'leaves' cannot be imported, as --import says: SystemExit" in called(
+        "ggp", "solve", name, "--import", "leaves"
+    )
+
+
+def test_a_blank_before_parameters_is_no_part_of_the_name() -> None:
+    assert load_program("openspiel:kuhn_poker (players=2)").source.text == (
+        "openspiel:kuhn_poker(players=2)"
+    )
 
 
 def test_games_that_hide_turns_come_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
