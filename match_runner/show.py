@@ -12,7 +12,7 @@ from ggp.cli.arguments import FolderPath, json_option, verbose_option
 from ggp.console import example
 from match_runner.series import comparison
 from match_runner.series.commands.comparison_tables import show_comparison
-from match_runner.series.commands.course_options import course_options, read_course_files
+from match_runner.series.commands.until_options import course_options, read_course_files
 from match_runner.series.holding import Held, printer
 from match_runner.series.stored import read_series
 from match_runner.tournament import summary

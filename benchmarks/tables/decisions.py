@@ -25,7 +25,7 @@ GAMES = (
 )
 
 _PARTS = (
-    ("playout kernel", "ggp.machine.propnet.play.runs", "play"),
+    ("playout kernel", "ggp.machine.propnet.play.playouts", "play"),
     ("around it", "ggp.machine.propnet.play.propnet_machine", "PropnetMachine.playouts_after"),
     ("trials", "ggp.search.playouts", "plan_trials"),
     ("candidates", "ggp.search.playouts", "candidates"),

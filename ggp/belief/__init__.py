@@ -1,11 +1,11 @@
 """Belief: from a role's incomplete path (its moves and percepts) to weighted states it may be in.
 
 `paths` names incomplete paths, also for kernels (`path_rows`). `sampler` is the protocol of
-everything that makes `bags` for them: sets of weighted entries (`segments`), kept by path in a
-`table`. Begin with `hyperplay_sampler` in `samplers`. It enumerates sets or advances bags by one
-turn (`turns`), and asks the `finder`s in `finding` where these lose their particles; one of them
-solves for paths (`solving`). How the other roles are believed to move is a model: `move_models`,
-`policy_models`, by `strategies`, and `late_moves`. `quality` says how good a bag is.
+everything that makes `bags` for them: sets of weighted entries (`segments`). Begin with
+`hyperplay_sampler` in `samplers`. It enumerates sets or advances bags by one turn (`turns`), and
+asks the `finder`s in `finding` where these lose their particles; one of them solves for paths
+(`solving`). How the other roles are believed to move is a model: `move_models`, `policy_models`, by
+`strategies`, and `late_moves`. `quality` says how good a bag is.
 """
 
 from ggp.belief.bags import Bags, require_particles

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +20,15 @@ from ggp.cli.arguments import (
     seed_option,
     verbose_option,
 )
-from ggp.cli.bounds import growth_told, time_option, turns_option
-from ggp.cli.expected import expected_json, print_costly, warnings_of
-from ggp.cli.rehearsing import MOST_PLAYED, is_wrong, rehearsed, show_rehearsal
+from ggp.cli.bounds import (
+    MOST_SECONDS,
+    MOST_TURNS,
+    growth_told,
+    time_option,
+    turns_option,
+    with_growth,
+)
+from ggp.cli.progress import bar_of
 from ggp.console import (
     EXIT_BAD_INPUT,
     EXIT_FAILED,
@@ -34,13 +41,160 @@ from ggp.console import (
     spinner,
     table_of,
 )
-from ggp.errors import ConfigError, GDLError, GGPError
-from ggp.gdl.source import Diagnostic, errors, gravest, printable
+from ggp.errors import ConfigError, GDLError, GGPError, MachineError
+from ggp.gdl.source import Diagnostic, diagnose, errors, gravest, printable
 from ggp.launch import preload
 
 if TYPE_CHECKING:
     from ggp.machine import Limits, Machine
     from ggp.machine.definition import GameDefinition
+if TYPE_CHECKING:
+    from ggp.gdl.source import Rulesheet
+    from ggp.machine import Limits
+    from ggp.machine.definition import GameDefinition
+if TYPE_CHECKING:
+    from ggp.machine import Limits
+    from ggp.machine.definition import GameDefinition
+    from ggp.study.findings import History, Rehearsal, Trouble
+
+
+# ------------------------------------------------------------------------
+# `ggp validate --play`: random matches, and the faults of the game that they show.
+
+MOST_PLAYED = 100_000
+
+_MOST_TURNS = 12
+"""Most last turns of a history that are shown; JSON has all."""
+
+_MOST_MOVES = 8
+
+
+def rehearsed(
+    game: str,
+    matches: int,
+    seed: int,
+    backend: str,
+    limits: Limits | None = None,
+    *,
+    max_turns: int = MOST_TURNS,
+    max_seconds: float = MOST_SECONDS,
+) -> Rehearsal:
+    """The results of random matches of a game, with a bar while they are played."""
+    opened = open_game(game, backend, limits=limits, hints=False, stuck=True)
+    machine = opened.machine
+    from ggp.gdl.analysis.frames import Frames
+    from ggp.machine.games import has_rulesheet
+    from ggp.study.rehearsal import matches_in, rehearse
+
+    with bar_of(matches_in(machine, matches), f"playing {game}") as advance:
+        found = rehearse(
+            machine,
+            matches,
+            seed,
+            frames=Frames(opened.program.as_program()) if has_rulesheet(game) else None,
+            told=advance,
+            turned=lambda turns: advance(0, now=f"turn {turns + 1}"),
+            max_turns=max_turns,
+            max_seconds=max_seconds,
+        )
+    return replace(
+        found, troubles=tuple(_with_cause(each, opened.program) for each in found.troubles)
+    )
+
+
+def _with_cause(trouble: Trouble, program: GameDefinition) -> Trouble:
+    """Of matches that do not end, what grows in them, if anything does."""
+    if trouble.kind != "endless":
+        return trouble
+    return replace(trouble, message=with_growth(trouble.message, program))
+
+
+def is_wrong(found: Rehearsal, *, strict: bool) -> bool:
+    """Whether a game is faulty: it cannot be played, or, if strict, has any trouble."""
+    from ggp.study.findings import ERRORS
+
+    return any(strict or trouble.kind in ERRORS for trouble in found.troubles)
+
+
+def show_rehearsal(game: str, found: Rehearsal, *, strict: bool) -> None:
+    """Print the figures and the troubles of random matches; if strict, all of these as errors."""
+    click.echo()
+    for trouble in found.troubles:
+        for line in _told(trouble, strict=strict):
+            click.echo(printable(line))
+        click.echo()
+    plural = "match" if found.matches == 1 else "matches"
+    line = f"{game}: {found.matches:,} random {plural}, {found.ended:,} came to their end"
+    if found.ended:
+        line += (
+            f", after {found.shortest} to {found.longest} turns (mean {found.mean_turns:.1f}); "
+            f"{found.chance_moves:.1f} moves of chance in a match"
+        )
+    click.echo(printable(line))
+    rows = [
+        (
+            role,
+            str(each.most_moves),
+            *("-" if v is None else f"{v:.1f}" for v in (each.mean, each.lowest, each.highest)),
+        )
+        for role, each in found.roles.items()
+    ]
+    columns = ("role", "#most moves", "#mean score", "#lowest", "#highest")
+    print_rich(table_of(columns, rows))
+    click.echo(f"seed {found.seed}, on {found.backend}")
+
+
+def _told(trouble: Trouble, *, strict: bool) -> Iterator[str]:
+    """A trouble as lines of text."""
+    from ggp.study.findings import ERRORS
+
+    severity = "error" if strict or trouble.kind in ERRORS else "warning"
+    whose = "" if trouble.role is None else f"{trouble.role}: "
+    times = ""
+    if trouble.kind not in ("unknowable", "no-frame"):  # not searched for in all matches
+        times = " (1 match)" if trouble.matches == 1 else f" ({trouble.matches:,} matches)"
+    yield f"{severity}: {whose}{trouble.message}{times} [{trouble.kind}]"
+    if trouble.kind != "unknowable":
+        yield from _played(trouble.histories[0])
+        return
+    yield "  it knows of each turn its move / what it saw:"
+    yield from (f"    {turn}" for turn in _last(trouble.knows))
+    for history in trouble.histories:
+        yield "  but after"
+        yield from _played(history, besides=trouble.role)
+        others = next(each for each in trouble.histories if each is not history)
+        own = [move for move in history.legal if move not in others.legal]
+        only = "" if len(own) in (0, len(history.legal)) else f"; only here: {_some(own)}"
+        yield f"    it may {_some(history.legal)}{only}"
+
+
+def _played(history: History, besides: str | None = None) -> Iterator[str]:
+    """The last joint moves of a history, without one role."""
+    if not history.joint_moves:
+        yield "    at the start"
+    lines = [_joint(each, besides) for each in history.joint_moves]
+    yield from (f"    {line}" for line in _last(tuple(lines)))
+
+
+def _joint(moves: Mapping[str, str], besides: str | None) -> str:
+    return ", ".join(f"{role} {move}" for role, move in moves.items() if role != besides)
+
+
+def _last(lines: tuple[str, ...]) -> Iterator[str]:
+    earlier = max(0, len(lines) - _MOST_TURNS)
+    if earlier:
+        yield f"({earlier} earlier turns; --json shows all)"
+    for number, line in enumerate(lines[earlier:], earlier + 1):
+        yield f"{number}. {line}"
+
+
+def _some(moves: tuple[str, ...] | list[str]) -> str:
+    if not moves:
+        return "nothing"
+    return ", ".join(moves[:_MOST_MOVES]) + (", ..." if len(moves) > _MOST_MOVES else "")
+
+
+# ------------------------------------------------------------------------
 
 _SHOWN_FIELDS = ("severity", "rule", "message", "line", "column", "context")
 
@@ -315,3 +469,70 @@ def print_circuit(circuit: dict[str, Any]) -> None:
 
 
 _COUNTS = ("gates_before", "gates_after", "literals_before", "literals_after")
+
+
+# ------------------------------------------------------------------------
+# The forecast of grounding a game, for `ggp info` and `ggp validate`.
+
+_log = logging.getLogger(__name__)
+
+TOO_MANY = "too-many-ground-rules"
+"""Name of the warning."""
+
+_FIELDS = ("ground_rules", "expected_to_ground", "ground_rules_by_relation", "costly_rules")
+
+
+def expected_json(program: GameDefinition, limits: Limits) -> dict[str, Any]:
+    """Ground rules that are expected, in all, by relation, and of the most expensive rules; nulls
+    where that is not known, and for games without rules."""
+    from ggp.machine.propnet.build.circuits import foresee
+
+    rules = program.as_program()
+    if not rules.rules:
+        return dict.fromkeys(_FIELDS)
+    try:
+        found = foresee(rules, limits)
+    except MachineError as error:
+        _log.info("the number of ground rules is unknown: %s", error)
+        return dict.fromkeys(_FIELDS)
+    costly = []
+    for each in found.costly:
+        line, column = program.source.position(each.start)
+        count = round(each.ground_rules)
+        costly.append({"rule": each.rule, "line": line, "column": column, "ground_rules": count})
+    by_relation = {name: round(count) for name, count in found.relations.items()}
+    values = (round(found.rules), found.verdict(limits), by_relation, costly)
+    return dict(zip(_FIELDS, values, strict=True))
+
+
+def print_costly(program: GameDefinition, costly: list[dict[str, Any]]) -> None:
+    """A table of the most expensive rules."""
+    rows = [
+        (
+            f"{each['ground_rules']:,}",
+            f"{program.source.name}:{each['line']}:{each['column']}",
+            each["rule"],
+        )
+        for each in costly
+    ]
+    print_rich(table_of(["ground rules", "where", "rule"], rows))
+
+
+def warnings_of(rulesheet: Rulesheet, limits: Limits) -> tuple[Diagnostic, ...]:
+    """A warning about the rule that explodes, if the rules are not expected to be ground."""
+    from ggp.gdl.normalize import normalize
+    from ggp.machine.propnet.build.circuits import hopeless
+
+    try:
+        found = hopeless(normalize(rulesheet), limits)
+    except (GDLError, MachineError) as error:
+        _log.info("the number of ground rules is unknown: %s", error)
+        return ()
+    if found is None or not found.costly:
+        return ()
+    worst = found.costly[0]
+    message = (
+        f"this rule is expected to become {worst.ground_rules:,.0f} of {found.rules:,.0f} ground "
+        "rules, too many for the fast backend: the game will be played on Prolog, which is slower"
+    )
+    return (diagnose(rulesheet.source, "warning", TOO_MANY, message, worst.start),)

@@ -12,7 +12,7 @@ output, and `names`, the meaning of indices. `lanes` are the slice of one thread
 interface to a machine, `circuit_engine` the fast implementation, `kernels` work lane by lane.
 
 How long a match may be is proved in `lengths`, by visiting all states (`survey`) or by showing that
-every turn makes progress (`progress`). `exact` says what policies are worth in small games.
+every turn makes progress. `exact` says what policies are worth in small games.
 
 `export` writes a game as a module of JAX. `pettingzoo_env` and `gymnasium_env` are what these
 libraries call an environment, with `spaces`; both are extras, and imported by nobody else.

@@ -1,9 +1,8 @@
 """The library that `import ggp` offers: strings at the edge, arrays inside.
 
 Begin with `games`, which says what a game, its states and beliefs are. `loading` makes games of
-texts, `beliefs` follows matches, `seated` holds players, `matches` plays, `solved`
-has small games solved, `learnt_seeds` has policies learnt from several seeds, and `shown` is how
-notebooks show all that.
+texts, `seated` holds players, `matches` plays, `solved` has small games solved, and `learnt_seeds`
+has policies learnt from several seeds.
 """
 
 from ggp.library.games import Belief, Game, Playout, State, Step

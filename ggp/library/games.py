@@ -11,24 +11,84 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from ggp.belief import How, Quality
-from ggp.errors import ConfigError, IllegalMoveError, MachineError
+from ggp.belief import (
+    MAX_ATTEMPTS,
+    OWN_COMPLETIONS,
+    Bags,
+    How,
+    HyperPlaySampler,
+    PathTree,
+    Quality,
+    require_particles,
+)
+from ggp.belief.turns.open_moves import Learnt, open_moves
+from ggp.errors import BeliefDepletedError, ConfigError, IllegalMoveError, MachineError
 from ggp.gdl.analysis.domains import Domains
 from ggp.gdl.program import RANDOM
 from ggp.given import checked_fluent, checked_seed, rng_of
-from ggp.library.beliefs import FollowLimits, checked_history, followed
 from ggp.library.seated import Seated
-from ggp.library.shown import ShownBelief, ShownState
 from ggp.machine import build_machine, role_index
 from ggp.machine.abilities import InParts
-from ggp.machine.base import FloatArray, Machine, States
+from ggp.machine.base import UNKNOWN, FloatArray, Machine, States
 from ggp.machine.definition import GameDefinition
 from ggp.pickled import Rules, found_again, read, rules_of, written
 from ggp.players import make_player, parse_spec
+from ggp.players.parts.tracker import Submission, Tracker
+from ggp.search.anytime import Deadline
+
+# ------------------------------------------------------------------------
+# How a notebook shows states and beliefs: as boards, drawn by the match runner, which stands above
+# this package and is there when something is shown.
+
+
+class _Game(Protocol):
+    name: str
+    program: GameDefinition
+
+
+class _State(Protocol):
+    @property
+    def _game(self) -> _Game: ...
+
+    @property
+    def fluents(self) -> Sequence[str]: ...
+
+
+class _Belief(_State, Protocol):
+    @property
+    def marginals(self) -> FloatArray: ...
+
+    @property
+    def quality(self) -> Quality: ...
+
+    def __len__(self) -> int: ...
+
+
+class ShownState:
+    """A state that a notebook shows as a picture."""
+
+    def _repr_html_(self: _State) -> str:
+        from match_runner.notebook import state_html
+
+        return state_html(self._game.name, self._game.program, self.fluents)
+
+
+class ShownBelief:
+    """A belief that a notebook shows as a picture, with the probability of what is not certain."""
+
+    def _repr_html_(self: _Belief) -> str:
+        from match_runner.notebook import belief_html
+
+        shares = dict(zip(self.fluents, self.marginals.tolist(), strict=True))
+        told = f"{len(self):,} particles, {self.quality.how}"
+        return belief_html(self._game.name, self._game.program, shares, told)
+
+
+# ------------------------------------------------------------------------
 
 _V = TypeVar("_V")
 
@@ -394,3 +454,116 @@ def _game_again(name: str, rules: Rules) -> Game:
 
 def _state_again(game: Game, texts: list[tuple[str, ...]]) -> State:
     return State(game, game._machine, read(game._machine, texts))
+
+
+# ------------------------------------------------------------------------
+# How `Game.belief` follows a match: turn by turn, as a player does.
+
+ENDS_TRIED = 1_000
+"""Joint moves tried to find out whether a turn that no particle agrees with ended the match."""
+
+
+class FollowLimits(NamedTuple):
+    """How a match is followed: see `Game.belief`."""
+
+    particles: int
+    exact: int
+    attempts: int | None
+    seconds: float | None
+
+
+def followed(
+    machine: Machine,
+    role: int,
+    history: Sequence[tuple[str | None, Sequence[str] | None]],
+    limits: FollowLimits,
+    rng: np.random.Generator,
+) -> tuple[Bags, Quality]:
+    """The bag of a role after what it did and saw, in terms that the rules know.
+
+    Raises:
+        BeliefDepletedError: no complete path agrees, or none was found at the end.
+        ConfigError: the match was over after one of the turns.
+    """
+    tree = PathTree(machine)
+    sampler = HyperPlaySampler(
+        machine,
+        tree,
+        capacity=limits.particles,
+        exact=limits.exact,
+        max_attempts=MAX_ATTEMPTS if limits.attempts is None else limits.attempts,
+        follows=True,
+        completions=OWN_COMPLETIONS,
+        solves=True,
+    )
+    tracker = Tracker(sampler, machine, role, rng)
+    before = machine.states_visited
+    for turn, (move, percepts) in enumerate(history, start=1):
+        known = tracker.bag
+        deadline = None if limits.seconds is None else Deadline.after(limits.seconds)
+        try:
+            tracker.observe(move, percepts, Submission(), deadline)
+        except BeliefDepletedError as error:
+            # Of a turn that others follow, particles that were not found may be found later.
+            if error.exhausted or turn == len(history):
+                _require_goes_on(machine, role, known, move, percepts, turn, rng)
+            if error.exhausted:
+                raise
+    require_particles(tracker.bag, tree, machine.states_visited - before)
+    return tracker.bag, tracker.quality()
+
+
+def _require_goes_on(
+    machine: Machine,
+    role: int,
+    known: Bags,
+    move: str | None,
+    percepts: Sequence[str] | None,
+    turn: int,
+    rng: np.random.Generator,
+) -> None:
+    """Check that a turn after which there is no particle did not end the match.
+
+    Particles are states in which a move is still asked for. So after the last turn there are none,
+    although what was told may well have happened.
+
+    Args:
+        known: the bag before the turn.
+
+    Raises:
+        ConfigError: the match was over after the turn.
+    """
+    if known.depleted[0]:
+        return
+    states = known.states_of(0)
+    states = states.take(rng.integers(len(states), size=ENDS_TRIED))
+    moved = UNKNOWN if move is None else machine.move_id(move)
+    seen = UNKNOWN if percepts is None else machine.percept_id(percepts)
+    told = np.tile(np.array([[moved], [seen], [UNKNOWN]]), len(states))
+    options = open_moves(machine, role, states, Learnt(*told))
+    lanes = np.flatnonzero(options.counts > 0)
+    joint, _ = options.random(lanes, rng)
+    stepped = machine.step(states.take(lanes), joint)
+    ended = machine.terminal(stepped.states)
+    if seen != UNKNOWN:
+        ended &= stepped.percepts[:, role] == seen
+    if ended.any():
+        raise ConfigError(
+            f"the match is over after turn {turn} of this history: a belief is about a match that "
+            f"goes on; give the turns before it only"
+        )
+
+
+def checked_history(
+    machine: Machine, history: Sequence[tuple[str | None, Sequence[str] | None]]
+) -> None:
+    """Check what a role did and saw.
+
+    Raises:
+        ConfigError: a term that the rules cannot make.
+    """
+    for move, percepts in history:
+        if move is not None and machine.move_id(move) is None:
+            raise ConfigError(f"{move} is no move of this game: its rules do not know the term")
+        if percepts is not None and machine.percept_id(percepts) is None:
+            raise ConfigError(f"{' '.join(percepts)} are no percepts of this game")

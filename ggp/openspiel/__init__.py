@@ -11,8 +11,8 @@ comes with ggp, or the path of a rulesheet. `docs/use/openspiel.md` says how a r
 represented.
 
 `sheet` numbers the moves of a game, `worlds` draws histories, `turns` and `positions` make single
-choices of joint moves, `observers` show what players know as tensors, and `game` has OpenSpiel's
-classes. `twin_bots` are its bots on games that both have.
+choices of joint moves, and `game` has OpenSpiel's classes, which show what players know as tensors.
+`twin_bots` are its bots on games that both have.
 """
 
 from ggp.openspiel.game import GdlGame, GdlState, register

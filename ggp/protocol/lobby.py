@@ -31,7 +31,7 @@ its message. All get the same answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -50,17 +50,15 @@ from ggp.protocol.messages import (
     Start,
     Stop,
 )
-from ggp.protocol.places import gives_way, may_have_last
+from ggp.protocol.places import forgotten_first, gives_way, may_have_last, overdue
 from ggp.protocol.questions import Ask, default_margin_s
 from ggp.protocol.receipts import Receipt
-from ggp.protocol.seats import MOST_ROLES, joins, same_match, seat_for, shared_names
 from ggp.protocol.session import Session
-from ggp.protocol.sessions import Sessions
 from ggp.protocol.texts.forms import MessageLimits
 from ggp.protocol.texts.printing import info_reply
 from ggp.protocol.texts.reading import Text, read_text
 from ggp.protocol.texts.spelling import Outline
-from ggp.protocol.transitions import MatchState
+from ggp.protocol.transitions import Event, MatchState
 from ggp.protocol.turns import History
 
 
@@ -375,3 +373,194 @@ class Lobby:
 
     def _unknown(self, message: Play | Stop | Abort) -> Receipt:
         return Receipt(message, reply=BUSY, notes=(f"unknown match {message.match_id}: busy",))
+
+
+# ------------------------------------------------------------------------
+# Several roles of one match that are played on one address, and which of them a message is for.
+#
+# Servers send a message of each turn to every role, and where one address plays several, only the
+# start message names the role. The others are told apart by what they say, in this order:
+#
+# 1. The name of the receiver, where the starts had different ones: ggp-base sends the player's. 2.
+# A message that is new to one role is for that one: another has had it already. 3. A message that
+# repeats one whose answer was lost is for the role that answered. 4. A message that tells the move
+# that one role answered is for that one. 5. Otherwise the roles are asked in the order of the
+# rules, as servers do.
+#
+# A server that asks all roles at the same moment, and calls us by one name, may be misunderstood:
+# nothing but the order of its messages tells them apart.
+
+MOST_ROLES = 4
+"""Most roles of one match that share its place: each has workers of its own."""
+
+_ORDER: Mapping[Event, int] = {
+    Event.PLAY_NEXT: 0,
+    Event.PLAY_GAP: 1,
+    Event.PLAY_AGAIN: 2,
+    Event.PLAY_LATE: 2,
+    Event.PLAY_REVISED: 3,
+}
+"""Events of turns, from those that say most clearly that a message is for a role."""
+
+_OVER = 4
+
+
+def seat_for(
+    seats: Sequence[Session], message: Play | Stop | Abort, receiver: str, now: float
+) -> Session:
+    """The role that a message is for.
+
+    Args:
+        seats: the roles of its match that we play, at least one, in the order of the rules.
+        message: of the match.
+        receiver: the name that the server calls us; empty if it does not.
+        now: the time.
+
+    Raises:
+        RemoteProtocolError: the match goes on beyond the limit of turns.
+    """
+    if len(seats) == 1:
+        return seats[0]
+    named = [each for each in seats if each.receiver == receiver]
+    return min(named or seats, key=lambda each: _distance(each, message, now))
+
+
+def joins(seats: Sequence[Session], start: Start) -> bool:
+    """Whether a start is for another role of a match that has just begun, and not a new match.
+
+    Args:
+        seats: the roles that we play in the match with its id.
+        start: for a role that is not among them.
+    """
+    others = [each for each in seats if each.state is not MatchState.OVER]
+    return bool(others) and all(
+        each.dialect is None and not each.is_abandoned and same_match(each, start)
+        for each in others
+    )
+
+
+def same_match(seat: Session, start: Start) -> bool:
+    """Whether a start has the rules and clocks of a match, and one of its roles."""
+    first = seat.start
+    clocks = (first.start_clock_s, first.play_clock_s)
+    return (
+        first.rules == start.rules
+        and clocks == (start.start_clock_s, start.play_clock_s)
+        and seat.outline.read(start.role) in seat.outline.roles
+    )
+
+
+def shared_names(seats: Sequence[Session], newcomer: Session) -> tuple[str, ...]:
+    """What is odd about a role that begins: the server may call us the same as another role."""
+    others = [
+        each.role for each in seats if each is not newcomer and each.receiver == newcomer.receiver
+    ]
+    if not others:
+        return ()
+    return (
+        f"we are {', '.join(others)} in this match too, under the same name: messages that come at "
+        "the same moment may be mixed up; a name, or a port, of its own for each role prevents it",
+    )
+
+
+def _distance(
+    seat: Session, message: Play | Stop | Abort, now: float
+) -> tuple[int, bool, bool, int]:
+    """The smaller, the likelier a message is for a role."""
+    if seat.state is MatchState.OVER:
+        return _OVER, True, True, 0
+    if isinstance(message, Abort):
+        return 0, True, True, 0
+    play = Play(message.match_id, message.turn, message.last_move, message.told)
+    reading, answers = seat.read(play, now)
+    told = None if reading.told is None else reading.told.move
+    before, latest = (answers.get(turn) for turn in (reading.turn - 1, reading.turn))
+    is_lost = latest is not None and latest.is_lost
+    is_ours = told is not None and before is not None and told == before.submitted
+    return _ORDER[reading.event], not is_lost, not is_ours, seat.num_turns
+
+
+# ------------------------------------------------------------------------
+# All matches a lobby knows: by the id the server gave them, and by our own number.
+#
+# Where we play several roles of one match, each is a session, with the same id. They are live, or
+# without a place, or over. All but the live ones are only remembered, within the limits here and in
+# `places`.
+
+MAX_REMEMBERED = 32
+"""Finished matches that are still remembered, for duplicate and late messages."""
+
+
+class Sessions:
+    """Roles of matches, oldest first. Ids are as sent; no number is ever reused."""
+
+    def __init__(self) -> None:
+        self._serials = count(1)
+        self._by_id: dict[str, list[Session]] = {}
+        self._by_serial: dict[int, Session] = {}
+
+    @property
+    def live(self) -> tuple[Session, ...]:
+        """The matches that need a worker."""
+        return tuple(each for each in self._by_serial.values() if each.is_live)
+
+    def of(self, match_id: str) -> tuple[Session, ...]:
+        """The roles of the match with an id that we play, in the order of its rules."""
+        return tuple(self._by_id.get(match_id, ()))
+
+    def numbered(self, serial: int) -> Session | None:
+        """The match with a number."""
+        return self._by_serial.get(serial)
+
+    def add(self, make: Callable[[int], Session]) -> Session:
+        """Add a role of a match with a new number, in place of itself, and of any match with its
+        id that is over."""
+        session = make(next(self._serials))
+        for before in self.of(session.start.match_id):
+            if before.state is MatchState.OVER or before.role == session.role:
+                self._drop(before)
+        roles = session.outline.roles
+        seats = self._by_id.setdefault(session.start.match_id, [])
+        seats.append(session)
+        seats.sort(key=lambda each: roles.index(each.role) if each.role in roles else len(roles))
+        self._by_serial[session.serial] = session
+        return session
+
+    def give_place(self, session: Session) -> None:
+        """Make a match without a place live, with a new number."""
+        del self._by_serial[session.serial]
+        session.serial, session.has_place = next(self._serials), True
+        self._by_serial[session.serial] = session
+
+    def take_place(self, session: Session) -> int:
+        """Make a live match only remembered, without a place; returns the number it had."""
+        session.give_up()
+        while True:
+            waiting = [s for s in self._by_serial.values() if not s.has_place]
+            forgotten = forgotten_first(sorted(waiting, key=lambda each: each.heard_at_s))
+            if forgotten is None:
+                return session.serial
+            self._drop(forgotten)
+
+    def forget(self, now: float) -> tuple[int, ...]:
+        """Forget silent matches; returns those that no longer need their worker."""
+        ended = [
+            self.take_place(session)
+            for session in self.live
+            if session.resumed_at_s is not None and overdue(session, now)
+        ]
+        silent = [each for each in self._by_serial.values() if each.silent_at_s < now]
+        over = [
+            s for s in self._by_serial.values() if s.state is MatchState.OVER and s not in silent
+        ]
+        ended += [each.serial for each in silent if each.is_live]
+        for each in (*silent, *over[: max(0, len(over) - MAX_REMEMBERED)]):
+            self._drop(each)
+        return tuple(ended)
+
+    def _drop(self, session: Session) -> None:
+        del self._by_serial[session.serial]
+        seats = self._by_id[session.start.match_id]
+        seats.remove(session)
+        if not seats:
+            del self._by_id[session.start.match_id]

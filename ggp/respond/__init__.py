@@ -4,10 +4,9 @@
     bound.responses["xplayer"].score   # what a responder got as xplayer, with an interval
 
 In comes a player, out comes a bound. Begin with `measuring`, the course of it all. `responders`
-learn to respond: one searches in a `response_tree`, with `tree_kernels`, the other is `learnt`. Its
-net plays in `lanes` of an environment. `matches` plays, and `movers` say who moves, such as the
-player that is measured. Where the whole tree of a game fits into memory, `ggp.solve` does the same
-exactly.
+learn to respond: one searches in a `response_tree`, with `tree_kernels`, the other is `learnt`.
+`movers` say who moves, such as the player that is measured. Where the whole tree of a game fits
+into memory, `ggp.solve` does the same exactly.
 """
 
 from ggp.respond.measuring import Bound, Judged, Response, measure

@@ -11,17 +11,20 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import replace
+from functools import cache
 from hashlib import blake2b
 
 from ggp.console import installed_version
+from ggp.errors import GGPError
+from ggp.gdl.games import find_game, list_games
 from ggp.gdl.source import printable
 from ggp.players.elsewhere.decision_json import decision_json
 from ggp.protocol.messages import WIRE_STYLES
 from ggp.protocol.questions import Ask
 from ggp.protocol.receipts import Opening
+from ggp.protocol.texts.forms import MessageLimits, split_items, squeezed
 from ggp.protocol.texts.printing import print_message
 from ggp.protocol.turns import History, PathTurn
-from ggp.server.known_games import game_of
 from ggp.server.latency import Latency, TurnTimes
 from ggp.server.records.match_log import MatchLog
 from ggp.server.settings import HostOptions
@@ -246,3 +249,38 @@ def _log_choice(log: MatchLog, turn: int, choice: Choice) -> None:
         | {"turn": turn, "move": choice.move, "source": choice.source, "final": choice.final}
         | {"reading": choice.reading},
     )
+
+
+# ------------------------------------------------------------------------
+# The games that come with ggp, recognised by the rules that a server sends.
+
+_LIMITS = MessageLimits()
+
+
+def game_of(rules: str) -> str:
+    """What a game is called whose rules a server has sent; empty if it is another one, or its names
+    were changed. Order of rules, letter case and white space do not matter."""
+    return "" if len(rules) > 2 * _longest() else _names().get(_canonical(rules), "")
+
+
+def _canonical(rules: str) -> tuple[str, ...]:
+    try:
+        return tuple(sorted(squeezed(rule).lower() for rule in split_items(rules, _LIMITS)))
+    except GGPError:  # too long, or too deep
+        return ()
+
+
+@cache
+def _names() -> dict[tuple[str, ...], str]:
+    """Names by rules; made in some hundredths of a second."""
+    return {_canonical(text): name for name, text in _texts().items()}
+
+
+@cache
+def _longest() -> int:
+    return max(map(len, _texts().values()), default=0)
+
+
+@cache
+def _texts() -> dict[str, str]:
+    return {name: find_game(name).read_text(encoding="utf-8") for name in list_games()}

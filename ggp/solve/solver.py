@@ -14,17 +14,22 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ggp.machine.base import DEFAULT_MAX_STEPS, FloatArray, Machine
-from ggp.solve import linear
-from ggp.solve.forest import Forest, Walked, num_parts, walk
-from ggp.solve.profiles import answering_profiles
+from ggp.solve.forest import Forest, Strategies, Walked, evaluate, num_parts, walk
 from ggp.solve.regret import cfr_plus
+from ggp.solve.side import Side
 from ggp.solve.trees.build import MOST_STATES, Progress, build_tree
-from ggp.solve.trees.tree import GameTree
+from ggp.solve.trees.tree import GameTree, RoleSets
+
+if TYPE_CHECKING:
+    from scipy.sparse import coo_array
+
 
 OPTIMUM, INDUCTION = "best response", "backward induction"
 LINEAR, REGRET = "sequence form LP", "CFR+"
@@ -103,7 +108,7 @@ def solve(
     Args:
         machine: the machine of the game.
         seed: seed of the search for more than one equilibrium.
-        split: solve subgames separately (`ggp.solve.trees.subgames`).
+        split: solve subgames separately (`ggp.solve.trees.build`).
         most_states: greatest number of nodes of the tree.
         most_turns: greatest number of turns of the game.
         most_seconds: for linear programs, and again for CFR+ if they fail. Parts of the game
@@ -169,8 +174,8 @@ class _Methods:
         left_s = max(self._until_s - time.monotonic(), 0.0) / self._parts_left
         most_seconds = max(left_s, LEAST_SECONDS)
         self._parts_left -= 1
-        if self._tree.is_constant_sum and linear.fits(forest):
-            found = linear.equilibrium(forest, most_seconds)
+        if self._tree.is_constant_sum and fits(forest):
+            found = equilibrium(forest, most_seconds)
             if found is not None:
                 self._note(LINEAR)
                 return found
@@ -205,3 +210,150 @@ def _profile(tree: GameTree, method: str, walked: Walked) -> Profile:
         dict(zip(tree.names, gains, strict=True)),
         walked.strategies,
     )
+
+
+# ------------------------------------------------------------------------
+# Finds equilibria of two players with constant sum, by a linear program on sequences.
+#
+# With plans x and y, E x = e and F y = f mean that they are plans, and the first player gets x' A y
+# (Koller, Megiddo, von Stengel, "Efficient computation of equilibria for extensive two-person
+# games", 1996). Its best plan solves
+#
+# maximise f' p subject to E x = e, F' p <= A' x, x >= 0
+#
+# where p are the values of the second player's sets to the first. The dual values of the
+# inequalities are the second player's plan. Several subgames are blocks of one program.
+
+MOST_LEAVES = 300_000
+"""Greatest number of leaves and sequences of a program that is tried."""
+
+
+def fits(forest: Forest) -> bool:
+    """Whether a linear program can hold a forest."""
+    sizes = sum(side.num_sequences for side in forest.sides)
+    return len(forest.sequences) + sizes <= MOST_LEAVES
+
+
+def equilibrium(forest: Forest, most_seconds: float) -> list[FloatArray] | None:
+    """Equilibrium strategies of two players whose goals have a constant sum.
+
+    At sets that a player never reaches because of its own earlier moves, it plays a
+    best response.
+
+    Returns:
+        One strategy for each player, None if the solver finds no solution in time.
+    """
+    from scipy.optimize import linprog  # takes half a second, which most games have no use for
+    from scipy.sparse import coo_array, hstack
+
+    first, second = forest.sides
+    payoffs = coo_array(
+        (forest.worth[:, 0], (forest.sequences[:, 1], forest.sequences[:, 0])),
+        (second.num_sequences, first.num_sequences),
+    )
+    own, others = _constraints(first), _constraints(second)
+    num_roots, num_plan = first.num_roots, first.num_sequences
+    objective = np.zeros(num_plan + others.shape[0])
+    objective[num_plan : num_plan + num_roots] = -1
+    bounds = np.full((len(objective), 2), np.inf)
+    bounds[:, 0] = np.where(np.arange(len(objective)) < num_plan, 0, -np.inf)
+    ones = np.zeros(own.shape[0])
+    ones[:num_roots] = 1
+    found = linprog(
+        objective,
+        A_ub=hstack([-payoffs, others.T]).tocsr(),
+        b_ub=np.zeros(second.num_sequences),
+        A_eq=hstack([own, coo_array((own.shape[0], others.shape[0]))]).tocsr(),
+        b_eq=ones,
+        bounds=bounds,
+        method="highs",
+        options={"time_limit": most_seconds},
+    )
+    if not found.success:
+        return None
+    plans = [_clean(found.x[:num_plan]), _clean(-found.ineqlin.marginals)]
+    return [
+        side.completed(plan, side.best_response(forest.gains(player, plans, worth)))
+        for player, (side, plan, worth) in enumerate(
+            zip(forest.sides, plans, forest.worth.T, strict=True)
+        )
+    ]
+
+
+def _constraints(side: Side) -> coo_array:
+    """`[G + I, S]` matrix whose product with any plan is 1 for empty sequences and 0 for sets."""
+    from scipy.sparse import coo_array
+
+    num_roots, num_sets = side.num_roots, len(side.sets)
+    body = np.arange(num_roots, side.num_sequences)
+    rows = np.concatenate([np.arange(num_roots), num_roots + side.owners[body]])
+    after = np.arange(num_roots, num_roots + num_sets)
+    return coo_array(
+        (
+            np.concatenate([np.ones(len(rows)), -np.ones(num_sets)]),
+            (np.concatenate([rows, after]), np.concatenate([np.arange(len(rows)), side.parents])),
+        ),
+        (num_roots + num_sets, side.num_sequences),
+    )
+
+
+def _clean(plan: FloatArray) -> FloatArray:
+    """A plan without the noise of the solver."""
+    return np.where(plan < 1e-11, 0.0, plan)
+
+
+# ------------------------------------------------------------------------
+# Finds strategies of whole games: best responses, and equilibria of pure strategies.
+
+MOST_STARTS = 64
+"""Number of pure profiles to begin with."""
+
+MOST_WORK, WORK_OF_A_PART = 5_000_000, 2_000
+"""Leaves visited in search of equilibria, and the further cost of each part of a tree. Time is not
+limited, so that the same game always gives the same equilibria."""
+
+SETTLED = 1e-9
+"""Share of the goals' spread that players may gain by deviating from an equilibrium."""
+
+
+def best_response(tree: GameTree, strategies: Strategies, player: int) -> Walked:
+    """The profile with one player's strategy replaced by a pure best response to the others'."""
+
+    def play(forest: Forest) -> Strategies:
+        found = forest.local(strategies)
+        found[player] = forest.best_response(found, player)
+        return found
+
+    return walk(tree, play)
+
+
+def answering_profiles(tree: GameTree, rng: np.random.Generator) -> Iterator[Walked]:
+    """Pure equilibria: players answer each other's best responses until nobody would change.
+
+    Not all of them are found. The search begins at random pure strategies.
+    """
+    tolerance = SETTLED * tree.goal_spread
+    work = (len(tree.players) + 1) * (len(tree.leaves) + WORK_OF_A_PART * num_parts(tree))
+    rounds_left = MOST_WORK // work
+    seen: set[bytes] = set()
+    for _ in range(MOST_STARTS):
+        profile = tuple(_random_pure(sets, tree.num_subgames, rng) for sets in tree.sets)
+        # Answers depend on profiles only, so one met before leads to nothing new.
+        while (key := b"".join(each.tobytes() for each in profile)) not in seen:
+            if not rounds_left:
+                return
+            rounds_left -= 1
+            seen.add(key)
+            for player in range(len(tree.players)):
+                profile = best_response(tree, profile, player).strategies
+            walked = evaluate(tree, profile)
+            if walked.nash_conv <= tolerance:
+                yield walked
+                break
+
+
+def _random_pure(sets: RoleSets, num_subgames: int, rng: np.random.Generator) -> FloatArray:
+    strategy = np.zeros(int(sets.offsets[-1]))
+    strategy[:num_subgames] = 1
+    strategy[sets.offsets[:-1] + rng.integers(0, sets.counts)] = 1
+    return strategy

@@ -4,8 +4,7 @@ J. Long, N. R. Sturtevant, M. Buro, T. Furtak, *Understanding the Success of Per
 Monte Carlo Sampling in Game Tree Search*, AAAI 2010.
 
 In comes a machine, out go numbers. Begin with `properties`, which measures any game by `walks`,
-`matches` (with `turns` of many lanes), `sets`, how fast these are `shrinking`, and `clairvoyance`;
-`advice` says which players this favours, and `rehearsal` finds faults of a game (`findings`).
-`synthetic` draws the paper's trees, and `tree_play` plays them (`tree_form`); `kuhn` holds its
-table exactly.
+`matches` (with `turns` of many lanes), and `sets`; `advice` says which players this favours, and
+`rehearsal` finds faults of a game (`findings`). `synthetic` draws the paper's trees, and
+`tree_play` plays them; `kuhn` holds its table exactly.
 """

@@ -6,18 +6,21 @@ ties; this module samples, averages, and notes where a figure means nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ggp.belief import PathTree
-from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, player_roles
-from ggp.study.clairvoyance import Views, views_of
-from ggp.study.matches import decisions_of, random_matches
+from ggp.belief import UNIFORM, PathTree, never
+from ggp.belief.segments import Segments
+from ggp.belief.turns.one_turn import advance
+from ggp.machine.arrays import first_seen, first_seen_columns, segment_ids
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States, player_roles
+from ggp.search.estimates import candidates, equally_best
+from ggp.search.worlds.clairvoyant import clairvoyant_values, table_of
+from ggp.study.matches import Decisions, decisions_of, random_matches
 from ggp.study.sets import KnownSets
-from ggp.study.shrinking import shares_left
 from ggp.study.walks import PreTerminal, classes, is_equal, pre_terminal_nodes
 
 MOST_MATCHES = 500
@@ -280,3 +283,210 @@ def _notes_on_sets(name: str, left: FloatArray, sizes: IntArray, views: Views) -
             f"the game is too large to be solved from all decisions of {name}: some values are "
             "means of random playouts, whose noise lowers the clairvoyance gap and hides ties"
         )
+
+
+# ------------------------------------------------------------------------
+# Measures how fast information sets shrink: disambiguation in real games (paper 003).
+#
+# Of the states that a role thought possible at its last decision, some have a descendant that it
+# thinks possible at the next one. The share of these is what is left of the set; the number of a
+# state's descendants, which may be many, does not count.
+#
+# its last decision    3 states possible: s1, s2, s3
+#     what it saw since    agrees with two continuations of s1 and one of s3
+#     its next decision    3 states possible, and 2/3 left
+
+_MOST = 1 << 20
+"""Greatest number of continuations of one state in one turn that are examined."""
+
+
+def shares_left(known: KnownSets, role: int, decisions: Decisions) -> tuple[FloatArray, IntArray]:
+    """The share of the last decision's set that is left at each decision.
+
+    Args:
+        known: enumerates the sets.
+        decisions: decisions that have a previous one each.
+
+    Returns:
+        `[D]` the share, NaN if a set on the way is too large to be enumerated; and `[D]` the
+        size of the set of the last decision, 0 in that case.
+    """
+    shares = np.full(len(decisions), np.nan)
+    sizes = np.zeros(len(decisions), dtype=np.int64)
+    for turn in np.unique(decisions.turns).tolist():
+        which = np.flatnonzero(decisions.turns == turn)
+        some = decisions.take(which)
+        first, group = first_seen_columns([some.paths, some.before])
+        left, size = _of_one_turn(known, role, some.take(first))
+        shares[which], sizes[which] = left[group], size[group]
+    return shares, sizes
+
+
+def _of_one_turn(known: KnownSets, role: int, decisions: Decisions) -> tuple[FloatArray, IntArray]:
+    """Go back from each decision, turn by turn, to the one before it."""
+    shares = np.full(len(decisions), np.nan)
+    sizes = np.zeros(len(decisions), dtype=np.int64)
+    active = np.arange(len(decisions))
+    paths = decisions.paths
+    alive: tuple[States, IntArray] | None = None
+    for back in range(1, int((decisions.turns - decisions.before).max(initial=0)) + 1):
+        found, bags = known.find(role, known.tree.parents(paths))
+        if bags is None:
+            break
+        sets = bags.sets
+        owner = found[segment_ids(sets.offsets)]
+        lives = _has_living_child(known, role, sets.states, paths[owner], active[owner], alive)
+        done = (decisions.turns - decisions.before)[active[found]] == back
+        count = np.bincount(active[owner[lives]], minlength=len(decisions))
+        ended = active[found[done]]
+        sizes[ended] = sets.counts[done]
+        shares[ended] = count[ended] / sets.counts[done]
+        alive = sets.states.take(np.flatnonzero(lives)), active[owner[lives]]
+        paths = bags.paths[~done]
+        active = active[found[~done]]
+        if not len(active):
+            break
+    return shares, sizes
+
+
+def _has_living_child(
+    known: KnownSets,
+    role: int,
+    states: States,
+    paths: IntArray,
+    decision: IntArray,
+    alive: tuple[States, IntArray] | None,
+) -> BoolArray:
+    """`[N]` whether a state has a child that agrees with a path and is still alive.
+
+    Args:
+        paths: `[N]` path one turn after each state.
+        decision: `[N]` the decision that each state belongs to.
+        alive: states of the next turn that are possible at the end, and the decision of each; None
+            if all are.
+    """
+    machine = known.machine
+    num = len(states)
+    if not num:
+        return np.zeros(0, dtype=np.bool_)
+    each = Segments(
+        np.arange(num + 1),
+        states,
+        np.zeros(num),
+        np.ones(num, dtype=np.bool_),
+        np.ones(num),
+        np.zeros(num),
+    )
+    children = advance(
+        *(machine, known.tree, role, each, paths),
+        capacity=_MOST,
+        rng=np.random.default_rng(0),  # nothing is drawn where sets are only enumerated
+        model=UNIFORM,
+        expansion_limit=_MOST,
+        stop=never,
+    ).sets
+    if alive is None:
+        return np.asarray(children.counts > 0)
+    parent = segment_ids(children.offsets)
+    living, owner = alive
+    groups = machine.groups(machine.concatenate([living, children.states]))
+    keys = first_seen_columns([groups, np.concatenate([owner, decision[parent]])])[1]
+    lives = np.isin(keys[len(owner) :], keys[: len(owner)])
+    return np.bincount(parent, lives, minlength=num) > 0
+
+
+# ------------------------------------------------------------------------
+# Measures how a clairvoyant sees decisions: the clairvoyance gap, and ties.
+#
+# V_w(a) is the value of move a in world w if everybody knows w from then on. Perfect information
+# Monte Carlo search makes the move with the highest E_w[V_w(a)]. A player who knew w before it
+# chose would get E_w[max_a V_w(a)]. The difference is the clairvoyance gap.
+
+MOST_WORLDS = 64
+"""Greatest number of worlds looked at for one decision; of more, this many are drawn."""
+
+
+class Views(NamedTuple):
+    """A clairvoyant's view of D decisions.
+
+    Attributes:
+        gaps: `[D]` clairvoyance gap, in points.
+        tied: `[D]` 1 if several moves have the highest mean value, else 0.
+        sizes: `[D]` number of states in the information set; -1 if it is too large to be
+            enumerated, and gaps and ties are NaN.
+        solved: whether no value needed a playout.
+    """
+
+    gaps: FloatArray
+    tied: FloatArray
+    sizes: IntArray
+    solved: bool
+
+
+def views_of(
+    known: KnownSets,
+    role: int,
+    decisions: Decisions,
+    rng: np.random.Generator,
+    most_steps: int,
+) -> Views:
+    """Look at every decision of a role.
+
+    Args:
+        known: enumerates the sets.
+        most_steps: see `clairvoyant_values`.
+    """
+    machine = known.machine
+    num = len(decisions)
+    gaps, tied = np.full(num, np.nan), np.full(num, np.nan)
+    sizes = np.full(num, -1, dtype=np.int64)
+    places: list[tuple[IntArray, FloatArray, IntArray]] = []
+    worlds: list[States] = []
+    for turn in np.unique(decisions.turns).tolist():
+        which = np.flatnonzero(decisions.turns == turn)
+        first, group = first_seen(decisions.paths[which])
+        found, bags = known.find(role, decisions.paths[which[first]])
+        if bags is None:
+            continue
+        options = candidates(machine, bags)
+        for bag, path in enumerate(found.tolist()):
+            here = which[group == path]
+            sizes[here] = bags.sets.counts[bag]
+            lanes, weights = bags.lanes_of(bag), bags.weights_of(bag)
+            if len(lanes) > MOST_WORLDS:
+                lanes = bags.draw(bag, MOST_WORLDS, rng)
+                weights = np.full(MOST_WORLDS, 1 / MOST_WORLDS)
+            places.append((here, weights, options[bag]))
+            worlds.append(bags.sets.states.take(lanes))
+    if not worlds:
+        return Views(gaps, tied, sizes, True)
+    states = machine.concatenate(worlds)
+    seen, solved = clairvoyant_values(machine, states, role, rng, most_steps)
+    again = seen
+    if not solved:
+        again, _ = clairvoyant_values(machine, states, role, rng, most_steps)
+    middle = sum(machine.goal_range) / 2
+    start = 0
+    for here, weights, moves in places:
+        lanes = np.arange(start, start + len(weights))
+        start += len(weights)
+        tables = [table_of(each.take(lanes), moves, middle)[0] for each in (seen, again)]
+        gaps[here] = gap_of(tables, weights)
+        tied[here] = len(equally_best(weights @ tables[0])) > 1
+    return Views(gaps, tied, sizes, solved)
+
+
+def gap_of(tables: Sequence[FloatArray], weights: FloatArray) -> float:
+    """The clairvoyance gap of a decision.
+
+    Args:
+        tables: twice the same values, or two independent estimates. The best moves are taken from
+            one and their values from the other: the best of noisy values looks better than it is.
+        weights: `[N]` probabilities of the worlds.
+    """
+    gaps = []
+    for chosen_by, valued_by in (tables, tables[::-1]):
+        known = np.take_along_axis(valued_by, chosen_by.argmax(axis=1)[:, None], axis=1)[:, 0]
+        unknown = valued_by[:, (weights @ chosen_by).argmax()]
+        gaps.append(float(weights @ (known - unknown)))
+    return sum(gaps) / 2

@@ -1,9 +1,8 @@
 """One match.
 
 In come a game and players, out goes a record. Begin with `referee`, which plays the match under
-`conditions` and takes `answers`; `seats` say which player has which role. `guests` sit elsewhere
-and take their time; players that are not ours are kept `apart`, in a process of their own
-(`apart_worker`), and ours use their `spare_time`. `knowledge` is what a role knows. `records` are
-kept as files (`record_files`); `replay` checks them, `views` shows them, `exports` writes them in
-other formats.
+`conditions`; `seats` say which player has which role. `guests` sit elsewhere and take their time;
+players that are not ours are kept `apart`, in a process of their own (`apart_worker`). `knowledge`
+is what a role knows. `records` are kept as files (`record_files`); `replay` checks them, `views`
+shows them, `exports` writes them in other formats.
 """

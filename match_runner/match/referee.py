@@ -7,28 +7,22 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ggp.clocks import TellsTime, clock_of
 from ggp.errors import ConfigError, GGPError, MatchError, PlayerError
 from ggp.gdl import canonical_term
+from ggp.gdl.source import printable
 from ggp.machine.abilities import check_not_stuck
 from ggp.machine.base import Machine, States
-from ggp.players.player import Learning, Player
+from ggp.players import Decision, Player
+from ggp.players.player import Learning, Pondering, Preparing
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal, random_moves
-from match_runner.match.answers import (
-    Answer,
-    clipped,
-    decision_of,
-    one_line,
-    shown_error,
-    was_replaced,
-)
-from match_runner.match.apart import GoneError, PlayerApart
+from match_runner.match.apart import GoneError, PlayerApart, RaisedApartError
 from match_runner.match.apart_worker import states_visited
 from match_runner.match.conditions import (
     FIRST_ROLE_STREAM,
@@ -40,8 +34,13 @@ from match_runner.match.conditions import (
 from match_runner.match.guests import Guest, LeftError, NoAnswerError, Watcher
 from match_runner.match.records import Fault, MatchRecord, TurnRecord, as_number
 from match_runner.match.seats import Arena
-from match_runner.match.spare_time import SpareTime
-from match_runner.remote.remote_players import RemotePlayers, check_clocks, new_match_id
+from match_runner.remote.remote_players import (
+    MOST_SHOWN,
+    RemoteAnswer,
+    RemotePlayers,
+    check_clocks,
+    new_match_id,
+)
 from match_runner.remote.servers import Replacement
 from match_runner.remote.wire import LastTurn
 
@@ -398,3 +397,121 @@ class _Match:
             self._error = self._error or str(error)
             return dict.fromkeys(roles)
         return dict(zip(roles, map(as_number, values), strict=True))
+
+
+# ------------------------------------------------------------------------
+# Answers of players, as the referee takes them: a move or an error, in texts of bounded length.
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A player's answer, or the lack of one.
+
+    Attributes:
+        submitted: the move, in canonical KIF if it is a term; None without an answer.
+        decision: None without an answer.
+        may_count: false for an answer that is late or is not a move, whatever it says.
+    """
+
+    submitted: str | None
+    decision: Decision | None
+    may_count: bool = True
+
+
+def decision_of(answer: RemoteAnswer) -> Decision | None:
+    """Decision of a remote player, of which only the move and the time it took are known."""
+    if answer.submitted is None:
+        return None
+    return Decision(answer.submitted, (), 0, False, 0, answer.seconds)
+
+
+def was_replaced(turn: TurnRecord, role: str) -> bool:
+    """Whether a role's move was drawn instead of the one it asked for."""
+    if turn.submitted[role] != turn.joint_move[role]:
+        return True
+    return any(fault.role == role and fault.kind == "late" for fault in turn.faults)
+
+
+def clipped(move: str) -> str:
+    """A move that may come from anybody, on one line of bounded length."""
+    line = printable(move)
+    return line if len(line) <= MOST_SHOWN else f"{line[:MOST_SHOWN]}..."
+
+
+def shown_error(error: BaseException) -> str:
+    """An exception of a player on one line; from another process, its text has the type too."""
+    if isinstance(error, RaisedApartError):
+        return one_line(str(error))
+    return f"{type(error).__name__}: {one_line(str(error))}"
+
+
+def one_line(text: str) -> str:
+    """A text with each run of white space, line breaks included, made one space."""
+    return " ".join(text.split())
+
+
+# ------------------------------------------------------------------------
+# The time in which nobody waits for a player of this process: the start clock, and others' clocks.
+#
+# Players think one after the other, so that nobody's clock runs while another one thinks. Where
+# they may ponder, each is then given the time that the slowest of the others took longer than
+# itself, as if all had begun together and none had more than the play clock:
+#
+# white   |--------- decides ---------|
+#     black   | noop |- - - ponders - - - |    afterwards, on its own clock
+
+LEAST_S = 0.001
+"""Shorter times are not worth a call."""
+
+
+@dataclass
+class SpareTime:
+    """The spare time of one match.
+
+    Attributes:
+        clock: of the players in this process.
+        took_s: how long the player of each role took in this turn, by the clock it is on.
+    """
+
+    clock: TellsTime
+    conditions: Conditions
+    took_s: dict[int, float] = field(default_factory=dict)
+
+    def prepared(self, player: Player) -> BaseException | None:
+        """Let a player use the start clock, if there are clocks, and it may and can.
+
+        Returns:
+            what it raised, or None.
+        """
+        start_s = self.conditions.preparing_s
+        if not start_s:
+            return None
+        deadline = Deadline(self.clock() + start_s, self.clock)
+        error = _used(player.prepare, deadline) if isinstance(player, Preparing) else None
+        if self.conditions.ponder and isinstance(player, Pondering) and error is None:
+            error = _used(player.ponder, deadline)
+        return error
+
+    def pondered(self, players: Mapping[int, Player]) -> Iterator[tuple[int, BaseException]]:
+        """Let those players ponder that can, and yield the role of each that raised, and what."""
+        took_s, self.took_s = self.took_s, {}
+        if not self.conditions.ponder or self.conditions.play_clock_s is None:
+            return
+        for role, player in players.items():
+            others_s = max((s for other, s in took_s.items() if other != role), default=0.0)
+            # A turn ends with the play clock, however late an answer comes.
+            spare_s = min(others_s, self.conditions.play_clock_s) - took_s.get(role, 0.0)
+            if spare_s < LEAST_S or not isinstance(player, Pondering):
+                continue
+            error = _used(player.ponder, Deadline(self.clock() + spare_s, self.clock))
+            if error is not None:
+                yield role, error
+
+
+def _used(think: Callable[[Deadline], None], deadline: Deadline) -> BaseException | None:
+    """Let a player think until a deadline; returns what it raised."""
+    try:
+        think(deadline)
+    except (Exception, SystemExit) as error:
+        return error
+    return None

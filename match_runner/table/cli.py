@@ -118,8 +118,7 @@ def table(
     from match_runner.table.offers import Offers, read_offers
     from match_runner.table.options import TableOptions
     from match_runner.table.web.guard import Names
-    from match_runner.table.web.link_opener import has_screen, open_link
-    from match_runner.table.web.server import table_server
+    from match_runner.table.web.server import has_screen, open_link, table_server
 
     if game is not None:
         find_file(game)

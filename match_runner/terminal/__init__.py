@@ -1,5 +1,5 @@
 """A seat in the terminal: a person plays a role, knowing what that role is told and nothing else.
 
 In come typed lines, out go moves. Begin with `play`, the command; `person` is the guest in the
-seat, `screen` shows texts and reads lines, and `drawing` draws states.
+seat, and `screen` shows texts and reads lines.
 """

@@ -12,7 +12,7 @@ from ggp.cli.arguments import FilePath, clock_option, import_option, json_option
 from ggp.clocks import Clock
 from ggp.console import example
 from match_runner.options import in_process_option, place_options, read_place
-from match_runner.series.commands.course_options import course_options, read_course_files
+from match_runner.series.commands.until_options import course_options, read_course_files
 from match_runner.series.holding import hold_series, printer
 from match_runner.tournament.standing_tables import show_tournament
 from match_runner.tournament.summary import summarize

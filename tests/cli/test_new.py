@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ggp.cli.rehearsing import rehearsed
+from ggp.cli.rulesheets import rehearsed
 from ggp.errors import ReasonerLimitError
 from ggp.study.findings import Rehearsal
 from tests.support.commands import error_line, json_of, run, text_file

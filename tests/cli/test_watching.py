@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ggp.cli import watching
+from ggp.cli import tracing
 from ggp.cli.new import SKELETON
-from ggp.cli.watching import each_saving
+from ggp.cli.tracing import each_saving
 from tests.support.commands import end_started, error_line, run, start
 
 GAME = SKELETON.format(title="A game")
@@ -50,13 +50,13 @@ def test_trace_is_made_again_after_each_saving_and_errors_do_not_end_it(
     texts = iter([GAME.replace("(role keeper)", "(role keeper"), GAME + "(<= (nxt a) (true b))"])
 
     def sleep(seconds: float) -> None:
-        if seconds == watching.POLL_S:
+        if seconds == tracing.POLL_S:
             text = next(texts, None)
             if text is None:
                 raise KeyboardInterrupt
             file.write_text(text)
 
-    monkeypatch.setattr(watching.keep_watching, "__defaults__", (sleep,))
+    monkeypatch.setattr(tracing.keep_watching, "__defaults__", (sleep,))
     result = run("trace", "--watch", str(file), "--backend", "prolog", "--seed", "1")
     assert result.exit_code == 0
     assert result.stdout.count("--- ") == 3
@@ -75,7 +75,7 @@ def test_rules_with_errors_are_shown_and_not_played(
     def sleep(_: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(watching.keep_watching, "__defaults__", (sleep,))
+    monkeypatch.setattr(tracing.keep_watching, "__defaults__", (sleep,))
     result = run("trace", "--watch", str(file))
     assert result.exit_code == 0
     assert "goals" not in result.stdout

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ggp.env.lengths import longest
-from ggp.env.progress import most_turns
+from ggp.env.lengths import longest, most_turns
 from ggp.env.survey import survey
 from ggp.machine.games import read_program
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine

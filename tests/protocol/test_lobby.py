@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ggp.errors import ConfigError
 from ggp.gdl import find_game
-from ggp.protocol.lobby import Lobby
+from ggp.protocol.lobby import MAX_REMEMBERED, Lobby
 from ggp.protocol.messages import (
     WIRE_STYLES,
     Abort,
@@ -28,7 +28,6 @@ from ggp.protocol.messages import (
 from ggp.protocol.questions import Ask
 from ggp.protocol.receipts import Receipt
 from ggp.protocol.session import MAX_SILENCE_S, MAX_UNPLAYED_S
-from ggp.protocol.sessions import MAX_REMEMBERED
 from ggp.protocol.texts.printing import info_reply, print_message
 from ggp.protocol.texts.reading import parse_reply
 from ggp.protocol.turns import PathTurn

@@ -18,9 +18,8 @@ from ggp.players import make_player, parse_spec
 from ggp.respond import Bound, Budget, measure, movers
 from ggp.respond import learnt as responding
 from ggp.respond.learnt import learnt
-from ggp.respond.matches import play
 from ggp.respond.movers import Asked, Mover, PathPolicy, Told, Uniform
-from ggp.respond.responders import Searched
+from ggp.respond.responders import Searched, play
 from ggp.solve import Chooser, MakeChooser, build_tree, solve_tree
 from ggp.solve.forest import evaluate
 from tests.solve.games import plain_tree

@@ -13,10 +13,9 @@ from ggp.players import make_player, parse_spec
 from ggp.players.auto import Auto
 from ggp.players.puzzle import Puzzle
 from ggp.search.puzzles.adaptation import Adaptation
-from ggp.search.puzzles.breadth import BreadthFirst
-from ggp.search.puzzles.counters import step_counter
+from ggp.search.puzzles.breadth import BreadthFirst, step_counter
 from ggp.search.puzzles.lines import LineSearch, is_puzzle, replayed
-from ggp.search.puzzles.planning import Planner
+from ggp.search.puzzles.puzzle_search import Planner
 from tests.support.games import machine_of_game, machine_of_rules
 
 RULES = """

@@ -13,8 +13,7 @@ from ggp.players import BeliefPlayer, make_player, parse_spec
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.sure import sure_kernels
 from ggp.search.sure.at_once import worth_at_once
-from ggp.search.sure.sure_wins import SureWins
-from ggp.search.sure.turn_graph import Room, turn_graph
+from ggp.search.sure.sure_wins import Room, SureWins, turn_graph
 from tests.support.games import machine_of_game, machine_of_rules
 
 DOORS = """

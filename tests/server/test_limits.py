@@ -14,11 +14,10 @@ from ggp.errors import LocalProtocolError
 from ggp.players.player import Decision
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.path import MAX_CHARS, MAX_GAP
-from ggp.server.host import Host
+from ggp.server.host import LARGE_CHARS, Host
 from ggp.server.records.match_log import LogFolder, MatchLog
 from ggp.server.records.restore import restore
 from ggp.server.settings import HostOptions, ServerLimits
-from ggp.server.text_reader import LARGE_CHARS
 from ggp.server.workers.lines import read_answer, to_line
 from ggp.server.workers.orders import MoveReport
 

@@ -8,7 +8,7 @@ import pytest
 
 from ggp.gdl.games import find_game, list_games, read_rulesheet
 from ggp.server import settings
-from ggp.server.known_games import game_of
+from ggp.server.hosted_match import game_of
 from ggp.server.settings import HostOptions
 from tests.server.live import GUESSING, eventually, live_server, start
 

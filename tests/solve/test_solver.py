@@ -7,11 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ggp.solve import Solution, build_tree, linear, solve, solve_tree
+from ggp.solve import Solution, build_tree, solve, solve_tree, solver
 from ggp.solve.forest import Forest, Strategies, evaluate, walk
-from ggp.solve.linear import equilibrium
 from ggp.solve.regret import cfr_plus
-from ggp.solve.solver import INDUCTION, LINEAR, OPTIMUM, REGRET
+from ggp.solve.solver import INDUCTION, LINEAR, OPTIMUM, REGRET, equilibrium
 from tests.solve.games import (
     ROCK_PAPER_SCISSORS,
     THREE_VOTERS,
@@ -149,7 +148,7 @@ def test_regrets_find_what_the_linear_program_finds() -> None:
 
 
 def test_what_no_linear_program_holds_is_left_to_regrets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear, "MOST_LEAVES", 10)
+    monkeypatch.setattr(solver, "MOST_LEAVES", 10)
     solution = solve(machine_of_game("kuhn_poker"), most_seconds=1)
     assert solution.profile.method == REGRET
     assert solution.profile.nash_conv < 0.1

@@ -7,11 +7,16 @@ import pytest
 
 from ggp.belief import PathTree
 from ggp.machine import Machine
-from ggp.study.clairvoyance import gap_of, views_of
 from ggp.study.matches import Decisions, decisions_of, random_matches
-from ggp.study.properties import Properties, measure_gaps, measure_properties
+from ggp.study.properties import (
+    Properties,
+    gap_of,
+    measure_gaps,
+    measure_properties,
+    shares_left,
+    views_of,
+)
 from ggp.study.sets import KnownSets
-from ggp.study.shrinking import shares_left
 from ggp.study.walks import is_equal, pre_terminal_nodes
 from tests.support.games import machine_of_game, machine_of_rules
 from tests.support.plain.clairvoyant import TWO_AT_ONCE

@@ -20,10 +20,10 @@ from ggp.belief.finding.earlier import BagHistory, Earlier
 from ggp.belief.finding.exact import ExactSets
 from ggp.belief.finding.forward import Forward
 from ggp.belief.finding.histories import Histories
-from ggp.belief.finding.solved import Solving
 from ggp.belief.paths import PathTree
 from ggp.belief.quality import Quality, quality_of
 from ggp.belief.segments import Segments, join, replaced
+from ggp.belief.solving.finder import Solving
 from ggp.belief.solving.windows import is_solvable
 from ggp.belief.turns.completions import never
 from ggp.machine.arrays import first_seen

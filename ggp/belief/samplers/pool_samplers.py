@@ -6,25 +6,26 @@ HS     the same, filled up with boards that agree with the last observation only
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
 
 from ggp.belief.bags import Bags
-from ggp.belief.finder import Shared
+from ggp.belief.finder import Setting, Shared
 from ggp.belief.paths import PathTree
 from ggp.belief.samplers.board_maker import BoardMaker
-from ggp.belief.samplers.depth_first import depth_first
 from ggp.belief.samplers.last_observation import OWN_PARTICLES, LastObservation
 from ggp.belief.samplers.observation_samplers import ObservationSampler
 from ggp.belief.segments import Segments, one_set
-from ggp.belief.turns.distinct import distinct_successors
+from ggp.belief.turns.completions import completion_pairs, step_matching
 from ggp.belief.turns.one_turn import LIST_LIMIT
-from ggp.belief.turns.open_moves import MOST_COMPLETIONS, Learnt, open_moves
+from ggp.belief.turns.open_moves import MOST_COMPLETIONS, Learnt, OpenMoves, open_moves
 from ggp.belief.turns.unseen import estimated_sizes
 from ggp.belief.turns.walks import united
-from ggp.machine.base import IntArray, Machine
+from ggp.machine.arrays import first_seen, first_seen_columns
+from ggp.machine.base import IntArray, Machine, States
 
 POOL_LIMIT = 20_000
 """A pool of more boards than this is cut to half as many (paper 002)."""
@@ -207,3 +208,125 @@ def _alike(boards: Segments) -> Segments:
         exact=np.zeros(1, dtype=np.bool_),
         log_masses=np.full(1, np.log(count) if count else -np.inf),
     )
+
+
+# ------------------------------------------------------------------------
+# Depth-first search for one complete path that agrees with an incomplete one.
+#
+# Possible moves of the others in a turn are tried in random order. Where nothing goes on, the
+# search backtracks to the last turn in which something is left to try. (This is how timed AOSP
+# finds boards, paper 002.)
+
+CHILDREN = 1024
+"""Of more ways to go on in a turn, this many are drawn."""
+
+MOST_STEPS = 2_000
+"""Turns visited before the search is given up."""
+
+
+def depth_first(setting: Setting, role: int, path: int, rng: np.random.Generator) -> Segments:
+    """One set of one entry, or of none if nothing was found."""
+    steps = setting.tree.beginnings(np.array([path]))
+    current = setting.beginning(1)
+    waiting: list[tuple[Segments, list[int]]] = []
+    for _ in range(MOST_STEPS):
+        if len(waiting) == len(steps) - 1:
+            return current
+        if setting.stop():
+            break
+        node = steps[len(waiting) + 1]
+        after = setting.one_turn_on(role, current, node, CHILDREN, rng).sets
+        waiting.append((after, rng.permutation(len(after.states)).tolist()))
+        while waiting and not waiting[-1][1]:
+            waiting.pop()
+        if not waiting:
+            break
+        boards, order = waiting[-1]
+        current = boards.entry(order.pop())
+    return setting.nothing(1)
+
+
+# ------------------------------------------------------------------------
+# One turn of a pool: the different boards that follow, if nothing but their number matters.
+#
+# Of a pool that grows too large only some boards are kept. So its successors are made in random
+# order, and no more of them once they are too many:
+#
+# pool of 10,000 boards    450,000 completions     32,768 of them    29,000 that agree
+#                              in random order         are made          and differ: enough
+#
+# Which boards are found depends on the order alone, and one that is reached in several ways is
+# found the sooner. As long as there are not too many, all of them are found.
+
+FEWEST_AT_ONCE = 2048
+"""Completions that are made together at least: fewer take about as long."""
+
+
+def distinct_successors(
+    machine: Machine,
+    role: int,
+    boards: States,
+    options: OpenMoves,
+    wanted: IntArray,
+    *,
+    most: int,
+    rng: np.random.Generator,
+    stop: Callable[[], bool],
+    at_once: Callable[[], int],
+) -> tuple[States, IntArray, float]:
+    """Different states that follow in one turn, agree with what a role sees, and are not the end.
+
+    Args:
+        boards: L different states before the turn.
+        options: their open moves.
+        wanted: `[L]` percept id of the role, or `UNKNOWN`.
+        most: as soon as there are more states than this, no more are looked for.
+        rng: draws the order, if they are not all made together.
+        stop: when true, no more are looked for.
+        at_once: gives the number of completions to make between two looks at `stop`.
+
+    Returns:
+        K states, `[K]` from how many of the boards each was reached, and the sum of these numbers
+        that all completions together would give, estimated.
+    """
+
+    def together() -> int:
+        return min(at_once(), max(2 * most, FEWEST_AT_ONCE))
+
+    lanes = np.flatnonzero(options.counts > 0)
+    counts = options.counts[lanes].astype(np.int64)
+    found = boards.take(np.zeros(0, dtype=np.int64))
+    reached: list[tuple[IntArray, IntArray]] = []
+    tried = 0
+    for at, numbers in completion_pairs(counts, together, rng):
+        if tried and stop():
+            break
+        rows = lanes[at]
+        joint_moves, _ = options.joint(rows, numbers)
+        matches, after = step_matching(machine, role, boards, rows, joint_moves, wanted)
+        found, numbers = _with_new(machine, found, after)
+        reached.append((rows[matches[numbers >= 0]], numbers[numbers >= 0]))
+        tried += len(rows)
+        if len(found) > most:
+            break
+    if not reached:
+        return found, np.zeros(0, dtype=np.int64), 0.0
+    origin, end = (np.concatenate(each) for each in zip(*reached, strict=True))
+    first, pair = first_seen_columns([origin, end])
+    total = len(end) * float(counts.sum()) / tried
+    pairs = estimated_sizes(np.bincount(pair), np.zeros_like(first), np.full(1, total))
+    return found, np.bincount(end[first], minlength=len(found)), float(pairs[0])
+
+
+def _with_new(machine: Machine, found: States, after: States) -> tuple[States, IntArray]:
+    """Different states with those of others that are new and not the end, and the number of each
+    other one among them; -1 for the end."""
+    if not len(after):
+        return found, np.zeros(0, dtype=np.int64)
+    both = machine.concatenate([found, after])
+    first, group = first_seen(machine.groups(both))
+    new = both.take(first[len(found) :])
+    goes_on = ~machine.terminal(new)
+    numbers = np.where(goes_on, len(found) - 1 + np.cumsum(goes_on), -1)
+    numbers = np.concatenate([np.arange(len(found)), numbers])[group[len(found) :]]
+    return machine.concatenate([found, new.take(np.flatnonzero(goes_on))]), numbers

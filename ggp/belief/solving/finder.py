@@ -14,19 +14,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ggp.belief.move_models import MoveModel
+from ggp.belief.bags import Bags
+from ggp.belief.finder import Finder, Setting
+from ggp.belief.finding.earlier import BagHistory
+from ggp.belief.finding.exact import ExactSets
+from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.paths import PathTree
-from ggp.belief.segments import Segments, depleted_segments
-from ggp.belief.solving.chains import sampled
-from ggp.belief.solving.replay import Paths
+from ggp.belief.segments import Segments, depleted_segments, with_more
+from ggp.belief.solving.replay import Paths, options_of, tried_turn
 from ggp.belief.solving.windows import MOST_STARTS, Spent, Window
 from ggp.belief.turns.open_moves import MOST_COMPLETIONS
 from ggp.belief.turns.walks import set_of
 from ggp.machine.abilities import OnCircuit
-from ggp.machine.base import IntArray, Machine
+from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, States
 
 STEPS_BACK = (5, 10, 20, 40, 80)
 """Turns that windows go back, roughly; the last one begins where the set is known."""
@@ -229,3 +234,238 @@ def _spread(starts: Sequence[Start]) -> list[Start]:
     if starts and starts[-1] not in chosen:
         chosen.append(starts[-1])
     return chosen
+
+
+# ------------------------------------------------------------------------
+# Markov chains on complete paths, run until they are a sample of all paths that agree.
+#
+# What a solver finds is possible, but not a random sample: some paths are found again and again,
+# likely or not. So each starts a Markov chain whose states are complete paths, and whose
+# distribution converges to their prior, given what the role did and saw (Metropolis-Hastings):
+#
+# a path       a1  b2  a3  c4  b5        the others' moves in five turns
+#     proposed     a1  b2  c3  a4  b5        in some turns drawn anew, the rest replayed
+#     accepted     if all agrees, with the ratio of the priors of what is replayed
+#
+# N chains make each step at the same time: they are lanes of the machine.
+
+_T = TypeVar("_T", bound=np.generic)
+
+LONGER = 0.5
+"""Probability that one more turn is drawn anew."""
+
+
+def stepped_chains(
+    machine: Machine,
+    role: int,
+    paths: Paths,
+    begun: States,
+    log_weights: FloatArray,
+    turns: IntArray,
+    rng: np.random.Generator,
+    stop: Callable[[], bool],
+    model: MoveModel = UNIFORM,
+) -> Paths:
+    """The paths after one step of each chain.
+
+    Args:
+        begun: K states in which paths may begin.
+        log_weights: `[K]` log of the weights of these.
+        turns: `[T, 3]` what the role knows, see `PathTree.last_turns`.
+        stop: asked each turn; when true, the chains stay where they were.
+    """
+    count, num_turns = len(paths), len(turns)
+    # In one of T + 1 steps the state in which the path begins is drawn anew.
+    first = rng.integers(-1, num_turns, count)
+    after = first + rng.geometric(1 - LONGER, count)
+    first[first < 0] = 0
+    after[after > num_turns] = num_turns
+    new_start = after <= first
+    starts = paths.starts.copy()
+    weights = np.exp(log_weights - log_weights.max())
+    starts[new_start] = rng.choice(len(weights), new_start.sum(), p=weights / weights.sum())
+    moves = paths.moves.copy()
+    priors, counts = paths.log_priors.copy(), paths.log_counts.copy()
+    alive = np.zeros(0, dtype=np.int64)
+    states = paths.ends.take(alive)
+    trail: list[tuple[IntArray, States]] = []
+    for turn, told in enumerate(turns):
+        if stop():
+            return paths
+        # Chains join in where they begin to differ.
+        joining = np.flatnonzero(first == turn)
+        anew = new_start[joining]
+        joined = [states, paths.states[turn].take(joining[~anew])]
+        joined.append(begun.take(starts[joining[anew]]))
+        states = machine.concatenate(joined)
+        alive = np.concatenate([alive, joining[~anew], joining[anew]])
+        trail.append((alive, states))
+        drawn = (turn >= first[alive]) & (turn < after[alive])
+        wanted = np.where(drawn[:, None], UNKNOWN, paths.moves[alive, turn])
+        options = options_of(machine, role, states, told, model)
+        tried = tried_turn(machine, role, states, wanted, told, options, rng)
+        alive, states = alive[tried.lanes], tried.states
+        moves[alive, turn] = tried.moves
+        priors[alive, turn], counts[alive, turn] = tried.log_priors, tried.log_counts
+    trail.append((alive, states))
+    every = np.arange(num_turns)
+    is_drawn = (every >= first[:, None]) & (every < after[:, None])
+    # New moves are drawn uniformly from the open ones: they count by prior over that probability.
+    gain = (priors - paths.log_priors).sum(axis=1)
+    gain += ((counts - paths.log_counts) * is_drawn).sum(axis=1)
+    taken = np.zeros(count, dtype=np.bool_)
+    taken[alive] = np.log(rng.random(len(alive))) < gain[alive]
+    return _merged(machine, paths, Paths(starts, moves, (), priors, counts), trail, taken)
+
+
+def _merged(
+    machine: Machine,
+    old: Paths,
+    new: Paths,
+    trail: list[tuple[IntArray, States]],
+    taken: BoolArray,
+) -> Paths:
+    """New paths where they are accepted, old ones elsewhere."""
+    states = []
+    for before, (lanes, there) in zip(old.states, trail, strict=True):
+        place = np.arange(len(old))
+        here = np.flatnonzero(taken[lanes])
+        place[lanes[here]] = len(old) + here
+        states.append(machine.concatenate([before, there]).take(place))
+
+    def chosen(before: NDArray[_T], after: NDArray[_T]) -> NDArray[_T]:
+        return np.where(taken.reshape(-1, *(1,) * (before.ndim - 1)), after, before)
+
+    return Paths(
+        chosen(old.starts, new.starts),
+        chosen(old.moves, new.moves),
+        tuple(states),
+        chosen(old.log_priors, new.log_priors),
+        chosen(old.log_counts, new.log_counts),
+    )
+
+
+def sampled(
+    machine: Machine,
+    role: int,
+    found: Paths,
+    begun: States,
+    log_weights: FloatArray,
+    turns: IntArray,
+    count: int,
+    steps: int,
+    rng: np.random.Generator,
+    stop: Callable[[], bool],
+    model: MoveModel = UNIFORM,
+) -> Paths:
+    """`count` paths that agree: chains begun in found paths, drawn by prior, after some steps.
+
+    Args:
+        begun, log_weights, turns: see `stepped_chains`.
+        steps: of each chain.
+        stop: when true, the chains stay where they are.
+    """
+    logs = found.log_priors.sum(axis=1) + log_weights[found.starts]
+    first = _distinct(found)
+    weights = np.exp(logs[first] - logs[first].max())
+    upto = np.cumsum(weights / weights.sum())
+    points = (rng.random() + np.arange(count)) / count
+    paths = found.take(first[np.minimum(np.searchsorted(upto, points), len(first) - 1)])
+    for _ in range(steps):
+        if stop():
+            break
+        paths = stepped_chains(machine, role, paths, begun, log_weights, turns, rng, stop, model)
+    return paths
+
+
+def _distinct(paths: Paths) -> IntArray:
+    """Indices of the distinct paths."""
+    flat = np.column_stack([paths.starts, paths.moves.reshape(len(paths), -1)])
+    return np.sort(np.unique(flat, axis=0, return_index=True)[1])
+
+
+# ------------------------------------------------------------------------
+# Particles by solving for complete paths (`ggp.belief.solving`), for a bag that is followed.
+#
+# Where no particle is left, windows begin in the bags of earlier turns, and at last where the set
+# is known. A bag that is likely to die gets more particles in the same way, while there is time:
+# unlike samples, solutions are no harder to find when few particles are left.
+
+RICHER, MOST_ADDED = 2, 1_000
+"""A bag that has some particles gets more from earlier bags with at least this times as many; and
+at most this many, since chains of more could not be left at any time."""
+
+
+class Solving(Finder):
+    """A `Finder` that solves for complete paths; see the module.
+
+    Args:
+        setting: of a machine that can be unrolled, see `is_solvable`.
+        trail: bags of earlier turns.
+
+    Attributes:
+        found_for: the path that particles were last found for; -1 for none.
+    """
+
+    def __init__(self, setting: Setting, exact: ExactSets, trail: BagHistory) -> None:
+        self._setting, self._exact, self._trail = setting, exact, trail
+        self._solved = Solved(setting.machine, setting.tree, setting.model)
+        self.found_for = -1
+
+    def helps(self, bags: Bags) -> BoolArray:
+        return np.asarray((bags.sets.counts == 0) & (len(bags) == 1))
+
+    def fill(self, bags: Bags, rng: np.random.Generator) -> Segments:
+        room = self._setting.most_entries
+        found = self._find(bags, self._starts(int(bags.paths[0])), room, rng)
+        return bags.sets if found is None else found
+
+    def adds(self, paths: IntArray) -> bool:
+        """Whether to solve: once for a path, if there is a clock and the bag is likely to die."""
+        is_one = len(paths) == 1 and self._setting.timed and self._setting.at_risk
+        return is_one and self.found_for != int(paths[0])
+
+    def more(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
+        # What the bag has lost since it was larger cannot be found from what is left of it.
+        *earlier, last = self._starts(int(bags.paths[0]))
+        rich = [start for start in earlier if start.bag.counts[0] >= RICHER * len(bags.sets.states)]
+        most = min(self._setting.most_entries, MOST_ADDED)
+        found = self._find(bags, [*rich, last], most, rng)
+        if found is None or not len(found.states):
+            return None
+        both = with_more(self._setting.machine, bags.sets, found)
+        return both.thinned(self._setting.most_entries, rng)
+
+    def learn(self, path: int, sets: Segments) -> None:
+        self._solved.forget(self._setting.tree.depth(path))
+
+    @property
+    def views(self) -> IntArray:
+        return self._solved.views
+
+    def renumber(self, numbers: IntArray) -> None:
+        self._solved.renumber(numbers)
+        self.found_for = int(numbers[self.found_for]) if self.found_for >= 0 else -1
+
+    def _find(
+        self, bags: Bags, starts: list[Start], most: int, rng: np.random.Generator
+    ) -> Segments | None:
+        setting, path = self._setting, int(bags.paths[0])
+        found = self._solved.find(
+            *(bags.role, path, starts, most, rng, setting.stop), timed=setting.timed
+        )
+        if found is not None:
+            self.found_for = path
+        return found
+
+    def _starts(self, path: int) -> list[Start]:
+        """Bags of earlier turns; then the last set that is known, or the initial state."""
+        nodes = self._setting.tree.beginnings(np.array([path]))[::-1]
+        known = next((back for back, node in enumerate(nodes) if self._exact.holds(node)[0]), None)
+        starts = [Start(*each) for each in self._trail.starts(self._setting.tree, path)]
+        starts = [start for start in starts if known is None or start.back < known]
+        if known is not None:
+            starts.append(Start(known, self._exact.get(nodes[known])))
+        if known is None or starts[-1].bag.counts[0] > MOST_STARTS:
+            starts.append(Start(len(nodes) - 1, self._setting.beginning(1)))
+        return starts

@@ -1,7 +1,6 @@
 """One turn of belief: from weighted entries to those that agree with the percepts after it.
 
 Begin with `one_turn`. `open_moves` says what each role may have done, `completions` lists or draws
-all combinations that give the percepts, in random order (`shuffle`) where they are too many;
-`resample` thins what comes of that. Of pools, `distinct` makes what follows without weights.
-`unseen` estimates how many a set has. `walks` go from the start of the game.
+all combinations that give the percepts, in random order where they are too many; `resample` thins
+what comes of that. `unseen` estimates how many a set has. `walks` go from the start of the game.
 """

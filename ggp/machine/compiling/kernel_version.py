@@ -30,9 +30,8 @@ FILES = (
     *(
         f"machine/propnet/play/kernels/{name}"
         for name in (
-            *("block_kernels", "block_playouts", "blocks", "choice", "crediting", "drawing"),
+            *("block_kernels", "block_playouts", "blocks", "choice", "drawing"),
             *(
-                "lane_ends",
                 "lanes/growing",
                 "lanes/listing",
                 "lanes/packing",
@@ -42,7 +41,7 @@ FILES = (
                 "matching",
             ),
             *("narrow", "tapes"),
-            *("vector_code", "vectors", "weighing"),
+            *("vector_code", "vectors"),
         )
     ),
     *(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ggp.errors import GDLError
-from ggp.gdl.analysis.goal_bounds import goal_bounds
+from ggp.gdl.checks.goals import goal_bounds
 from ggp.gdl.games import find_game
 from ggp.gdl.normalize import normalize, validate
 from ggp.gdl.program import Program

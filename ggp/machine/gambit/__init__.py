@@ -2,7 +2,7 @@
 
 In comes the text of a file, out goes a `Machine`. Gambit's formats are described in its manual
 (https://gambitproject.readthedocs.io). `words` splits a text, and `extensive` and `normal` read one
-format each into a `tree`: nodes, information sets, payoffs. `recall` finds the turn in which
-each node is played, and refuses what no role of GDL-II can play. `games` names roles and moves,
-`tables` lays the tree out as arrays, and `tree_machine`, the one to open first, plays.
+format each into a `tree`: nodes, information sets, payoffs. `recall` finds the turn in which each
+node is played, and refuses what no role of GDL-II can play. `games` names roles and moves, and
+`tree_machine`, the one to open first, lays the tree out as arrays and plays.
 """

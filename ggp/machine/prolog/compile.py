@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from heapq import heapify, heappop, heappush
 
 from ggp.gdl.analysis.dependencies import (
     relation_components,
@@ -11,8 +12,8 @@ from ggp.gdl.analysis.dependencies import (
     relations_reaching,
     static_relations,
 )
-from ggp.gdl.analysis.growth import terms_grow
-from ggp.gdl.analysis.unchanging import with_unchanging
+from ggp.gdl.analysis.unchanging import unchanging, with_unchanging
+from ggp.gdl.analysis.what_grows import terms_grow
 from ggp.gdl.program import (
     DOES,
     GOAL,
@@ -26,12 +27,11 @@ from ggp.gdl.program import (
     Literal,
     NormalRule,
     Program,
+    atom_of,
     local_variables,
 )
+from ggp.gdl.rewriting.safety import order_conditions
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
-from ggp.machine.prolog.either import any_of, merged
-from ggp.machine.prolog.fluents import fluent_signatures, is_next_of, left_out
-from ggp.machine.prolog.linear import LinearRule, linear_rules
 from ggp.machine.prolog.symbols import SymbolTable
 
 _PREDICATES: dict[Signature, str] = {
@@ -374,3 +374,224 @@ def _repeats(atom: Term, names: set[str]) -> bool:
     args = atom.args if isinstance(atom, Compound) else ()
     found = [arg.name for arg in args if isinstance(arg, Variable) and arg.name in names]
     return len(found) > len(set(found))
+
+
+# ------------------------------------------------------------------------
+# Merges rules that differ in one test into one rule: `or` in a rulesheet makes such rules.
+#
+# Where `(or (distinct ?m ?j) (distinct ?n ?k))` keeps a cell, each of the two rules that it stands
+# for would list nearly all cells again.
+
+_EITHER, _NOT, _IS = "either;", "not;", "is;"
+
+MAX_PASSES = 12
+"""Number of times that merged rules are merged again; 12 times `or` in a rule makes 4,096 rules."""
+
+
+def merged(rules: Iterable[NormalRule]) -> list[NormalRule]:
+    """Equivalent rules, in which those that differ in nothing but a test are one.
+
+    A condition that stands for several tests is a negated one of a relation that no rulesheet
+    has: `any_of` gives its meaning.
+    """
+    groups: dict[Atom, list[NormalRule]] = {}
+    for rule in rules:
+        groups.setdefault(rule.head, []).append(rule)
+    return [rule for group in groups.values() for rule in _merged(group)]
+
+
+def any_of(literal: Literal) -> tuple[Literal, ...]:
+    """The tests of which one must hold: the literal itself if it does not stand for several."""
+    atom = literal.atom
+    if not isinstance(atom, Compound) or atom.name != _EITHER:
+        return (literal,)
+    marked = [arg for arg in atom.args if isinstance(arg, Compound)]
+    return tuple(Literal(atom_of(x.args[0]), x.name == _NOT) for x in marked)
+
+
+def _merged(rules: list[NormalRule]) -> list[NormalRule]:
+    """Merge the rules of one head."""
+    for _ in range(MAX_PASSES):
+        fewer = _merged_once(rules)
+        if len(fewer) == len(rules):
+            break
+        rules = fewer
+    return rules
+
+
+def _merged_once(rules: list[NormalRule]) -> list[NormalRule]:
+    """Merge each rule with one group at most, the largest groups first; in about linear time."""
+    places, places_of = _places(rules)
+    queue = [(-len(found), i, at) for i, (at, found) in enumerate(places.items()) if len(found) > 1]
+    heapify(queue)
+    new: list[NormalRule] = []
+    while queue:
+        size, i, at = heappop(queue)
+        found = places[at]
+        if len(found) < -size:  # Some have become part of another rule.
+            if len(found) > 1:
+                heappush(queue, (-len(found), i, at))
+            continue
+        merged_rule, gone = _one_of(rules, found)
+        new.append(merged_rule)
+        for number in gone:
+            for place in places_of.pop(number):
+                places[place].pop(number, None)
+    return [*(rules[number] for number in places_of), *new] if new else rules
+
+
+def _places(rules: list[NormalRule]) -> tuple[dict[int, dict[int, Literal]], dict[int, list[int]]]:
+    """For each rest of a rule, the rules with it and their tests; and the rests of every rule.
+
+    A rest is the sum of the hashes of its conditions: listing it for every test of a rule would
+    take the square of the rule's length.
+    """
+    places: dict[int, dict[int, Literal]] = {}
+    places_of: dict[int, list[int]] = {}
+    for number, rule in enumerate(rules):
+        hashes = {literal: hash(literal) for literal in rule.body}
+        whole = sum(hashes.values())
+        places_of[number] = []
+        for literal, value in hashes.items():
+            if not literal.binds:
+                place = whole - value
+                places.setdefault(place, {})[number] = literal
+                places_of[number].append(place)
+    return places, places_of
+
+
+def _one_of(rules: list[NormalRule], found: dict[int, Literal]) -> tuple[NormalRule, list[int]]:
+    """One rule for those that have the same rest as the first, and their numbers."""
+    first, test = next((rules[number], literal) for number, literal in found.items())
+    rest = set(first.body) - {test}
+    gone = [
+        number for number, literal in found.items() if set(rules[number].body) - {literal} == rest
+    ]
+    tests = dict.fromkeys(test for number in gone for test in any_of(found[number]))
+    marks = (Compound(_NOT if test.negated else _IS, (test.atom,)) for test in tests)
+    either = Literal(Compound(_EITHER, tuple(marks)), negated=True)
+    body = (*(literal for literal in first.body if literal in rest), either)
+    return order_conditions(NormalRule(first.head, body, first.start)), gone
+
+
+# ------------------------------------------------------------------------
+# The fluents of a game, and those that states leave out because they never change.
+
+
+def fluent_signatures(program: Program) -> list[Signature]:
+    """Name and arity of every possible fluent with arguments."""
+    found: dict[Signature, None] = {}
+    generic = False
+    for rule in program.rules:
+        atoms = [rule.head, *(literal.atom for literal in rule.body)]
+        for atom in atoms:
+            if signature(atom) in (TRUE, NEXT, INIT) and isinstance(atom, Compound):
+                if isinstance(atom.args[0], Compound):
+                    found[signature(atom.args[0])] = None
+                elif isinstance(atom.args[0], Variable) and atom is rule.head:
+                    generic = True
+    if generic:
+        for rule in program.rules:
+            for atom in (rule.head, *(literal.atom for literal in rule.body)):
+                for arg in atom.args if isinstance(atom, Compound) else ():
+                    _functions(arg, found)
+    return list(found)
+
+
+def _functions(term: Term, found: dict[Signature, None]) -> None:
+    if isinstance(term, Compound):
+        found[signature(term)] = None
+        for arg in term.args:
+            _functions(arg, found)
+
+
+def left_out(program: Program) -> list[Signature]:
+    """The functions of fluents left out of states; none if some condition accepts any fluent."""
+    atoms = [literal.atom for rule in program.rules for literal in rule.body]
+    if any(signature(atom) in (NEXT, INIT) for atom in atoms):
+        return []
+    fluents = [x.args[0] for x in atoms if signature(x) == TRUE and isinstance(x, Compound)]
+    if any(isinstance(fluent, Variable) for fluent in fluents):
+        return []
+    return unchanging(program.rules)
+
+
+def is_next_of(rule: NormalRule, functions: Sequence[Signature]) -> bool:
+    """Whether a rule concludes `next` of a fluent with one of some functions."""
+    head = rule.head
+    return (
+        signature(head) == NEXT
+        and isinstance(head, Compound)
+        and signature(head.args[0]) in functions
+    )
+
+
+# ------------------------------------------------------------------------
+# Recursion in which a proof is a walk: every rule calls the recurring relations at most once.
+#
+# `(<= (line ?x ?y) (s ?x ?z) (free ?z) (line ?z ?y))` is such a rule. Where the recursive condition
+# can come last, its answers are the answers of the head, so all answers are found by walking from
+# call to call, once to each. Where it can come first and asks for nothing but answers of the same
+# call, they are found by walking from answer to answer. Both end even if the rules go round in
+# circles, and neither keeps a table for each call. In play (memory.pl) the arguments of a call
+# decide which way it goes.
+
+
+@dataclass(frozen=True, slots=True)
+class LinearRule:
+    """A rule with a recursive condition, the last one of `walk` and the first of `back`."""
+
+    walk: NormalRule
+    back: NormalRule
+
+
+def linear_rules(
+    group: Sequence[Signature], by_head: Mapping[Signature, Sequence[NormalRule]]
+) -> dict[Signature, tuple[list[NormalRule], list[LinearRule]]] | None:
+    """The rules of relations that depend on each other: those without recursion and those with it.
+
+    Args:
+        group: all relations of a strongly connected component.
+        by_head: the rules of every relation.
+
+    Returns:
+        None if a rule calls the group twice, or if its recursive condition cannot come last without
+        being asked for more than before, other than facts and fluents.
+    """
+    finite = {sig for sig, rules in by_head.items() if not any(rule.body for rule in rules)}
+    found: dict[Signature, tuple[list[NormalRule], list[LinearRule]]] = {}
+    for sig in group:
+        found[sig] = base, recursive = [], []
+        for rule in by_head[sig]:
+            calls = [i for i, literal in enumerate(rule.body) if signature(literal.atom) in group]
+            if not calls:
+                base.append(rule)
+                continue
+            linear = _linear(rule, calls[0], finite | {TRUE}) if len(calls) == 1 else None
+            if linear is None:
+                return None
+            recursive.append(linear)
+    return found
+
+
+def _linear(rule: NormalRule, at: int, finite: Set[Signature]) -> LinearRule | None:
+    call = rule.body[at]
+    others = (*rule.body[:at], *rule.body[at + 1 :])
+    bound = _names([x for x in others[:at] if x.binds])
+    for literal in others[at:]:
+        if literal.binds and signature(literal.atom) in finite:
+            bound |= _names([literal])
+        elif not _names([literal]) & _names([call]) <= bound:
+            return None
+    walk = order_conditions(NormalRule(rule.head, others, rule.start))
+    back = order_conditions(NormalRule(rule.head, (call, *others), rule.start))
+    # Tests without variables have come before the recursive condition.
+    rest = tuple(literal for literal in back.body if literal != call)
+    return LinearRule(
+        NormalRule(rule.head, (*walk.body, call), rule.start),
+        NormalRule(rule.head, (call, *rest), rule.start),
+    )
+
+
+def _names(literals: Sequence[Literal]) -> set[str]:
+    return {v.name for literal in literals for v in variables(literal.atom)}

@@ -18,21 +18,56 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
+import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import resources
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from ggp.errors import BackendUnavailableError, MachineError, ReasonerLimitError
 from ggp.libraries import demand_library
 from ggp.machine.base import Limits
-from ggp.machine.prolog.helper import Helper
-from ggp.machine.prolog.watchdog import Watchdog
+
+# ------------------------------------------------------------------------
+# A thread that does the work other threads give it, one piece after the other.
+
+
+class Helper:
+    """A thread that only ends with the process, whichever thread started it."""
+
+    def __init__(self, name: str) -> None:
+        self._given: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
+        threading.Thread(target=self._serve, name=name, daemon=True).start()
+
+    def run(self, work: Callable[[], _T]) -> _T:
+        """The result of work done in the thread; raises whatever the work raises."""
+        return self.give(work).result()
+
+    def give(self, work: Callable[[], _T]) -> Future[_T]:
+        """Have work done in the thread, without having to wait for it."""
+        future: Future[_T] = Future()
+        self._given.put((work, future))
+        return future
+
+    def _serve(self) -> None:
+        while True:
+            work, future = self._given.get()
+            try:
+                future.set_result(work())
+            except BaseException as error:
+                future.set_exception(error)
+            del work, future  # hold nothing while there is nothing to do
+
+
+# ------------------------------------------------------------------------
 
 _T = TypeVar("_T")
 
@@ -390,3 +425,51 @@ def _start() -> Engine:
         shown = f"{found // 10000}.{found // 100 % 100}.{found % 100}"
         raise BackendUnavailableError("SWI-Prolog", f"version {shown} is too old; {_INSTALL}")
     return Engine(core)
+
+
+# ------------------------------------------------------------------------
+# A watchdog that ends calls of Prolog which take too long.
+
+WATCH_EVERY_S = 0.1
+"""Seconds between two looks at the clock: the delay with which a time limit may be noticed."""
+
+
+class Watchdog:
+    """Interrupts calls that take too long.
+
+    Limits of inferences do not cover everything: building ever deeper terms can take minutes
+    with few of them. A thread looks at the clock and raises a signal inside Prolog, which
+    runtime.pl turns into an error. It starts with the first call, and in a copy of the process
+    with the first call there.
+    """
+
+    def __init__(self, core: Any) -> None:
+        self._raise = core._lib.PL_thread_raise
+        self._raise.argtypes = [ctypes.c_int, ctypes.c_int]
+        self._thread = 0
+        self._lock = threading.Lock()
+        self._at_s: float | None = None
+        self._fired = False
+        self._process = 0
+
+    def start(self, thread: int, seconds: float) -> None:
+        """Watch a call that begins in a thread of Prolog, and may take so long."""
+        if self._process != os.getpid():
+            self._process, self._lock = os.getpid(), threading.Lock()
+            threading.Thread(target=self._watch, name="ggp-prolog-watchdog", daemon=True).start()
+        self._thread = thread
+        self._at_s = time.monotonic() + seconds
+
+    def stop(self) -> bool:
+        """Stop watching the call; returns whether it was interrupted, or is about to be."""
+        with self._lock:
+            fired, self._fired, self._at_s = self._fired, False, None
+        return fired
+
+    def _watch(self) -> None:
+        while True:
+            time.sleep(WATCH_EVERY_S)
+            with self._lock:
+                if self._at_s is not None and time.monotonic() > self._at_s and not self._fired:
+                    self._fired = True
+                    self._raise(self._thread, signal.SIGUSR1)

@@ -3,8 +3,7 @@
 In comes the name of a game, out goes a `Machine`: `spiel_machine`, the one to open first. `games`
 finds a game and says why some cannot be played. `nodes` keep states, `terms` names moves and
 percepts, `knowledge` makes percepts of what players know, as far as `strings` finds that they know
-it, and `playouts` run in C++ where they can.
-Beliefs ask for other histories (`redraw`), made by `mending` with small `changes`, as far as they
-agree with a `known_path`. `twins` are games that we have too, `bots` are OpenSpiel's. Only these
-modules and `ggp.openspiel` use the library `pyspiel`, an extra (`pip install '.[openspiel]'`).
+it. Beliefs ask for other histories (`redraw`), made with small `changes`, as far as they agree with
+a `known_path`. `twins` are games that we have too, `bots` are OpenSpiel's. Only these modules and
+`ggp.openspiel` use the library `pyspiel`, an extra (`pip install '.[openspiel]'`).
 """

@@ -10,6 +10,7 @@ player that has a start clock may allow more, and a time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,7 +19,9 @@ from ggp.belief import Bags
 from ggp.errors import GGPError, SolvingError
 from ggp.gdl import canonical_term
 from ggp.machine.base import Machine, is_open, player_roles
-from ggp.players.choosing.known_sizes import is_too_large, note_too_large
+from ggp.machine.compiling.kernel_version import code_version
+from ggp.machine.propnet.build.cache import user_cache
+from ggp.machine.propnet.build.version import makers_version
 from ggp.players.hyperplay import HyperPlay, HyperPlayOptions
 from ggp.players.parts.risk import Risk
 from ggp.players.player import Choice, Context
@@ -26,6 +29,7 @@ from ggp.search.anytime import Deadline
 
 if TYPE_CHECKING:
     from ggp.solve.following import RolePart
+
 
 SOLVED_STATES = 200_000
 """Most states of a game that is solved: a propositional network takes a second for these."""
@@ -194,3 +198,32 @@ def _by_tree(machine: Machine, role: int, most_states: int, effort: Effort) -> L
     if solution.profile.nash_conv > ACCURACY * tree.goal_spread:
         return Looked(True, None)
     return Looked(True, Part(solution, role))
+
+
+# ------------------------------------------------------------------------
+# Games known not to be solvable, mostly because they are too large, kept on disk between processes.
+#
+# Finding this out takes up to a second, and a player that takes over a match has no second to
+# spare. The result is always the same, so remembering it changes no decision.
+
+_TOO_LARGE = b"too large"
+
+
+def is_too_large(digest: str, most_states: int) -> bool:
+    """Whether the game with a digest is known to have too many states to be played out."""
+    return user_cache().get(_key(digest, most_states)) == _TOO_LARGE
+
+
+def note_too_large(digest: str, most_states: int) -> None:
+    """Remember that the game with a digest cannot be played out within `most_states` states."""
+    user_cache().put(_key(digest, most_states), _TOO_LARGE)
+
+
+def _key(digest: str, most_states: int) -> str:
+    return f"{digest}-{makers_version()}-{_lookers_version()}-{most_states}"
+
+
+@cache
+def _lookers_version() -> str:
+    """Version of the code that counts states, and says how many are too many."""
+    return code_version(["solve", "players/choosing/solved"])

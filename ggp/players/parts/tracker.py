@@ -8,12 +8,14 @@ enumerated within a share of the time (`EXACT_SHARE`) are, however large they ar
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ggp.belief import (
+    DRAWN,
     Bags,
     Enumerates,
     FollowsPaths,
@@ -26,10 +28,10 @@ from ggp.belief import (
 from ggp.belief.finder import Finder
 from ggp.belief.finding.larger import Larger
 from ggp.belief.segments import depleted_segments
+from ggp.gdl import canonical_term
 from ggp.machine.base import UNKNOWN, IntArray, Machine, States
 from ggp.players.parts.growth import ROOM_SHARE, Growth
 from ggp.players.parts.slices import Watch
-from ggp.players.parts.turn_ids import move_of, percepts_of, refused_of
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
 from ggp.search.moves import is_legal, random_moves
@@ -385,3 +387,46 @@ def _arrays(turn: list[int]) -> tuple[IntArray, IntArray, IntArray]:
     """Move, percepts and refused of one path."""
     move, percepts, refused = (np.array([x], dtype=np.int64) for x in turn)
     return move, percepts, refused
+
+
+# ------------------------------------------------------------------------
+# A role's information about a turn, in the ids of its machine.
+#
+# Moves and percepts that do not occur in the rules constrain nothing, and are logged.
+
+_log = logging.getLogger(__name__)
+
+
+def move_of(machine: Machine, text: str | None) -> int:
+    """The id of a move; `UNKNOWN` if it is not told, or not known."""
+    if text is None:
+        return UNKNOWN
+    found = machine.move_id(canonical_term(text))
+    if found is None:
+        _log.warning("unknown move %s: it is ignored", text)
+        return UNKNOWN
+    return found
+
+
+def percepts_of(machine: Machine, texts: Sequence[str] | None) -> int:
+    """The id of a set of percepts; `UNKNOWN` if it is not told, or not known."""
+    if texts is None:
+        return UNKNOWN
+    found = machine.percept_id([canonical_term(text) for text in texts])
+    if found is None:
+        _log.warning("unknown percepts %s: they are ignored", " ".join(texts))
+        return UNKNOWN
+    return found
+
+
+def refused_of(machine: Machine, executed: int, submitted: str | None, in_time: bool) -> int:
+    """The last argument of `PathTree.extend`: what the submission tells about an executed move."""
+    if executed == UNKNOWN:
+        return UNKNOWN
+    if submitted is None:
+        return UNKNOWN if in_time else DRAWN
+    answered = machine.move_id(canonical_term(submitted))
+    if answered == executed:
+        return UNKNOWN
+    # A move that is not in the rules is legal nowhere: it rules nothing out.
+    return answered if in_time and answered is not None else DRAWN

@@ -2,6 +2,6 @@
 
 In comes a state, out goes the best `Line` of moves found from it. Begin with `puzzle_search`, which
 shares the time among three searches: `breadth` visits all states, layer by layer; `adaptation`
-adapts a policy to the best line so far; `planning` has a solver look for a line on the unrolled
-circuit. `counters` finds what only counts steps, and `lines` says what a line and a search are.
+adapts a policy to the best line so far; and a solver looks for a line on the unrolled circuit.
+`lines` says what a line and a search are.
 """

@@ -12,13 +12,16 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ggp.belief.solving.sat import ClauseSolver, clause_solver
+from ggp.belief.solving.unrolling import Contradiction, Unrolling
 from ggp.belief.solving.windows import can_unroll
+from ggp.machine.abilities import FluentBits, OnCircuit
 from ggp.machine.base import Machine, States
-from ggp.search.anytime import Deadline, OutOfTime
+from ggp.machine.goal_values import number_or_nan
+from ggp.search.anytime import Deadline, OutOfTime, check
 from ggp.search.puzzles.adaptation import Adaptation
 from ggp.search.puzzles.breadth import BreadthFirst
-from ggp.search.puzzles.lines import Line, LineSearch, better
-from ggp.search.puzzles.planning import Planner
+from ggp.search.puzzles.lines import ROLE, Line, LineSearch, best_possible, better, replayed
 
 
 class PuzzleSearch:
@@ -85,3 +88,139 @@ class PuzzleSearch:
         if found is not self.line:
             self.line = found
             report()
+
+
+# ------------------------------------------------------------------------
+# Planning: a solver of clauses looks for a line of so many moves to the best goal.
+#
+# The circuit is unrolled over T turns (`ggp.belief.solving.unrolling`), after the last of which the
+# game is over and the goal is reached; a model of the clauses is a line (Kautz and Selman,
+# "Planning as satisfiability", ECAI 1992). How many turns it takes is not known. So several lengths
+# are asked about in turn, a number of conflicts each, and a length that is refuted makes room for
+# the next one (Rintanen, "Evaluation strategies for planning as satisfiability", ECAI 2004).
+
+CONFLICTS = 500
+"""Of the solver in a piece of work: some tenths of a second on a large circuit."""
+
+MOST_OPEN = 6
+"""Lengths that are asked about in turn."""
+
+MOST_TURNS = 400
+"""Of lines that are looked for."""
+
+MOST_SIGNS = 8_000_000
+"""Inputs of gates of all turns that are unrolled: takes some hundred megabytes."""
+
+
+class Planner:
+    """See `LineSearch`; made for a machine that `can_unroll`.
+
+    Args:
+        machine: of a puzzle.
+        state: one, not terminal.
+    """
+
+    def __init__(self, machine: Machine, state: States) -> None:
+        assert isinstance(machine, OnCircuit)
+        assert isinstance(machine, FluentBits)
+        self.line: Line | None = None
+        self.is_done = self.is_proved = False
+        self._machine, self._state = machine, state
+        starts = machine.fluent_bits(state)[:, : len(machine.circuit.fluents)]
+        self._going = Unrolling(machine, ROLE, starts)
+        goals = machine.circuit.goals[ROLE]
+        best = best_possible(machine)
+        self._goals = [
+            int(literal)
+            for name, literal in zip(goals.names, goals.literals, strict=True)
+            if number_or_nan(name) == best
+        ]
+        self._to_open = list(self._goals)
+        self._open: list[_Question] = []
+        self._next = 0
+
+    def advance(self, deadline: Deadline | None) -> None:
+        """Ask about one length; see `LineSearch.advance`."""
+        check(deadline)
+        if self._to_open and len(self._open) < MOST_OPEN:
+            question = self._new_question()
+        elif self._open:
+            self._next = (self._next + 1) % len(self._open)
+            question = self._open[self._next]
+        else:
+            self.is_done = True
+            return
+        if question is not None:
+            self._ask(question, deadline)
+
+    def _new_question(self) -> _Question | None:
+        """The next length, or the next way to state the goal; None if that is refuted at once."""
+        goal = self._to_open.pop(0)
+        unrolled = self._going.copy()
+        if not self._to_open:
+            self._add_turn()
+        try:
+            unrolled.add_end(goal)
+        except Contradiction:
+            return None
+        question = _Question(unrolled)
+        self._open.append(question)
+        self._next = len(self._open) - 1
+        return question
+
+    def _add_turn(self) -> None:
+        """Go on to the next length, where the game can go on so long, and there is room."""
+        too_large = self._going.num_signs > MOST_SIGNS // MOST_OPEN
+        if too_large or self._going.num_turns >= MOST_TURNS:
+            return
+        try:
+            self._going.add_any()
+        except Contradiction:
+            return
+        self._to_open = list(self._goals)
+
+    def _ask(self, question: _Question, deadline: Deadline | None) -> None:
+        found = question.solve(deadline)
+        if found is None:
+            return
+        if found:
+            self.line = replayed(self._machine, self._state, question.moves())
+            self.is_done = self.is_proved = self.line is not None
+        if not self.is_done:
+            question.close()
+            self._open.remove(question)
+        else:
+            self.close()
+
+    def close(self) -> None:
+        """Free the solvers' memory."""
+        for each in self._open:
+            each.close()
+        self._open, self._to_open = [], []
+
+
+class _Question:
+    """Whether a line of one length leads to the goal."""
+
+    def __init__(self, unrolled: Unrolling) -> None:
+        self._unrolled = unrolled
+        self._clauses = unrolled.clauses()
+        self._solver: ClauseSolver = clause_solver()
+
+    def solve(self, deadline: Deadline | None) -> bool | None:
+        """Whether there is such a line; None if that is not known yet.
+
+        Raises:
+            OutOfTime: the deadline passed while clauses were loaded; the next call loads the rest.
+        """
+        for clauses in self._clauses:
+            self._solver.add(clauses)
+            check(deadline)
+        return self._solver.solve(CONFLICTS)
+
+    def moves(self) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+        """The moves of a line that was found; `UNKNOWN` where any will do."""
+        return self._unrolled.read(self._solver.model())[1][:, ROLE]
+
+    def close(self) -> None:
+        self._solver.close()

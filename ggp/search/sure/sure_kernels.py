@@ -289,7 +289,7 @@ def decide_sets(
     """Decide whether a win is sure in a set, or go on with that.
 
     Args:
-        first, move, percept, child: see `ggp.search.sure.turn_graph.TurnGraph`.
+        first, move, percept, child: see `ggp.search.sure.sure_wins.TurnGraph`.
         wins: from `find_winning`.
         root: the set; -1 to go on with what was begun.
         most: edges to look at, about, before it stops.

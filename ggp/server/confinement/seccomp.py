@@ -20,8 +20,7 @@ import errno
 import platform
 import struct
 import sys
-
-from ggp.server.confinement.calls import CLONE3, CONDITIONS, REFUSED, STAYING, Argument, Condition
+from typing import Literal, NamedTuple
 
 _PR_SET_SECCOMP = 22
 _MODE_FILTER = 2
@@ -109,3 +108,164 @@ def _load(offset: int) -> bytes:
 def _step(code: int, value: int, *, yes: int = 0, no: int = 0) -> bytes:
     """One step of a program, with the numbers of steps to skip if its test holds, or fails."""
     return struct.pack("=HBBI", code, yes, no, value)
+
+
+# ------------------------------------------------------------------------
+# The system calls that workers are refused, with their numbers (asm/unistd.h).
+#
+# This is a list of what is refused, not of what is allowed: interpreters and libraries of many
+# systems need many calls. `seccomp` makes a filter of it.
+
+Numbers = tuple[int | None, int | None]
+"""Numbers on x86_64 and aarch64; None if the machine does not have the call."""
+
+NETWORK: dict[str, Numbers] = {
+    **{"socket": (41, 198), "connect": (42, 203), "bind": (49, 200), "listen": (50, 201)},
+    **{"accept": (43, 202), "accept4": (288, 242)},
+}
+"""Sockets, except pairs that are connected to each other."""
+
+AROUND: dict[str, Numbers] = {
+    **{"io_uring_setup": (425, 425), "io_uring_enter": (426, 426)},
+    **{"io_uring_register": (427, 427), "bpf": (321, 280), "userfaultfd": (323, 282)},
+    **{"perf_event_open": (298, 241), "add_key": (248, 217), "request_key": (249, 218)},
+    **{"keyctl": (250, 219), "syslog": (103, 116), "vmsplice": (278, 75)},
+    **{"splice": (275, 76), "tee": (276, 77), "personality": (135, 92)},
+    **{"modify_ldt": (154, None), "uselib": (134, None), "nfsservctl": (180, 42)},
+    **{"lookup_dcookie": (212, 18)},
+}
+"""Calls with effects that a filter cannot see, and that have often been a way into the kernel."""
+
+PROCESSES: dict[str, Numbers] = {
+    **{"ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271)},
+    **{"process_madvise": (440, 440), "process_mrelease": (448, 448), "kcmp": (312, 272)},
+    **{"pidfd_open": (434, 434), "pidfd_getfd": (438, 438), "pidfd_send_signal": (424, 424)},
+    **{"rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240)},
+    **{"setpriority": (141, 140), "ioprio_set": (251, 30), "sched_setparam": (142, 118)},
+    **{"sched_setscheduler": (144, 119), "sched_setattr": (314, 274)},
+    **{"sched_setaffinity": (203, 122), "migrate_pages": (256, 238), "move_pages": (279, 239)},
+}
+"""Inspecting and changing other processes, and signals that carry additional data."""
+
+MEMORY: dict[str, Numbers] = {
+    **{"memfd_create": (319, 279), "memfd_secret": (447, 447)},
+    **{"shmget": (29, 194), "shmat": (30, 196), "shmctl": (31, 195)},
+    **{"semget": (64, 190), "semop": (65, 193), "semtimedop": (220, 192), "semctl": (66, 191)},
+    **{"msgget": (68, 186), "msgsnd": (69, 189), "msgrcv": (70, 188), "msgctl": (71, 187)},
+    **{"mq_open": (240, 180), "mq_unlink": (241, 181)},
+}
+"""Memory and queues that are not charged to any process, and that others may share."""
+
+NAMESPACES: dict[str, Numbers] = {
+    **{"unshare": (272, 97), "setns": (308, 268), "mount": (165, 40), "umount2": (166, 39)},
+    **{"pivot_root": (155, 41), "chroot": (161, 51), "fsopen": (430, 430)},
+    **{"fsconfig": (431, 431), "fsmount": (432, 432), "fspick": (433, 433)},
+    **{"move_mount": (429, 429), "open_tree": (428, 428), "open_tree_attr": (467, 467)},
+    **{"mount_setattr": (442, 442), "name_to_handle_at": (303, 264)},
+    **{"open_by_handle_at": (304, 265), "quotactl": (179, 60), "quotactl_fd": (443, 443)},
+    **{"acct": (163, 89), "swapon": (167, 224), "swapoff": (168, 225)},
+}
+"""Namespaces and file systems."""
+
+FILES: dict[str, Numbers] = {
+    **{"chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452)},
+    **{"chown": (92, None), "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54)},
+    **{"utime": (132, None), "utimes": (235, None), "futimesat": (261, None)},
+    **{"setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7)},
+    **{"removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16)},
+    **{"setxattrat": (463, 463), "removexattrat": (466, 466), "file_setattr": (469, 469)},
+    **{"inotify_init": (253, None), "inotify_init1": (294, 26), "inotify_add_watch": (254, 27)},
+    **{"fanotify_init": (300, 262), "fanotify_mark": (301, 263)},
+}
+"""Modes, owners, attributes and times of files, and notifications of what others do with them."""
+
+MACHINE: dict[str, Numbers] = {
+    **{"init_module": (175, 105), "finit_module": (313, 273), "delete_module": (176, 106)},
+    **{"kexec_load": (246, 104), "kexec_file_load": (320, 294), "reboot": (169, 142)},
+    **{"sethostname": (170, 161), "setdomainname": (171, 162), "settimeofday": (164, 170)},
+    **{"clock_settime": (227, 112), "clock_adjtime": (305, 266), "adjtimex": (159, 171)},
+    **{"iopl": (172, None), "ioperm": (173, None), "vhangup": (153, 58)},
+}
+"""The machine: its kernel, names and clocks."""
+
+REFUSED = NETWORK | AROUND | PROCESSES | MEMORY | NAMESPACES | FILES | MACHINE
+
+
+class Argument(NamedTuple):
+    """A condition on an argument of a call under which the call is refused.
+
+    Attributes:
+        place: which argument, from 0.
+        test: `bits`: any of these is set; `is`, `is not`: of its lower 32 bits; `above`: of all 64.
+        value: what it is compared with.
+    """
+
+    place: int
+    test: Literal["bits", "is", "is not", "above"]
+    value: int
+
+
+class Condition(NamedTuple):
+    """Conditions on its arguments under which a call is refused.
+
+    Attributes:
+        numbers: of the call.
+        arguments: conditions that must all hold, in this order.
+        why: what this prevents a worker from doing.
+    """
+
+    numbers: Numbers
+    arguments: tuple[Argument, ...]
+    why: str
+
+
+CLONE, MMAP, PRLIMIT, UTIMENSAT = (56, 220), (9, 222), (302, 261), (280, 88)
+FCNTL, IOCTL, PRCTL, SOCKETPAIR = (72, 25), (16, 29), (157, 167), (53, 199)
+
+CLONE3: Numbers = (435, 435)
+"""Its flags are in memory, where a filter cannot read them; libraries without it use `clone`."""
+
+STAYING: dict[str, Numbers] = {"setsid": (112, 157), "setpgid": (109, 154)}
+"""They seem to succeed, and do nothing: so whatever a worker starts ends with its group."""
+
+MOST_SHARED_BYTES = 4096
+"""Memory without a file that a process and its copies may share: clocks are passed on there."""
+
+_SHARED, _ANONYMOUS, _GROWS_DOWN = 0x01, 0x20, 0x0100
+_NEW_NAMESPACES, _OF_PARENT = 0x7E020000, 0x8000
+_SET_PIPE_SIZE, _SET_CHILD_SUBREAPER, _AF_UNIX = 1031, 36, 1
+_FAKE_INPUT, _TAKE_TERMINAL, _CONSOLE = 0x5412, 0x540E, 0x541C
+
+CONDITIONS: dict[str, Condition] = {
+    "a namespace": Condition(CLONE, (Argument(0, "bits", _NEW_NAMESPACES),), "new namespaces"),
+    "a child of the parent": Condition(
+        CLONE, (Argument(0, "bits", _OF_PARENT),), "processes that the server takes for its own"
+    ),
+    "shared memory": Condition(
+        MMAP,
+        (
+            Argument(3, "bits", _ANONYMOUS),
+            Argument(3, "bits", _SHARED),
+            Argument(1, "above", MOST_SHARED_BYTES),
+        ),
+        "memory that RLIMIT_DATA does not count",
+    ),
+    "a stack": Condition(
+        MMAP, (Argument(3, "bits", _GROWS_DOWN),), "memory that RLIMIT_DATA does not count"
+    ),
+    "limits of others": Condition(PRLIMIT, (Argument(0, "is not", 0),), "limiting the server"),
+    "times": Condition(UTIMENSAT, (Argument(2, "above", 0),), "times of files but now"),
+    "a large pipe": Condition(FCNTL, (Argument(1, "is", _SET_PIPE_SIZE),), "memory of the kernel"),
+    "input of a terminal": Condition(
+        IOCTL, (Argument(1, "is", _FAKE_INPUT),), "typing what the user's shell runs"
+    ),
+    "a terminal": Condition(IOCTL, (Argument(1, "is", _TAKE_TERMINAL),), "taking a terminal"),
+    "a console": Condition(IOCTL, (Argument(1, "is", _CONSOLE),), "typing on a console"),
+    "orphans": Condition(
+        PRCTL, (Argument(0, "is", _SET_CHILD_SUBREAPER),), "children that nobody finds"
+    ),
+    "a foreign pair": Condition(
+        SOCKETPAIR, (Argument(0, "is not", _AF_UNIX),), "pairs of other kinds of sockets"
+    ),
+}
+"""Calls that are refused only with some arguments, by what they ask for."""

@@ -9,14 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import signal
 import socket
-from collections.abc import Iterator
+import struct
+import time
+from collections.abc import Callable, Iterator
+from email.utils import formatdate
+from http import HTTPStatus
+from typing import Protocol
 
 from ggp.server.addresses import is_heard
-from ggp.server.host import Host
-from ggp.server.http.connection import Connection
+from ggp.server.host import AT_ONCE_S, Host
+from ggp.server.http.incoming import Incoming, RefusedError
 from ggp.server.http.kept_connections import KeptConnection, KeptConnections
+from ggp.server.settings import ServerLimits
 from ggp.sockets import BACKLOG
 
 AT_ONCE = 16
@@ -158,3 +165,315 @@ class HttpServer:
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+
+
+# ------------------------------------------------------------------------
+# One connection: a request is read and answered once, and the socket is closed.
+#
+# Real servers and strangers do things to HTTP that no framework would forgive, so this is a plain
+# coroutine over an asyncio stream. It has three phases:
+#
+# 1. *unfinished*: the request is being read (`incoming`), within a time limit. If it is refused for
+# another reason, such as to make room, the limit is set to now: there is one way out; 2.
+# *answering*: the host finds the reply. Further input is read and dropped. If the connection
+# breaks, nobody waits for the reply any more; if only the client's writing side is closed, the
+# client still gets the reply, but unless it closed that side at once it has probably been killed;
+# 3. *lingering*: the reply is written and the writing side closed. Closing a socket with unread
+# input would cost the peer the reply, so input is read for a while. This also shows whether the
+# peer's system has taken the reply: that of a killed client refuses it.
+
+_METHODS = "POST, GET, OPTIONS"
+_HEADERS = {
+    "connection": "close",
+    "access-control-allow-origin": "*",
+    "access-control-allow-methods": _METHODS,
+    "access-control-allow-headers": "Content-Type, Accept, Sender, Receiver",
+    "access-control-max-age": "86400",
+    "content-type": "text/acl; charset=utf-8",
+}
+"""Headers of every reply: pages in browsers may send messages too."""
+
+_WELCOME = "ggp: a general game player; send it messages of the GGP protocol with POST\n"
+_CHUNK = 1 << 18
+
+_TCP_INFO_LAST_CAME, _TCP_INFO_RTT, _TCP_INFO_ACKED = 52, 68, 120
+"""Offsets in Linux's `struct tcp_info` of `tcpi_last_data_recv`, milliseconds since something came,
+`tcpi_rtt`, the round trip in microseconds, and `tcpi_bytes_acked`, the number of bytes that the
+peer's system has taken."""
+
+_LOOK_S = 0.005
+
+_log = logging.getLogger(__name__)
+
+
+class ConnectionObserver(Protocol):
+    """A server as seen by its connections.
+
+    Attributes:
+        custody: keeps the connections that wait for an answer.
+    """
+
+    custody: KeptConnections
+
+    def received(self, connection: Connection) -> None:
+        """Called when more of a request has arrived."""
+
+    def finished(self, connection: Connection) -> None:
+        """Called when a request is complete, or never will be."""
+
+
+class Connection:
+    """A connection; `serve` is its whole life.
+
+    Args:
+        host: answers messages.
+        server: informed of what the connection costs, for the sake of the others.
+        reader, writer: of the socket.
+        kept: its message, if that was read by an earlier server.
+
+    Attributes:
+        address: of the client; empty if it is already gone.
+        num_bytes: bytes of the request received so far.
+        lingers: whether everything was sent, and only the peer's close is awaited.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        server: ConnectionObserver,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        kept: KeptConnection | None = None,
+    ) -> None:
+        self._host, self._server = host, server
+        self._reader, self._writer = reader, writer
+        self._limits: ServerLimits = host.options.limits
+        self._refusal: RefusedError | None = None
+        self._patience: asyncio.Timeout | None = None
+        self._kept = kept
+        self._receiver = ""
+        self._began_s: float | None = None if kept is None else kept.came_s
+        self._on_sent: Callable[[float], None] | None = None
+        self._on_lost: Callable[[], None] | None = None
+        self._on_taken: Callable[[], None] | None = None
+        self.num_bytes = 0
+        self.lingers = False
+        peer = writer.get_extra_info("peername")
+        self.address = str(peer[0]) if peer else ""
+        self._peer = f"{peer[0]}:{peer[1]}" if peer else "?"
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the request has more than headers."""
+        return self.num_bytes > self._limits.header_bytes
+
+    async def serve(self) -> None:
+        """Read a request, answer it, and close. Raises nothing except when cancelled."""
+        try:
+            reply = await self._respond()
+            if reply:
+                await self._say(reply)
+        except OSError:
+            _log.debug("%s: the connection broke", self._peer)
+        finally:
+            self.abort()
+
+    def refuse(self, status: int, reason: str) -> None:
+        """Refuse a request that is not complete."""
+        self._refusal = RefusedError(status, reason)
+        if self._patience is not None and not self._patience.expired():
+            self._patience.reschedule(0)
+        self._server.finished(self)
+
+    def shut_down(self) -> None:
+        """Prepare for the end of the server: only requests that are complete get an answer."""
+        if self._began_s is None or self.lingers:
+            self.abort()
+        else:
+            self.refuse(503, "the server ends")
+
+    def abort(self) -> None:
+        """Close at once."""
+        self.lingers = False
+        self._writer.transport.abort()
+
+    # ---------------------------------------------------------------- phases
+
+    async def _respond(self) -> bytes:
+        """The reply; empty if nobody is there to read it."""
+        try:
+            kept = self._kept
+            if kept is not None:
+                method, text, self._receiver = "POST", kept.text, kept.receiver
+            else:
+                method, text = await self._receive()
+            match method:
+                case "":
+                    return b""
+                case "POST":
+                    came_s = self._began_s or time.monotonic()
+                    waits = self._writer.get_extra_info("socket")
+                    own = self._receiver
+                    with self._server.custody.keeping(waits.fileno(), text, came_s, own):
+                        return await self._answer(text)
+                case "OPTIONS":
+                    return _reply(200, "")
+                case "GET":
+                    return _reply(200, _WELCOME)
+                case "HEAD":
+                    return _reply(200, _WELCOME).removesuffix(_WELCOME.encode())
+            raise RefusedError(405, "messages are sent with POST")
+        except RefusedError as refusal:
+            _log.warning("%s: refused: %s", self._peer, refusal.reason)
+            return _reply(refusal.status, refusal.reason)
+        except Exception as error:  # a bug of ours
+            _log.error("%s: %r", self._peer, error, exc_info=error)
+            return _reply(500, "internal error")
+
+    async def _receive(self) -> tuple[str, str]:
+        """Method and body of the request; empty if the connection broke.
+
+        Raises:
+            RefusedError: the request is refused.
+        """
+        request_s = self._limits.request_s
+        incoming = Incoming(self._read, self._go_on, self._limits)
+        try:
+            if self._refusal is not None:
+                raise self._refusal
+            async with asyncio.timeout(request_s) as self._patience:
+                method = await incoming.method()
+                self._receiver = incoming.receiver
+                return method, await incoming.body() if method == "POST" else ""
+        except TimeoutError:
+            late = RefusedError(408, f"the request was not complete after {request_s:g} s")
+            raise self._refusal or late from None
+        except OSError:
+            if self._began_s is not None:
+                _log.warning("%s: the connection broke before the message was complete", self._peer)
+            return "", ""
+        finally:
+            self._server.finished(self)
+
+    async def _answer(self, text: str) -> bytes:
+        """The reply to a message; if the connection breaks meanwhile, nobody waits for it."""
+        trip_s = _round_trip_s(self._writer)
+        hung_up: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        about = (self._peer, self._began_s, trip_s, hung_up, self._receiver)
+        answer = asyncio.ensure_future(self._host.reply(text, *about))
+        broken = asyncio.ensure_future(self._until_broken(hung_up))
+        try:
+            await asyncio.wait((answer, broken), return_when=asyncio.FIRST_COMPLETED)
+            if not answer.done():
+                _log.info("%s: the connection broke before the answer", self._peer)
+                return b""
+            reply = answer.result()
+            self._on_sent, self._on_lost = reply.on_sent, reply.on_lost
+            self._on_taken = reply.on_taken
+            return _reply(400 if reply.refused else 200, reply.text)
+        finally:
+            answer.cancel()
+            broken.cancel()
+            await asyncio.gather(answer, broken, return_exceptions=True)
+
+    async def _say(self, reply: bytes) -> None:
+        """Write the reply, and read until the peer closes as well or a bound is reached."""
+        left = self._limits.linger_bytes
+        self._writer.transport.set_write_buffer_limits(0)  # drain returns when all is written
+        self.lingers = True
+        with self._writer.get_extra_info("socket").dup() as own:  # it reports a broken one, too
+            try:
+                async with asyncio.timeout(self._limits.linger_s):
+                    self._writer.write(reply)
+                    await self._writer.drain()
+                    if self._on_sent is not None:
+                        self._on_sent(time.monotonic())
+                    self._writer.write_eof()
+                    while left >= 0 and (dropped := await self._reader.read(_CHUNK)):
+                        left -= len(dropped)
+                    while self._on_lost is not None and _may_be_taken(own, len(reply)):
+                        await asyncio.sleep(_LOOK_S)
+            finally:
+                if self._on_lost is not None and not _is_taken(own, len(reply)):
+                    _log.info("%s: the connection broke before the answer was taken", self._peer)
+                    self._on_lost()
+                elif self._on_taken is not None and _told(own, "Q", _TCP_INFO_ACKED) is not None:
+                    self._on_taken()
+
+    # ---------------------------------------------------------------- bytes
+
+    async def _read(self) -> bytes:
+        """The next bytes of the request; empty if the client closed its writing side."""
+        data = await self._reader.read(_CHUNK)
+        if data:
+            if self._began_s is None:
+                # It may have waited in the system, if an earlier server was killed.
+                self._began_s = time.monotonic() - waited_s(self._writer.get_extra_info("socket"))
+            self.num_bytes += len(data)
+            self._server.received(self)
+        return data
+
+    async def _until_broken(self, hung_up: asyncio.Future[bool]) -> None:
+        """Drop all input; return or raise when the connection is gone.
+
+        Args:
+            hung_up: set when the client has closed its writing side: to whether that was later than
+                clients do it that only mark the end of their message.
+        """
+        began_s = time.monotonic()
+        while await self._reader.read(_CHUNK):
+            pass
+        if not hung_up.done():
+            hung_up.set_result(time.monotonic() - began_s > AT_ONCE_S)
+        await self._writer.wait_closed()
+
+    def _go_on(self) -> None:
+        self._writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+def _round_trip_s(writer: asyncio.StreamWriter) -> float | None:
+    """The system's estimate of the round trip to the peer; None if it has none."""
+    microseconds = _told(writer.get_extra_info("socket"), "I", _TCP_INFO_RTT)
+    return None if microseconds is None else microseconds * 1e-6
+
+
+def waited_s(own: socket.socket) -> float:
+    """Least age of the data the system now delivers; 0 if unknown."""
+    milliseconds = _told(own, "I", _TCP_INFO_LAST_CAME)
+    return 0.0 if milliseconds is None else milliseconds * 1e-3
+
+
+def _is_taken(own: socket.socket, num_bytes: int) -> bool:
+    """Whether the peer's system has acknowledged this many bytes, as far as ours knows."""
+    acked = _told(own, "Q", _TCP_INFO_ACKED)
+    return acked is None or acked >= num_bytes
+
+
+def _may_be_taken(own: socket.socket, num_bytes: int) -> bool:
+    """Whether it has neither acknowledged nor refused them."""
+    try:
+        is_broken = own.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
+    except OSError:
+        is_broken = True
+    return not is_broken and not _is_taken(own, num_bytes)
+
+
+def _told(own: socket.socket, kind: str, offset: int) -> int | None:
+    """A number from the system's information on a connection; None if it has none."""
+    try:
+        size = offset + struct.calcsize(kind)
+        info = own.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, size)
+        (number,) = struct.unpack_from(kind, info, offset)
+    except (OSError, AttributeError, struct.error):
+        return None  # another system, or the connection is gone
+    return int(number)
+
+
+def _reply(status: int, text: str) -> bytes:
+    body = text.encode("utf-8", "replace")
+    fields = {**_HEADERS, "content-length": len(body), "date": formatdate(usegmt=True)}
+    if status == 405:
+        fields["allow"] = _METHODS
+    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}"]
+    lines += [f"{name}: {value}" for name, value in fields.items()]
+    return "\r\n".join((*lines, "", "")).encode("ascii") + body

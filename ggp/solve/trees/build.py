@@ -23,7 +23,7 @@ import numpy as np
 
 from ggp.belief.paths import PathTree
 from ggp.errors import SolvingError
-from ggp.machine.arrays import first_seen, joined, offsets_of, take_segments
+from ggp.machine.arrays import first_seen, joined, offsets_of, segment_ids, take_segments
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
     FloatArray,
@@ -33,9 +33,7 @@ from ggp.machine.base import (
     States,
     player_roles,
 )
-from ggp.solve.trees.canonical import TextOrder, require_equal_moves, sorted_chance
 from ggp.solve.trees.nodes import Nodes, Stepper, Turn, first_node
-from ggp.solve.trees.subgames import NO_SUBGAME, find_roots
 from ggp.solve.trees.tables import LeafTable, SetTable
 from ggp.solve.trees.tree import GameTree, Layer, Numbers, Stands
 
@@ -367,3 +365,189 @@ class _Builder:
                 goals,
             )
         )
+
+
+# ------------------------------------------------------------------------
+# Puts legal moves in an order that does not depend on ids, and is the same after the same path.
+
+
+class TextOrder:
+    """Sorts moves by their texts."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._texts: list[str] = []
+        self._ranks: IntArray = np.zeros(0, dtype=np.int64)
+
+    def order(self, ragged: Ragged) -> IntArray:
+        """The places of all values, with each list sorted by text."""
+        self._learn(1 + int(ragged.values.max(initial=-1)))
+        return np.lexsort((self._ranks[ragged.values], segment_ids(ragged.offsets)))
+
+    def sorted(self, ragged: Ragged) -> Ragged:
+        """The lists, each sorted by text."""
+        return Ragged(ragged.offsets, ragged.values[self.order(ragged)])
+
+    def _learn(self, num_moves: int) -> None:
+        if num_moves <= len(self._texts):
+            return
+        new = range(len(self._texts), num_moves)
+        self._texts += [self._machine.move_text(move) for move in new]
+        self._ranks = np.argsort(np.argsort(np.array(self._texts), kind="stable"))
+
+
+def sorted_chance(machine: Machine, states: States, order: TextOrder) -> tuple[Ragged, FloatArray]:
+    """The moves of `random` in each lane, sorted by text, and the probability of each."""
+    chance = machine.chance(states)
+    ragged = Ragged(chance.offsets, chance.moves)
+    places = order.order(ragged)
+    return Ragged(chance.offsets, chance.moves[places]), chance.probabilities[places]
+
+
+def require_equal_moves(
+    machine: Machine, tree: PathTree, role: int, paths: IntArray, legal: Ragged
+) -> None:
+    """Check that a role knows its legal moves.
+
+    Args:
+        paths: `[L]` incomplete paths of the role.
+        legal: its sorted legal moves in each lane.
+
+    Raises:
+        SolvingError: two lanes of one path have different legal moves.
+    """
+    first, group = first_seen(paths)
+    model = first[group]
+    counts = legal.counts
+    lengths_differ = counts != counts[model]
+    if not lengths_differ.any():
+        within = np.arange(len(legal.values)) - np.repeat(legal.offsets[:-1], counts)
+        expected = legal.values[np.repeat(legal.offsets[model], counts) + within]
+        wrong = np.flatnonzero(expected != legal.values)
+        if not len(wrong):
+            return
+        lane = int(segment_ids(legal.offsets)[wrong[0]])
+    else:
+        lane = int(np.flatnonzero(lengths_differ)[0])
+    one, other = (
+        set(map(machine.move_text, legal[each].tolist())) for each in (int(model[lane]), lane)
+    )
+    history = " | ".join(tree.texts(int(paths[lane]))[-4:]) or "at the start"
+    raise SolvingError(
+        f"{machine.roles[role]} cannot tell its legal moves: after one incomplete path "
+        f"({history}) {sorted(one ^ other)[0]} is legal in one state and not in another; only "
+        "games in which players know their moves can be solved"
+    )
+
+
+# ------------------------------------------------------------------------
+# Finds where a new game begins in the middle of another: where its beginning is common knowledge.
+#
+# Two nodes of a layer are connected if some player cannot tell them apart. Nodes that are
+# connected, directly or through others, are those that are possible by common knowledge. From there
+# on nothing else matters if
+#
+# - all its nodes have the same state: players remember different things, but these are of no use;
+# or - no player can tell any of them apart: chance alone made the difference, with known
+# probabilities.
+#
+# Then the rest is a game of its own, whose value takes the place of the whole. Two such places with
+# the same states and the same probabilities are one and the same game, solved once. In games of one
+# player these are its beliefs, in games of perfect information the positions.
+
+NO_SUBGAME = -1
+
+
+class Roots(NamedTuple):
+    """Subgames that begin in a layer, N of them.
+
+    Attributes:
+        subgames: `[E]` subgame (0 to N - 1) that begins at each node, `NO_SUBGAME` for none.
+        nodes: nodes that stand for the beginnings, K of them, those of a subgame together.
+        owners: `[K]` their subgames.
+        weights: `[K]` weights, in proportion to their probabilities.
+    """
+
+    subgames: IntArray
+    nodes: IntArray
+    owners: IntArray
+    weights: Numbers
+
+
+def find_roots(paths: IntArray, states: IntArray, weights: Numbers) -> Roots:
+    """The subgames that begin in a layer of E nodes.
+
+    Args:
+        paths: `[E, P]` incomplete path of every player.
+        states: `[E]` numbers, equal for equal states.
+        weights: `[E]` probability by chance, in any unit.
+    """
+    parts = _parts(paths)
+    order = np.argsort(parts, kind="stable")
+    starts = np.flatnonzero(np.diff(parts[order], prepend=-1))
+    same_state = _all_equal(states[order], starts)
+    one_path = np.ones(len(starts), dtype=np.bool_)
+    for column in paths.T:
+        one_path &= _all_equal(column[order], starts)
+    is_root = same_state | one_path
+    # A part of a single state is represented by one node, the others by all their nodes.
+    first = np.zeros(len(parts), dtype=np.bool_)
+    first[starts] = True
+    kept = order[np.where(same_state[parts[order]], first, is_root[parts[order]])]
+    kept = kept[np.lexsort((states[kept], parts[kept]))]
+    offsets = np.flatnonzero(np.diff(parts[kept], prepend=-1))
+    heights = _reduced(weights[kept], offsets)
+    numbers, is_first = _numbers(states[kept], heights, offsets)
+    subgame = np.full(len(starts), NO_SUBGAME, dtype=np.int64)
+    subgame[parts[kept[offsets]]] = numbers
+    stands = np.repeat(is_first, np.diff(offsets, append=len(kept)))
+    nodes = kept[stands]
+    return Roots(subgame[parts], nodes, subgame[parts[nodes]], heights[stands])
+
+
+def _parts(paths: IntArray) -> IntArray:
+    """`[E]` number (0, 1, ...) of the connected part of each node."""
+    from scipy.sparse import coo_array  # slow to import: only solvers have use for it
+    from scipy.sparse.csgraph import connected_components
+
+    num_nodes, num_players = paths.shape
+    _, path = first_seen(paths.ravel())
+    size = num_nodes + 1 + int(path.max(initial=0))
+    rows = np.repeat(np.arange(num_nodes), num_players)
+    links = coo_array((np.ones(len(path), dtype=np.int8), (rows, num_nodes + path)), (size, size))
+    found = connected_components(links, directed=False)[1][:num_nodes]
+    return first_seen(found.astype(np.int64))[1]
+
+
+def _all_equal(values: IntArray, starts: IntArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Whether all values of each run are the same."""
+    low, high = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
+    return np.asarray(low == high)
+
+
+def _reduced(weights: Numbers, offsets: IntArray) -> Numbers:
+    """Weights of runs in lowest terms; 1 in runs of length 1."""
+    if not len(weights):
+        return weights
+    divisors = np.gcd.reduceat(weights, offsets)
+    return np.asarray(weights // np.repeat(divisors, np.diff(offsets, append=len(weights))))
+
+
+def _numbers(
+    states: IntArray, weights: Numbers, offsets: IntArray
+) -> tuple[IntArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+    """A number for each run, equal if states and weights are, and whether it is the first."""
+    lengths = np.diff(offsets, append=len(states))
+    numbers = np.zeros(len(offsets), dtype=np.int64)
+    is_first = np.zeros(len(offsets), dtype=np.bool_)
+    # Most runs are a single state, whose weight is then 1.
+    single = np.flatnonzero(lengths == 1)
+    first, numbers[single] = first_seen(states[offsets[single]])
+    is_first[single[first]] = True
+    seen: dict[tuple[bytes, tuple[int, ...]], int] = {}
+    for run in np.flatnonzero(lengths > 1).tolist():
+        places = slice(int(offsets[run]), int(offsets[run] + lengths[run]))
+        key = (states[places].tobytes(), tuple(weights[places].tolist()))
+        is_first[run] = key not in seen
+        numbers[run] = len(first) + seen.setdefault(key, len(seen))
+    return numbers, is_first

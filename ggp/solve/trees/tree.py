@@ -6,7 +6,7 @@ leaf is one end of the game for one sequence of every role, with the probability
 its part. Roles that move at once need no order here. This is the sequence form (von Stengel,
 "Efficient computation of behavior strategies", 1996).
 
-Where the state of play is common knowledge, a new game begins (`ggp.solve.trees.subgames`). It has
+Where the state of play is common knowledge, a new game begins (`ggp.solve.trees.build`). It has
 empty sequences of its own, and its value stands at leaves of the game before. So a tree is a
 list of subgames; the first one is the whole game, and the others come in an order in which values
 can be backed up from the last to the first.

@@ -32,8 +32,12 @@ from match_runner.options import (
 )
 from match_runner.remote.post import is_address
 from match_runner.series.commands.comparison_tables import show_comparison
-from match_runner.series.commands.course_options import course_options, read_course_files
-from match_runner.series.commands.until_options import read_until, until_options
+from match_runner.series.commands.until_options import (
+    course_options,
+    read_course_files,
+    read_until,
+    until_options,
+)
 from match_runner.series.comparison import summarize
 from match_runner.series.holding import hold_series, printer
 from match_runner.series.plan import Series, SeriesGame, check_series

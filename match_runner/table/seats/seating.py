@@ -8,14 +8,17 @@ follows from them (`knowledge`), and from the state only if the rules tell every
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
+from ggp.errors import NOTE
 from ggp.gdl.analysis.joint_move_percepts import told_by
 from ggp.machine import Limits, Machine
 from ggp.machine.definition import GameDefinition
@@ -33,7 +36,6 @@ from match_runner.pictures.frames import Artist, Json
 from match_runner.pictures.kinds.facts import fact
 from match_runner.series.match_task import machines_of, order_of, rehearse
 from match_runner.table.seats.link import LinkBrokenError, Message, WorkerLink
-from match_runner.table.seats.preparing import Preparing
 
 REPORT_EVERY_S = 0.1
 """Least seconds between two reports of a player's values: nobody reads faster."""
@@ -307,3 +309,58 @@ class _Person:
         until = None if clock_s is None else Deadline(self._began_s + clock_s, time.monotonic)
         move = self._reporter.answer(self._role, self._legal, until)
         return Decision(move, (), 0, False, 0, time.monotonic() - self._began_s)
+
+
+# ------------------------------------------------------------------------
+# Tells the server what is done before the first turn, which takes long when a game is new.
+#
+# A step says how much of it all is done when it begins and when it ends; between these the page can
+# only guess. What our modules note meanwhile, such as that machine code is compiled, is told too.
+
+
+class Preparing(logging.Handler):
+    """Reports the steps before a match; a context, in which notes are reported as well."""
+
+    def __init__(self, link: WorkerLink) -> None:
+        super().__init__(NOTE)
+        self._link = link
+        self._step = ("", 0.0, 0.0)
+
+    def __enter__(self) -> Preparing:
+        logger = logging.getLogger("ggp")
+        self._level = logger.level
+        if logger.getEffectiveLevel() > NOTE:
+            logger.setLevel(NOTE)
+        logger.addHandler(self)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        logger = logging.getLogger("ggp")
+        logger.removeHandler(self)
+        logger.setLevel(self._level)
+
+    def begin(self, text: str, share: float, until: float) -> None:
+        """Begin a step.
+
+        Args:
+            share, until: shares of the whole that are done when it begins and when it ends.
+        """
+        self._step = text, share, until
+        self._tell("")
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno == NOTE:
+            try:
+                self._tell(record.getMessage())
+            except LinkBrokenError:  # the match notices it itself
+                return
+
+    def _tell(self, note: str) -> None:
+        text, share, until = self._step
+        told = {"text": text, "note": note, "share": share, "until": until}
+        self._link.send({"kind": "preparing", **told})

@@ -17,8 +17,8 @@ from ggp.belief.finding.exact import ExactSets
 from ggp.belief.finding.forward import Forward
 from ggp.belief.finding.histories import Histories
 from ggp.belief.finding.larger import Larger
-from ggp.belief.finding.solved import Solving
 from ggp.belief.segments import Segments
+from ggp.belief.solving.finder import Solving
 from ggp.errors import BeliefDepletedError
 from ggp.machine import Machine
 from ggp.machine.base import States

@@ -7,7 +7,7 @@ import pytest
 
 from ggp.belief import Bags, PathTree, Sampler, Sampling, make_sampler
 from ggp.belief.finder import Setting
-from ggp.belief.samplers.depth_first import depth_first
+from ggp.belief.samplers.pool_samplers import depth_first
 from ggp.machine import Machine, role_index
 from ggp.machine.base import UNKNOWN
 from tests.support.games import machine_of_game, machine_of_rules

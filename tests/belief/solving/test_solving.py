@@ -14,8 +14,7 @@ from ggp.belief import Bags, HyperPlaySampler, PathTree, never
 from ggp.belief.move_models import UNIFORM
 from ggp.belief.segments import initial_segments
 from ggp.belief.solving import finder, sat, windows
-from ggp.belief.solving.chains import sampled
-from ggp.belief.solving.finder import Solved, Start
+from ggp.belief.solving.finder import Solved, Start, sampled
 from ggp.belief.solving.sat import Clasp, ClauseSolver, PySat
 from ggp.belief.solving.windows import Spent, Window, is_solvable
 from ggp.errors import BeliefDepletedError

@@ -10,8 +10,8 @@ import pytest
 
 from ggp.belief import PathTree, never
 from ggp.belief.samplers import pool_samplers
+from ggp.belief.samplers.pool_samplers import distinct_successors
 from ggp.belief.turns.completions import lanes_at_once, list_completions
-from ggp.belief.turns.distinct import distinct_successors
 from ggp.belief.turns.one_turn import LIST_LIMIT
 from ggp.belief.turns.open_moves import Learnt, OpenMoves, open_moves
 from ggp.machine import Machine

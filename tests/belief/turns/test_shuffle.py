@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ggp.belief.turns.shuffle import shuffled
+from ggp.belief.turns.completions import shuffled
 
 
 def keys(count: int, seed: int = 0) -> np.ndarray:

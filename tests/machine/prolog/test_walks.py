@@ -14,8 +14,7 @@ from ggp.gdl.normalize import normalize
 from ggp.gdl.program import Literal, NormalRule, Program
 from ggp.gdl.terms import Compound, Symbol, signature
 from ggp.machine import Limits, build_machine
-from ggp.machine.prolog.either import any_of, merged
-from ggp.machine.prolog.linear import linear_rules
+from ggp.machine.prolog.compile import any_of, linear_rules, merged
 from tests.support.comparing.agreement import play_both
 from tests.support.comparing.walks import walk_together
 from tests.support.plain.reference import Reference

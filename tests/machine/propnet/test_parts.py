@@ -15,7 +15,7 @@ from ggp.gdl.program import Program
 from ggp.machine import Machine, build_machine
 from ggp.machine.base import UNKNOWN, States
 from ggp.machine.propnet.build.rewriting.parting import in_parts
-from ggp.machine.propnet.play import part_choices
+from ggp.machine.propnet.play import parted_machine
 from ggp.machine.propnet.play.parted_machine import PartedMachine, machine_of
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from tests.support.sheets.part_sheets import DEAL, SHEETS, SHIPS, STUCK, machine_listing
@@ -178,13 +178,13 @@ class TestDrawing:
 
     def test_too_many_moves_are_not_listed(self, monkeypatch: pytest.MonkeyPatch) -> None:
         machine = parted("order")
-        monkeypatch.setattr(part_choices, "MOST_LISTED", 1000)
+        monkeypatch.setattr(parted_machine, "MOST_LISTED", 1000)
         with pytest.raises(ReasonerLimitError, match=r"3,125 moves of random"):
             machine.legal(machine.initial(), int(machine.random_role))
         assert machine.count_chance(machine.initial()).tolist() == [120]
 
     def test_many_rows_are_tried_to_count_moves(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(part_choices, "AT_ONCE", 100)
+        monkeypatch.setattr(parted_machine, "AT_ONCE", 100)
         (found,) = parted("draw").count_chance(parted("draw").initial())
         assert found != 35
         assert found == pytest.approx(35, rel=0.15)

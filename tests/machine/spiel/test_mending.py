@@ -14,7 +14,7 @@ from ggp.machine.base import States
 from ggp.machine.games import load_program
 from ggp.machine.spiel.changes import dealt, not_of, renamed, replaced, traded
 from ggp.machine.spiel.known_path import History, KnownPath
-from ggp.machine.spiel.mending import Mender
+from ggp.machine.spiel.redraw import Mender
 from ggp.machine.spiel.spiel_machine import SpielMachine
 from ggp.search.moves import random_moves
 

@@ -34,9 +34,8 @@ from match_runner.match.replay import check_record
 from match_runner.match.seats import set_up
 from match_runner.remote.post import Address, PostResult, parse_address, read_reply, request_bytes
 from match_runner.remote.remote_players import RemoteConditions, new_match_id
-from match_runner.remote.scrambling import KEPT, Scrambler, names_of
 from match_runner.remote.servers import DRESDEN, GGP_BASE, ConnectingTime, Replacement
-from match_runner.remote.wire import LastTurn, NotAMoveError, Wire
+from match_runner.remote.wire import KEPT, LastTurn, NotAMoveError, Scrambler, Wire, names_of
 from tests.match_runner.remote.http_player import (
     CLOSING,
     MOST_S,

@@ -26,8 +26,8 @@ from match_runner.reproduce.duels import series_of, stored_duel
 from match_runner.reproduce.kriegspiel import cells as kriegspiel_cells
 from match_runner.reproduce.kriegspiel import charts as kriegspiel_charts
 from match_runner.reproduce.kriegspiel import experiment as kriegspiel
+from match_runner.reproduce.kriegspiel.experiment import AGREES, DIFFERS, OPEN, PARTLY, verdict_of
 from match_runner.reproduce.kriegspiel.published import TABLES_2_3, Published
-from match_runner.reproduce.kriegspiel.verdicts import AGREES, DIFFERS, OPEN, PARTLY, verdict_of
 from match_runner.reproduce.plots import draw_chart
 from match_runner.reproduce.report import write_results
 from match_runner.reproduce.results import Panel, Point

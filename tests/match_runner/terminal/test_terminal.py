@@ -24,7 +24,7 @@ from ggp.gdl.normalize import load
 from match_runner.cli import main
 from match_runner.match.record_files import read_record
 from match_runner.pictures import Layout
-from match_runner.terminal.drawing import draw
+from match_runner.terminal.person import draw
 from match_runner.terminal.screen import Screen, TimeIsUpError
 from tests.support.games import REPOSITORY
 

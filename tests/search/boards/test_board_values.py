@@ -18,8 +18,7 @@ from ggp.machine.propnet.play.kernels.packed import Packed, pack_rows
 from ggp.players import make_player, parse_spec
 from ggp.players.options.evaluations import evaluation_of, read_terms
 from ggp.search.boards.board_terms import BoardTerms
-from ggp.search.boards.board_values import BoardValues
-from ggp.search.boards.piece_tables import masks_of, unit_of
+from ggp.search.boards.board_values import BoardValues, masks_of, unit_of
 from tests.support.games import machine_of_game, machine_of_rules
 
 KS = read_terms(find_companion("kriegspiel", ".toml"))

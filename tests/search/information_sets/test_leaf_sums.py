@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ggp.machine.arrays import first_seen_columns
-from ggp.search.information_sets.histories import leaves_of
 from ggp.search.information_sets.leaf_sums import sum_leaves
+from ggp.search.information_sets.set_search import leaves_of
 from ggp.search.parts import ValuedTurns
 
 

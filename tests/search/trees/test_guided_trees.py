@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ggp.machine.weighted_playouts import WeightedPlayer
-from ggp.search.move_averages import MOST, UNIT, MoveAverages
+from ggp.search.leaf_values import MOST, UNIT, MoveAverages
 from ggp.search.trees.paths_tree import PathsTree
 from ggp.search.trees.settings import CALM
 from ggp.search.trees.tree_search import TreeSearch

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ggp.server.confinement import calls, sandbox
+from ggp.server.confinement import sandbox, seccomp
 
 MEMORY_BYTES = 1 << 30
 SHARED_BYTES = 400 << 20
@@ -109,7 +109,7 @@ def _cannot_list(folder: str) -> bool:
     return False
 
 
-def called(numbers: calls.Numbers, *arguments: int) -> str:
+def called(numbers: seccomp.Numbers, *arguments: int) -> str:
     """What comes of a system call, by its error; never without the filter, since it would do
     something else."""
     number = numbers[platform.machine() == "aarch64"]
@@ -123,7 +123,7 @@ def is_filtered() -> bool:
 
     Asked of a call that does nothing: there are no such flags.
     """
-    number = calls.REFUSED["inotify_init1"][platform.machine() == "aarch64"]
+    number = seccomp.REFUSED["inotify_init1"][platform.machine() == "aarch64"]
     return number is not None and _error(number, -1) == "EPERM"
 
 
@@ -236,25 +236,25 @@ def _of_the_rest(places: Places) -> list[Probe]:
         Probe(many, "memory file", _memory_file, DENIED),
         Probe(many, "shared mapping", lambda: mmap.mmap(-1, SHARED_BYTES).close(), DENIED),
         Probe(many, "zeros", lambda: open("/dev/zero", "rb").close(), DENIED),
-        Probe(many, "stack", lambda: called(calls.MMAP, 0, 4096, 3, 0x122, -1, 0), refused),
-        Probe(many, "large pipe", lambda: called(calls.FCNTL, 0, 1031, 1 << 20), refused),
+        Probe(many, "stack", lambda: called(seccomp.MMAP, 0, 4096, 3, 0x122, -1, 0), refused),
+        Probe(many, "large pipe", lambda: called(seccomp.FCNTL, 0, 1031, 1 << 20), refused),
         Probe(common, "change mode", lambda: os.chmod(places.inside + "/b", 0o600), DENIED),
         Probe(common, "change times", lambda: os.utime(places.inside + "/b", (1, 1)), DENIED),
-        Probe(common, "namespace", lambda: called(calls.CLONE, 0x10000000 | 17), refused),
-        Probe(common, "clone3", lambda: called(calls.CLONE3, 0, 0), {"'ENOSYS'"}),
-        Probe(common, "child of server", lambda: called(calls.CLONE, 0x8000 | 17), refused),
-        Probe(common, "limits", lambda: called(calls.PRLIMIT, os.getppid(), 7, 0, 0), refused),
-        Probe(common, "type", lambda: called(calls.IOCTL, 2, 0x5412, 0), refused),
-        Probe(common, "take a terminal", lambda: called(calls.IOCTL, 2, 0x540E, 1), refused),
-        Probe(common, "type on a console", lambda: called(calls.IOCTL, 2, 0x541C, 0), refused),
-        Probe(common, "other pairs", lambda: called(calls.SOCKETPAIR, 30, 1, 0, 0), refused),
+        Probe(common, "namespace", lambda: called(seccomp.CLONE, 0x10000000 | 17), refused),
+        Probe(common, "clone3", lambda: called(seccomp.CLONE3, 0, 0), {"'ENOSYS'"}),
+        Probe(common, "child of server", lambda: called(seccomp.CLONE, 0x8000 | 17), refused),
+        Probe(common, "limits", lambda: called(seccomp.PRLIMIT, os.getppid(), 7, 0, 0), refused),
+        Probe(common, "type", lambda: called(seccomp.IOCTL, 2, 0x5412, 0), refused),
+        Probe(common, "take a terminal", lambda: called(seccomp.IOCTL, 2, 0x540E, 1), refused),
+        Probe(common, "type on a console", lambda: called(seccomp.IOCTL, 2, 0x541C, 0), refused),
+        Probe(common, "other pairs", lambda: called(seccomp.SOCKETPAIR, 30, 1, 0, 0), refused),
         *(
             Probe(common, name, lambda of=of: called(of, *[-1] * 6), refused)  # type: ignore[misc]
-            for name, of in calls.REFUSED.items()
+            for name, of in seccomp.REFUSED.items()
         ),
         Probe(sandbox.STAYS, "leave the session", lambda: _stays(os.setsid), {"True"}),
         Probe(sandbox.STAYS, "leave the group", lambda: _stays(lambda: os.setpgid(0, 0)), {"True"}),
-        Probe(sandbox.STAYS, "orphans", lambda: called(calls.PRCTL, 36, 0), refused),
+        Probe(sandbox.STAYS, "orphans", lambda: called(seccomp.PRCTL, 36, 0), refused),
     ]
 
 

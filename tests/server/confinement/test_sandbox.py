@@ -24,8 +24,8 @@ from pathlib import Path
 import pytest
 
 from ggp import children
-from ggp.server.confinement import calls, landlock, sandbox, seccomp
-from ggp.server.confinement.readable import SYSTEM, readable
+from ggp.server.confinement import landlock, sandbox, seccomp
+from ggp.server.confinement.landlock import SYSTEM, readable
 from tests.server.confinement.probes import UNCONFINED, Places, Probe, is_filtered, probes, try_all
 from tests.support.games import REPOSITORY
 
@@ -179,7 +179,7 @@ WITHOUT_NETWORK = "privileges.leave_network = privileges.leave_network_alone = l
 
 
 def test_landlock_alone_keeps_sockets_closed(place: Path) -> None:
-    # As where no network namespace can be had, and the machine has no table of calls.
+    # As where no network namespace can be had, and the machine has no table of seccomp.
     tried = confined(place, WITHOUT_NETWORK + "seccomp.refuse_calls = lambda libc: False")
     assert not {"no network", "no sockets", "no shared memory"} & {*tried.rights}
     assert "memory file" not in tried.outcomes
@@ -269,10 +269,10 @@ def test_numbers_of_calls_are_those_of_the_system(column: int, header: str) -> N
         pytest.skip("the headers of the kernel are not installed")
     defined = re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", path.read_text())
     numbers = {name: int(number) for name, number in defined}
-    ours = {**calls.REFUSED, **calls.STAYING, "clone": calls.CLONE, "clone3": calls.CLONE3}
-    ours |= {"prlimit64": calls.PRLIMIT, "utimensat": calls.UTIMENSAT, "mmap": calls.MMAP}
-    ours |= {"fcntl": calls.FCNTL, "ioctl": calls.IOCTL, "prctl": calls.PRCTL}
-    ours |= {"socketpair": calls.SOCKETPAIR}
+    ours = {**seccomp.REFUSED, **seccomp.STAYING, "clone": seccomp.CLONE, "clone3": seccomp.CLONE3}
+    ours |= {"prlimit64": seccomp.PRLIMIT, "utimensat": seccomp.UTIMENSAT, "mmap": seccomp.MMAP}
+    ours |= {"fcntl": seccomp.FCNTL, "ioctl": seccomp.IOCTL, "prctl": seccomp.PRCTL}
+    ours |= {"socketpair": seccomp.SOCKETPAIR}
     told = {name: each[column] for name, each in ours.items()}
     assert {n: x for n, x in told.items() if n in numbers and x is not None} == {
         n: x for n, x in numbers.items() if n in told

@@ -19,7 +19,7 @@ import ggp.server
 from ggp import children
 from ggp.errors import ConfigError
 from ggp.server.http import listening, service
-from ggp.server.http.connection import waited_s
+from ggp.server.http.http_server import waited_s
 from ggp.server.settings import ServerLimits
 from ggp.sockets import BACKLOG
 from tests.server.live import read_reply, request, start

@@ -23,7 +23,7 @@ from match_runner.table.match_manager import MatchManager
 from match_runner.table.offers import Offers
 from match_runner.table.options import TableOptions
 from match_runner.table.seats.link import make_private
-from match_runner.table.web import link_opener, server
+from match_runner.table.web import server
 from tests.support.commands import start
 
 
@@ -199,11 +199,11 @@ def test_the_browser_is_opened_without_telling_the_token_to_all_processes(
         def __init__(self, target: Any, args: Any, daemon: bool) -> None:
             self.start = lambda: target(*args)
 
-    monkeypatch.setattr(link_opener, "threading", SimpleNamespace(Thread=AtOnce))
+    monkeypatch.setattr(server, "threading", SimpleNamespace(Thread=AtOnce))
     monkeypatch.setattr(webbrowser, "open", look)
     table(tmp_path)  # nobody sits at a screen
     assert opened == []
-    monkeypatch.setattr(link_opener, "has_screen", lambda: True)
+    monkeypatch.setattr(server, "has_screen", lambda: True)
     table(tmp_path, "--no-browser")
     assert opened == []
     table(tmp_path)

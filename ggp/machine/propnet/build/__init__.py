@@ -2,6 +2,6 @@
 
 In comes a `Program`, out goes a `Circuit` from a child process (`child`) or from the `cache`, whose
 files are `circuit_file` and `version`. Begin with `circuits`. The rooms are the first stages:
-`rewriting` gives other rules for the same game, `ground_rules` the rules without variables.
-`layers`, `gates` and `builder` make gates of those; `kernels` are compiled before they are needed.
+`rewriting` gives other rules for the same game, `ground_rules` the rules without variables. `gates`
+and `builder` make gates of those; `kernels` are compiled before they are needed.
 """

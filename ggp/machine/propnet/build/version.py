@@ -26,7 +26,7 @@ FILES = (
         f"machine/propnet/{name}"
         for name in (
             *("circuit", "parts", "reports", "build/circuits", "build/circuit_file"),
-            *("build/builder", "build/gates", "build/layers"),
+            *("build/builder", "build/gates"),
         )
     ),
 )

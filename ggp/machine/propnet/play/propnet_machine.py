@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from threading import RLock
 from typing import NoReturn
 
@@ -29,18 +31,16 @@ from ggp.machine.base import (
     even_chance,
 )
 from ggp.machine.compiling.jit import load_at_once
-from ggp.machine.freed_memory import keep_freed_memory
 from ggp.machine.goal_values import GoalValues
 from ggp.machine.percepts.joint_percepts import JointMovesTold
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.parts import parts_of
 from ggp.machine.propnet.play.answers import Answers
 from ggp.machine.propnet.play.clues import MOST_CLUES, Clues
-from ggp.machine.propnet.play.fluents import Fluents
 from ggp.machine.propnet.play.growth import CircuitGrowth
 from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan, Queue
 from ggp.machine.propnet.play.kernels.narrow import NARROW
-from ggp.machine.propnet.play.kernels.packed import Packed, PropnetStates, pack
+from ggp.machine.propnet.play.kernels.packed import Packed, PropnetStates, pack, pack_rows, unpack
 from ggp.machine.propnet.play.kernels.vectors import WIDTH, words_of
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.moves import MoveTable
@@ -397,3 +397,82 @@ class PropnetMachine(CircuitGrowth):
 
     def _is_copy(self, other: object) -> bool:
         return isinstance(other, PropnetMachine) and other.growing is self.growing
+
+
+# ------------------------------------------------------------------------
+# The fluents of packed states, as bits, words and texts; those that always hold are added.
+
+
+class Fluents:
+    """The fluents of a circuit.
+
+    Attributes:
+        names: `[F]` as canonical KIF: those of the circuit, then those that hold in every state.
+    """
+
+    def __init__(self, circuit: Circuit) -> None:
+        self.names = (*circuit.fluents, *circuit.constant)
+        self._num_packed = len(circuit.fluents)
+
+    def words(self, packed: Packed) -> Packed:
+        """`[L, ceil(F / 64)]` the fluents that hold."""
+        if len(self.names) == self._num_packed:
+            return packed
+        constant = pack(np.arange(len(self.names)) >= self._num_packed)
+        held = np.repeat(constant[None], len(packed), axis=0)
+        held[:, : packed.shape[1]] |= packed
+        return held
+
+    def bits(self, packed: Packed) -> BoolArray:
+        """`[L, F]` whether each fluent holds."""
+        return unpack(self.words(packed), len(self.names))
+
+    def texts(self, packed: Packed) -> list[tuple[str, ...]]:
+        """The fluents that hold in each state, sorted."""
+        return [
+            tuple(sorted(self.names[f] for f in np.flatnonzero(lane))) for lane in self.bits(packed)
+        ]
+
+    def of_bits(self, bits: BoolArray) -> Packed:
+        """The states in which these hold, given as by `bits`."""
+        return pack_rows(bits[:, : self._num_packed])
+
+    def of_texts(self, texts: Sequence[tuple[str, ...]]) -> Packed:
+        """The same, given as by `texts`.
+
+        Raises:
+            MachineError: a text is no fluent of the circuit.
+        """
+        bits = np.zeros((len(texts), len(self.names)), dtype=np.bool_)
+        for lane, fluents in enumerate(texts):
+            try:
+                bits[lane, [self._place[fluent] for fluent in fluents]] = True
+            except KeyError as error:
+                raise MachineError(f"{error.args[0]} can never hold by these rules") from None
+        return self.of_bits(bits)
+
+    @made_once
+    def _place(self) -> dict[str, int]:
+        return {name: k for k, name in enumerate(self.names)}
+
+
+# ------------------------------------------------------------------------
+# Keeps freed memory for the next arrays, as far as the C library can be told to.
+#
+# Results of a batch of playouts are some megabytes, which glibc takes from the system and gives
+# back at once. To get them anew, page by page, takes up to as long as the playouts.
+
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+"""Parameters of `mallopt`, from malloc.h."""
+
+ARRAY_BYTES = 32 << 20
+"""Larger arrays go back to the system, as does free memory beyond four times as much."""
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Tell the C library to keep freed memory, once; only glibc knows how."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_M_MMAP_THRESHOLD, ARRAY_BYTES)
+        mallopt(_M_TRIM_THRESHOLD, 4 * ARRAY_BYTES)

@@ -14,7 +14,7 @@ from ggp.machine.propnet.build.ground_rules import grounding as module
 from ggp.machine.propnet.build.ground_rules.ground_program import ALWAYS
 from ggp.machine.propnet.build.ground_rules.grounding import ground
 from ggp.machine.propnet.build.rewriting import splits
-from ggp.machine.propnet.build.rewriting.differences import with_differences
+from ggp.machine.propnet.build.rewriting.splits import with_differences
 from ggp.machine.propnet.build.rewriting.translate import Translation, translate
 from tests.machine.propnet.building.test_ground import FRAME, ODD_RULES
 from tests.support.games import path_of_shared

@@ -7,11 +7,14 @@ from clingo import Control
 
 from ggp.errors import ReasonerLimitError
 from ggp.gdl import parse
-from ggp.gdl.analysis.growth import terms_grow
+from ggp.gdl.analysis.what_grows import terms_grow
 from ggp.gdl.normalize import load, normalize
-from ggp.machine.propnet.build.ground_rules import grounding, lasting
-from ggp.machine.propnet.build.ground_rules.grounding import MAX_UNCHECKED_DEPTH, ground
-from ggp.machine.propnet.build.ground_rules.lasting import lasting_fluents
+from ggp.machine.propnet.build.ground_rules import grounding
+from ggp.machine.propnet.build.ground_rules.grounding import (
+    MAX_UNCHECKED_DEPTH,
+    ground,
+    lasting_fluents,
+)
 from ggp.machine.propnet.build.rewriting.translate import translate
 from tests.support.comparing.agreement import play_both
 from tests.support.games import machine_of_rules
@@ -64,7 +67,7 @@ def test_after_so_many_turns_it_gives_up(monkeypatch: pytest.MonkeyPatch) -> Non
         grounded.append(text)
         return grounding._Clingo().ground(text)
 
-    monkeypatch.setattr(lasting, "MOST_LETTERS", 100_000)
+    monkeypatch.setattr(grounding, "MOST_LETTERS", 100_000)
     endless = normalize(parse(ROLES + "(<= terminal (true (step 8)))"))
     assert lasting_fluents(translate(endless.roles, endless.rules), run) is None
     assert 10 < len(grounded) < 100
@@ -103,7 +106,7 @@ def test_terms_that_become_too_large_are_told_at_once() -> None:
 def test_terms_that_grow_for_ever_are_not_ground_all_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(lasting, "MOST_LETTERS", 100_000)
+    monkeypatch.setattr(grounding, "MOST_LETTERS", 100_000)
     rules = "(role b) (legal b grow) (init (heap z)) (goal b 1) (<= terminal (true (heap over)))"
     grows = rules + "(<= (next (heap (s ?x))) (true (heap ?x)))"
     with pytest.raises(ReasonerLimitError, match="by turns passed the limit of 100,000 letters"):

@@ -9,7 +9,7 @@ import pytest
 
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
-from ggp.machine.propnet.play import runs
+from ggp.machine.propnet.play import playouts
 
 STEP_S = 0.001
 
@@ -27,7 +27,7 @@ def test_kernels_that_look_at_no_clock_are_not_asked_for_more_than_fits(
         now_s += budget * STEP_S
         return False
 
-    monkeypatch.setattr(runs, "play", endless)
+    monkeypatch.setattr(playouts, "play", endless)
     for seconds in (1.0, 0.05, 0.0301):
         began_s = now_s
         ended = machine.playout(
@@ -40,5 +40,5 @@ def test_kernels_that_look_at_no_clock_are_not_asked_for_more_than_fits(
         assert seconds <= now_s - began_s + 1e-9
         assert now_s - began_s < seconds + 1.5 * STEP_S
     assert (
-        max(budgets) * STEP_S >= runs.LOOK_AT_CLOCK_S / 2
+        max(budgets) * STEP_S >= playouts.LOOK_AT_CLOCK_S / 2
     )  # nor is the clock looked at all the time

@@ -6,22 +6,22 @@ strangers' rules are ground in a child process (see `child.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ggp.errors import BackendUnavailableError, MachineError, ReasonerLimitError
 from ggp.gdl.analysis.dependencies import static_relations
-from ggp.gdl.analysis.growth import terms_grow
-from ggp.gdl.analysis.what_grows import what_grows
-from ggp.gdl.program import NormalRule, Program
+from ggp.gdl.analysis.what_grows import terms_grow, what_grows
+from ggp.gdl.program import NormalRule, Program, value_order
 from ggp.gdl.terms import signature
 from ggp.libraries import demand_library
 from ggp.machine.base import Limits
 from ggp.machine.propnet.build.ground_rules.aspif import AspifReader, Ground
-from ggp.machine.propnet.build.ground_rules.atom_tables import AtomTables
 from ggp.machine.propnet.build.ground_rules.forecast import (
     Counter,
     Forecast,
@@ -29,9 +29,8 @@ from ggp.machine.propnet.build.ground_rules.forecast import (
     forecast,
     too_many,
 )
-from ggp.machine.propnet.build.ground_rules.ground_program import ALWAYS, GroundProgram
-from ggp.machine.propnet.build.ground_rules.lasting import lasting_fluents
-from ggp.machine.propnet.build.ground_rules.simplify import simplify
+from ggp.machine.propnet.build.ground_rules.ground_program import ALWAYS, GroundProgram, Named
+from ggp.machine.propnet.build.ground_rules.simplify import NEVER, simplify
 from ggp.machine.propnet.build.rewriting.decompose import project_locals
 from ggp.machine.propnet.build.rewriting.extents import Extents, table_of
 from ggp.machine.propnet.build.rewriting.parting import LISTED, in_parts
@@ -45,6 +44,10 @@ from ggp.machine.propnet.build.rewriting.splits import (
 )
 from ggp.machine.propnet.build.rewriting.splits import split as split_rules
 from ggp.machine.propnet.build.rewriting.translate import Translation, translate
+
+if TYPE_CHECKING:
+    from clingo import Control, SymbolicAtom
+
 
 try:
     import clingo
@@ -343,3 +346,202 @@ def _ground_program(
         goals=tables.goals(roles),
         terminal=tables.terminal,
     )
+
+
+# ------------------------------------------------------------------------
+# Ground atoms by relation, as KIF, in place of the numbers that gringo prints.
+
+_WITH_ROLE = frozenset({"does", "legal", "sees"})
+
+_TOKEN = re.compile(r"f?([0-9]+)(\()?|,")
+
+
+class AtomTables:
+    """The atoms that a circuit needs by name.
+
+    Args:
+        names: names of the rulesheet, by their numbers in texts of atoms.
+        atoms: the number of each atom after rules were simplified; `NEVER` if it cannot hold.
+    """
+
+    def __init__(self, names: Sequence[str], atoms: NDArray[np.int32]) -> None:
+        self._names = names
+        self._atoms = atoms
+        self._found: dict[str, list[tuple[str, int]]] = {}
+        self._by_role: dict[tuple[str, str], list[tuple[str, int]]] = {}
+        self._goals: dict[str, list[tuple[int, str, int]]] = {}
+        self._kif: dict[str, str] = {}
+        self.terminal: int | None = None
+
+    def add(self, text: str, atom: int) -> None:
+        """Add an atom as clingo prints it, such as `legal(3,f17(4,5))`, with its number there."""
+        number = int(self._atoms[atom])
+        if number == NEVER:
+            return
+        relation, _, rest = text.partition("(")
+        if relation == "terminal":
+            self.terminal = number
+        elif relation == "ranked":
+            rank, role, value = rest[:-1].split(",", 2)
+            if role.isdecimal():
+                found = self._goals.setdefault(self._names[int(role)], [])
+                found.append((int(self._names[int(rank)]), self._text(value), number))
+        elif relation in _WITH_ROLE:
+            role, _, term = rest[:-1].partition(",")
+            if role.isdecimal():
+                key = (relation, self._names[int(role)])
+                self._by_role.setdefault(key, []).append((self._text(term), number))
+        else:
+            self._found.setdefault(relation, []).append((self._text(rest[:-1]), number))
+
+    def named(self, relation: str) -> Named:
+        """The terms of `init`, `true` or `next`, sorted."""
+        return tuple(sorted(self._found.get(relation, ())))
+
+    def by_role(self, relation: str, roles: Sequence[str]) -> tuple[Named, ...]:
+        """For each role, the terms of `does`, `legal` or `sees`, sorted."""
+        return tuple(tuple(sorted(self._by_role.get((relation, role), ()))) for role in roles)
+
+    def goals(self, roles: Sequence[str]) -> tuple[Named, ...]:
+        """For each role, the values of `goal` in the order in which they count."""
+        return tuple(
+            tuple(
+                (value, atom)
+                for _, value, atom in sorted(
+                    self._goals.get(role, ()), key=lambda goal: (goal[0], value_order(goal[1]))
+                )
+            )
+            for role in roles
+        )
+
+    def _text(self, term: str) -> str:
+        known = self._kif.get(term)
+        if known is None:
+            known = self._kif[term] = _TOKEN.sub(self._token, term)
+        return known
+
+    def _token(self, match: re.Match[str]) -> str:
+        number, opens = match.groups()
+        if number is None:
+            return " "
+        name = self._names[int(number)]
+        return f"({name} " if opens else name
+
+
+# ------------------------------------------------------------------------
+# Finds fluents turn by turn, where terms grow without end but the game does not.
+#
+# Grounding finds what may hold in any turn as if the game never ended. Where a fluent counts with
+# functions, as in (heap (s (s z))), that is without end, though a game of eight turns can reach
+# only nine of them. So we go through the game turn by turn, with the fluents that may hold and
+# those that surely do:
+#
+# turn   surely     maybe                            terminal
+#     0      (step 0)   (heap z)                         maybe
+#     1      (step 1)   (heap z) (heap (s z))            maybe
+#     2      (step 2)   (heap z) ... (heap (s (s z)))    in all such states: no other turn follows
+#
+# The fluents that may hold are those that grounding finds possible when each fluent before may hold
+# or not, and each legal move may be made or not; those that surely hold it finds to be facts. A
+# fluent that surely ends the game, such as the third heap if three are enough, has no part in what
+# follows.
+
+MOST_LETTERS = 3_000_000
+"""Letters of programs, which take some seconds, after which we give up: grounding everything at
+once may be as fast. No time is measured, so that the same rules always become the same circuit."""
+
+_LETTERS_MORE = 2_000
+"""The fixed cost of grounding a program, in letters."""
+
+MOST_ASKED = 32
+"""Greatest number of fluents in one turn that are tested for ending the game; of more, none is."""
+
+Run = Callable[[str], "Control"]
+
+
+def lasting_fluents(
+    translation: Translation, run: Run, *, endless: bool = False
+) -> list[str] | None:
+    """The fluents that may hold in some turn of a game that ends; None if no end was found.
+
+    Args:
+        translation: the translated game.
+        run: grounds a program.
+        endless: whether terms that grow do so for ever if the game does not end, so that they
+            cannot all be ground at once.
+
+    Returns:
+        their terms as clingo prints them, sorted.
+
+    Raises:
+        ReasonerLimitError: no end was found, and terms are endless.
+    """
+    turns = _Turns(translation, run)
+    start = turns.ground(frozenset(), frozenset())
+    certain = frozenset(fluent for fluent, _ in _terms(start, "init"))
+    possible = certain
+    shallow = max(map(_depth, certain), default=0)
+    found: set[str] = set()
+    seen: set[tuple[frozenset[str], frozenset[str]]] = set()
+    enders: set[str] = set()
+    # Turns that repeat bring nothing new.
+    while (certain, possible) not in seen:
+        seen.add((certain, possible))
+        # Only new fluents that grow are tested: others need no end.
+        deep = {each for each in possible - found if _depth(each) > shallow}
+        found |= possible
+        if turns.letters > MOST_LETTERS:
+            if endless and deep:
+                raise ReasonerLimitError("letters", MOST_LETTERS, "grounding the rules by turns")
+            return None
+        turn = turns.ground(certain, possible)
+        if _ends(turn):
+            break
+        asked = (deep | enders) & possible
+        if len(asked) > MOST_ASKED:
+            asked = set()
+        last = {each for each in asked if _ends(turns.ground(certain | {each}, possible))}
+        enders |= last
+        if last:
+            turn = turns.ground(certain, possible - last)
+        following = _terms(turn, "next")
+        certain = frozenset(fluent for fluent, sure in following if sure)
+        possible = frozenset(fluent for fluent, _ in following)
+    return sorted(found)
+
+
+class _Turns:
+    """Grounds turns, and counts the letters of their programs."""
+
+    def __init__(self, translation: Translation, run: Run) -> None:
+        self._translation, self._run = translation, run
+        self.letters = 0
+
+    def ground(self, certain: frozenset[str], possible: frozenset[str]) -> Control:
+        text = self._translation.of_states(sorted(certain), sorted(possible - certain))
+        self.letters += len(text) + _LETTERS_MORE
+        return self._run(text)
+
+
+def _terms(control: Control, name: str) -> list[tuple[str, bool]]:
+    """The terms of `init` or `next` that may hold, and whether each surely does."""
+    atoms = control.symbolic_atoms.by_signature(name, 1)
+    return [(str(atom.symbol.arguments[0]), atom.is_fact) for atom in atoms]
+
+
+def _ends(control: Control) -> bool:
+    """Whether all these states are terminal."""
+    atoms: list[SymbolicAtom] = list(control.symbolic_atoms.by_signature("terminal", 0))
+    return any(atom.is_fact for atom in atoms)
+
+
+def _depth(term: str) -> int:
+    """The depth to which functions nest."""
+    depth = deepest = 0
+    for letter in term:
+        if letter == "(":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif letter == ")":
+            depth -= 1
+    return deepest

@@ -2,8 +2,8 @@
 
 In come `tapes` and a queue of states, out come bits of nets, goals and moves. Begin with `tapes`
 and `blocks`, which kernels read and write, then `block_kernels`; batches hold states as `packed`
-bits. `block_playouts` plays whole queues, `drawing`, `choice` and `weighing` draw random moves,
-and `lane_ends` scores finished lanes; `crediting` says what their moves were worth. `narrow` is
-for few states, `matching` for moves that agree with percepts. `lanes` moves states in and out of
-blocks. `vectors` names operations of vectors, and `vector_code` generates code for them.
+bits. `block_playouts` plays whole queues, and scores finished lanes; `drawing` and `choice` draw
+random moves. `narrow` is for few states, `matching` for moves that agree with percepts. `lanes`
+moves states in and out of blocks. `vectors` names operations of vectors, and `vector_code`
+generates code for them.
 """
