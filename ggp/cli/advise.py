@@ -119,7 +119,8 @@ def advise(
     playing = Game(game, opened.program, opened.machine)
     with bar_of(rounds * len(asked), f"playing {game}") as advance:
         summary = compare(
-            *(playing, asked),
+            playing,
+            asked,
             rounds=rounds,
             seed=seed,
             play_clock=seconds,

@@ -148,7 +148,13 @@ def learn(
         check_seed(seed + seeds - 1)
         seconds = None if budget is None else 60 * budget
         one = Task(
-            *(program.source.name, program.source.text, backend, lanes, updates, seconds, seed),
+            program.source.name,
+            program.source.text,
+            backend,
+            lanes,
+            updates,
+            seconds,
+            seed,
             installed_version(),
         )
         tasks = [one._replace(seed=seed + k) for k in range(seeds)]

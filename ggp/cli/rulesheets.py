@@ -263,7 +263,11 @@ def validate(
         if matches is not None and result["ok"]:
             try:
                 seen = rehearsed(
-                    *(file, matches, seed, backend, limits),
+                    file,
+                    matches,
+                    seed,
+                    backend,
+                    limits,
                     max_turns=max_turns,
                     max_seconds=max_seconds,
                 )

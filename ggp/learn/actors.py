@@ -123,9 +123,15 @@ class Actor:
         net.sums(rows, rows.previous, places, sums)
         logits = net.forward(sums, places)
         improve(
-            *(rows.masks, logits, drawing.chosen[order], drawing.logs[order]),
+            rows.masks,
+            logits,
+            drawing.chosen[order],
+            drawing.logs[order],
             gains[self._turns[order], drawing.choices.lanes[order] - low],
-            *(steps.temperature, steps.clip, self._spare, self.told),
+            steps.temperature,
+            steps.clip,
+            self._spare,
+            self.told,
         )
         slopes = net.backward(logits, self.optimiser.gradient)
         net.backward_sums(rows, slopes, self.optimiser.gradient)

@@ -197,8 +197,13 @@ class Reader:
         features = self._features
         if not features.reads_state:
             observe(
-                *(turn.mask_bits, turn.moves, turn.percept_bits, turn.turns),
-                *(self._role, features.layout, self.rows),
+                turn.mask_bits,
+                turn.moves,
+                turn.percept_bits,
+                turn.turns,
+                self._role,
+                features.layout,
+                self.rows,
             )
             return self.rows
         start = features.mask_words
@@ -287,8 +292,17 @@ class Choices:
         while True:
             kept = self._kept
             take_choices(
-                *(bits, self._words, features.input_of, self._last, self._old, place),
-                *(self._lanes, kept.previous, kept.masks, kept.starts, kept.changes),
+                bits,
+                self._words,
+                features.input_of,
+                self._last,
+                self._old,
+                place,
+                self._lanes,
+                kept.previous,
+                kept.masks,
+                kept.starts,
+                kept.changes,
             )
             if place[0] == len(bits):
                 break
@@ -305,8 +319,18 @@ class Choices:
         ordered = self._ordered
         ends = np.zeros(-(-lanes // size) + 1, dtype=np.int64)
         into_blocks(
-            *(size, self.lanes, kept.previous, kept.masks, kept.starts, kept.changes, ends),
-            *(self._places, ordered.order, ordered.previous, ordered.masks, ordered.starts),
+            size,
+            self.lanes,
+            kept.previous,
+            kept.masks,
+            kept.starts,
+            kept.changes,
+            ends,
+            self._places,
+            ordered.order,
+            ordered.previous,
+            ordered.masks,
+            ordered.starts,
             ordered.changes,
         )
         return [_part(ordered, *pair) for pair in pairwise(ends.tolist())]

@@ -215,11 +215,16 @@ class Learner:
             "curve": self.curve,
         }
         about = About(
-            *(game, names.digest, version, tuple(self.learns)),
+            game,
+            names.digest,
+            version,
+            tuple(self.learns),
             features_of(names, bound_of(self.env)),
             features_of_states(names),
             self._critic.num_paths,
-            *(settings.hidden, settings.critic, len(self.env.roles)),
+            settings.hidden,
+            settings.critic,
+            len(self.env.roles),
             tuple(each.steps for each in optimisers),
             record,
         )

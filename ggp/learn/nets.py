@@ -163,8 +163,13 @@ class Net:
         """
         weights = self.weights
         accumulate(
-            *(rows.starts, rows.changes, before, places),
-            *(weights.matrices[0], weights.biases[0], out),
+            rows.starts,
+            rows.changes,
+            before,
+            places,
+            weights.matrices[0],
+            weights.biases[0],
+            out,
         )
 
     def forward(self, sums: F32, places: I64) -> F32:
@@ -218,8 +223,12 @@ class Net:
         sums = self._scratch.take("sums", len(bits), self.shape.hidden[0])
         input_of = self.features.input_of
         sum_up_bits(
-            *(bits, input_of, weights.matrices[0], weights.biases[0]),
-            *(np.empty(len(input_of), dtype=np.int32), sums),
+            bits,
+            input_of,
+            weights.matrices[0],
+            weights.biases[0],
+            np.empty(len(input_of), dtype=np.int32),
+            sums,
         )
         return self.forward(sums, every).copy()
 
@@ -261,7 +270,11 @@ class Optimiser:
         flat = self.gradient.flat
         length = sqrt(float(flat @ flat))
         adam(
-            *(self._net.weights.flat, flat, self.mean, self.square, self.average),
+            self._net.weights.flat,
+            flat,
+            self.mean,
+            self.square,
+            self.average,
             np.float32(rate / (1 - 0.9**self.steps)),
             np.float32(min(1.0, self.LONGEST / max(length, 1e-12))),
             np.float32(1 / (1 - 0.99**self.steps)),

@@ -243,7 +243,9 @@ def exploit(
     policies = sample_until(
         tree,
         lambda role, rng: make_player(spec, machine, role, rng, program=program),
-        *(error, samples, seed),
+        error,
+        samples,
+        seed,
     )
     found = evaluate(tree, solution.profile.strategies, policies, seed)
     asked = {

@@ -114,7 +114,10 @@ def _instead(
         raise BackendUnavailableError(error.tool, f"{error.hint}; and {cause}") from error
     _log.warning(
         "%s runs %s, which is slower: %s; %s",
-        *(program.source.name, _PLAYED[machine.backend], cause, _advice(cause, machine.backend)),
+        program.source.name,
+        _PLAYED[machine.backend],
+        cause,
+        _advice(cause, machine.backend),
     )
     return machine
 

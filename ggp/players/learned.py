@@ -112,7 +112,7 @@ class Learned(BeliefPlayer):
             self._policies.update(self._read(self.options.policy))
         else:
             self._learner = MatchLearner(
-                *(self._program, self.machine, self._names, self._seed, context.clock)
+                self._program, self.machine, self._names, self._seed, context.clock
             )
 
     @property
@@ -204,7 +204,8 @@ class Learned(BeliefPlayer):
             NOTE,
             "%s as %s: no time to learn yet, so it moves at random; give a start clock or "
             "policy=FILE",
-            *(self.context.name, role),
+            self.context.name,
+            role,
         )
 
     # ---------------------------------------------------------------- playing
@@ -228,9 +229,7 @@ class Learned(BeliefPlayer):
     def _search(self, bag: Bags, deadline: Deadline | None) -> PolicySearch:
         policies = [self._policies.get(role) for role in self._names.roles]
         rollouts = Rollouts(self._engine, policies, sum(self.machine.goal_range) / 2)
-        return PolicySearch(
-            *(self.machine, bag, rollouts, policies, self._rows, self.rng, deadline)
-        )
+        return PolicySearch(self.machine, bag, rollouts, policies, self._rows, self.rng, deadline)
 
     def _shares(self, bag: Bags, moves: IntArray) -> FloatArray:
         """`[M]` probabilities of moves by the policy alone."""

@@ -51,7 +51,13 @@ class OOS(TreePlayer):
         elsewhere = self.elsewhere(deadline)
         matching = Matching(self.options.exploration / 100, self.options.start / 100)
         return OutcomeSampling(
-            *(self.machine, self._tree, bag, self.rng, deadline, elsewhere, submitted),
+            self.machine,
+            self._tree,
+            bag,
+            self.rng,
+            deadline,
+            elsewhere,
+            submitted,
             matching=matching,
         )
 

@@ -221,8 +221,13 @@ class Pimc(SearchPlayer):
         trees, before = self._trees or (WorldTrees(self.machine), self.turn)
         self._trees = None if deadline is None else (trees, self.turn)
         return WorldTreeSearch(
-            *(self.machine, bag, self.rng, deadline, self.options.worlds),
-            *((trees, self.turn - before), submitted),
+            self.machine,
+            bag,
+            self.rng,
+            deadline,
+            self.options.worlds,
+            (trees, self.turn - before),
+            submitted,
         )
 
     def _by_trees(self, bag: Bags, deadline: Deadline | None) -> Estimates:

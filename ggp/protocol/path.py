@@ -117,7 +117,10 @@ class Path:
             RemoteProtocolError: this would be turn `MAX_TURN` + 1, or too many are missing.
         """
         told = read_heard(
-            *(message.last_move, message.told, self._outline, self._role),
+            message.last_move,
+            message.told,
+            self._outline,
+            self._role,
             tells_moves=self._tells_moves,
         )
         is_doubtful = was_deaf or self._hypotheses.is_doubtful
@@ -307,7 +310,7 @@ class Path:
 
 def _turn(told: Heard, answer: Answered) -> PathTurn:
     """A turn of the history; a move that was not sent is assumed to be ours, if in time."""
-    turn = PathTurn(*(told.move, told.percepts, answer.submitted, answer.in_time), joint=told.joint)
+    turn = PathTurn(told.move, told.percepts, answer.submitted, answer.in_time, joint=told.joint)
     if told.move is None and answer.in_time:
         return replace(turn, move=answer.submitted, assumed=True)
     return turn

@@ -378,7 +378,11 @@ def _has_living_child(
         np.zeros(num),
     )
     children = advance(
-        *(machine, known.tree, role, each, paths),
+        machine,
+        known.tree,
+        role,
+        each,
+        paths,
         capacity=_MOST,
         rng=np.random.default_rng(0),  # nothing is drawn where sets are only enumerated
         model=UNIFORM,

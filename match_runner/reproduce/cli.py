@@ -169,7 +169,12 @@ def reproduce(
     usual = (MATCHES, QUICK_MATCHES) if grid is None else (grid.matches, grid.quick_matches)
     most = None if until is None else until.most - until.most % 2
     settings = Settings(
-        *(most or matches or usual[quick], long, seed, backend, place.folder, limits),
+        most or matches or usual[quick],
+        long,
+        seed,
+        backend,
+        place.folder,
+        limits,
         only=only,
         seconds=60 * minutes,
         quick=quick and matches is None,

@@ -99,7 +99,11 @@ class Figure:
         indices = self._indices(settings)
         points = self.points(played, indices)
         return Result(
-            *(self.name, self.title, self.method, "mean score", tuple(points)),
+            self.name,
+            self.title,
+            self.method,
+            "mean score",
+            tuple(points),
             claims=tuple(self.claims(played, points)),
             lines=self.lines,
             states=tuple(
@@ -135,7 +139,12 @@ def point_of(
     """
     own = played.summary.players[player]
     point = Point(
-        *(series, at, own.score, len(played.goals(player)), played.rounds, own.player),
+        series,
+        at,
+        own.score,
+        len(played.goals(player)),
+        played.rounds,
+        own.player,
         states=own.effort.states,
     )
     if alone:
@@ -148,7 +157,11 @@ def states_of(series: str, at: str, played: PlayedDuel) -> list[StatesRow]:
     """States visited in a duel with equal states; empty for other duels."""
     return [
         StatesRow(
-            *(series, at, row.role, row.turn + 1, row.budget),
+            series,
+            at,
+            row.role,
+            row.turn + 1,
+            row.budget,
             player=row.visited[0],
             opponent=row.visited[1],
             decisions=(row.decisions[0], row.decisions[1]),

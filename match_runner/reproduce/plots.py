@@ -113,7 +113,9 @@ def _draw_columns(axes: Axes, points: Sequence[Point]) -> None:
         if published:
             x, y, error = zip(*published, strict=True)
             axes.errorbar(
-                *(x, y, error),
+                x,
+                y,
+                error,
                 fmt=marker,
                 markerfacecolor="white",
                 color="black",
@@ -137,7 +139,9 @@ def _error_bars(
         return
     below, above = zip(*(_errors(point.value) for point in points), strict=True)
     axes.errorbar(
-        *(places, values, (below, above)),
+        places,
+        values,
+        (below, above),
         marker=marker,
         linestyle="-" if joined else "none",
         capsize=3,

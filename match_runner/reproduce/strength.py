@@ -94,7 +94,9 @@ def duels() -> list[Duel]:
                 found.setdefault(pair, (player, opponent))
     return [
         Duel(
-            *(game, pair, f"strength/{game}/{'-'.join(pair).replace(':', '-')}"),
+            game,
+            pair,
+            f"strength/{game}/{'-'.join(pair).replace(':', '-')}",
             play_clock_s=PLAY_CLOCK_S,
         )
         for pair in found.values()

@@ -283,8 +283,12 @@ def plan_measurements(series: Series, game: SeriesGame, count: int) -> tuple[Pla
     seating = dict.fromkeys(game.seats, 0)
     return tuple(
         PlannedMatch(
-            *(game.name, MEASURE, number, number),
-            *(_derived_seed(series.seed, _MEASURE_STREAM, number), seating),
+            game.name,
+            MEASURE,
+            number,
+            number,
+            _derived_seed(series.seed, _MEASURE_STREAM, number),
+            seating,
         )
         for number in range(count)
     )

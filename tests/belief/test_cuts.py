@@ -96,7 +96,11 @@ def test_what_is_cut_short_is_of_all_parents() -> None:
     path = tree.extend(np.zeros(1, dtype=np.int64), *(np.array([x]) for x in turn(machine)))
     path = tree.extend(path, np.array([move]), np.array([UNKNOWN]))
     grown = advance(
-        *(machine, tree, 0, before, path),
+        machine,
+        tree,
+        0,
+        before,
+        path,
         capacity=10_000,
         rng=np.random.default_rng(0),
         model=UNIFORM,

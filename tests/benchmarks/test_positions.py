@@ -191,8 +191,14 @@ class TestCommand:
         each = PUZZLES[-10]
         path = tmp_path / f"{each.name}-{each.role}.json"
         found = json_of(
-            *("evaluate", each.game, "--role", each.role, "--player", "hyperplay:n=2"),
-            *("--history", str(path)),
+            "evaluate",
+            each.game,
+            "--role",
+            each.role,
+            "--player",
+            "hyperplay:n=2",
+            "--history",
+            str(path),
         )
         assert {value["move"] for value in found["moves"]} == set(each.values)
 

@@ -31,8 +31,16 @@ def test_a_set_that_is_small_is_exact() -> None:
 def test_probabilities_are_those_of_fluents_that_were_asked_for(tmp_path: Path) -> None:
     path = json_file(tmp_path, [CHOSE])
     found = json_of(
-        *("belief", "monty_hall", "--role", "candidate", "--history", path),
-        *("--fluent", "(car 1)", "--fluent", "(car 3)"),
+        "belief",
+        "monty_hall",
+        "--role",
+        "candidate",
+        "--history",
+        path,
+        "--fluent",
+        "(car 1)",
+        "--fluent",
+        "(car 3)",
     )
     assert found["how"] == "exact"
     assert found["entries"] == 3

@@ -98,8 +98,12 @@ class BlockMachine(SlowMachine):
 
 def measured(machine: SlowMachine, seconds: float) -> Speed:
     return measure(
-        *(cast(Machine, cast(Any, machine)), seconds, np.random.default_rng(1), 1),
-        *(machine.clock, machine.clock),
+        cast(Machine, cast(Any, machine)),
+        seconds,
+        np.random.default_rng(1),
+        1,
+        machine.clock,
+        machine.clock,
     )
 
 

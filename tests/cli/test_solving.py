@@ -138,7 +138,7 @@ def test_exploit_refuses_options_of_the_other_mode() -> None:
     line = error_line(*asked, "--approximate", "--error", "3")
     assert line == "error: --error does not go with --approximate"
     line = error_line(
-        *("exploit", "kuhn_poker", "--player", "hyperplay:n=2"), "--approximate", "--check"
+        "exploit", "kuhn_poker", "--player", "hyperplay:n=2", "--approximate", "--check"
     )
     assert line.startswith("error: --check needs a player that tells its policy")
     line = error_line(*asked, "--approximate", "--updates", "3", "--seconds", "3")

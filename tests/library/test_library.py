@@ -289,7 +289,8 @@ def test_matches_are_those_of_the_match_runner() -> None:
 def test_players_are_compared_in_rounds() -> None:
     counted = []
     found = ggp.compare(
-        *("exploding_bomb", ["hyperplay2:n=4", "hyperplay:n=2"]),
+        "exploding_bomb",
+        ["hyperplay2:n=4", "hyperplay:n=2"],
         rounds=3,
         seed=1,
         advance=lambda: counted.append(1),

@@ -421,8 +421,16 @@ def test_an_interrupt_prints_what_is_finished(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.verify
 def test_a_signal_while_prolog_works_is_heeded() -> None:
     process = start(
-        *("-m", "match_runner", "play", "kuhn_poker", "-v", "--json"),
-        *("--backend", "prolog", "--player", "player1=hyperplay2:n=40"),
+        "-m",
+        "match_runner",
+        "play",
+        "kuhn_poker",
+        "-v",
+        "--json",
+        "--backend",
+        "prolog",
+        "--player",
+        "player1=hyperplay2:n=40",
     )
     assert process.stderr is not None
     assert "match with seed 0 begins" in process.stderr.readline()

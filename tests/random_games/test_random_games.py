@@ -99,7 +99,12 @@ def test_solving_alone_finds_what_there_is_and_proves_what_is_not(seeds: range) 
             node = int(node_of(at, tree, path)[0])
             start = Start(len(path), initial_segments(at.machine, 1, keep_views=False))
             found = Solved(at.machine, tree, UNIFORM).find(
-                *(role_of(at), node, [start], 100, np.random.default_rng(seed), never),
+                role_of(at),
+                node,
+                [start],
+                100,
+                np.random.default_rng(seed),
+                never,
                 timed=False,
             )
             assert found is not None, seed

@@ -245,7 +245,14 @@ def test_bad_options_are_told_in_one_line(args: tuple[str, ...], said: str) -> N
 def serve(*options: str, ignores_interrupts: bool = False) -> tuple[subprocess.Popen[str], int]:
     """The command once it listens, and its port."""
     process = commands.start(
-        *("-m", "ggp", "serve", "--player", "random", "--port", "0", *options),
+        "-m",
+        "ggp",
+        "serve",
+        "--player",
+        "random",
+        "--port",
+        "0",
+        *options,
         ignores_interrupts=ignores_interrupts,
     )
     assert process.stdout is not None

@@ -129,7 +129,11 @@ class Pool(ObservationSampler):
             options = open_moves(self.machine, role, pool.states, learnt, self.model)
             if (options.counts <= LIST_LIMIT).all():
                 states, parents, born = distinct_successors(
-                    *(self.machine, role, pool.states, options, learnt.percepts),
+                    self.machine,
+                    role,
+                    pool.states,
+                    options,
+                    learnt.percepts,
                     most=self._limit,
                     rng=rng,
                     stop=self.stop,

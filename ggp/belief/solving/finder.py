@@ -201,8 +201,17 @@ class Solved:
         if found is None:
             return None
         return sampled(
-            *(self._machine, window.role, found, bag.states, bag.log_weights, since),
-            *(capacity, CHAIN_STEPS, rng, budget.stop, self._model),
+            self._machine,
+            window.role,
+            found,
+            bag.states,
+            bag.log_weights,
+            since,
+            capacity,
+            CHAIN_STEPS,
+            rng,
+            budget.stop,
+            self._model,
         )
 
     def _bag(self, role: int, path: int, start: Segments, paths: Paths) -> Segments:
@@ -452,7 +461,7 @@ class Solving(Finder):
     ) -> Segments | None:
         setting, path = self._setting, int(bags.paths[0])
         found = self._solved.find(
-            *(bags.role, path, starts, most, rng, setting.stop), timed=setting.timed
+            bags.role, path, starts, most, rng, setting.stop, timed=setting.timed
         )
         if found is not None:
             self.found_for = path

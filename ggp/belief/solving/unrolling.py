@@ -251,8 +251,14 @@ class Unrolling:
     def _fold(self, nets: I32, wanted: BoolArray) -> None:
         circuit = self.circuit
         self._num_props, self._num_signs = fold(
-            *(circuit.offsets, circuit.literals, wanted, nets, 1 + circuit.num_inputs),
-            *(self._props, self._num_props, self._num_signs),
+            circuit.offsets,
+            circuit.literals,
+            wanted,
+            nets,
+            1 + circuit.num_inputs,
+            self._props,
+            self._num_props,
+            self._num_signs,
         )
 
     def _know(self, signs: list[int]) -> None:
@@ -283,8 +289,13 @@ class Unrolling:
         room = np.zeros(max(CLAUSES_AT_ONCE, largest + 3 * len(self.starts)), dtype=np.int32)
         while self._sizes[0]:
             full = write(
-                *(props, self._groups, self.starts, self.first_start, self._stack),
-                *(self._sizes, room),
+                props,
+                self._groups,
+                self.starts,
+                self.first_start,
+                self._stack,
+                self._sizes,
+                room,
             )
             ends = np.flatnonzero(room[:full] == 0).tolist()
             flat = room[:full].tolist()

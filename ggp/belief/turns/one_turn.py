@@ -246,7 +246,14 @@ def _complete(
     # The order matters if not all are reached, and then only within a set.
     alone = len(sets) == 1
     children, tried = list_completions(
-        *(machine, role, sets.states, options, lanes, wanted, stop, at_once),
+        machine,
+        role,
+        sets.states,
+        options,
+        lanes,
+        wanted,
+        stop,
+        at_once,
         rng=rng if alone else None,
         most=MOST_CHILDREN,
     )
@@ -266,8 +273,17 @@ def _complete(
         most = np.maximum(DRAW_LIMIT, 16 * capacity)[owners]
         limits = np.clip(budget * (shares / total), LISTED_PER_ENTRY, most).astype(np.int64)
         others, num_drawn = draw_completions(
-            *(machine, role, sets.states, options, drawn, wanted, shares, limits),
-            *(rng, stop, at_once),
+            machine,
+            role,
+            sets.states,
+            options,
+            drawn,
+            wanted,
+            shares,
+            limits,
+            rng,
+            stop,
+            at_once,
             shuffle=alone,
         )
         if alone and 0 < (come_to := np.count_nonzero(num_drawn)) < len(drawn):

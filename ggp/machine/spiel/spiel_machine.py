@@ -307,7 +307,9 @@ class SpielMachine:
             self._is_warned = True
             _log.warning(
                 "a utility of %g is outside what OpenSpiel says, %g to %g: it is kept",
-                *(outside[0], low, high),
+                outside[0],
+                low,
+                high,
             )
         return self._goals_of(utilities)
 

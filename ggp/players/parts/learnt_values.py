@@ -113,7 +113,9 @@ def new_learner(
     """
     threads = machine.threads if suits(machine) else 1
     env = Environment(
-        *(program, machine, lanes),
+        program,
+        machine,
+        lanes,
         paths=False,
         names=names,
         threads=threads,

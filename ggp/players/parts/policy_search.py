@@ -86,7 +86,11 @@ class PolicySearch:
                 ended = self._rollouts.run(
                     bag.sets.states.take(lanes),
                     [rows[lanes] for rows in self._known],
-                    *(self._turns, self._role, self._rows.actions(moves), self._rng, stop),
+                    self._turns,
+                    self._role,
+                    self._rows.actions(moves),
+                    self._rng,
+                    stop,
                 )
                 if stop():
                     raise OutOfTime

@@ -162,7 +162,7 @@ class SearchPlayer(BeliefPlayer):
 
     def sampler(self, tree: PathTree) -> Sampler:
         self.model = model_of(
-            *(self.options.model, self.machine, tree, self.role, self.rng, self.context.program)
+            self.options.model, self.machine, tree, self.role, self.rng, self.context.program
         )
         return make_sampler(
             self.options.sampler,

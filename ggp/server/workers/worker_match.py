@@ -290,7 +290,10 @@ class WorkerMatch:
             return KnownStatePlayer(machine, role, rng)
         before, self._before = self._before, None
         return make_player(
-            *(spec, machine, role, rng),
+            spec,
+            machine,
+            role,
+            rng,
             report=self._report,
             program=self._program,
             belief=None if before is None else before.belief,

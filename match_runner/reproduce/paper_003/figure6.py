@@ -129,7 +129,10 @@ def _measured(settings: Settings, executor: Executor, tell: Tell) -> Measured:
             tell()
 
     failures = run_all(
-        *(executor, measure_deals, ((deals, deals) for deals in work), keep),
+        executor,
+        measure_deals,
+        ((deals, deals) for deals in work),
+        keep,
         lambda deals: f"deals {deals.first} and on of {deals.kind}",
     )
     if failures:
@@ -143,8 +146,11 @@ def _measured(settings: Settings, executor: Executor, tell: Tell) -> Measured:
 def _points(deals: Measured) -> list[Point]:
     return [
         Point(
-            *(kind, name, student_interval([each[index] for each in made])),
-            *(len(made), len(made)),
+            kind,
+            name,
+            student_interval([each[index] for each in made]),
+            len(made),
+            len(made),
             player="random",
         )
         for kind, made in deals.items()

@@ -39,7 +39,9 @@ class KuhnTable:
         found = exact_table()
         points = tuple(
             Point(
-                *(column, row, _exactly(most)),
+                column,
+                row,
+                _exactly(most),
                 count=1,
                 rounds=1,
                 player=row.split(",")[0].lower(),

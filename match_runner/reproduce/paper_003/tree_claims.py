@@ -100,8 +100,12 @@ def of_random(trees: _Measured) -> list[Claim]:
             _random,
         ),
         _near(
-            *("random with lc = 1 and b = 1 plays perfectly", 0.0, NOTHING),
-            *(trees[Cell(1.0, 1.0, 0.3)], _random, "paper: 0"),
+            "random with lc = 1 and b = 1 plays perfectly",
+            0.0,
+            NOTHING,
+            trees[Cell(1.0, 1.0, 0.3)],
+            _random,
+            "paper: 0",
         ),
     ]
 
@@ -116,7 +120,12 @@ def of_gain(trees: _Measured) -> list[Claim]:
             _gain,
         ),
         _near(
-            *(f"gain where Skat is ({SKAT})", 0.4, 0.05, trees[SKAT], _gain, "paper: 0.4"),
+            f"gain where Skat is ({SKAT})",
+            0.4,
+            0.05,
+            trees[SKAT],
+            _gain,
+            "paper: 0.4",
             "How an equilibrium meets random moves depends on how it was found: by simultaneous "
             "updates the gain is 0.47.",
         ),

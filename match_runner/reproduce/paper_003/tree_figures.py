@@ -123,7 +123,11 @@ class TreeFigure:
 def _point(shown: Shown, cell: Cell, trees: Sequence[TreeScores]) -> Point:
     interval = student_interval([shown.value(each) for each in trees])
     return Point(
-        *(shown.row, str(cell), interval, len(trees), len(trees)),
+        shown.row,
+        str(cell),
+        interval,
+        len(trees),
+        len(trees),
         player=shown.player,
         opponent=shown.opponent,
     )
@@ -154,7 +158,9 @@ TREE_FIGURES = (
         (
             Shown("PIMC against an equilibrium", "PIMC", "equilibrium", lambda t: t.pimc),
             Shown(
-                *("PIMC against a best response", "PIMC", "best response"),
+                "PIMC against a best response",
+                "PIMC",
+                "best response",
                 lambda t: t.pimc_best_response,
             ),
         ),
@@ -178,7 +184,9 @@ TREE_FIGURES = (
         "caption in the paper exchanges bias and correlation.",
         (
             Shown(
-                *("PIMC less random", "PIMC", "equilibrium"),
+                "PIMC less random",
+                "PIMC",
+                "equilibrium",
                 lambda t: t.pimc - t.random,
             ),
         ),

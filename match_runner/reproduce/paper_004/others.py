@@ -94,11 +94,9 @@ class LargerGames:
     def _duels(self) -> list[Duel]:
         return [
             Duel(
-                *(
-                    game,
-                    (f"hyperplay2:n={_N}{BY_LOT}", f"hyperplay:n={_N}{BY_LOT}"),
-                    f"{self.name}/{game}",
-                ),
+                game,
+                (f"hyperplay2:n={_N}{BY_LOT}", f"hyperplay:n={_N}{BY_LOT}"),
+                f"{self.name}/{game}",
                 equal_states=True,
             )
             for game in LARGER_GAMES

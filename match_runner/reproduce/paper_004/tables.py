@@ -88,7 +88,12 @@ class ValueTable:
         points = tuple(
             # As in the paper. Each value is itself a mean of many playouts, so nearly normal.
             Point(
-                *(player, row, student_interval(values), len(values), len(values), PLAYERS[player]),
+                player,
+                row,
+                student_interval(values),
+                len(values),
+                len(values),
+                PLAYERS[player],
                 states=sum(states[player]) / len(states[player]),
                 paper=self.paper[row, player],
             )
@@ -96,7 +101,12 @@ class ValueTable:
         )
         claims = tuple(map(_claim, points))
         return Result(
-            *(self.name, self.title, self.method, "value of the move", points, claims),
+            self.name,
+            self.title,
+            self.method,
+            "value of the move",
+            points,
+            claims,
             backends=backends,
         )
 

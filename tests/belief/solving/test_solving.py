@@ -94,7 +94,7 @@ def test_chains_come_to_the_posterior() -> None:
         witnesses = window.witnesses(5, budget, rng)
         assert witnesses is not None
         paths = sampled(
-            *(machine, 1, witnesses, machine.initial(1), np.zeros(1), turns, 100, 30, rng, never)
+            machine, 1, witnesses, machine.initial(1), np.zeros(1), turns, 100, 30, rng, never
         )
         found.update(machine.fluents(paths.ends))
         window.close()

@@ -179,7 +179,13 @@ def test_a_stop_leaves_pairs_out_at_random_if_it_may(machine: Machine) -> None:
     states, options = opened(machine, 1_000)
     wanted = np.full(1_000, UNKNOWN)
     found, tried = list_completions(
-        *(machine, SEER, states, options, np.arange(1_000), wanted, lambda: True),
+        machine,
+        SEER,
+        states,
+        options,
+        np.arange(1_000),
+        wanted,
+        lambda: True,
         rng=np.random.default_rng(3),
     )
     assert len(found.lanes) == tried.sum() == LANES_AT_ONCE
@@ -195,8 +201,16 @@ def test_drawing_that_is_stopped_leaves_lanes_out_at_random_if_it_may(machine: M
     wanted = np.full(5_000, UNKNOWN)
     lanes = np.arange(5_000)
     _, drawn = draw_completions(
-        *(machine, SEER, states, options, lanes, wanted),
-        *(np.full(5_000, 4), np.full(5_000, 64), np.random.default_rng(0), lambda: True),
+        machine,
+        SEER,
+        states,
+        options,
+        lanes,
+        wanted,
+        np.full(5_000, 4),
+        np.full(5_000, 64),
+        np.random.default_rng(0),
+        lambda: True,
         shuffle=True,
     )
     come_to = np.flatnonzero(drawn)

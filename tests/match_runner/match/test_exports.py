@@ -226,8 +226,12 @@ def require_exported_as_spelled(path: Path, folder: Path) -> None:
     record = play_match(arena, 0, Conditions(max_turns=3))
     export = folder / "match.json"
     exported = run(
-        *("export", str(write_record(record, folder))),
-        *("--to", "tiltyard-json", "--out", str(export)),
+        "export",
+        str(write_record(record, folder)),
+        "--to",
+        "tiltyard-json",
+        "--out",
+        str(export),
     )
     assert exported.exit_code == 0, exported.output
     match = json.loads(export.read_text())

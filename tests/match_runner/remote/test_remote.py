@@ -623,9 +623,22 @@ def run(*args: str) -> Result:
 def test_play_takes_addresses() -> None:
     with playing(HttpPlayer(BOMB)) as agent:
         result = run(
-            *("play", "exploding_bomb", "--player", f"agent={agent.address}", "--json"),
-            *("--play-clock", "60", "--start-clock", "60", "--dialect", "gdl2-old", "--scramble"),
-            *("--replacement", "random", "--pause", "0.01"),
+            "play",
+            "exploding_bomb",
+            "--player",
+            f"agent={agent.address}",
+            "--json",
+            "--play-clock",
+            "60",
+            "--start-clock",
+            "60",
+            "--dialect",
+            "gdl2-old",
+            "--scramble",
+            "--replacement",
+            "random",
+            "--pause",
+            "0.01",
         )
     assert result.exit_code == 1, result.output  # it does not know its moves by other names
     found = json.loads(result.stdout)
@@ -657,9 +670,17 @@ def test_misuse_is_one_line_and_exit_code_2(args: tuple[str, ...], message: str)
 def test_an_interrupt_calls_the_match_off() -> None:
     with playing(HttpPlayer([SILENT])) as x:
         process = commands.start(
-            *("-m", "match_runner", "play", "tic_tac_toe", "--json"),
-            *("--player", f"xplayer={x.address}", "--play-clock", "600"),
-            *("--player", "oplayer=random"),
+            "-m",
+            "match_runner",
+            "play",
+            "tic_tac_toe",
+            "--json",
+            "--player",
+            f"xplayer={x.address}",
+            "--play-clock",
+            "600",
+            "--player",
+            "oplayer=random",
         )
         give_up_at = time.monotonic() + MOST_S
         while len(x.requests) < 2 and time.monotonic() < give_up_at:

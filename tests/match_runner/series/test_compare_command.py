@@ -117,8 +117,18 @@ def test_three_kills_at_random_moments_change_nothing(tmp_path: Path) -> None:
 def test_a_match_that_takes_too_long_is_given_up_after_three_tries(tmp_path: Path) -> None:
     players = ("hyperplay:n=100", "legal")
     result = run(
-        *("compare", "kuhn_poker", "--players", *players, "--matches", "2", "--jobs", "2"),
-        *("--match-seconds", "1", "--out", str(tmp_path)),
+        "compare",
+        "kuhn_poker",
+        "--players",
+        *players,
+        "--matches",
+        "2",
+        "--jobs",
+        "2",
+        "--match-seconds",
+        "1",
+        "--out",
+        str(tmp_path),
     )
     assert result.exit_code == 1
     assert result.stderr.count("\n") == 2

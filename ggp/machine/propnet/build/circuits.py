@@ -90,8 +90,10 @@ def build(
     for refusal in _refusals(stored, key):
         if refusal.covers(limits):
             raise ReasonerLimitError(
-                *(refusal.limit, refusal.reached),
-                *(f"{DOING} (at an earlier start)", refusal.cause),
+                refusal.limit,
+                refusal.reached,
+                f"{DOING} (at an earlier start)",
+                refusal.cause,
             )
     _tried.add((key, limits.grounding_seconds))
     try:

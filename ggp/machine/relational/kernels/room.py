@@ -71,8 +71,18 @@ class Room:
         nothing = np.zeros((1, 6), dtype=np.int32)
         self.memory = Memory(
             code=Code(
-                *(np.zeros((1, 10), dtype=np.int32), _NO_CODE, nothing, _NO_CODE, nothing),
-                *(nothing, _NO_CODE, nothing, _NO_CODE, _NO_CODE, _NO_CODE, _NO_CODE),
+                np.zeros((1, 10), dtype=np.int32),
+                _NO_CODE,
+                nothing,
+                _NO_CODE,
+                nothing,
+                nothing,
+                _NO_CODE,
+                nothing,
+                _NO_CODE,
+                _NO_CODE,
+                _NO_CODE,
+                _NO_CODE,
             ),
             terms=_new_terms(_FIRST_TERMS, 0),
             facts=_new_rows(16, 0),

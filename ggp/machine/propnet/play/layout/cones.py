@@ -58,8 +58,14 @@ def cone(
     reached[wanted] = True
     stack[: len(wanted)] = wanted
     suited(_reach, circuit)(
-        *(circuit.offsets, circuit.literals, base, following, ring),
-        *(reached, stack, len(wanted)),
+        circuit.offsets,
+        circuit.literals,
+        base,
+        following,
+        ring,
+        reached,
+        stack,
+        len(wanted),
     )
     return reached if known is None else reached & ~known
 

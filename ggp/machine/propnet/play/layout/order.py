@@ -184,8 +184,18 @@ class _Sorter:
         ends = np.empty(end - first, dtype=np.int64)
         size = min(self._piece, end - first)
         num_runs = self._side_by_side(
-            *(first, end, size, starts, sources, _numbers(self._circuit, kinds), readers),
-            *(np.empty_like(readers), self._work, before, order, ends),
+            first,
+            end,
+            size,
+            starts,
+            sources,
+            _numbers(self._circuit, kinds),
+            readers,
+            np.empty_like(readers),
+            self._work,
+            before,
+            order,
+            ends,
         )
         bounds = np.concatenate([[first], ends[:num_runs]])
         segments = np.zeros((num_runs, 9), dtype=np.int64)

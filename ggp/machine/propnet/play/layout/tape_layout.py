@@ -187,7 +187,10 @@ def _rows(circuit: Circuit, planned: Sequence[_Planned], row: I32) -> tuple[list
     given, free = np.empty_like(all_dies), np.empty_like(all_dies)
     num_rows = suited(_give_rows, circuit)(
         np.concatenate(taken)[own],
-        *(all_dies, np.argsort(all_dies, kind="stable"), free, given),
+        all_dies,
+        np.argsort(all_dies, kind="stable"),
+        free,
+        given,
         int(row.max()) + 1,
     )
     rows[own] = given
