@@ -1,7 +1,7 @@
 """Child processes: how they start, what they may use, and why none outlives its parent.
 
 Three parts of the program run processes of their own: for grounding a stranger's rules
-(`ggp.machine.propnet.build.child`), for searching in a match (`ggp.server`), and for playing one
+(`ggp.machine.propnet.compile.child`), for searching in a match (`ggp.server`), and for playing one
 (`match_runner.workers`). The messages on the pipes are theirs. The common parts are here:
 
 - a child is a new Python with the module path of its parent, in its own session. So Ctrl-C in a

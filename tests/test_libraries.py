@@ -28,7 +28,7 @@ def test_a_library_that_is_missing_is_to_blame(name: str) -> None:
     demand_library(error_of(name), "clingo")
 
 
-@pytest.mark.parametrize("name", ["ggp.machine.propnet.build", "numpy", None])
+@pytest.mark.parametrize("name", ["ggp.machine.propnet.compile", "numpy", None])
 def test_nothing_else_is(name: str | None) -> None:
     with pytest.raises(InstallationError, match=f"broken: No module named .*{name}.*again"):
         demand_library(error_of(name), "clingo")
@@ -47,7 +47,7 @@ def test_a_library_that_lacks_another_one_is_to_blame() -> None:
 def test_a_module_of_ours_that_is_missing_is_no_reason_to_play_on_prolog(
     backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "ggp.machine.propnet.build.circuits", None)
+    monkeypatch.setitem(sys.modules, "ggp.machine.propnet.compile.circuits", None)
     with pytest.raises(InstallationError, match=r"ggp\.machine\.propnet\.build\.circuits"):
         build_machine(load("kuhn_poker"), backend)
 
@@ -71,7 +71,7 @@ def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(BackendUnavailableError, match=r"pip install '\.\[openspiel\]'"):
         pyspiel()
     monkeypatch.delitem(
-        sys.modules, "ggp.machine.propnet.build.ground_rules.grounding", raising=False
+        sys.modules, "ggp.machine.propnet.compile.ground_rules.grounding", raising=False
     )
     with pytest.raises(BackendUnavailableError, match="pip install clingo"):
-        importlib.import_module("ggp.machine.propnet.build.ground_rules.grounding")
+        importlib.import_module("ggp.machine.propnet.compile.ground_rules.grounding")

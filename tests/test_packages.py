@@ -75,7 +75,7 @@ def test_the_wheel_holds_the_packages_and_the_games(wheel: Contents) -> None:
         for here, there in ({each: each for each in PACKAGES} | IN_THE_WHEEL).items():
             if name.startswith(here):
                 expected[there + name.removeprefix(here)] = data
-    assert "ggp/machine/propnet/build/circuits.py" in expected
+    assert "ggp/machine/propnet/compile/circuits.py" in expected
     assert "ggp/_games/monty_hall.gdl" in expected
     assert set(wheel) == set(expected)
     assert wheel == expected

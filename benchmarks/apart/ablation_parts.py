@@ -18,8 +18,8 @@ import numpy as np
 
 from ggp.machine.compiling.jit import inlined
 from ggp.machine.propnet import optimise
-from ggp.machine.propnet.build.ground_rules import grounding
-from ggp.machine.propnet.build.rewriting import splits
+from ggp.machine.propnet.compile.ground_rules import grounding
+from ggp.machine.propnet.compile.rewriting import splits
 from ggp.machine.propnet.optimise import assembling
 from ggp.machine.propnet.optimise.passes import extraction, invariants
 from ggp.machine.propnet.play.kernels import block_kernels, block_playouts, blocks

@@ -13,8 +13,8 @@ from itertools import product
 
 import numpy as np
 
-from ggp.machine.propnet.build.builder import Builder
 from ggp.machine.propnet.circuit import TRUE, Circuit, Literals, Outputs
+from ggp.machine.propnet.compile.builder import Builder
 
 ROLES = ("black", "white")
 TURNS = 60

@@ -73,8 +73,8 @@ def measure_phases(path: str) -> dict[str, Any]:
 def _imported() -> tuple[Any, ...]:
     from ggp.gdl import normalize
     from ggp.machine.propnet import optimise
-    from ggp.machine.propnet.build import circuit_file, gates
-    from ggp.machine.propnet.build.ground_rules import grounding
+    from ggp.machine.propnet.compile import circuit_file, gates
+    from ggp.machine.propnet.compile.ground_rules import grounding
     from ggp.machine.propnet.play import parted_machine
 
     return normalize, grounding, gates, optimise, circuit_file, parted_machine

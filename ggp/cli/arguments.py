@@ -33,7 +33,7 @@ else:  # generic only since click 8.3
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-_PROPNET = ("ggp.machine.propnet.build.circuits", "ggp.machine.propnet.play.propnet_machine")
+_PROPNET = ("ggp.machine.propnet.compile.circuits", "ggp.machine.propnet.play.propnet_machine")
 _SLOW = {
     "auto": _PROPNET,
     "propnet": _PROPNET,

@@ -489,7 +489,7 @@ _FIELDS = ("ground_rules", "expected_to_ground", "ground_rules_by_relation", "co
 def expected_json(program: GameDefinition, limits: Limits) -> dict[str, Any]:
     """Ground rules that are expected, in all, by relation, and of the most expensive rules; nulls
     where that is not known, and for games without rules."""
-    from ggp.machine.propnet.build.circuits import foresee
+    from ggp.machine.propnet.compile.circuits import foresee
 
     rules = program.as_program()
     if not rules.rules:
@@ -525,7 +525,7 @@ def print_costly(program: GameDefinition, costly: list[dict[str, Any]]) -> None:
 def warnings_of(rulesheet: Rulesheet, limits: Limits) -> tuple[Diagnostic, ...]:
     """A warning about the rule that explodes, if the rules are not expected to be ground."""
     from ggp.gdl.normalize import normalize
-    from ggp.machine.propnet.build.circuits import hopeless
+    from ggp.machine.propnet.compile.circuits import hopeless
 
     try:
         found = hopeless(normalize(rulesheet), limits)

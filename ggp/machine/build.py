@@ -23,9 +23,9 @@ from ggp.machine.compiling.jit import demand_compiler
 
 if TYPE_CHECKING:
     from ggp.machine.prolog.prolog_machine import PrologMachine
-    from ggp.machine.propnet.build.child import Meanwhile
-    from ggp.machine.propnet.build.circuit_file import Built
-    from ggp.machine.propnet.build.circuits import Foreseen
+    from ggp.machine.propnet.compile.child import Meanwhile
+    from ggp.machine.propnet.compile.circuit_file import Built
+    from ggp.machine.propnet.compile.circuits import Foreseen
 
 _log = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ def _propnet(
 ) -> Machine:
     demand_compiler()
     try:
-        from ggp.machine.propnet.build.circuits import build
+        from ggp.machine.propnet.compile.circuits import build
         from ggp.machine.propnet.play.parted_machine import machine_of
     except ImportError as error:  # numba is imported later, and clingo elsewhere
         raise InstallationError(str(error)) from error

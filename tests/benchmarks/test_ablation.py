@@ -15,7 +15,7 @@ from benchmarks.apart.ablation import ALL, measure
 from benchmarks.apart.ablation_parts import APART, PARTS, TRICKS, left_out
 from ggp.gdl import find_game
 from ggp.machine.propnet import optimise
-from ggp.machine.propnet.build.rewriting import splits
+from ggp.machine.propnet.compile.rewriting import splits
 
 
 def row(states_per_s: float, build_s: float) -> Row:

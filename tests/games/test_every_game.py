@@ -9,8 +9,8 @@ from ggp.gdl import find_game, parse
 from ggp.gdl.games import LONG_GAMES
 from ggp.gdl.normalize import load, normalize
 from ggp.machine import Machine
-from ggp.machine.propnet.build.gates import build_circuit
-from ggp.machine.propnet.build.ground_rules.grounding import ground
+from ggp.machine.propnet.compile.gates import build_circuit
+from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from tests.support.games import GAMES, machine_of_game
 from tests.support.paths import legal_sets, matches, spread

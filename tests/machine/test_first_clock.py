@@ -13,10 +13,10 @@ from ggp.gdl.program import Program
 from ggp.machine import Limits, Machine, build
 from ggp.machine.build import build_by_the_first_clock
 from ggp.machine.compiling import jit
-from ggp.machine.propnet.build import circuits
-from ggp.machine.propnet.build.cache import DiskCache
-from ggp.machine.propnet.build.circuit_file import Built
-from ggp.machine.propnet.build.ground_rules.forecast import Forecast
+from ggp.machine.propnet.compile import circuits
+from ggp.machine.propnet.compile.cache import DiskCache
+from ggp.machine.propnet.compile.circuit_file import Built
+from ggp.machine.propnet.compile.ground_rules.forecast import Forecast
 from ggp.machine.relational.ops import compile
 from tests.support.sheets.hopeless import poker
 

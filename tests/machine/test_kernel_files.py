@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from ggp.machine.compiling import kernel_version
-from ggp.machine.propnet.build import version
+from ggp.machine.propnet.compile import version
 from tests.support.code_read import Name, decorated, module_of, names_read, tree_of
 from tests.support.games import REPOSITORY
 
@@ -23,7 +23,7 @@ COMPILERS = {
 }
 """What compiles kernels: no kernel names it."""
 
-ONLY_LIMITS = {"ggp.errors", "ggp.machine.base", "ggp.machine.propnet.build.child"}
+ONLY_LIMITS = {"ggp.errors", "ggp.machine.base", "ggp.machine.propnet.compile.child"}
 """What makers of circuits read of these is how to end without one."""
 
 ONLY_COMPILE = COMPILERS | {
@@ -84,7 +84,7 @@ def test_kernels_are_made_by_decorators_only() -> None:
 
 
 def test_the_version_of_circuits_is_that_of_the_files_that_make_them() -> None:
-    read = modules_of(names_read([Name("ggp.machine.propnet.build.circuits", "make")]))
+    read = modules_of(names_read([Name("ggp.machine.propnet.compile.circuits", "make")]))
     files = {module_of(PACKAGE / f"{name}.py") for name in version.FILES}
     folders = {
         module_of(path) for folder in version.FOLDERS for path in (PACKAGE / folder).rglob("*.py")

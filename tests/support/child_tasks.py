@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ggp.errors import BackendUnavailableError, MachineError, ReasonerLimitError
 from ggp.gdl.program import Program
-from ggp.machine.propnet.build.ground_rules.grounding import ground
+from ggp.machine.propnet.compile.ground_rules.grounding import ground
 
 
 def grounded(program: Program) -> bytes:

@@ -15,47 +15,52 @@ from pathlib import Path
 _PACKAGE = Path(__file__).resolve().parents[2]
 
 FILES = (
-    *(
-        f"machine/{name}"
-        for name in (
-            *("base", "mixing", "rows", "compiling/jit", "compiling/kernel_compiler"),
-            *("compiling/plain_compiler", "compiling/records", "propnet/circuit"),
-            *("propnet/build/ground_rules/rule_lines", "propnet/optimise/kernels"),
-        )
-    ),
-    *(
-        f"machine/propnet/play/layout/{name}"
-        for name in ("cones", "fusing", "order", "phases", "reach", "tape_layout")
-    ),
-    *(
-        f"machine/propnet/play/kernels/{name}"
-        for name in (
-            *("block_kernels", "block_playouts", "blocks", "choice", "drawing"),
-            *(
-                "lanes/growing",
-                "lanes/listing",
-                "lanes/packing",
-                "lanes/turn_parts",
-                "lanes/turn_phases",
-                "lanes/turning",
-                "matching",
-            ),
-            *("narrow", "tapes"),
-            *("vector_code", "vectors"),
-        )
-    ),
-    *(
-        f"machine/relational/kernels/{name}"
-        for name in (
-            *("call_kernels", "evaluation", "play_kernels", "playout_kernels"),
-            *("records", "row_kernels", "term_kernels"),
-        )
-    ),
     "belief/path_rows",
-    "belief/turns/open_moves",
     "belief/solving/unrolling_kernels",
+    "belief/turns/open_moves",
     "env/kernels",
-    *(f"learn/{name}" for name in ("feature_kernels", "net_kernels", "policy_kernels")),
+    "learn/feature_kernels",
+    "learn/net_kernels",
+    "learn/policy_kernels",
+    "machine/base",
+    "machine/compiling/jit",
+    "machine/compiling/kernel_compiler",
+    "machine/compiling/plain_compiler",
+    "machine/compiling/records",
+    "machine/mixing",
+    "machine/propnet/circuit",
+    "machine/propnet/compile/ground_rules/rule_lines",
+    "machine/propnet/optimise/kernels",
+    "machine/propnet/play/kernels/block_kernels",
+    "machine/propnet/play/kernels/block_playouts",
+    "machine/propnet/play/kernels/blocks",
+    "machine/propnet/play/kernels/choice",
+    "machine/propnet/play/kernels/drawing",
+    "machine/propnet/play/kernels/lanes/growing",
+    "machine/propnet/play/kernels/lanes/listing",
+    "machine/propnet/play/kernels/lanes/packing",
+    "machine/propnet/play/kernels/lanes/turn_parts",
+    "machine/propnet/play/kernels/lanes/turn_phases",
+    "machine/propnet/play/kernels/lanes/turning",
+    "machine/propnet/play/kernels/matching",
+    "machine/propnet/play/kernels/narrow",
+    "machine/propnet/play/kernels/tapes",
+    "machine/propnet/play/kernels/vector_code",
+    "machine/propnet/play/kernels/vectors",
+    "machine/propnet/play/layout/cones",
+    "machine/propnet/play/layout/fusing",
+    "machine/propnet/play/layout/order",
+    "machine/propnet/play/layout/phases",
+    "machine/propnet/play/layout/reach",
+    "machine/propnet/play/layout/tape_layout",
+    "machine/relational/kernels/call_kernels",
+    "machine/relational/kernels/evaluation",
+    "machine/relational/kernels/play_kernels",
+    "machine/relational/kernels/playout_kernels",
+    "machine/relational/kernels/records",
+    "machine/relational/kernels/row_kernels",
+    "machine/relational/kernels/term_kernels",
+    "machine/rows",
     "respond/tree_kernels",
     "search/boards/block_boards",
     "search/boards/board_kernels",
@@ -68,13 +73,14 @@ FILES = (
     "search/information_sets/leaf_sums",
     "search/joint_moves",
     "search/sure/sure_kernels",
-    *(
-        f"search/trees/{name}"
-        for name in (
-            *("growth_kernels", "proof_kernels", "regret_kernels", "tree_kernels", "tree_tables"),
-            *("growing/grow_kernels", "keeping_kernels", "settings"),
-        )
-    ),
+    "search/trees/growing/grow_kernels",
+    "search/trees/growth_kernels",
+    "search/trees/keeping_kernels",
+    "search/trees/proof_kernels",
+    "search/trees/regret_kernels",
+    "search/trees/settings",
+    "search/trees/tree_kernels",
+    "search/trees/tree_tables",
     "search/trials",
     "solve/positions/matrix_kernels",
     "solve/regret_kernels",

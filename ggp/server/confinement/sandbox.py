@@ -32,7 +32,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ggp.children import lower_limit
-from ggp.machine.propnet.build.cache import FOLDER_VARIABLE, STORE_VARIABLE
+from ggp.machine.propnet.compile.cache import FOLDER_VARIABLE, STORE_VARIABLE
 from ggp.server.confinement import landlock, seccomp
 from ggp.server.confinement.landlock import Readable, readable
 

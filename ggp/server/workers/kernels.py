@@ -28,7 +28,7 @@ import ggp.machine
 from ggp import children
 from ggp.errors import BackendUnavailableError, GGPError
 from ggp.machine.compiling.kernel_version import kernels_version
-from ggp.machine.propnet.build.cache import user_cache
+from ggp.machine.propnet.compile.cache import user_cache
 from ggp.protocol.turns import History, PathTurn
 from ggp.server.workers.orders import Setup, Think
 
@@ -176,7 +176,7 @@ def compile_all(player: str, backend: str) -> None:
                 _search_boards(player, backend)
         if backend != "prolog":
             with suppress(BackendUnavailableError):
-                import_module("ggp.machine.propnet.build.kernels").compile_kernels()
+                import_module("ggp.machine.propnet.compile.kernels").compile_kernels()
                 if others:
                     _choose(backend)
         files = [str(file) for file in _cached() if file.is_file()]

@@ -112,7 +112,7 @@ def _has_prolog() -> bool:
 
 def _load_machine() -> bool:
     import_module("ggp.machine.propnet.play.propnet_machine")
-    import_module("ggp.machine.propnet.build.circuits")
+    import_module("ggp.machine.propnet.compile.circuits")
     return _has_prolog()
 
 

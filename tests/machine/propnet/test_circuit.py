@@ -10,9 +10,9 @@ import pytest
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine import Machine
-from ggp.machine.propnet.build.gates import build_circuit
-from ggp.machine.propnet.build.ground_rules.grounding import ground
 from ggp.machine.propnet.circuit import Circuit, Outputs
+from ggp.machine.propnet.compile.gates import build_circuit
+from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from tests.machine.propnet.circuits import circuit_of
 from tests.machine.propnet.evaluate import Bits, evaluate, read
 from tests.support.comparing.batches import live, mixed_states, random_joint_moves

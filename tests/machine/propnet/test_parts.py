@@ -14,7 +14,7 @@ from ggp.gdl.normalize import normalize
 from ggp.gdl.program import Program
 from ggp.machine import Machine, build_machine
 from ggp.machine.base import UNKNOWN, States
-from ggp.machine.propnet.build.rewriting.parting import in_parts
+from ggp.machine.propnet.compile.rewriting.parting import in_parts
 from ggp.machine.propnet.play import parted_machine
 from ggp.machine.propnet.play.parted_machine import PartedMachine, machine_of
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine

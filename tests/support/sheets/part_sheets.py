@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
-from ggp.machine.propnet.build.gates import build_circuit
-from ggp.machine.propnet.build.ground_rules.grounding import ground
+from ggp.machine.propnet.compile.gates import build_circuit
+from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from ggp.machine.propnet.optimise import optimise
 from ggp.machine.propnet.play.parted_machine import machine_of
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine

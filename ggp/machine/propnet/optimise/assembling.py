@@ -13,8 +13,8 @@ from itertools import chain
 import numpy as np
 
 from ggp.machine.arrays import offsets_of
-from ggp.machine.propnet.build.builder import Gate
 from ggp.machine.propnet.circuit import Circuit, Literals
+from ggp.machine.propnet.compile.builder import Gate
 from ggp.machine.propnet.optimise.kernels import CIRCLE, GATES, I64, LITERALS, UNMADE, emit
 
 FOR_KERNELS = 100_000

@@ -10,8 +10,8 @@ from itertools import chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.propnet.build.builder import Builder, Gate, Gates, needed_gates
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Loop, Outputs
+from ggp.machine.propnet.compile.builder import Builder, Gate, Gates, needed_gates
 from ggp.machine.propnet.optimise.assembling import assemble, suits_kernels
 from ggp.machine.propnet.optimise.kernels import UNMADE
 

@@ -10,9 +10,9 @@ import pytest
 
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
-from ggp.machine.propnet.build.gates import build_circuit
-from ggp.machine.propnet.build.ground_rules.grounding import ground
 from ggp.machine.propnet.circuit import Circuit, Outputs
+from ggp.machine.propnet.compile.gates import build_circuit
+from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from ggp.machine.propnet.optimise import MAX_STEPS, PASSES, Pass, assembling, optimise
 from ggp.machine.propnet.optimise.draft import Draft
 from ggp.machine.propnet.optimise.knowledge import Group, Knowledge

@@ -14,8 +14,8 @@ INTERRUPTED_QUESTIONS = """
 import time
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
-from ggp.machine.propnet.build.gates import build_circuit
-from ggp.machine.propnet.build.ground_rules.grounding import ground
+from ggp.machine.propnet.compile.gates import build_circuit
+from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from ggp.machine.propnet.optimise.patience import TookTooLong, Until, patience
 from ggp.machine.propnet.optimise.proofs.solver import Limit, Solver
 from ggp.machine.propnet.optimise.work import Work

@@ -8,8 +8,8 @@ import pytest
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine.base import States
-from ggp.machine.propnet.build.gates import build_circuit
-from ggp.machine.propnet.build.ground_rules.grounding import ground
+from ggp.machine.propnet.compile.gates import build_circuit
+from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from ggp.machine.propnet.play.kernels.packed import PropnetStates, unpack
 from ggp.machine.propnet.play.layout import phases, reach
 from ggp.machine.propnet.play.layout.phases import phases_of

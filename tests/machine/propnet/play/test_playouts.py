@@ -10,8 +10,8 @@ from ggp.errors import MachineError
 from ggp.gdl.normalize import load
 from ggp.machine.abilities import TrialBatch
 from ggp.machine.base import UNKNOWN, BoolArray, IntArray
-from ggp.machine.propnet.build.gates import build_circuit
-from ggp.machine.propnet.build.ground_rules.grounding import ground
+from ggp.machine.propnet.compile.gates import build_circuit
+from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from ggp.machine.propnet.optimise import MAX_STEPS, optimise
 from ggp.machine.propnet.play.kernels.block_playouts import play
 from ggp.machine.propnet.play.kernels.blocks import Block, begin, new_block

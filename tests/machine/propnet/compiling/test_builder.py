@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from ggp.machine.propnet.build.builder import Builder
 from ggp.machine.propnet.circuit import FALSE, TRUE
+from ggp.machine.propnet.compile.builder import Builder
 
 
 @pytest.mark.parametrize("seed", range(20))

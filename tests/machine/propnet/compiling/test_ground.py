@@ -13,10 +13,10 @@ from clingo import Control
 from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl import parse, parse_term, read_rulesheet, to_kif
 from ggp.gdl.normalize import load, normalize
-from ggp.machine.propnet.build.ground_rules import aspif
-from ggp.machine.propnet.build.ground_rules import grounding as module
-from ggp.machine.propnet.build.ground_rules.ground_program import ALWAYS, GroundProgram
-from ggp.machine.propnet.build.ground_rules.grounding import ground
+from ggp.machine.propnet.compile.ground_rules import aspif
+from ggp.machine.propnet.compile.ground_rules import grounding as module
+from ggp.machine.propnet.compile.ground_rules.ground_program import ALWAYS, GroundProgram
+from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from tests.machine.test_hostile_rules import (
     KEYWORD_AS_CONSTANT,
     KEYWORDS,
@@ -255,7 +255,7 @@ def test_fluents_that_cannot_be_reached_are_left_out() -> None:
 def test_equal_rules_give_equal_ground_rules_in_every_process() -> None:
     code = (
         "from ggp.gdl.normalize import load; "
-        "from ggp.machine.propnet.build.ground_rules.grounding import ground; "
+        "from ggp.machine.propnet.compile.ground_rules.grounding import ground; "
         "import hashlib, pickle; "
         "print(hashlib.sha256(pickle.dumps(ground(load('kuhn_poker')))).hexdigest())"
     )
@@ -318,7 +318,7 @@ def test_reader_that_has_no_memory_left_keeps_nobody_waiting(
     def read(descriptor: int, size: int) -> bytes:
         raise MemoryError
 
-    monkeypatch.setattr("ggp.machine.propnet.build.ground_rules.aspif.os.read", read)
+    monkeypatch.setattr("ggp.machine.propnet.compile.ground_rules.aspif.os.read", read)
     # More than a pipe holds.
     with pytest.raises(MemoryError):
         module._ground("{a}. b(1..20000) :- a.", may_grow=False)

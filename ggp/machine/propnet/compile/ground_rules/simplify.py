@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ggp.machine.arrays import distinct, take_segments
 from ggp.machine.base import IntArray
 from ggp.machine.mixing import GOLDEN, finalised
-from ggp.machine.propnet.build.ground_rules.ground_program import ALWAYS
+from ggp.machine.propnet.compile.ground_rules.ground_program import ALWAYS
 
 Atoms = NDArray[np.int32]
 

@@ -21,20 +21,20 @@ from ggp.gdl.program import NormalRule, Program, value_order
 from ggp.gdl.terms import signature
 from ggp.libraries import demand_library
 from ggp.machine.base import Limits
-from ggp.machine.propnet.build.ground_rules.aspif import AspifReader, Ground
-from ggp.machine.propnet.build.ground_rules.forecast import (
+from ggp.machine.propnet.compile.ground_rules.aspif import AspifReader, Ground
+from ggp.machine.propnet.compile.ground_rules.forecast import (
     Counter,
     Forecast,
     Watch,
     forecast,
     too_many,
 )
-from ggp.machine.propnet.build.ground_rules.ground_program import ALWAYS, GroundProgram, Named
-from ggp.machine.propnet.build.ground_rules.simplify import NEVER, simplify
-from ggp.machine.propnet.build.rewriting.decompose import project_locals
-from ggp.machine.propnet.build.rewriting.extents import Extents, table_of
-from ggp.machine.propnet.build.rewriting.parting import LISTED, in_parts
-from ggp.machine.propnet.build.rewriting.splits import (
+from ggp.machine.propnet.compile.ground_rules.ground_program import ALWAYS, GroundProgram, Named
+from ggp.machine.propnet.compile.ground_rules.simplify import NEVER, simplify
+from ggp.machine.propnet.compile.rewriting.decompose import project_locals
+from ggp.machine.propnet.compile.rewriting.extents import Extents, table_of
+from ggp.machine.propnet.compile.rewriting.parting import LISTED, in_parts
+from ggp.machine.propnet.compile.rewriting.splits import (
     MOST_FACTS,
     Count,
     Split,
@@ -42,8 +42,8 @@ from ggp.machine.propnet.build.rewriting.splits import (
     asked_for,
     whole_rules,
 )
-from ggp.machine.propnet.build.rewriting.splits import split as split_rules
-from ggp.machine.propnet.build.rewriting.translate import Translation, translate
+from ggp.machine.propnet.compile.rewriting.splits import split as split_rules
+from ggp.machine.propnet.compile.rewriting.translate import Translation, translate
 
 if TYPE_CHECKING:
     from clingo import Control, SymbolicAtom

@@ -22,16 +22,16 @@ from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import Program
 from ggp.machine import Limits, build_machine
 from ggp.machine.base import WAITING
-from ggp.machine.propnet.build import circuits as building
-from ggp.machine.propnet.build import version
-from ggp.machine.propnet.build.cache import DiskCache, user_cache
-from ggp.machine.propnet.build.child import run_limited
-from ggp.machine.propnet.build.circuit_file import Built, Refusal, from_bytes, to_bytes
-from ggp.machine.propnet.build.circuits import build, make
-from ggp.machine.propnet.build.gates import build_circuit
-from ggp.machine.propnet.build.ground_rules.grounding import ground
-from ggp.machine.propnet.build.version import makers_version
 from ggp.machine.propnet.circuit import Circuit, Loop, Outputs
+from ggp.machine.propnet.compile import circuits as building
+from ggp.machine.propnet.compile import version
+from ggp.machine.propnet.compile.cache import DiskCache, user_cache
+from ggp.machine.propnet.compile.child import run_limited
+from ggp.machine.propnet.compile.circuit_file import Built, Refusal, from_bytes, to_bytes
+from ggp.machine.propnet.compile.circuits import build, make
+from ggp.machine.propnet.compile.gates import build_circuit
+from ggp.machine.propnet.compile.ground_rules.grounding import ground
+from ggp.machine.propnet.compile.version import makers_version
 from ggp.machine.propnet.optimise import optimise
 from ggp.machine.propnet.optimise.patience import Until
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
@@ -255,8 +255,8 @@ def test_other_code_or_libraries_make_other_files(
     started = count_children(monkeypatch)
     build(program, LIMITS, cache)
     for where, changed in (
-        ("ggp.machine.propnet.build.version.FILES", version.FILES[1:]),
-        ("ggp.machine.propnet.build.version.metadata.version", lambda _: "5.0"),
+        ("ggp.machine.propnet.compile.version.FILES", version.FILES[1:]),
+        ("ggp.machine.propnet.compile.version.metadata.version", lambda _: "5.0"),
         ("numpy.__version__", "1.0"),
     ):
         monkeypatch.setattr(where, changed)
@@ -270,7 +270,7 @@ def test_every_module_that_makes_circuits_counts_for_their_version() -> None:
     code = (
         "import sys; from ggp.gdl.normalize import load; p = load('kuhn_poker');"
         "from ggp.machine import Limits;"
-        "from ggp.machine.propnet.build.circuits import make; make((p, Limits(), 'key'));"
+        "from ggp.machine.propnet.compile.circuits import make; make((p, Limits(), 'key'));"
         "print(*(m for m in sys.modules if m.startswith(('ggp.gdl', 'ggp.machine.propnet'))))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -279,7 +279,7 @@ def test_every_module_that_makes_circuits_counts_for_their_version() -> None:
     names = ("", ".build", ".build.cache", ".build.child", ".build.version")
     others = {f"ggp.machine.propnet{name}" for name in names}
     used = set(ran.stdout.split())
-    assert "ggp.machine.propnet.build.rewriting.translate" in used
+    assert "ggp.machine.propnet.compile.rewriting.translate" in used
     assert {
         module
         for module in used - others
@@ -310,10 +310,10 @@ def test_full_or_read_only_disk_does_not_matter(
         raise OSError(errno.ENOSPC if failing == "write" else errno.EROFS, "no")
 
     where = {
-        "write": "ggp.machine.propnet.build.cache.os.fdopen",
-        "replace": "ggp.machine.propnet.build.cache.os.replace",
+        "write": "ggp.machine.propnet.compile.cache.os.fdopen",
+        "replace": "ggp.machine.propnet.compile.cache.os.replace",
         "mkdir": "pathlib.Path.mkdir",
-        "mkstemp": "ggp.machine.propnet.build.cache.tempfile.mkstemp",
+        "mkstemp": "ggp.machine.propnet.compile.cache.tempfile.mkstemp",
     }[failing]
     cache = DiskCache(tmp_path / "circuits")
     with monkeypatch.context() as patched:
@@ -356,7 +356,7 @@ def test_killed_child_leaves_the_game_to_another_backend(caplog: pytest.LogCaptu
             for task in Path("/proc/self/task").iterdir():
                 for child in (task / "children").read_text().split():
                     command = Path(f"/proc/{child}/cmdline").read_bytes()
-                    if b"ggp.machine.propnet.build.child" in command:
+                    if b"ggp.machine.propnet.compile.child" in command:
                         time.sleep(0.3)
                         os.kill(int(child), signal.SIGKILL)
                         return
@@ -556,7 +556,7 @@ def test_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> No
         raise RuntimeError("could not determine the home directory")
 
     monkeypatch.delenv("GGP_CACHE_DIR", raising=False)
-    monkeypatch.setattr("ggp.machine.propnet.build.cache.user_cache_path", homeless)
+    monkeypatch.setattr("ggp.machine.propnet.compile.cache.user_cache_path", homeless)
     cache = user_cache()
     cache.put("key", b"data")
     assert cache.get("key") is None

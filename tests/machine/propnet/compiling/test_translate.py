@@ -8,8 +8,8 @@ import pytest
 
 from ggp.gdl.normalize import load
 from ggp.gdl.program import Program
-from ggp.machine.propnet.build.rewriting.decompose import project_locals
-from ggp.machine.propnet.build.rewriting.translate import translate
+from ggp.machine.propnet.compile.rewriting.decompose import project_locals
+from ggp.machine.propnet.compile.rewriting.translate import translate
 from tests.support.games import GAMES
 from tests.support.sheets.programs import program
 

@@ -16,19 +16,22 @@ from ggp.machine.compiling.kernel_version import code_version
 
 FOLDERS = (
     "gdl",
-    *(f"machine/propnet/{name}" for name in ("build/rewriting", "build/ground_rules", "optimise")),
+    "machine/propnet/compile/rewriting",
+    "machine/propnet/compile/ground_rules",
+    "machine/propnet/optimise",
 )
 """Folders of `ggp` all of whose files count, with those in their subfolders."""
 
 FILES = (
-    *("machine/arrays", "machine/mixing"),
-    *(
-        f"machine/propnet/{name}"
-        for name in (
-            *("circuit", "parts", "reports", "build/circuits", "build/circuit_file"),
-            *("build/builder", "build/gates"),
-        )
-    ),
+    "machine/arrays",
+    "machine/mixing",
+    "machine/propnet/circuit",
+    "machine/propnet/compile/builder",
+    "machine/propnet/compile/circuit_file",
+    "machine/propnet/compile/circuits",
+    "machine/propnet/compile/gates",
+    "machine/propnet/parts",
+    "machine/propnet/reports",
 )
 """Other modules of `ggp` that take part; those that only play or store circuits do not. A test
 follows every name that is read on the way to a circuit, and fails if a module is missing."""

@@ -19,8 +19,8 @@ from ggp.errors import (
 )
 from ggp.gdl import parse
 from ggp.gdl.normalize import load, normalize
-from ggp.machine.propnet.build.child import run_limited
-from ggp.machine.propnet.build.ground_rules.grounding import ground
+from ggp.machine.propnet.compile.child import run_limited
+from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from tests.support.commands import start
 from tests.support.games import REPOSITORY
 
@@ -241,7 +241,7 @@ def test_child_is_killed_when_it_is_late(tmp_path: Path) -> None:
 def test_child_dies_with_its_parent(number: int, tmp_path: Path) -> None:
     path = tmp_path / "pid"
     code = (
-        "from ggp.machine.propnet.build.child import run_limited\n"
+        "from ggp.machine.propnet.compile.child import run_limited\n"
         f"run_limited('{TASKS}:sleep', {str(path)!r}, seconds=60, wait_seconds=60, "
         "memory_bytes=1 << 30)"
     )

@@ -19,10 +19,10 @@ from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl.program import GOAL, NormalRule, Program
 from ggp.gdl.terms import Signature, signature
 from ggp.machine.base import GROUND_RULES, Limits
-from ggp.machine.propnet.build.rewriting.demand import ASKED, MAY
-from ggp.machine.propnet.build.rewriting.extents import Extents
-from ggp.machine.propnet.build.rewriting.sizes import Sizes
-from ggp.machine.propnet.build.rewriting.translate import RANKED
+from ggp.machine.propnet.compile.rewriting.demand import ASKED, MAY
+from ggp.machine.propnet.compile.rewriting.extents import Extents
+from ggp.machine.propnet.compile.rewriting.sizes import Sizes
+from ggp.machine.propnet.compile.rewriting.translate import RANKED
 
 DOING = "grounding the rules"
 

@@ -25,8 +25,8 @@ from ggp.gdl.analysis.dependencies import strong_components
 from ggp.gdl.analysis.domains import MAX_DEPTH, Domains, Position, position
 from ggp.gdl.program import Atom, Literal, NormalRule
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
-from ggp.machine.propnet.build.rewriting.demand import MAY
-from ggp.machine.propnet.build.rewriting.extents import Extent, Extents, Table, matching
+from ggp.machine.propnet.compile.rewriting.demand import MAY
+from ggp.machine.propnet.compile.rewriting.extents import Extent, Extents, Table, matching
 
 Key = tuple[str, Signature | None]
 """An author's relation with its arity in its name, or one of GDL's with the function of its last

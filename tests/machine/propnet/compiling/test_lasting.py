@@ -9,13 +9,13 @@ from ggp.errors import ReasonerLimitError
 from ggp.gdl import parse
 from ggp.gdl.analysis.what_grows import terms_grow
 from ggp.gdl.normalize import load, normalize
-from ggp.machine.propnet.build.ground_rules import grounding
-from ggp.machine.propnet.build.ground_rules.grounding import (
+from ggp.machine.propnet.compile.ground_rules import grounding
+from ggp.machine.propnet.compile.ground_rules.grounding import (
     MAX_UNCHECKED_DEPTH,
     ground,
     lasting_fluents,
 )
-from ggp.machine.propnet.build.rewriting.translate import translate
+from ggp.machine.propnet.compile.rewriting.translate import translate
 from tests.support.comparing.agreement import play_both
 from tests.support.games import machine_of_rules
 

@@ -21,14 +21,14 @@ from collections.abc import Callable, Iterator
 from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl.program import Program
 from ggp.machine.base import PATIENCE, WAITING, Limits
-from ggp.machine.propnet.build.cache import DiskCache, user_cache
-from ggp.machine.propnet.build.child import Meanwhile, give_up, run_limited, send_news
-from ggp.machine.propnet.build.circuit_file import Built, Refusal, from_bytes, to_bytes
-from ggp.machine.propnet.build.ground_rules.forecast import DOING, Forecast, Watch, most_rules
-from ggp.machine.propnet.build.ground_rules.forecast import from_bytes as forecast_of
-from ggp.machine.propnet.build.ground_rules.forecast import to_bytes as forecast_bytes
-from ggp.machine.propnet.build.rewriting.splits import expected_whole
-from ggp.machine.propnet.build.version import makers_version
+from ggp.machine.propnet.compile.cache import DiskCache, user_cache
+from ggp.machine.propnet.compile.child import Meanwhile, give_up, run_limited, send_news
+from ggp.machine.propnet.compile.circuit_file import Built, Refusal, from_bytes, to_bytes
+from ggp.machine.propnet.compile.ground_rules.forecast import DOING, Forecast, Watch, most_rules
+from ggp.machine.propnet.compile.ground_rules.forecast import from_bytes as forecast_of
+from ggp.machine.propnet.compile.ground_rules.forecast import to_bytes as forecast_bytes
+from ggp.machine.propnet.compile.rewriting.splits import expected_whole
+from ggp.machine.propnet.compile.version import makers_version
 from ggp.machine.propnet.parts import roles_of
 
 _log = logging.getLogger(__name__)
@@ -229,7 +229,7 @@ def hopeless(program: Program, limits: Limits) -> Forecast | None:
 
 def foretell(argument: tuple[Program, Limits]) -> bytes:
     """Make a forecast, in the child."""
-    from ggp.machine.propnet.build.ground_rules import grounding
+    from ggp.machine.propnet.compile.ground_rules import grounding
 
     return forecast_bytes(grounding.foresee(*argument))
 
@@ -261,8 +261,8 @@ def make(argument: tuple[Program, Limits, str]) -> bytes:
             of the result.
     """
     started_s = time.monotonic()
-    from ggp.machine.propnet.build.gates import build_circuit
-    from ggp.machine.propnet.build.ground_rules.grounding import ground
+    from ggp.machine.propnet.compile.gates import build_circuit
+    from ggp.machine.propnet.compile.ground_rules.grounding import ground
     from ggp.machine.propnet.optimise import optimise
     from ggp.machine.propnet.optimise.patience import Until
 

@@ -14,11 +14,11 @@ from ggp.gdl.analysis.unchanging import always_true, unchanging, with_unchanging
 from ggp.gdl.program import GOAL, Atom, Literal, NormalRule, Program, atom_of, resolve, unify
 from ggp.gdl.rewriting.safety import order_conditions
 from ggp.gdl.terms import Compound, Signature, Symbol, Variable, signature, substitute, variables
-from ggp.machine.propnet.build.rewriting.decompose import cost, decompose, project_locals
-from ggp.machine.propnet.build.rewriting.demand import restricted
-from ggp.machine.propnet.build.rewriting.extents import Extents, Table
-from ggp.machine.propnet.build.rewriting.sizes import Sizes
-from ggp.machine.propnet.build.rewriting.translate import RANKED, with_ranks
+from ggp.machine.propnet.compile.rewriting.decompose import cost, decompose, project_locals
+from ggp.machine.propnet.compile.rewriting.demand import restricted
+from ggp.machine.propnet.compile.rewriting.extents import Extents, Table
+from ggp.machine.propnet.compile.rewriting.sizes import Sizes
+from ggp.machine.propnet.compile.rewriting.translate import RANKED, with_ranks
 
 LARGE = 3_000_000.0
 """Expected cost of ground rules above which they are made only for what is asked for."""

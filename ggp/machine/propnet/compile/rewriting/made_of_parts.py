@@ -24,7 +24,7 @@ from ggp.gdl.program import (
 )
 from ggp.gdl.rewriting.safety import order_conditions
 from ggp.gdl.terms import Symbol, Term, Variable, signature, substitute, variables
-from ggp.machine.propnet.build.rewriting.families import (
+from ggp.machine.propnet.compile.rewriting.families import (
     Family,
     NotApartError,
     arguments,

@@ -31,9 +31,9 @@ from dataclasses import dataclass
 
 from ggp.gdl.program import DOES, KEYWORD_ARITY, LEGAL, NEXT, TRUE, Atom, Literal, NormalRule
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
-from ggp.machine.propnet.build.rewriting.decompose import GIVEN
-from ggp.machine.propnet.build.rewriting.extents import MAX_DOMAIN, Extents
-from ggp.machine.propnet.build.rewriting.translate import RANKED
+from ggp.machine.propnet.compile.rewriting.decompose import GIVEN
+from ggp.machine.propnet.compile.rewriting.extents import MAX_DOMAIN, Extents
+from ggp.machine.propnet.compile.rewriting.translate import RANKED
 
 ASKED, MAY = "asked;", "may;"
 """Beginnings of the names of the relations of what is asked for, and of what may hold: all of them

@@ -46,7 +46,7 @@ _HEADER = struct.Struct("<8scQ")
 _MAGIC = b"ggpchild"
 _RESULT, _FAILURE, _NEWS = b"R", b"F", b"N"
 
-_ENTRY = "ggp.machine.propnet.build.child:main"
+_ENTRY = "ggp.machine.propnet.compile.child:main"
 _MOST_SECONDS = 86_400.0
 _MOST_SAID = 500
 _CHUNK = 1 << 16

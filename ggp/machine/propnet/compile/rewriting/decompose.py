@@ -32,7 +32,7 @@ from ggp.gdl.terms import (
     substitute,
     variables,
 )
-from ggp.machine.propnet.build.rewriting.extents import Extent, Extents, Table, join
+from ggp.machine.propnet.compile.rewriting.extents import Extent, Extents, Table, join
 
 MAX_VARIABLES = 12
 """In rules with more variables to eliminate, only `MAX_TOGETHER` at a time are tried."""

@@ -11,19 +11,19 @@ from ggp.gdl import parse
 from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import Program
 from ggp.machine import Limits
-from ggp.machine.propnet.build.circuits import hopeless
-from ggp.machine.propnet.build.ground_rules import forecast as module
-from ggp.machine.propnet.build.ground_rules import grounding
-from ggp.machine.propnet.build.ground_rules.aspif import AspifReader, Ground
-from ggp.machine.propnet.build.ground_rules.forecast import (
+from ggp.machine.propnet.compile.circuits import hopeless
+from ggp.machine.propnet.compile.ground_rules import forecast as module
+from ggp.machine.propnet.compile.ground_rules import grounding
+from ggp.machine.propnet.compile.ground_rules.aspif import AspifReader, Ground
+from ggp.machine.propnet.compile.ground_rules.forecast import (
     Forecast,
     Watch,
     from_bytes,
     most_rules,
     to_bytes,
 )
-from ggp.machine.propnet.build.ground_rules.grounding import foresee, ground
-from tests.machine.propnet.building.test_ground import FRAME
+from ggp.machine.propnet.compile.ground_rules.grounding import foresee, ground
+from tests.machine.propnet.compiling.test_ground import FRAME
 from tests.support.games import MODEST_GAMES
 from tests.support.sheets.hopeless import attacks, poker, rolls
 

@@ -10,13 +10,13 @@ from ggp.gdl import parse, read_rulesheet
 from ggp.gdl.analysis.unchanging import unchanging
 from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import NormalRule
-from ggp.machine.propnet.build.ground_rules import grounding as module
-from ggp.machine.propnet.build.ground_rules.ground_program import ALWAYS
-from ggp.machine.propnet.build.ground_rules.grounding import ground
-from ggp.machine.propnet.build.rewriting import splits
-from ggp.machine.propnet.build.rewriting.splits import with_differences
-from ggp.machine.propnet.build.rewriting.translate import Translation, translate
-from tests.machine.propnet.building.test_ground import FRAME, ODD_RULES
+from ggp.machine.propnet.compile.ground_rules import grounding as module
+from ggp.machine.propnet.compile.ground_rules.ground_program import ALWAYS
+from ggp.machine.propnet.compile.ground_rules.grounding import ground
+from ggp.machine.propnet.compile.rewriting import splits
+from ggp.machine.propnet.compile.rewriting.splits import with_differences
+from ggp.machine.propnet.compile.rewriting.translate import Translation, translate
+from tests.machine.propnet.compiling.test_ground import FRAME, ODD_RULES
 from tests.support.games import path_of_shared
 from tests.support.plain.ground_games import GroundGame, play_alike
 from tests.support.plain.reference import Reference
@@ -122,7 +122,7 @@ def test_no_rules_are_made_for_what_nobody_asks_for(monkeypatch: pytest.MonkeyPa
         )
     )
     # Splitting would find a way to do without most of them too.
-    monkeypatch.setattr("ggp.machine.propnet.build.rewriting.decompose.MIN_GAIN", 1e9)
+    monkeypatch.setattr("ggp.machine.propnet.compile.rewriting.decompose.MIN_GAIN", 1e9)
     whole = ground(program)
     monkeypatch.setattr(splits, "LARGE", 0.0)
     asked = ground(program)

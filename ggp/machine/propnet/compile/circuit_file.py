@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from ggp.errors import GGPError, MachineError
 from ggp.machine.base import GROUND_RULES, WAITING, Limits
-from ggp.machine.propnet.build.ground_rules.forecast import Forecast, most_rules
 from ggp.machine.propnet.circuit import Circuit, Loop, Outputs
+from ggp.machine.propnet.compile.ground_rules.forecast import Forecast, most_rules
 from ggp.machine.propnet.reports import PassReport
 
 _MAGIC = b"ggp circuit\n"

@@ -8,8 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from ggp.machine.propnet.build.ground_rules.ground_program import ALWAYS
-from ggp.machine.propnet.build.ground_rules.simplify import NEVER, GroundRules, Simplified, simplify
+from ggp.machine.propnet.compile.ground_rules.ground_program import ALWAYS
+from ggp.machine.propnet.compile.ground_rules.simplify import (
+    NEVER,
+    GroundRules,
+    Simplified,
+    simplify,
+)
 
 Rule = tuple[int, list[int]]
 

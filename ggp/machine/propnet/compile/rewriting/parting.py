@@ -24,8 +24,8 @@ from ggp.gdl.analysis.dependencies import static_relations
 from ggp.gdl.program import LEGAL, RANDOM, SEES, Literal, NormalRule, Program, atom_of, unify
 from ggp.gdl.rewriting.safety import order_conditions
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature
-from ggp.machine.propnet.build.rewriting.extents import Extent, Extents, Table, join
-from ggp.machine.propnet.build.rewriting.families import (
+from ggp.machine.propnet.compile.rewriting.extents import Extent, Extents, Table, join
+from ggp.machine.propnet.compile.rewriting.families import (
     Cases,
     Family,
     NotApartError,
@@ -37,7 +37,7 @@ from ggp.machine.propnet.build.rewriting.families import (
     negation,
     with_binding,
 )
-from ggp.machine.propnet.build.rewriting.made_of_parts import MadeOfParts
+from ggp.machine.propnet.compile.rewriting.made_of_parts import MadeOfParts
 from ggp.machine.propnet.parts import FITS, FREE, NONE, part_role
 
 LISTED = 60_000

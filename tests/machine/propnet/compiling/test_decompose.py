@@ -11,10 +11,10 @@ from ggp.gdl.analysis.dependencies import relations_reaching
 from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import DOES, TRUE, Program
 from ggp.gdl.terms import Signature, signature
-from ggp.machine.propnet.build.ground_rules.grounding import ground
-from ggp.machine.propnet.build.rewriting import decompose as module
-from ggp.machine.propnet.build.rewriting.decompose import decompose, project_locals
-from ggp.machine.propnet.build.rewriting.extents import Extents
+from ggp.machine.propnet.compile.ground_rules.grounding import ground
+from ggp.machine.propnet.compile.rewriting import decompose as module
+from ggp.machine.propnet.compile.rewriting.decompose import decompose, project_locals
+from ggp.machine.propnet.compile.rewriting.extents import Extents
 from tests.support.games import path_of_shared
 from tests.support.plain.ground_games import GroundGame, play_alike
 from tests.support.plain.reference import Reference
