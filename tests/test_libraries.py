@@ -48,7 +48,7 @@ def test_a_module_of_ours_that_is_missing_is_no_reason_to_play_on_prolog(
     backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "ggp.machine.propnet.compile.circuits", None)
-    with pytest.raises(InstallationError, match=r"ggp\.machine\.propnet\.build\.circuits"):
+    with pytest.raises(InstallationError, match=r"ggp\.machine\.propnet\.compile\.circuits"):
         build_machine(load("kuhn_poker"), backend)
 
 
