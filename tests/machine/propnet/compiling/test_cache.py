@@ -276,7 +276,7 @@ def test_every_module_that_makes_circuits_counts_for_their_version() -> None:
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     counted = {f"ggp.{name.replace('/', '.')}" for name in (*version.FILES, *version.FOLDERS)}
     # They pack, run and store what the others make.
-    names = ("", ".build", ".build.cache", ".build.child", ".build.version")
+    names = ("", ".compile", ".compile.cache", ".compile.child", ".compile.version")
     others = {f"ggp.machine.propnet{name}" for name in names}
     used = set(ran.stdout.split())
     assert "ggp.machine.propnet.compile.rewriting.translate" in used
