@@ -31,7 +31,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StoragePlace:
     """Where matches are played and kept.
 
     Attributes:
@@ -50,7 +50,7 @@ class Place:
 def place_options(
     jobs: str = "1", out: str | None = None, *, records: bool = True
 ) -> Callable[[_F], _F]:
-    """Options for every field of `Place`, passed as keyword arguments of the same names.
+    """Options for every field of `StoragePlace`, passed as keyword arguments of the same names.
 
     Args:
         jobs: default number of matches played side by side, for the help.
@@ -69,19 +69,19 @@ def place_options(
     return decorate
 
 
-def read_place(asked: dict[str, Any], *, in_this_process: bool = False) -> Place:
+def read_place(asked: dict[str, Any], *, in_this_process: bool = False) -> StoragePlace:
     """The place that a command's options ask for; removes its options from `asked`.
 
     Args:
         in_this_process: whether matches are played in this process by default.
     """
-    own = {name: asked.pop(name) for name in tuple(asked) if name in Place.__slots__}
+    own = {name: asked.pop(name) for name in tuple(asked) if name in StoragePlace.__slots__}
     if in_this_process and own["jobs"] is None and own["scheduler"] is None:
         own["jobs"] = 0
-    return Place(**own)
+    return StoragePlace(**own)
 
 
-def with_threads(limits: Limits, threads: int | None, place: Place) -> Limits:
+def with_threads(limits: Limits, threads: int | None, place: StoragePlace) -> Limits:
     """Limits with the number of threads asked for, else as many as each match of the place gets."""
     if threads is None and place.scheduler is not None:
         return limits  # other machines may have fewer processors

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from ggp.machine import Limits
     from ggp.machine.definition import GameDefinition
-    from ggp.study.findings import History, Rehearsal, Trouble
+    from ggp.study.findings import MatchBeginning, Rehearsal, Trouble
 
 
 # ------------------------------------------------------------------------
@@ -168,7 +168,7 @@ def _told(trouble: Trouble, *, strict: bool) -> Iterator[str]:
         yield f"    it may {_some(history.legal)}{only}"
 
 
-def _played(history: History, besides: str | None = None) -> Iterator[str]:
+def _played(history: MatchBeginning, besides: str | None = None) -> Iterator[str]:
     """The last joint moves of a history, without one role."""
     if not history.joint_moves:
         yield "    at the start"

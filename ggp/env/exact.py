@@ -34,7 +34,7 @@ class Sets(NamedTuple):
     masks: Bools
 
 
-class Worth(NamedTuple):
+class ProfileWorth(NamedTuple):
     """What a profile of policies is worth, in goal values.
 
     Attributes:
@@ -71,7 +71,7 @@ class ExactGame:
         self._slots: list[IntArray] = []
         self.sets = tuple(self._sets(player) for player in range(len(env.roles)))
 
-    def worth(self, *policies: FloatArray) -> Worth:
+    def worth(self, *policies: FloatArray) -> ProfileWorth:
         """What policies are worth, one `[S, A]` for each role.
 
         Probabilities of actions that are not legal are left out; the others' are scaled to sum up
@@ -89,7 +89,7 @@ class ExactGame:
             begun = np.ones(tree.num_subgames)
             strategies.append(np.concatenate([begun, table[owner, slots]]))
         found = evaluate(tree, strategies)
-        return Worth(found.values, found.best, found.nash_conv)
+        return ProfileWorth(found.values, found.best, found.nash_conv)
 
     def _sets(self, player: int) -> Sets:
         env, tree = self._env, self._tree

@@ -28,7 +28,7 @@ from ggp.machine.propnet.optimise.proofs.guesses import (
 )
 from ggp.machine.propnet.optimise.proofs.induction import assume_legal_moves, prove, wrong
 from ggp.machine.propnet.optimise.proofs.sampling import sample
-from ggp.machine.propnet.optimise.proofs.solver import Limit, Solver
+from ggp.machine.propnet.optimise.proofs.solver import SearchLimit, Solver
 from ggp.machine.propnet.optimise.work import Work
 from ggp.machine.propnet.parts import parts_of
 from ggp.machine.propnet.play.layout.reach import following
@@ -214,7 +214,7 @@ class _Proof:
 
     def _never(self, signs: Sequence[int]) -> bool:
         """Whether signs provably never hold together."""
-        limit = Limit(CONFLICTS, self._work.most)
+        limit = SearchLimit(CONFLICTS, self._work.most)
         return self._solver.find(signs, lambda example: None, limit) is False
 
     def _changes(self, one_way: Sequence[tuple[int, bool]], *, from_start: bool) -> int:

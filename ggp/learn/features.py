@@ -212,7 +212,7 @@ class Reader:
         return self.rows
 
 
-class Rows(NamedTuple):
+class RowChanges(NamedTuple):
     """What nets read in N rows, as changes.
 
     Attributes:
@@ -251,7 +251,7 @@ class Choices:
         self._lanes, self._places, *orders = np.zeros((4, most), dtype=np.int64)
         room = 64 * features.num_words
         kept, ordered = (
-            Rows(
+            RowChanges(
                 np.zeros((most, self._words), dtype=np.uint64),
                 np.zeros(most, dtype=np.int64),
                 np.zeros(most + 1, dtype=np.int64),
@@ -281,7 +281,7 @@ class Choices:
     def lanes(self) -> I64:
         return self._lanes[: self.num_rows]
 
-    def add(self, bits: U64) -> Rows:
+    def add(self, bits: U64) -> RowChanges:
         """Add the rows of lanes in which there is a choice, and return them.
 
         Args:
@@ -311,7 +311,7 @@ class Choices:
         self.num_rows = int(place[1])
         return _part(self._kept, first, self.num_rows)
 
-    def blocks(self, size: int) -> list[Rows]:
+    def blocks(self, size: int) -> list[RowChanges]:
         """All rows, those of `size` lanes together; valid until the next call."""
         kept, lanes = self._kept, len(self._last)
         if len(self._ordered.changes) < len(kept.changes):
@@ -336,10 +336,10 @@ class Choices:
         return [_part(ordered, *pair) for pair in pairwise(ends.tolist())]
 
 
-def _part(rows: Rows, first: int, end: int) -> Rows:
+def _part(rows: RowChanges, first: int, end: int) -> RowChanges:
     """Rows `first .. end`, without copying any."""
     masks, previous, starts, changes, order = rows
-    return Rows(
+    return RowChanges(
         masks[first:end],
         previous[first:end],
         starts[first : end + 1],

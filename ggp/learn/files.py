@@ -29,7 +29,7 @@ from ggp.env.names import Names
 from ggp.errors import ConfigError
 from ggp.learn.features import Features, features_of_states
 from ggp.learn.net_kernels import F32
-from ggp.learn.nets import Shape
+from ggp.learn.nets import NetShape
 from ggp.learn.policies import LearntPolicy, LearntValues
 from ggp.whole_files import write_whole
 
@@ -88,15 +88,15 @@ class About:
     record: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> NetShape:
         """Of the policy of each role."""
-        return Shape(self.features.num_inputs, self.hidden, self.features.num_moves)
+        return NetShape(self.features.num_inputs, self.hidden, self.features.num_moves)
 
     @property
-    def critic_shape(self) -> Shape:
+    def critic_shape(self) -> NetShape:
         """Of the critic."""
         paths = self.critic_paths * self.features.num_inputs
-        return Shape(paths + self.critic_features.num_inputs, self.critic, self.num_roles)
+        return NetShape(paths + self.critic_features.num_inputs, self.critic, self.num_roles)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import numpy as np
 
 from ggp.env.kernels import I64, U64
 from ggp.errors import ConfigError
-from ggp.learn.features import Features, Joined, Rows
+from ggp.learn.features import Features, Joined, RowChanges
 from ggp.learn.net_kernels import (
     F32,
     accumulate,
@@ -44,7 +44,7 @@ LAST_LAYER = 0.1
 
 
 @dataclass(frozen=True)
-class Shape:
+class NetShape:
     """The layers of a net.
 
     Attributes:
@@ -86,7 +86,7 @@ class Weights:
         matrices: `[rows, columns]` of each layer; `biases`: `[columns]`.
     """
 
-    def __init__(self, shape: Shape, flat: F32) -> None:
+    def __init__(self, shape: NetShape, flat: F32) -> None:
         self.flat = flat
         self.matrices: list[F32] = []
         self.biases: list[F32] = []
@@ -98,7 +98,7 @@ class Weights:
             start = end + columns
 
 
-def first_weights(shape: Shape, rng: np.random.Generator) -> F32:
+def first_weights(shape: NetShape, rng: np.random.Generator) -> F32:
     """`[N]` random weights to begin with (K. He et al., ICCV 2015)."""
     flat = np.zeros(shape.num_weights, dtype=np.float32)
     matrices = Weights(shape, flat).matrices
@@ -134,7 +134,7 @@ class Net:
 
     Args:
         features: what its rows of bits mean.
-        hidden, outputs: see `Shape`.
+        hidden, outputs: see `NetShape`.
         flat: `[N]` its weights.
     """
 
@@ -146,14 +146,14 @@ class Net:
         flat: F32 | None = None,
     ) -> None:
         self.features = features
-        self.shape = Shape(features.num_inputs, tuple(hidden), outputs)
+        self.shape = NetShape(features.num_inputs, tuple(hidden), outputs)
         self.weights = Weights(self.shape, aligned_floats(self.shape.num_weights))
         if flat is not None:
             self.weights.flat[:] = flat
         self._scratch = Scratch()
         self._active: list[F32] = []
 
-    def sums(self, rows: Rows, before: I64, places: I64, out: F32) -> None:
+    def sums(self, rows: RowChanges, before: I64, places: I64, out: F32) -> None:
         """Fill in the sums of the first layer.
 
         Args:
@@ -213,7 +213,7 @@ class Net:
             slopes = below
         return slopes
 
-    def backward_sums(self, rows: Rows, slopes: F32, gradient: Weights) -> None:
+    def backward_sums(self, rows: RowChanges, slopes: F32, gradient: Weights) -> None:
         """Add the gradient of the first layer's matrix; slopes are used up."""
         scatter(rows.starts, rows.changes, rows.previous, slopes, gradient.matrices[0])
 

@@ -1,6 +1,6 @@
 """What nets read of incomplete paths, where moves and percepts are numbered by a machine.
 
-paths (nodes of a `PathTree`)  ──▶  rows of bits (`PathRows`)  ──▶  a net  ──▶  shares of moves
+paths (nodes of a `PathTree`)  ──▶  rows of bits (`NetPaths`)  ──▶  a net  ──▶  shares of moves
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, Ragged
 from ggp.machine.propnet.play.kernels.packed import rows_of_bits, words_for
 
 
-class PathRows:
+class NetPaths:
     """What nets read of incomplete paths.
 
     Args:

@@ -20,7 +20,7 @@ from ggp.machine.base import IntArray
 from ggp.machine.spiel import games as spiel_games
 from ggp.openspiel.positions import Position, resampled, start
 from ggp.openspiel.sheet import Sheet
-from ggp.openspiel.turns import Past, Turn, playing, turns_of
+from ggp.openspiel.turns import ChoiceTurn, Past, playing, turns_of
 
 pyspiel: Any = spiel_games.pyspiel()
 
@@ -245,7 +245,7 @@ class Coder:
         """Whether there are tensors of whole paths, whose size is known and not too large."""
         return self.most_turns is not None and self.most_turns * self.width <= MOST_NUMBERS
 
-    def places(self, turn: Turn, player: int) -> IntArray:
+    def places(self, turn: ChoiceTurn, player: int) -> IntArray:
         """Places of the ones in the rows of the turns before this one, row after row.
 
         Raises:

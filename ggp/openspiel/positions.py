@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ggp.errors import IllegalMoveError
-from ggp.openspiel.turns import Playing, Turn, playing, turns_of
+from ggp.openspiel.turns import ChoiceTurn, Playing, playing, turns_of
 from ggp.openspiel.worlds import worlds_of
 
 
@@ -34,7 +34,7 @@ class Position:
         chosen: actions of the choosers in their order.
     """
 
-    turn: Turn
+    turn: ChoiceTurn
     chosen: tuple[int, ...]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Position:

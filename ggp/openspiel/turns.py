@@ -15,7 +15,7 @@ import numpy as np
 from ggp.errors import MachineError
 from ggp.machine.base import DEFAULT_MAX_STEPS, IntArray, States
 from ggp.openspiel.sheet import Sheet, canonical_name
-from ggp.openspiel.worlds import Worlds
+from ggp.openspiel.worlds import DrawnWorlds
 
 KEPT_GAMES = 8
 """Number of games that are kept ready; those still in use are kept anyway."""
@@ -55,7 +55,7 @@ def turns_of(past: Past | None) -> list[Past]:
     return found[::-1]
 
 
-class Turn:
+class ChoiceTurn:
     """A state of the machine in which somebody has a choice, or the game is over.
 
     Attributes:
@@ -167,9 +167,9 @@ class Playing:
 
     def __init__(self, sheet: Sheet) -> None:
         self.sheet = sheet
-        self._after: dict[tuple[int, tuple[int, ...]], Turn] = {}
+        self._after: dict[tuple[int, tuple[int, ...]], ChoiceTurn] = {}
         self._made = 0
-        self.worlds: dict[str, Worlds] = {}
+        self.worlds: dict[str, DrawnWorlds] = {}
         self.first = self._turn(sheet.machine.initial(1), None)
 
     def step(
@@ -180,7 +180,7 @@ class Playing:
         percepts = tuple(stepped.percepts[0].tolist())
         return stepped.states, Past(past, 1 + depth_of(past), joint_move, percepts)
 
-    def after(self, turn: Turn, chosen: tuple[int, ...]) -> Turn:
+    def after(self, turn: ChoiceTurn, chosen: tuple[int, ...]) -> ChoiceTurn:
         """The next turn with a choice."""
         key = (turn.number, chosen)
         found = self._after.get(key)
@@ -191,7 +191,7 @@ class Playing:
             self._after[key] = found
         return found
 
-    def replayed(self, joint_moves: Sequence[tuple[int, ...]]) -> tuple[list[int], Turn]:
+    def replayed(self, joint_moves: Sequence[tuple[int, ...]]) -> tuple[list[int], ChoiceTurn]:
         """All choices that make joint moves from the beginning on, and the turn after them."""
         at = self.first
         actions: list[int] = []
@@ -201,9 +201,9 @@ class Playing:
             at = self.after(at, chosen)
         return actions, at
 
-    def _turn(self, lane: States, past: Past | None) -> Turn:
+    def _turn(self, lane: States, past: Past | None) -> ChoiceTurn:
         self._made += 1
-        return Turn(self, self._made, lane, past)
+        return ChoiceTurn(self, self._made, lane, past)
 
 
 def playing(rules: str, verify_states: int, max_turns: int = 0) -> Playing:

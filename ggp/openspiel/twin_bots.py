@@ -23,7 +23,7 @@ from ggp.errors import MachineError
 from ggp.machine.base import Machine
 from ggp.machine.spiel.games import pyspiel
 from ggp.machine.spiel.twins import Options, Twin
-from ggp.openspiel.worlds import Worlds
+from ggp.openspiel.worlds import DrawnWorlds
 
 FIRST_SIMULATIONS = 32
 """Number of simulations of the first search that shows how fast a bot is."""
@@ -99,7 +99,7 @@ class Drawn:
     """
 
     def __init__(
-        self, twin: Twin, machine: Machine, worlds: Worlds, rng: np.random.Generator
+        self, twin: Twin, machine: Machine, worlds: DrawnWorlds, rng: np.random.Generator
     ) -> None:
         self._twin, self._machine, self._worlds, self._rng = twin, machine, worlds, rng
         self._actions: dict[tuple[int, int], list[Options]] = {}

@@ -39,7 +39,7 @@ KnownTurn = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Worlds:
+class DrawnWorlds:
     """K histories of T turns that agree with an incomplete path.
 
     Attributes:
@@ -58,7 +58,7 @@ class Worlds:
 
 def worlds_of(
     machine: Machine, role: int, turns: Sequence[KnownTurn], rng: np.random.Generator
-) -> Worlds:
+) -> DrawnWorlds:
     """Histories that agree with what a role did and saw in these turns.
 
     Raises:
@@ -74,7 +74,7 @@ def worlds_of(
 
 def _sample(
     machine: Machine, role: int, turns: Sequence[KnownTurn], rng: np.random.Generator
-) -> Worlds | None:
+) -> DrawnWorlds | None:
     states, log_weights = machine.initial(1), np.zeros(1)
     made = np.zeros((1, 0, len(machine.roles)), dtype=np.int64)
     for move, percepts in turns:
@@ -100,4 +100,4 @@ def _sample(
         moves = found.joint_moves[kept][:, None]
         made = np.concatenate([made[found.lanes[kept]], moves], axis=1)
     weights = np.exp(log_weights)
-    return Worlds(made, weights / weights.sum())
+    return DrawnWorlds(made, weights / weights.sum())

@@ -14,8 +14,8 @@ from ggp.machine.base import player_roles
 from ggp.players.choosing.chooser import Chosen, choose_player
 from ggp.players.choosing.solved import (
     SOLVED_STATES,
-    Effort,
-    Solved,
+    SolvedPlayer,
+    SolvingEffort,
 )
 from ggp.players.hyperplay2 import HyperPlay2, HyperPlay2Options
 from ggp.players.ismcts import ISMCTS
@@ -109,7 +109,7 @@ class Auto:
     def prepare(self, deadline: Deadline) -> None:
         """See `Preparing`: solve a larger game than without a start clock, or else let the player
         prepare."""
-        if self._options.solve and not isinstance(self._player, Solved | Puzzle):
+        if self._options.solve and not isinstance(self._player, SolvedPlayer | Puzzle):
             self._solve(deadline)
             self._visited_before = self._machine.states_visited
         if isinstance(self._player, Preparing):
@@ -117,12 +117,12 @@ class Auto:
 
     def _solve(self, deadline: Deadline) -> None:
         until = deadline.part(PREPARED_SHARE)
-        effort = Effort(PREPARED_TIMES, seconds=PREPARED_SECONDS, is_over=until.passed)
+        effort = SolvingEffort(PREPARED_TIMES, seconds=PREPARED_SECONDS, is_over=until.passed)
         chosen = self._choose(effort)
         if chosen.part is not None:
             self._player = _player_of(chosen, self._options, self._context)
 
-    def _choose(self, effort: Effort | None = None) -> Chosen:
+    def _choose(self, effort: SolvingEffort | None = None) -> Chosen:
         context = self._context
         return choose_player(
             context.machine, context.role, self._options.solve, context.program, effort
@@ -132,7 +132,7 @@ class Auto:
 def _player_of(chosen: Chosen, options: AutoOptions, context: Context) -> BeliefPlayer:
     """The player that was chosen."""
     if chosen.part is not None:
-        return Solved(chosen.part, options.risk, context)
+        return SolvedPlayer(chosen.part, options.risk, context)
     make: dict[str, Callable[[], BeliefPlayer]] = {
         "puzzle": lambda: Puzzle(PuzzleOptions(risk=options.risk), context),
         "mcts": lambda: MCTS(MCTSOptions(risk=options.risk, learn=options.learn), context),

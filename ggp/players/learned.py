@@ -31,7 +31,7 @@ from ggp.env.names import names_of
 from ggp.errors import NOTE, ConfigError
 from ggp.learn import LearntPolicy
 from ggp.learn.files import read_policy
-from ggp.learn.path_rows import PathRows
+from ggp.learn.path_rows import NetPaths
 from ggp.learn.rollouts import Rollouts
 from ggp.machine.base import FloatArray, IntArray, Ragged
 from ggp.machine.definition import GameDefinition
@@ -125,7 +125,7 @@ class Learned(BeliefPlayer):
         return MOST_PARTICLES if self.options.search else super().most_particles
 
     def sampler(self, tree: PathTree) -> Sampler:
-        self._rows = PathRows(self.machine, tree, self._names)
+        self._rows = NetPaths(self.machine, tree, self._names)
         if not self.options.search:
             return super().sampler(tree)
         self._model = LearntMoves(self.machine, tree, self.role, self._rows, self._policies)
@@ -174,7 +174,7 @@ class Learned(BeliefPlayer):
         """See `ggp.solve.sampling.TellsPaths`."""
         if not self.tells_policy or self._policy.features.reads_state:
             return None
-        return self._told(PathRows(self.machine, tree, self._names), paths, legal)
+        return self._told(NetPaths(self.machine, tree, self._names), paths, legal)
 
     # ---------------------------------------------------------------- learning
 
@@ -242,7 +242,7 @@ class Learned(BeliefPlayer):
         shares = self._policy.at(row, self._temperature)[0, places].astype(np.float64)
         return np.asarray(shares / shares.sum())
 
-    def _told(self, rows: PathRows, paths: IntArray, legal: Ragged) -> FloatArray:
+    def _told(self, rows: NetPaths, paths: IntArray, legal: Ragged) -> FloatArray:
         return rows.shares(self._policy, paths, legal, self._temperature)
 
     @property

@@ -20,7 +20,7 @@ from ggp.env.names import Names
 from ggp.env.turn import Turn
 from ggp.errors import ConfigError
 from ggp.learn import Learner, LearntPolicy, Settings
-from ggp.learn.path_rows import PathRows
+from ggp.learn.path_rows import NetPaths
 from ggp.machine.arrays import take_segments
 from ggp.machine.base import IntArray, Machine, Ragged, is_open
 from ggp.machine.propnet.play.kernels.packed import unpack
@@ -48,7 +48,7 @@ _LEAST = 1e-9
 """Added to each probability, so that they are above 0."""
 
 
-class Learnt:
+class LearntResponder:
     """The responder with a net, for games in which not all is known to all.
 
     Raises:
@@ -89,12 +89,12 @@ class Learnt:
         return self._learner.policies()[self._rival.machine.roles[self._role]]
 
 
-def learnt(rival: Rival, role: int, rng: np.random.Generator) -> Learnt | None:
+def learnt(rival: Rival, role: int, rng: np.random.Generator) -> LearntResponder | None:
     """A learner, or None for games that it cannot learn."""
     if is_open(rival.machine):
         return None
     try:
-        return Learnt(rival, role, rng)
+        return LearntResponder(rival, role, rng)
     except ConfigError as error:
         _log.info("nobody learns to respond by gradients: %s", error)
         return None
@@ -107,7 +107,7 @@ class _Follower(PathPolicy):
         self, rival: Rival, role: int, names: Names, policy: LearntPolicy, rng: np.random.Generator
     ) -> None:
         super().__init__(rival.machine, rival.paths, role, rng)
-        self._policy, self._rows = policy, PathRows(rival.machine, rival.paths, names)
+        self._policy, self._rows = policy, NetPaths(rival.machine, rival.paths, names)
 
     def _ask(self, paths: IntArray, legal: Ragged) -> None:
         for start in range(0, len(paths), _MOST_AT_ONCE):

@@ -85,7 +85,7 @@ class Uniform(_Memoryless):
         return np.ones(len(matches), dtype=np.bool_)
 
 
-class Asked:
+class AskedPlayer:
     """A new player for each match, that is told what its role does and sees.
 
     A move that is not legal counts as a random legal one, as in a match.
@@ -215,7 +215,7 @@ class PathPolicy(_Memoryless, ABC):
         self._ends = np.concatenate([self._ends, before + np.cumsum(shares)])
 
 
-class Told(PathPolicy):
+class PolicyTeller(PathPolicy):
     """A player that tells its policy, asked once at each path, of many together if it can.
 
     Where it cannot tell it, as where its belief is sampled, a new player is asked every time.

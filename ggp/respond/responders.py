@@ -20,7 +20,7 @@ from ggp.machine.base import (
     States,
 )
 from ggp.machine.definition import GameDefinition
-from ggp.respond.movers import Asked, Mover, Told, Uniform, new_stream
+from ggp.respond.movers import AskedPlayer, Mover, PolicyTeller, Uniform, new_stream
 from ggp.respond.response_tree import Follower, ResponseTree, Walker
 from ggp.search.moves import random_moves
 from ggp.solve.sampling import MakeChooser
@@ -71,7 +71,7 @@ class Rival:
     tells: bool
     program: GameDefinition | None = None
     few: bool = False
-    told: dict[int, Told] = field(default_factory=dict)
+    told: dict[int, PolicyTeller] = field(default_factory=dict)
 
     def movers(self, responder: int, rng: np.random.Generator) -> dict[int, Mover]:
         """The player in every role except that of the responder, and `random`.
@@ -100,9 +100,9 @@ class Rival:
             return Uniform(rng)
         if self.tells:
             if role not in self.told:
-                self.told[role] = Told(self.machine, self.paths, role, self.make, rng)
+                self.told[role] = PolicyTeller(self.machine, self.paths, role, self.make, rng)
             return self.told[role]
-        return Asked(self.machine, role, self.make, rng)
+        return AskedPlayer(self.machine, role, self.make, rng)
 
 
 class Responder(Protocol):

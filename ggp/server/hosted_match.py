@@ -29,7 +29,7 @@ from ggp.server.latency import Latency, TurnTimes
 from ggp.server.records.match_log import MatchLog
 from ggp.server.settings import HostOptions
 from ggp.server.workers.orders import Setup
-from ggp.server.workers.pair import Choice, WorkerPair
+from ggp.server.workers.pair import MoveToSend, WorkerPair
 from ggp.server.workers.pool import WorkerPool
 
 MIN_GROUNDING_S = 20.0
@@ -236,7 +236,7 @@ def _seed_of(seed: int, match_id: str, role: str) -> int:
     return int.from_bytes(blake2b(text, digest_size=8).digest())
 
 
-def _log_choice(log: MatchLog, turn: int, choice: Choice) -> None:
+def _log_choice(log: MatchLog, turn: int, choice: MoveToSend) -> None:
     """Log a choice."""
     fields: dict[str, object] = dict.fromkeys(
         ("values", "particles", "exact", "states_visited", "seconds", "fault")

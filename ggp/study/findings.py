@@ -15,7 +15,7 @@ ERRORS: frozenset[Kind] = frozenset({"stuck", "endless"})
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class MatchBeginning:
     """The beginning of a match.
 
     Attributes:
@@ -45,7 +45,7 @@ class Trouble:
     matches: int
     message: str
     knows: tuple[str, ...]
-    histories: tuple[History, ...]
+    histories: tuple[MatchBeginning, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ggp.belief import PathTree
 from ggp.machine.base import BoolArray, IntArray, Machine
-from ggp.study.turns import MAX_TURNS, Turn
+from ggp.study.turns import MAX_TURNS, LaneTurn
 
 
 class MatchTurn(NamedTuple):
@@ -44,7 +44,7 @@ def random_matches(
         if not len(open_):
             break
         states, matches, paths = states.take(open_), matches[open_], paths[open_]
-        turn = Turn(machine, states)
+        turn = LaneTurn(machine, states)
         turns.append(MatchTurn(matches, paths, turn.decides))
         joint = turn.random(rng)
         states, percepts = machine.step(states, joint)

@@ -26,7 +26,7 @@ from ggp.machine.abilities import GoalTexts
 from ggp.machine.base import BoolArray, IntArray, Machine, Ragged, States, is_open, player_roles
 from ggp.machine.goal_values import number_or_nan
 from ggp.search.moves import MoveLists
-from ggp.study.findings import History, Kind, Rehearsal, RolePlay, Trouble
+from ggp.study.findings import Kind, MatchBeginning, Rehearsal, RolePlay, Trouble
 
 MAX_TURNS = 1000
 """Turns after which a match is given up, as the match runner does."""
@@ -99,7 +99,7 @@ class _Found:
     """A kind of trouble of a role: the number of times, and the first time."""
 
     message: str
-    histories: tuple[History, ...]
+    histories: tuple[MatchBeginning, ...]
     knows: tuple[str, ...] = ()
     matches: int = 0
 
@@ -307,7 +307,9 @@ class _Rehearsal:
             self._found[kind, role] = found
         found.matches += times
 
-    def _history(self, match: int, played: list[_Turn], legal: IntArray | None = None) -> History:
+    def _history(
+        self, match: int, played: list[_Turn], legal: IntArray | None = None
+    ) -> MatchBeginning:
         machine = self._machine
         joint_moves = []
         for turn in played:
@@ -315,7 +317,7 @@ class _Rehearsal:
             texts = map(machine.move_text, turn.joint[lane].tolist())
             joint_moves.append(dict(zip(machine.roles, texts, strict=True)))
         moves = () if legal is None else tuple(sorted(map(machine.move_text, legal.tolist())))
-        return History(tuple(joint_moves), moves)
+        return MatchBeginning(tuple(joint_moves), moves)
 
 
 _ORDER: tuple[Kind, ...] = (

@@ -13,7 +13,7 @@ MAX_TURNS = 500
 """Number of turns after which a walk or a match is given up."""
 
 
-class Turn:
+class LaneTurn:
     """The moves of all roles in L lanes, none of which is terminal.
 
     Attributes:
@@ -64,7 +64,7 @@ def collapse(machine: Machine, states: States, rng: np.random.Generator) -> Coll
     by_chance = np.zeros(len(states), dtype=np.bool_)
     pending = np.flatnonzero(~terminal)
     for _ in range(MAX_TURNS):
-        turn = Turn(machine, states.take(pending))
+        turn = LaneTurn(machine, states.take(pending))
         forced = np.flatnonzero(~turn.decides.any(axis=1))
         if not len(forced):
             break

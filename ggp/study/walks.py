@@ -18,7 +18,7 @@ import numpy as np
 
 from ggp.machine.arrays import offsets_of, segment_ids
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine
-from ggp.study.turns import MAX_TURNS, Turn, collapse
+from ggp.study.turns import MAX_TURNS, LaneTurn, collapse
 
 MOST_CHILDREN = 256
 """Greatest number of joint moves of a node that are tried; of more, this many are drawn."""
@@ -94,7 +94,7 @@ def _walk(machine: Machine, walks: int, rng: np.random.Generator) -> list[_Nodes
     for _ in range(MAX_TURNS):
         if not len(states):
             break
-        turn = Turn(machine, states)
+        turn = LaneTurn(machine, states)
         stuck = np.flatnonzero(~turn.decides.any(axis=1))
         if len(stuck):  # nobody ever has a choice again
             states = states.take(np.flatnonzero(turn.decides.any(axis=1)))
@@ -120,7 +120,7 @@ def _walk(machine: Machine, walks: int, rng: np.random.Generator) -> list[_Nodes
 
 
 def _children(
-    machine: Machine, turn: Turn, rng: np.random.Generator
+    machine: Machine, turn: LaneTurn, rng: np.random.Generator
 ) -> tuple[IntArray, IntArray, BoolArray]:
     """Joint moves to try: `[K]` lanes, ascending, `[K, R]` moves; `[L]` whether there are more."""
     sizes = turn.counts.astype(np.float64)

@@ -29,7 +29,7 @@ MOST_S = 1.0
 """Most seconds that following one turn may take."""
 
 
-class Known(NamedTuple):
+class KnownFacts(NamedTuple):
     """Knowledge of a role at one moment.
 
     Attributes:
@@ -57,7 +57,7 @@ class Known(NamedTuple):
         return [*self.words.rstrip().splitlines(), *names]
 
 
-NOTHING = Known({}, 0, False, frozenset())
+NOTHING = KnownFacts({}, 0, False, frozenset())
 
 
 class Knowledge:
@@ -99,7 +99,7 @@ class Knowledge:
         except GGPError:
             self._is_lost = True  # until a later turn finds states again
 
-    def known(self) -> Known:
+    def known(self) -> KnownFacts:
         """Knowledge of the role now."""
         bag = self._tracker.bag
         if self._is_lost or bag.depleted[0]:
@@ -117,7 +117,7 @@ class Knowledge:
                 machine.move_text(move): machine.move_words(one, self._role, move)
                 for move in machine.legal(one, self._role, allow_stuck=True).values.tolist()
             }
-        return Known(
+        return KnownFacts(
             _shares(held),
             num,
             bool(bag.exact[0]),
@@ -129,7 +129,7 @@ class Knowledge:
 
     def at_end(
         self, move: str | None, percepts: Sequence[str] | None
-    ) -> tuple[Known, float | None]:
+    ) -> tuple[KnownFacts, float | None]:
         """Knowledge after the last turn, and the role's goal value if that is certain.
 
         See `Tracker.ended`.
@@ -140,7 +140,7 @@ class Knowledge:
             return NOTHING, None
         goals = np.unique(machine.goals(states)[:, self._role])
         num = int(machine.groups(states).max()) + 1
-        known = Known(_shares(machine.fluents(states)), num, False, frozenset())
+        known = KnownFacts(_shares(machine.fluents(states)), num, False, frozenset())
         return known, float(goals[0]) if len(goals) == 1 else None
 
 

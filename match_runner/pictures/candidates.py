@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from match_runner.pictures.orders import Order, square_of
-from match_runner.pictures.shapes import Shape
+from match_runner.pictures.shapes import FluentShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Candidate:
         holes: whether there are no cells other than those of `keys`.
     """
 
-    shape: Shape
+    shape: FluentShape
     columns: Axis
     rows: Axis | None
     orders: tuple[Order, Order | None]

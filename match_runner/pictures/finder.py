@@ -17,8 +17,8 @@ from itertools import combinations
 
 from ggp.gdl.program import Program
 from match_runner.pictures.candidates import Axis, Candidate
-from match_runner.pictures.orders import Kind, Order, are_squares, order_of, square_of
-from match_runner.pictures.shapes import Shape, flatten
+from match_runner.pictures.orders import CoordinateKind, Order, are_squares, order_of, square_of
+from match_runner.pictures.shapes import FluentShape, flatten
 from match_runner.pictures.symbols import Symbols
 
 FEW = 20
@@ -30,7 +30,7 @@ _ROW_NAMES = frozenset({"row", "r", "row1", "r1"})
 _COLUMN_NAMES = frozenset({"col", "column", "c", "col1", "c1"})
 
 
-class Finder:
+class CoordinateFinder:
     """Finds coordinates among the leaves of shapes."""
 
     def __init__(
@@ -38,7 +38,7 @@ class Finder:
     ) -> None:
         self._program, self._roles, self._chains = program, roles, chains
 
-    def square(self, shape: Shape) -> Candidate | None:
+    def square(self, shape: FluentShape) -> Candidate | None:
         """A shape as a candidate for a grid of several columns and rows; None if it is none."""
         single = self._by_names_of_squares(shape)
         if single is not None:
@@ -65,7 +65,7 @@ class Finder:
         content = tuple(i for i in rest if i not in layers)
         return self._made(shape, (first,), (second,), orders, content, layers, side)
 
-    def line(self, shape: Shape, *, alone: bool) -> Candidate | None:
+    def line(self, shape: FluentShape, *, alone: bool) -> Candidate | None:
         """A shape as a candidate for a board of one row; `alone` if the game has no grids."""
         orders = self._orders(shape)
         num = len(shape.leaves)
@@ -96,7 +96,7 @@ class Finder:
             keys=frozenset((key, "") for key in keys),
         )
 
-    def _orders(self, shape: Shape) -> dict[int, Order]:
+    def _orders(self, shape: FluentShape) -> dict[int, Order]:
         """The leaves that are coordinates, with their orders."""
         found = {}
         for i, leaf in enumerate(shape.leaves):
@@ -110,7 +110,7 @@ class Finder:
     def _is_role(self, values: Iterable[str]) -> bool:
         return set(values) <= {*self._program.roles}
 
-    def _by_names_of_squares(self, shape: Shape) -> Candidate | None:
+    def _by_names_of_squares(self, shape: FluentShape) -> Candidate | None:
         for i, leaf in enumerate(shape.leaves):
             if not are_squares(leaf.values):
                 continue
@@ -134,7 +134,7 @@ class Finder:
             )
         return None
 
-    def _is_amount(self, shape: Shape, orders: Mapping[int, Order]) -> bool:
+    def _is_amount(self, shape: FluentShape, orders: Mapping[int, Order]) -> bool:
         """Whether the second of two leaves is what a place holds: `(heap a 12)`."""
         if len(shape.leaves) != 2 or len(shape.initial) < 2:
             return False
@@ -142,7 +142,7 @@ class Finder:
         return len(set(keys)) == len(keys) >= len(orders[0].values) / 2
 
     def _of_four(
-        self, shape: Shape, orders: Mapping[int, Order], plain: Sequence[int]
+        self, shape: FluentShape, orders: Mapping[int, Order], plain: Sequence[int]
     ) -> Candidate | None:
         """Boards of boards: four coordinates of one kind, and something in the cells."""
         if len(orders) != 4 or not plain or len({o.values for o in orders.values()}) > 1:
@@ -150,14 +150,19 @@ class Finder:
         a, b, c, d = orders
         return self._made(shape, (a, c), (b, d), orders, tuple(plain), (), None)
 
-    def _fits(self, shape: Shape, orders: Mapping[int, Order], first: int, second: int) -> bool:
+    def _fits(
+        self, shape: FluentShape, orders: Mapping[int, Order], first: int, second: int
+    ) -> bool:
         """Whether two leaves may be the coordinates of a grid."""
         a, b = orders[first], orders[second]
         if len(shape.leaves) > 2 and shape.initial:
             return True
-        if a.kind == b.kind == Kind.LETTERS and not self._chained(a):
+        if a.kind == b.kind == CoordinateKind.LETTERS and not self._chained(a):
             return False
-        if {a.kind, b.kind} == {Kind.LETTERS, Kind.NUMBERS} or a.values == b.values:
+        if {a.kind, b.kind} == {
+            CoordinateKind.LETTERS,
+            CoordinateKind.NUMBERS,
+        } or a.values == b.values:
             return True
         return len(a.values) <= FEW and len(b.values) <= FEW
 
@@ -167,22 +172,22 @@ class Finder:
         )
 
     def _score(
-        self, shape: Shape, orders: Mapping[int, Order], first: int, second: int
+        self, shape: FluentShape, orders: Mapping[int, Order], first: int, second: int
     ) -> tuple[int, float, int]:
         a, b = orders[first], orders[second]
-        points = 4 * (a.kind != b.kind and Kind.LETTERS in (a.kind, b.kind))
+        points = 4 * (a.kind != b.kind and CoordinateKind.LETTERS in (a.kind, b.kind))
         points += 3 * (a.values == b.values) + 2 * (second == first + 1)
         sizes = sorted((len(a.values), len(b.values)))
         return points, sizes[0] / sizes[1], -first
 
-    def _side(self, shape: Shape, first: int, second: int, rest: Sequence[int]) -> int | None:
+    def _side(self, shape: FluentShape, first: int, second: int, rest: Sequence[int]) -> int | None:
         """The leaf before the coordinates that says on whose board this is."""
         if len(rest) != 1 or rest[0] > min(first, second):
             return None
         named = self._is_role(shape.leaves[rest[0]].values)
         return rest[0] if named and not self._meet(shape, rest[0]) else None
 
-    def _meet(self, shape: Shape, side: int) -> bool:
+    def _meet(self, shape: FluentShape, side: int) -> bool:
         """Whether a rule has fluents of two roles in one place."""
         for rule in self._program.rules:
             seen: dict[tuple[object, ...], object] = {}
@@ -199,7 +204,7 @@ class Finder:
 
     def _made(
         self,
-        shape: Shape,
+        shape: FluentShape,
         first: tuple[int, ...],
         second: tuple[int, ...],
         orders: Mapping[int, Order],
@@ -211,11 +216,13 @@ class Finder:
         a, b = _product([orders[i] for i in first]), _product([orders[i] for i in second])
         direction = _direction(shape, first, second, orders)
         swapped = direction == "rows first" or (
-            direction == "" and b.kind == Kind.LETTERS and a.kind != Kind.LETTERS
+            direction == ""
+            and b.kind == CoordinateKind.LETTERS
+            and a.kind != CoordinateKind.LETTERS
         )
         if swapped:
             across, up, a, b = up, across, b, a
-        downwards = direction != "" or b.kind == Kind.LETTERS or len(first) > 1
+        downwards = direction != "" or b.kind == CoordinateKind.LETTERS or len(first) > 1
         keys = [(across.of(row), up.of(row)) for row in shape.initial]
         known = frozenset((x, y) for x, y in keys if x in a.values and y in b.values)
         symbols = Symbols(self._roles, [shape.leaves[i].values for i in content])
@@ -264,7 +271,7 @@ def _of_one_kind(values: Sequence[str], initial: Iterable[str]) -> Sequence[str]
 
 
 def _direction(
-    shape: Shape, first: tuple[int, ...], second: tuple[int, ...], orders: Mapping[int, Order]
+    shape: FluentShape, first: tuple[int, ...], second: tuple[int, ...], orders: Mapping[int, Order]
 ) -> str:
     """`rows first`, `columns first`, or nothing if no name says so."""
     if len(first) > 1:
@@ -274,7 +281,7 @@ def _direction(
         return shape.leaves[leaf].name in names or orders[leaf].prefix in names
 
     i, j = first[0], second[0]
-    if Kind.LETTERS in (orders[i].kind, orders[j].kind):
+    if CoordinateKind.LETTERS in (orders[i].kind, orders[j].kind):
         return ""
     if says(i, _ROW_NAMES) and says(j, _COLUMN_NAMES):
         return "rows first"

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from ggp.gdl.program import RANDOM, Program
 from match_runner.pictures.candidates import Axis, Candidate
-from match_runner.pictures.finder import FEW, Finder
+from match_runner.pictures.finder import FEW, CoordinateFinder
 from match_runner.pictures.orders import Order, natural, order_of
-from match_runner.pictures.shapes import Shape, Skeleton
+from match_runner.pictures.shapes import FluentShape, Skeleton
 from match_runner.pictures.side_file import NO_SIDE_FILE, SideFile, groups_of
 from match_runner.pictures.symbols import Symbols
 
@@ -80,7 +80,7 @@ class Grid:
 
 def recognise(
     program: Program,
-    shapes: Sequence[Shape],
+    shapes: Sequence[FluentShape],
     chains: Sequence[Mapping[str, str]],
     side: SideFile = NO_SIDE_FILE,
 ) -> tuple[list[Grid], dict[Skeleton, Place]]:
@@ -90,7 +90,7 @@ def recognise(
         ConfigError: the side file has fluents that the game does not have.
     """
     roles = tuple(role for role in program.roles if role != RANDOM)
-    finder = Finder(program, roles, chains)
+    finder = CoordinateFinder(program, roles, chains)
     said = groups_of(side, shapes, chains)
     claimed = side.plain | {member.shape.skeleton for _, group in said for member in group}
     free = [shape for shape in shapes if shape.skeleton not in claimed]
@@ -109,7 +109,9 @@ def recognise(
     return _laid_out([*said, *(("", group) for group in (*groups, *lines))], roles, side)
 
 
-def _left(shapes: Sequence[Shape], groups: Sequence[Sequence[Candidate]]) -> list[Shape]:
+def _left(
+    shapes: Sequence[FluentShape], groups: Sequence[Sequence[Candidate]]
+) -> list[FluentShape]:
     placed = {member.shape.skeleton for group in groups for member in group}
     return [shape for shape in shapes if shape.skeleton not in placed]
 
@@ -242,7 +244,7 @@ def join(groups: list[list[Candidate]], candidate: Candidate) -> None:
     groups.append([candidate])
 
 
-def lay_over(groups: Sequence[list[Candidate]], shape: Shape) -> bool:
+def lay_over(groups: Sequence[list[Candidate]], shape: FluentShape) -> bool:
     """Put a shape of two leaves, such as walls or marks, onto the board with these coordinates.
 
     Returns:

@@ -9,7 +9,7 @@ from ggp.errors import ConfigError
 from ggp.gdl.program import RANDOM, Program
 from ggp.gdl.terms import Term
 from match_runner.pictures.grids import recognise
-from match_runner.pictures.in_words.words import Words
+from match_runner.pictures.in_words.words import GameWords
 from match_runner.pictures.kinds import KINDS
 from match_runner.pictures.kinds.boards import cell_id
 from match_runner.pictures.kinds.facts import fact
@@ -27,7 +27,7 @@ class Layout:
         words: what its moves, percepts and fluents are called.
     """
 
-    def __init__(self, rules: Rules, moves: Moves, words: Words) -> None:
+    def __init__(self, rules: Rules, moves: Moves, words: GameWords) -> None:
         self._rules, self._moves = rules, moves
         self.words = words
         self._takers = {name: kind.taker(rules) for name, kind in KINDS.items()}
@@ -51,7 +51,7 @@ class Layout:
         except ConfigError as error:
             raise ConfigError(f"{side_file}: {error}") from error
         moves = moves_of(program, roles, grids, places)
-        words = Words(moves, side.said)
+        words = GameWords(moves, side.said)
         return cls(Rules(roles, shapes, grids, places, words.fluent), moves, words)
 
     def picture(self, facts: Iterable[Term]) -> Picture:

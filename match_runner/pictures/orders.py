@@ -22,7 +22,7 @@ _SQUARE = re.compile(r"([a-z])[_-]?(\d{1,2})")
 _ODD = 2
 
 
-class Kind(StrEnum):
+class CoordinateKind(StrEnum):
     """Kinds of coordinates."""
 
     NUMBERS = "numbers"
@@ -40,7 +40,7 @@ class Order:
     """
 
     values: tuple[str, ...]
-    kind: Kind
+    kind: CoordinateKind
     prefix: str = ""
 
 
@@ -60,11 +60,11 @@ def order_of(
     if all(_WHOLE.fullmatch(name) for name in names):
         numbers = sorted(names, key=int)
         if gaps or int(numbers[-1]) - int(numbers[0]) == len(numbers) - 1:
-            return Order(tuple(numbers), Kind.NUMBERS)
+            return Order(tuple(numbers), CoordinateKind.NUMBERS)
         return _by_chain(names, chains)
     if all(len(name) == 1 and name.isalpha() for name in names):
         if gaps or ord(names[-1]) - ord(names[0]) == len(names) - 1:
-            return Order(tuple(names), Kind.LETTERS)
+            return Order(tuple(names), CoordinateKind.LETTERS)
         return _by_chain(names, chains)
     return _by_prefix(names) or _by_chain(names, chains)
 
@@ -105,7 +105,7 @@ def _by_prefix(names: Sequence[str]) -> Order | None:
         return None
     if members[-1][0] - members[0][0] != len(members) - 1:
         return None
-    return Order((*(name for _, name in members), *odd), Kind.PREFIXED, prefix)
+    return Order((*(name for _, name in members), *odd), CoordinateKind.PREFIXED, prefix)
 
 
 def _by_chain(names: Sequence[str], chains: Sequence[Mapping[str, str]]) -> Order | None:
@@ -119,5 +119,5 @@ def _by_chain(names: Sequence[str], chains: Sequence[Mapping[str, str]]) -> Orde
         while line[-1] in following and len(line) <= len(wanted):
             line.append(following[line[-1]])
         if len(line) == len(wanted):
-            return Order(tuple(line), Kind.CHAIN)
+            return Order(tuple(line), CoordinateKind.CHAIN)
     return None

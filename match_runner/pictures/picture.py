@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ggp.gdl.terms import Term
 from match_runner.pictures.grids import Grid, Place
-from match_runner.pictures.shapes import Shape, Skeleton
+from match_runner.pictures.shapes import FluentShape, Skeleton
 
 LONGEST = 120
 """Most characters of a text that are shown; the rest is cut off."""
@@ -52,7 +52,7 @@ class Rules(NamedTuple):
     """
 
     roles: tuple[str, ...]
-    shapes: Sequence[Shape]
+    shapes: Sequence[FluentShape]
     grids: Sequence[Grid]
     places: Mapping[Skeleton, Place]
     told: Callable[[Term], str | None] = lambda fluent: None

@@ -26,7 +26,7 @@ _MOST_FUNCTIONS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class FluentLeaf:
     """A leaf: an argument that is not a compound term.
 
     Attributes:
@@ -39,11 +39,11 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class FluentShape:
     """Fluents that differ in their leaves only."""
 
     skeleton: Skeleton
-    leaves: tuple[Leaf, ...]
+    leaves: tuple[FluentLeaf, ...]
     initial: tuple[tuple[str, ...], ...]
     counter: bool
 
@@ -73,7 +73,7 @@ def flatten(term: Term) -> tuple[Skeleton, tuple[Term, ...]]:
     return tuple(skeleton), tuple(leaves)
 
 
-def shapes_of(program: Program, values: Values) -> list[Shape]:
+def shapes_of(program: Program, values: Values) -> list[FluentShape]:
     """Shapes of a game's fluents, in the order of the rules; at most `MOST_SHAPES`."""
     found: list[tuple[Skeleton, tuple[Position, ...]]] = []
     base: Position = ((TRUE, 0),)
@@ -87,10 +87,12 @@ def shapes_of(program: Program, values: Values) -> list[Shape]:
         if len(at) > _MOST_LEAVES:
             continue
         leaves = tuple(
-            Leaf(values.constants(each), _commonest(names.get((skeleton, i), {})))
+            FluentLeaf(values.constants(each), _commonest(names.get((skeleton, i), {})))
             for i, each in enumerate(at)
         )
-        shapes.append(Shape(skeleton, leaves, tuple(initial.get(skeleton, ())), skeleton in moving))
+        shapes.append(
+            FluentShape(skeleton, leaves, tuple(initial.get(skeleton, ())), skeleton in moving)
+        )
     return shapes
 
 

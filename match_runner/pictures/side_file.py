@@ -44,8 +44,8 @@ from ggp.gdl.games import game_that_comes
 from ggp.gdl.terms import Compound, Variable
 from match_runner.pictures.candidates import Axis, Candidate
 from match_runner.pictures.in_words.sayings import Saying, saying
-from match_runner.pictures.orders import Kind, Order, natural, order_of
-from match_runner.pictures.shapes import Shape, Skeleton, flatten
+from match_runner.pictures.orders import CoordinateKind, Order, natural, order_of
+from match_runner.pictures.shapes import FluentShape, Skeleton, flatten
 
 SUFFIX = ".picture.toml"
 
@@ -225,7 +225,7 @@ def _check_keys(data: Mapping[str, Any], known: Iterable[str], where: str) -> No
 
 
 def groups_of(
-    side: SideFile, shapes: Sequence[Shape], chains: Sequence[Mapping[str, str]]
+    side: SideFile, shapes: Sequence[FluentShape], chains: Sequence[Mapping[str, str]]
 ) -> list[tuple[str, list[Candidate]]]:
     """Title and members of each board of a side file.
 
@@ -250,7 +250,7 @@ def groups_of(
 
 
 def _member(
-    board: SideBoard, shape: Shape, names: Sequence[str], chains: Sequence[Mapping[str, str]]
+    board: SideBoard, shape: FluentShape, names: Sequence[str], chains: Sequence[Mapping[str, str]]
 ) -> Candidate:
     places = {name: i for i, name in enumerate(names)}
     across = places[board.columns]
@@ -268,7 +268,11 @@ def _member(
     )
 
 
-def _order(shape: Shape, leaf: int, chains: Sequence[Mapping[str, str]]) -> Order:
+def _order(shape: FluentShape, leaf: int, chains: Sequence[Mapping[str, str]]) -> Order:
     values = shape.leaves[leaf].values
     order = order_of(values, chains, gaps=True)
-    return order if order is not None else Order(tuple(sorted(values, key=natural)), Kind.CHAIN)
+    return (
+        order
+        if order is not None
+        else Order(tuple(sorted(values, key=natural)), CoordinateKind.CHAIN)
+    )

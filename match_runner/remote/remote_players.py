@@ -72,7 +72,7 @@ class Remotes:
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class RemoteFault:
     """Something a remote player did wrong.
 
     Attributes:
@@ -98,7 +98,7 @@ class RemoteAnswer:
     move: str | None
     submitted: str | None
     seconds: float
-    trouble: Trouble | None = None
+    trouble: RemoteFault | None = None
 
 
 def new_match_id(game: str, conditions: RemoteConditions) -> str:
@@ -178,7 +178,7 @@ class RemotePlayers:
             self._conditions.scramble,
         )
 
-    def start(self) -> dict[int, Trouble]:
+    def start(self) -> dict[int, RemoteFault]:
         """Send all of them the start of the match, and wait until all are ready or time is up.
 
         Their answers do not matter; the match goes on in any case. But for up to `patience_s`, the
@@ -270,7 +270,7 @@ class RemotePlayers:
             move = self._wire.read_move(reply.text)
         except NotAMoveError as error:
             shown = _shown(str(error))
-            trouble = Trouble("illegal", f"answered {shown or 'nothing'}, which is no move")
+            trouble = RemoteFault("illegal", f"answered {shown or 'nothing'}, which is no move")
             return RemoteAnswer(None, shown, reply.seconds, trouble)
         return RemoteAnswer(move, move, reply.seconds)
 
@@ -282,8 +282,8 @@ _KINDS: Mapping[PostResult, str] = {
 }
 
 
-def _trouble(reply: PostReply, when: str) -> Trouble:
-    return Trouble(_KINDS[reply.outcome], f"{_shown(reply.text)} {when}")
+def _trouble(reply: PostReply, when: str) -> RemoteFault:
+    return RemoteFault(_KINDS[reply.outcome], f"{_shown(reply.text)} {when}")
 
 
 def _shown(text: str) -> str:

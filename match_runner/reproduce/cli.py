@@ -37,7 +37,7 @@ from match_runner.options import place_options, read_place
 from match_runner.progress import progress
 from match_runner.reproduce.clock import CLOCK
 from match_runner.reproduce.figures import score_text
-from match_runner.reproduce.grid import Grid
+from match_runner.reproduce.grid import DuelGrid
 from match_runner.reproduce.kriegspiel.experiment import KRIEGSPIEL
 from match_runner.reproduce.paper_003.figure6 import CardFigure
 from match_runner.reproduce.paper_003.kuhn_table import KuhnTable
@@ -48,7 +48,7 @@ from match_runner.reproduce.paper_004.figure5 import FIGURE_5
 from match_runner.reproduce.paper_004.others import LargerGames, Limitation
 from match_runner.reproduce.paper_004.tables import TABLE_1, TABLE_2
 from match_runner.reproduce.report import backends_text, begin_run, verdict, write_results
-from match_runner.reproduce.results import Experiment, Result, Settings, Tell
+from match_runner.reproduce.results import Experiment, Result, RunSettings, Tell
 from match_runner.reproduce.strength import STRENGTH
 from match_runner.series.commands.until_options import read_until, until_options
 from match_runner.workers.executor import Executor
@@ -62,7 +62,7 @@ CARDS = CardFigure()
 """Figure that needs OpenSpiel; without it, groups of experiments leave it out."""
 
 PAPER_003: Mapping[str, Experiment] = {e.name: e for e in (*TREE_FIGURES, KuhnTable(), CARDS)}
-GRIDS: Mapping[str, Grid] = {grid.name: grid for grid in (STRENGTH, CLOCK, KRIEGSPIEL)}
+GRIDS: Mapping[str, DuelGrid] = {grid.name: grid for grid in (STRENGTH, CLOCK, KRIEGSPIEL)}
 """Grids of duels, of which any part may be played; not part of `all`."""
 
 REPORT = "report"
@@ -168,7 +168,7 @@ def reproduce(
         minutes = QUICK_GRID_MINUTES if quick and grid is not None else math.inf
     usual = (MATCHES, QUICK_MATCHES) if grid is None else (grid.matches, grid.quick_matches)
     most = None if until is None else until.most - until.most % 2
-    settings = Settings(
+    settings = RunSettings(
         most or matches or usual[quick],
         long,
         seed,
@@ -226,7 +226,7 @@ def reproduce(
     return EXIT_FAILED if failures else 0
 
 
-def _tell_costs(grid: Grid | None, settings: Settings, executor: Executor) -> None:
+def _tell_costs(grid: DuelGrid | None, settings: RunSettings, executor: Executor) -> None:
     """Say on standard error what is to be played of a grid will cost, if it can be told."""
     if grid is not None and not settings.quick and settings.seconds:
         for line in grid.forecast(settings, executor):
@@ -267,7 +267,7 @@ def _show(results: Sequence[Result]) -> None:
 
 @contextmanager
 def _progress(
-    experiments: Sequence[Experiment], settings: Settings
+    experiments: Sequence[Experiment], settings: RunSettings
 ) -> Iterator[Callable[[Experiment], Tell]]:
     """Show a bar on standard error, if that is a terminal.
 

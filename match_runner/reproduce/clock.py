@@ -11,8 +11,8 @@ from match_runner.reproduce.figures import score_text
 from match_runner.reproduce.grid import (
     EQUAL,
     Cells,
-    Grid,
-    Shown,
+    DuelGrid,
+    GridResults,
     cell_text,
     shares_of,
     sign_of,
@@ -51,7 +51,7 @@ def duels() -> list[Duel]:
     ]
 
 
-def show(cells: Cells) -> Shown:
+def show(cells: Cells) -> GridResults:
     """Claims about both players, and a table."""
     rows = tuple(
         (
@@ -64,7 +64,7 @@ def show(cells: Cells) -> Shown:
         for duel, cell in cells.items()
     )
     head = ("", "game", "#matches", "#share", "#% won [99 %]")
-    return Shown(
+    return GridResults(
         (*_claims_of_hyperplay2(cells), *_claims_of_mcts(cells)),
         (Table(f"Against {HYPERPLAY}; + and - mark significant shares (99 %)", head, rows),),
     )
@@ -112,7 +112,7 @@ def _claims_of_mcts(cells: Cells) -> Iterator[Claim]:
             )
 
 
-CLOCK = Grid(
+CLOCK = DuelGrid(
     "clock",
     "HyperPlay-II and MCTS against HyperPlay under a clock",
     f"{HYPERPLAY2} plays against {HYPERPLAY} with 1 s and 3 s a move on {len(GAMES)} games, and "

@@ -11,7 +11,7 @@ from ggp.gdl.normalize import load
 from ggp.machine.definition import GameDefinition
 from ggp.players import Decision
 from match_runner.match.conditions import Conditions
-from match_runner.reproduce.results import Settings, Tell
+from match_runner.reproduce.results import RunSettings, Tell
 from match_runner.series.comparison import ComparisonSummary, summarize
 from match_runner.series.holding import Held, held_so_far, play_missing
 from match_runner.series.outcomes import Played, decisions_of
@@ -93,7 +93,7 @@ class PlayedDuel:
         ]
 
 
-def series_of(duel: Duel, settings: Settings) -> Series:
+def series_of(duel: Duel, settings: RunSettings) -> Series:
     """Series of matches that a duel is.
 
     In games of one role each player plays `matches`; in others both together play that many,
@@ -116,7 +116,7 @@ def series_of(duel: Duel, settings: Settings) -> Series:
     return series
 
 
-def size_of(duel: Duel, settings: Settings) -> int:
+def size_of(duel: Duel, settings: RunSettings) -> int:
     """Number of matches of a duel, including those for measuring."""
     series = series_of(duel, settings)
     (game,) = series.games
@@ -124,7 +124,7 @@ def size_of(duel: Duel, settings: Settings) -> int:
     return game.rounds * series.matches_a_round + measured
 
 
-def play_duel(duel: Duel, settings: Settings, executor: Executor, tell: Tell) -> PlayedDuel:
+def play_duel(duel: Duel, settings: RunSettings, executor: Executor, tell: Tell) -> PlayedDuel:
     """Play what is missing of a duel, or as much as it takes to tell who is better.
 
     Raises:
@@ -143,7 +143,7 @@ def play_duel(duel: Duel, settings: Settings, executor: Executor, tell: Tell) ->
     return PlayedDuel(held, failures)
 
 
-def stored_duel(duel: Duel, settings: Settings) -> PlayedDuel | None:
+def stored_duel(duel: Duel, settings: RunSettings) -> PlayedDuel | None:
     """All that was played of a duel before, however many matches are asked for; None if nothing.
 
     Another process may be playing it. If duels end by themselves, matches after the end of this
@@ -178,5 +178,5 @@ def program_of(game: str) -> GameDefinition:
     return load(game)
 
 
-def _folder(duel: Duel, settings: Settings) -> Path:
+def _folder(duel: Duel, settings: RunSettings) -> Path:
     return settings.folder / "matches" / duel.folder

@@ -10,10 +10,10 @@ from match_runner.reproduce.duels import Duel, PlayedDuel, backends_of, play_due
 from match_runner.reproduce.results import (
     BY_LOT,
     Claim,
-    Line,
     Point,
+    ReferenceLine,
     Result,
-    Settings,
+    RunSettings,
     StatesRow,
     Tell,
 )
@@ -24,7 +24,7 @@ PROMPT = "equal values by promptness (ties=prompt)"
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class DuelCurve:
     """One curve of a figure.
 
     Attributes:
@@ -36,10 +36,10 @@ class Curve:
     suffix: str
 
 
-CURVES: Mapping[str, Curve] = {
-    EXACT: Curve(BY_LOT, ""),
-    SAMPLED: Curve(f",exact=0{BY_LOT}", "-sampled"),
-    PROMPT: Curve(",ties=prompt", "-prompt"),
+CURVES: Mapping[str, DuelCurve] = {
+    EXACT: DuelCurve(BY_LOT, ""),
+    SAMPLED: DuelCurve(f",exact=0{BY_LOT}", "-sampled"),
+    PROMPT: DuelCurve(",ties=prompt", "-prompt"),
 }
 """Curves of each figure, by name. The paper breaks ties by lot, the last curve does not."""
 
@@ -87,12 +87,12 @@ class Figure:
     duels: Callable[[Figure, Sequence[int]], list[Duel]]
     points: Callable[[PlayedDuels, Sequence[int]], list[Point]]
     claims: Callable[[PlayedDuels, Sequence[Point]], list[Claim]]
-    lines: tuple[Line, ...]
+    lines: tuple[ReferenceLine, ...]
 
-    def size(self, settings: Settings) -> int:
+    def size(self, settings: RunSettings) -> int:
         return sum(size_of(duel, settings) for duel in self._duels(settings))
 
-    def run(self, settings: Settings, executor: Executor, tell: Tell) -> Result:
+    def run(self, settings: RunSettings, executor: Executor, tell: Tell) -> Result:
         played = {
             duel.folder: play_duel(duel, settings, executor, tell) for duel in self._duels(settings)
         }
@@ -117,10 +117,10 @@ class Figure:
             backends=backends_of(played.values()),
         )
 
-    def _indices(self, settings: Settings) -> tuple[int, ...]:
+    def _indices(self, settings: RunSettings) -> tuple[int, ...]:
         return self.indices + (self.long_indices if settings.long else ())
 
-    def _duels(self, settings: Settings) -> list[Duel]:
+    def _duels(self, settings: RunSettings) -> list[Duel]:
         return self.duels(self, self._indices(settings))
 
 

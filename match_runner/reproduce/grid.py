@@ -31,7 +31,16 @@ from match_runner.reproduce.duels import (
     size_of,
     stored_duel,
 )
-from match_runner.reproduce.results import Chart, Claim, Panel, Point, Result, Settings, Table, Tell
+from match_runner.reproduce.results import (
+    Chart,
+    Claim,
+    Panel,
+    Point,
+    Result,
+    RunSettings,
+    Table,
+    Tell,
+)
 from match_runner.series.outcomes import (
     ContestCounts,
     contests_by_round,
@@ -39,7 +48,7 @@ from match_runner.series.outcomes import (
     tally_of,
     whole_rounds,
 )
-from match_runner.series.stopping import Until
+from match_runner.series.stopping import StoppingRule
 from match_runner.series.verdicts import DECIDED, SMALL, UNDECIDED, differences_of
 from match_runner.workers.executor import Executor
 
@@ -56,7 +65,7 @@ Cells = Mapping[Duel, PlayedDuel]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class GridResults:
     """Results of a grid, made from its cells."""
 
     claims: tuple[Claim, ...]
@@ -66,7 +75,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class DuelGrid:
     """Many duels, of which any part may be played.
 
     Attributes:
@@ -88,29 +97,29 @@ class Grid:
     title: str
     method: str
     duels: Callable[[], Sequence[Duel]]
-    show: Callable[[Cells], Shown]
+    show: Callable[[Cells], GridResults]
     matches: int
     quick_matches: int
     quickly: Callable[[Duel], int] | None = None
     games: Callable[[Duel], int | None] = lambda duel: None
-    costs: Callable[[Sequence[tuple[Duel, Settings]], Settings, Executor], Iterable[str]] = (
+    costs: Callable[[Sequence[tuple[Duel, RunSettings]], RunSettings, Executor], Iterable[str]] = (
         lambda duels, settings, executor: ()
     )
     short: Callable[[str], str] = str
 
-    def size(self, settings: Settings) -> int:
+    def size(self, settings: RunSettings) -> int:
         wanted = selected(self.duels(), settings.only, self.short)
         each = ((duel, self._settings_of(duel, settings)) for duel in wanted)
         return sum(size_of(duel, given) for duel, given in each if given.matches)
 
-    def forecast(self, settings: Settings, executor: Executor) -> Iterable[str]:
+    def forecast(self, settings: RunSettings, executor: Executor) -> Iterable[str]:
         """Lines that say what it will cost to play what is missing, measured as they are read."""
         wanted = selected(self.duels(), settings.only, self.short)
         return self.costs(
             [(duel, self._settings_of(duel, settings)) for duel in wanted], settings, executor
         )
 
-    def run(self, settings: Settings, executor: Executor, tell: Tell) -> Result:
+    def run(self, settings: RunSettings, executor: Executor, tell: Tell) -> Result:
         until_s = time.monotonic() + settings.seconds
         duels = self.duels()
         wanted = set(selected(duels, settings.only, self.short))
@@ -146,7 +155,7 @@ class Grid:
             backends=backends_of(cells.values()),
         )
 
-    def _settings_of(self, duel: Duel, settings: Settings) -> Settings:
+    def _settings_of(self, duel: Duel, settings: RunSettings) -> RunSettings:
         """Settings with the number of matches that a duel gets."""
         if settings.quick:
             quickly = self.quickly
@@ -260,7 +269,7 @@ def _point(duel: Duel, cell: PlayedDuel) -> Point:
     )
 
 
-def _played_text(cells: Cells, duels: Sequence[Duel], settings: Settings) -> str:
+def _played_text(cells: Cells, duels: Sequence[Duel], settings: RunSettings) -> str:
     planned = sum(size_of(duel, replace(settings, only=())) for duel in duels)
     matches = sum(len(cell.matches) for cell in cells.values())
     most = "" if settings.until is None else "at most "
@@ -291,7 +300,7 @@ def _thought_hours(cells: Cells) -> float:
     )
 
 
-def _ended_text(cells: Sequence[PlayedDuel], until: Until | None) -> str:
+def _ended_text(cells: Sequence[PlayedDuel], until: StoppingRule | None) -> str:
     """Number of duels that ended by themselves, and why, as text."""
     if until is None:
         return ""

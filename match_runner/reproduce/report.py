@@ -18,7 +18,7 @@ from match_runner.reproduce.results import (
     Claim,
     Point,
     Result,
-    Settings,
+    RunSettings,
     StatesRow,
 )
 
@@ -37,7 +37,7 @@ _STATES_COLUMNS = (
 _VERDICTS = {True: "agree", False: "differ", None: "-"}
 
 
-def begin_run(settings: Settings) -> None:
+def begin_run(settings: RunSettings) -> None:
     """Make the folder of a run, or check that it belongs to one with the same settings.
 
     The number of matches may grow.
@@ -73,7 +73,7 @@ def begin_run(settings: Settings) -> None:
 
 
 def write_results(
-    results: Sequence[Result], settings: Settings, version: str, name: str
+    results: Sequence[Result], settings: RunSettings, version: str, name: str
 ) -> tuple[Path, ...]:
     """Write all files of a run into its folder; the report comes first.
 
@@ -153,7 +153,7 @@ def _states_csv(rows: Sequence[StatesRow]) -> str:
     return out.getvalue()
 
 
-def _report(results: Sequence[Result], settings: Settings, version: str) -> Iterator[str]:
+def _report(results: Sequence[Result], settings: RunSettings, version: str) -> Iterator[str]:
     papers = dict.fromkeys(result.paper for result in results if result.paper)
     yield f"# The experiments of {', and of '.join(papers)} again" if papers else "# Measurements"
     yield ""

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from ggp.clocks import Clock
 from ggp.machine import Limits
 from ggp.statistics.intervals import GOALS, Interval
-from match_runner.series.stopping import Until
+from match_runner.series.stopping import StoppingRule
 from match_runner.workers.executor import Executor
 
 BY_LOT = ",ties=random"
@@ -28,7 +28,7 @@ Tell = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class RunSettings:
     """Settings that all experiments of a run share.
 
     Attributes:
@@ -56,7 +56,7 @@ class Settings:
     only: tuple[str, ...] = ()
     seconds: float = math.inf
     quick: bool = False
-    until: Until | None = None
+    until: StoppingRule | None = None
     clock: Clock = Clock.WALL
     usual: bool = False
 
@@ -132,7 +132,7 @@ class StatesRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ReferenceLine:
     """A level with which a figure is compared."""
 
     value: float
@@ -240,7 +240,7 @@ class Result:
     measure: str
     points: tuple[Point, ...]
     claims: tuple[Claim, ...]
-    lines: tuple[Line, ...] = ()
+    lines: tuple[ReferenceLine, ...] = ()
     states: tuple[StatesRow, ...] = ()
     failures: tuple[str, ...] = ()
     panels: tuple[Panel, ...] = ()
@@ -264,11 +264,11 @@ class Experiment(Protocol):
         """Name by which the command knows it."""
         ...
 
-    def size(self, settings: Settings) -> int:
+    def size(self, settings: RunSettings) -> int:
         """Number of pieces of work that it is made of."""
         ...
 
-    def run(self, settings: Settings, executor: Executor, tell: Tell) -> Result:
+    def run(self, settings: RunSettings, executor: Executor, tell: Tell) -> Result:
         """Run the experiment; work whose results are stored already is not repeated.
 
         Raises:

@@ -12,8 +12,8 @@ from match_runner.reproduce.figures import score_text
 from match_runner.reproduce.grid import (
     EQUAL,
     Cells,
-    Grid,
-    Shown,
+    DuelGrid,
+    GridResults,
     cell_text,
     shares_of,
     sign_of,
@@ -105,14 +105,14 @@ def duels() -> list[Duel]:
     ]
 
 
-def show(cells: Cells) -> Shown:
+def show(cells: Cells) -> GridResults:
     """Claims, a table of shares against each opponent, ratings, and heat maps of the tables."""
     ratings = {
         "plain": _ratings(cells, PLAIN_GAMES),
         "hidden": _ratings(cells, HIDDEN_GAMES),
     }
     opponents = [name for name in OPPONENTS if any(name in duel.players for duel in cells)]
-    return Shown(
+    return GridResults(
         claims=(*_claims_of_auto(cells, ratings), *_claim_of_trees(cells)),
         tables=(
             *(_table(cells, opponent) for opponent in opponents),
@@ -282,7 +282,7 @@ def _claim_of_trees(cells: Cells) -> Iterator[Claim]:
     )
 
 
-STRENGTH = Grid(
+STRENGTH = DuelGrid(
     "strength",
     "How strong the players are",
     f"Every player plays against {', '.join(OPPONENTS)} with {PLAY_CLOCK_S:g} s a move on those of "

@@ -15,7 +15,7 @@ from rich.console import RenderableType
 from ggp.console import EXIT_FAILED, EXIT_INTERRUPTED, print_json, print_rich, show_error
 from ggp.errors import GGPError
 from match_runner.match.record_files import make_folder, write_record
-from match_runner.options import Place
+from match_runner.options import StoragePlace
 from match_runner.progress import progress
 from match_runner.series.equal_states import Budgets
 from match_runner.series.outcomes import Played, always_at_fault, scores_of
@@ -26,7 +26,7 @@ from match_runner.series.stopping import (
     Ending,
     Forecast,
     Stopper,
-    Until,
+    StoppingRule,
     forecast_text,
 )
 from match_runner.series.store import Store, open_store
@@ -67,7 +67,10 @@ class Held:
 
 
 def hold_series(
-    series: Series, place: Place, show: Callable[[Held], None], until: Until | None = None
+    series: Series,
+    place: StoragePlace,
+    show: Callable[[Held], None],
+    until: StoppingRule | None = None,
 ) -> int:
     """Play what is missing of a series, show its results, and say what went wrong.
 
@@ -144,7 +147,7 @@ def play_missing(
     store: Store,
     executor: Executor,
     watch: Watcher,
-    until: Until | None = None,
+    until: StoppingRule | None = None,
     say: Callable[[Sequence[Forecast]], None] = lambda forecasts: None,
 ) -> tuple[str, ...]:
     """Play what is missing of a series, see `run_series`.
@@ -172,7 +175,7 @@ def play_missing(
     return run_series(series, store, executor, watch_both, stopper.goes_on, AHEAD)
 
 
-def held_so_far(series: Series, store: Store, until: Until | None = None) -> Held:
+def held_so_far(series: Series, store: Store, until: StoppingRule | None = None) -> Held:
     """Those planned matches that a store holds; it may hold others too.
 
     Args:

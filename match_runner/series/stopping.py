@@ -40,7 +40,7 @@ DEFAULT_WORTH, DEFAULT_MOST = 5.0, 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Until:
+class StoppingRule:
     """When a series ends.
 
     Attributes:
@@ -79,7 +79,7 @@ class Ending:
         forecasts: forecasts from the first rounds; empty before these are over.
     """
 
-    until: Until
+    until: StoppingRule
     outcome: str | None
     forecasts: tuple[Forecast, ...]
 
@@ -98,7 +98,7 @@ class Stopper:
         outcome, forecasts: see `Ending`.
     """
 
-    def __init__(self, series: Series, until: Until) -> None:
+    def __init__(self, series: Series, until: StoppingRule) -> None:
         self.rounds = 0
         self.outcome: str | None = None
         self.forecasts: tuple[Forecast, ...] = ()

@@ -22,7 +22,7 @@ from match_runner.folder_lock import locked
 from match_runner.match.records import record_from_json
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import PLAY, PlannedMatch, Series, measured_rounds
-from match_runner.series.stopping import Until
+from match_runner.series.stopping import StoppingRule
 
 FILE = "series.sqlite"
 FORMAT = 1
@@ -161,7 +161,7 @@ class Store:
 
 @contextmanager
 def open_store(
-    folder: Path | None, series: Series, *, until: Until | None = None, reading: bool = False
+    folder: Path | None, series: Series, *, until: StoppingRule | None = None, reading: bool = False
 ) -> Iterator[Store]:
     """Open the store of a series in a folder, made if there is none; without a folder, in memory.
 
@@ -214,7 +214,7 @@ def open_store(
 
 
 def _set_up(
-    connection: sqlite3.Connection, path: Path, series: Series, until: Until | None
+    connection: sqlite3.Connection, path: Path, series: Series, until: StoppingRule | None
 ) -> Store:
     """Make the tables, or check that they belong to the same series."""
     # In the form in which it is read back, with lists for tuples, so that both can be compared.

@@ -22,7 +22,7 @@ from match_runner.match.replay import rules_of
 from match_runner.series.holding import Held, held_so_far
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import PLAY, Series, SeriesGame
-from match_runner.series.stopping import Until
+from match_runner.series.stopping import StoppingRule
 from match_runner.series.store import FILE, Store
 
 
@@ -63,9 +63,9 @@ def read_series(folder: Path) -> Held:
     return replace(held, planned=max(held.planned, sum(rounds) * series.matches_a_round))
 
 
-def _until(settings: Mapping[str, Any]) -> Until | None:
+def _until(settings: Mapping[str, Any]) -> StoppingRule | None:
     """When the series ends by itself; versions that did not note it show all that was played."""
-    return None if settings.get("until") is None else Until(**settings["until"])
+    return None if settings.get("until") is None else StoppingRule(**settings["until"])
 
 
 def _series(settings: Mapping[str, Any], matches: list[Played]) -> Series:

@@ -117,7 +117,7 @@ def table(
     from match_runner.table.match_manager import MatchManager
     from match_runner.table.offers import Offers, read_offers
     from match_runner.table.options import TableOptions
-    from match_runner.table.web.guard import Names
+    from match_runner.table.web.guard import HostNames
     from match_runner.table.web.server import has_screen, open_link, table_server
 
     if game is not None:
@@ -140,7 +140,7 @@ def table(
                 folder=folder or usual_folder(),
                 offers=offers,
                 has_token=not no_token,
-                names=Names((own,), origin),
+                names=HostNames((own,), origin),
                 jobs=jobs or os.cpu_count() or 1,
                 open_minds=open_minds,
                 compiles_ahead=True,

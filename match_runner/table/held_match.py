@@ -16,7 +16,7 @@ from typing import Any
 
 from ggp.gdl.syntax.descriptions import describe
 from match_runner.table.events import EventLog
-from match_runner.table.match_folder import Setup
+from match_runner.table.match_folder import MatchSetup
 from match_runner.table.seats.seating import HUMAN
 
 ALL, BOARD = "all", "board"
@@ -49,7 +49,7 @@ class HeldMatch:
         preparing: what is done before the first turn, and the share of it that is done.
     """
 
-    setup: Setup
+    setup: MatchSetup
     status: str = "waiting"
     line_key: str = field(default_factory=lambda: secrets.token_hex(16))
     log: EventLog = field(default_factory=EventLog)
@@ -119,7 +119,7 @@ class HeldMatch:
         self.log.add(seat_of(role), "moved", {})
         self._show_waiting()
 
-    def ended(self, setup: Setup) -> None:
+    def ended(self, setup: MatchSetup) -> None:
         """Note that the match is over."""
         self.setup, self.status = setup, "over"
         self.asked.clear()

@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class MatchSetup:
     """A match as it was asked for.
 
     Attributes:
@@ -128,7 +128,7 @@ class MatchFolder:
             raise ConfigError(f"cannot keep the secret of the table in {path}: {error}") from error
         return token
 
-    def keep(self, setup: Setup) -> None:
+    def keep(self, setup: MatchSetup) -> None:
         """Write down a match as it was asked for, or as it ended.
 
         Raises:
@@ -144,7 +144,7 @@ class MatchFolder:
         except OSError as error:
             _log.warning("a turn of match %s cannot be kept: %s", match, error)
 
-    def finish(self, setup: Setup, record: MatchRecord) -> Setup:
+    def finish(self, setup: MatchSetup, record: MatchRecord) -> MatchSetup:
         """Write down how a match ended; returns its setup with the outcome."""
         setup = replace(setup, goals=dict(record.goals), error=record.error)
         try:
@@ -163,7 +163,7 @@ class MatchFolder:
         """
         return _read(self._matches / match / "record.json", record_from_json)
 
-    def broken_off(self, setup: Setup, why: str) -> MatchRecord:
+    def broken_off(self, setup: MatchSetup, why: str) -> MatchRecord:
         """Record of a match that ended before the game was over."""
         return MatchRecord(
             game=setup.game,
@@ -199,7 +199,7 @@ class MatchFolder:
             path.write_bytes(whole)
         return tuple(found)
 
-    def setups(self) -> Iterator[Setup]:
+    def setups(self) -> Iterator[MatchSetup]:
         """Yield all matches, the oldest first; those that cannot be read are left out."""
         found = []
         for folder in self._matches.iterdir():
@@ -230,9 +230,9 @@ def usual_folder() -> Path:
     return user_data_path("ggp") / "table"
 
 
-def _setup(data: Any) -> Setup:
+def _setup(data: Any) -> MatchSetup:
     try:
-        return Setup(**{**data, "roles": tuple(data["roles"])})
+        return MatchSetup(**{**data, "roles": tuple(data["roles"])})
     except (TypeError, KeyError) as error:
         raise MatchError(f"this is not a match of the table: {error}") from error
 

@@ -28,10 +28,10 @@ from match_runner.remote.remote_players import RemoteConditions
 from match_runner.table import worker_tasks
 from match_runner.table.events import EventLog
 from match_runner.table.held_match import ALL, HeldMatch, seat_of
-from match_runner.table.match_folder import MatchFolder, Setup
+from match_runner.table.match_folder import MatchFolder, MatchSetup
 from match_runner.table.options import TableOptions
 from match_runner.table.requests import MatchRequest
-from match_runner.table.seats.link import Exchange, Message, make_private
+from match_runner.table.seats.link import LinkExchange, Message, make_private
 from match_runner.table.seats.mind import MindTask, look_into
 from match_runner.table.seats.seating import HUMAN, TableTask, play_at_table
 from match_runner.table.stored_files import StoredFiles
@@ -78,7 +78,7 @@ class MatchManager:
         self.seats: dict[str, tuple[HeldMatch, str, str]] = {}
         self.log = EventLog()
         self.private = make_private()
-        self._exchange = Exchange(self.private)
+        self._exchange = LinkExchange(self.private)
         self._players = LocalPool(options.jobs)
         self._reader = LocalPool(1, READING_S)
         self._thinker = LocalPool(1, THINKING_S)
@@ -141,7 +141,7 @@ class MatchManager:
         )
         made = []
         for number in range(request.matches):
-            setup = Setup(
+            setup = MatchSetup(
                 id=secrets.token_hex(5),
                 game=request.game,
                 rules=rules,
@@ -242,7 +242,7 @@ class MatchManager:
 
     # ---------------------------------------------------------------- private
 
-    def _hold(self, setup: Setup, status: str = "waiting") -> HeldMatch:
+    def _hold(self, setup: MatchSetup, status: str = "waiting") -> HeldMatch:
         match = HeldMatch(setup, status)
         self.matches[setup.id] = match
         for role, token in setup.seats.items():

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from match_runner.table.offers import Offers
-from match_runner.table.web.guard import Names, RequestLimits
+from match_runner.table.web.guard import HostNames, RequestLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class TableOptions:
     folder: Path
     offers: Offers = field(default_factory=Offers)
     has_token: bool = True
-    names: Names = field(default_factory=Names)
+    names: HostNames = field(default_factory=HostNames)
     jobs: int = 1
     open_minds: bool = False
     compiles_ahead: bool = False

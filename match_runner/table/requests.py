@@ -12,7 +12,7 @@ from ggp.gdl.source import Source
 from ggp.protocol.messages import MAX_CLOCK_S
 from ggp.protocol.texts.forms import MessageLimits, too_deep_at
 from match_runner.options import MAX_PAUSE_S
-from match_runner.table.match_folder import Setup
+from match_runner.table.match_folder import MatchSetup
 from match_runner.table.seats.seating import HUMAN
 
 MOST_MATCHES = 100
@@ -76,7 +76,7 @@ def read_match(data: object) -> MatchRequest:
     )
 
 
-def read_again(data: object, setup: Setup) -> MatchRequest:
+def read_again(data: object, setup: MatchSetup) -> MatchRequest:
     """Read a request for another match like one that was played: other players, another clock.
 
     Raises:

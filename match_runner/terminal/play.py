@@ -25,7 +25,7 @@ from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match
 from match_runner.match.seats import HUMAN, Arena, Seat, set_up
 from match_runner.match.views import plain, show_record
-from match_runner.options import Place
+from match_runner.options import StoragePlace
 from match_runner.pictures.frames import Artist
 from match_runner.pictures.side_file import side_file_of
 from match_runner.remote.post import is_address
@@ -37,7 +37,7 @@ from match_runner.terminal.person import Person
 from match_runner.terminal.screen import Screen
 
 
-def check_place(place: Place) -> None:
+def check_place(place: StoragePlace) -> None:
     """Check that people can play in a place.
 
     Raises:
@@ -55,7 +55,7 @@ def check_place(place: Place) -> None:
 
 
 def play_with_people(
-    series: Series, place: Place, show: Callable[[Held], None], *, as_json: bool
+    series: Series, place: StoragePlace, show: Callable[[Held], None], *, as_json: bool
 ) -> int:
     """Play a series of one game in which people take part, and show its results.
 

@@ -13,7 +13,7 @@ from ggp.belief.turns.one_turn import advance
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN
 from ggp.players import make_player, parse_spec
-from ggp.players.parts.slices import Watch
+from ggp.players.parts.slices import BeliefWatch
 from ggp.players.parts.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline
 from tests.support.games import machine_of_rules
@@ -159,7 +159,7 @@ def test_enumerating_that_takes_too_long_leaves_time_to_sample() -> None:
 
 def test_what_a_clock_affords_follows_the_speed_of_full_slices() -> None:
     machine = machine_of_rules(PAIRS, "propnet")
-    watch, now = Watch(machine), [0.0]
+    watch, now = BeliefWatch(machine), [0.0]
     assert watch.affordable(0.5) is None
     watch.begin(Deadline(1.0, lambda: now[0]))
     slices = watch.slices

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from ggp.errors import ConfigError
-from ggp.learn.features import Choices, Features, Rows
+from ggp.learn.features import Choices, Features, RowChanges
 from ggp.learn.net_kernels import F32
-from ggp.learn.nets import MOST_WEIGHTS, Net, Optimiser, Shape, Weights, first_weights
+from ggp.learn.nets import MOST_WEIGHTS, Net, NetShape, Optimiser, Weights, first_weights
 from ggp.learn.policy_kernels import advantages, draw, improve, probabilities
 from ggp.machine.propnet.play.kernels.vectors import FLOATS
 
@@ -38,7 +38,7 @@ def net_and_rows(
     return net, choices, packed, dense
 
 
-def naive(flat: np.ndarray, shape: Shape, dense: np.ndarray) -> np.ndarray:
+def naive(flat: np.ndarray, shape: NetShape, dense: np.ndarray) -> np.ndarray:
     weights = Weights(shape, flat)
     out = dense
     for number, (matrix, bias) in enumerate(zip(weights.matrices, weights.biases, strict=True)):
@@ -48,14 +48,14 @@ def naive(flat: np.ndarray, shape: Shape, dense: np.ndarray) -> np.ndarray:
     return out
 
 
-def run(net: Net, rows: Rows) -> F32:
+def run(net: Net, rows: RowChanges) -> F32:
     places = np.arange(len(rows.order))
     sums = np.zeros((len(places), net.shape.hidden[0]), dtype=np.float32)
     net.sums(rows, rows.previous, places, sums)
     return net.forward(sums, places)
 
 
-def all_rows(choices: Choices) -> Rows:
+def all_rows(choices: Choices) -> RowChanges:
     (rows,) = choices.blocks(LANES)
     return rows
 
@@ -165,4 +165,4 @@ def test_advantages_are_those_of_the_definition() -> None:
 @pytest.mark.parametrize("hidden", [(), (0,), (MOST_WEIGHTS,)])
 def test_impossible_shapes_are_refused(hidden: tuple[int, ...]) -> None:
     with pytest.raises(ConfigError, match="a net"):
-        Shape(10, hidden, 3)
+        NetShape(10, hidden, 3)

@@ -16,7 +16,7 @@ from ggp.machine.compiling import jit
 from ggp.machine.propnet.compile import circuits
 from ggp.machine.propnet.compile.cache import DiskCache
 from ggp.machine.propnet.compile.circuit_file import Built
-from ggp.machine.propnet.compile.ground_rules.forecast import Forecast
+from ggp.machine.propnet.compile.ground_rules.forecast import GroundingForecast
 from ggp.machine.relational.ops import compile
 from tests.support.sheets.hopeless import poker
 
@@ -31,9 +31,9 @@ def _nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(circuits, "user_cache", lambda: DiskCache(None))
 
 
-def built(program: Program, is_asked: Callable[[], bool]) -> tuple[str, list[Forecast]]:
+def built(program: Program, is_asked: Callable[[], bool]) -> tuple[str, list[GroundingForecast]]:
     """The backend of what is built, and what was expected."""
-    seen: list[Forecast] = []
+    seen: list[GroundingForecast] = []
     machine = build_by_the_first_clock(program, Limits(), is_asked, seen.append)
     assert machine.legal(machine.initial(1), 0).counts[0] > 0
     return machine.backend, seen

@@ -10,7 +10,7 @@ import pytest
 
 from ggp.belief import UNIFORM, Bags, HyperPlaySampler, PathTree, never
 from ggp.belief.segments import initial_segments
-from ggp.belief.solving.finder import Solved, Start
+from ggp.belief.solving.finder import SolvedFinder, WindowStart
 from ggp.belief.solving.windows import is_solvable
 from ggp.search.playouts import PlayoutSearch
 from tests.random_games.cases import Case, case, changed, exact_bag, node_of, role_of, some_games
@@ -97,8 +97,8 @@ def test_solving_alone_finds_what_there_is_and_proves_what_is_not(seeds: range) 
             expected = truth(at, path)
             tree = PathTree(at.machine)
             node = int(node_of(at, tree, path)[0])
-            start = Start(len(path), initial_segments(at.machine, 1, keep_views=False))
-            found = Solved(at.machine, tree, UNIFORM).find(
+            start = WindowStart(len(path), initial_segments(at.machine, 1, keep_views=False))
+            found = SolvedFinder(at.machine, tree, UNIFORM).find(
                 role_of(at),
                 node,
                 [start],

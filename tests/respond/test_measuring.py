@@ -18,7 +18,7 @@ from ggp.players import make_player, parse_spec
 from ggp.respond import Bound, Budget, measure, movers
 from ggp.respond import learnt as responding
 from ggp.respond.learnt import learnt
-from ggp.respond.movers import Asked, Mover, PathPolicy, Told, Uniform
+from ggp.respond.movers import AskedPlayer, Mover, PathPolicy, PolicyTeller, Uniform
 from ggp.respond.responders import Searched, play
 from ggp.solve import Chooser, MakeChooser, build_tree, solve_tree
 from ggp.solve.forest import evaluate
@@ -187,12 +187,12 @@ def test_told_moves_are_made_as_often_as_told() -> None:
         return lambda role, rng: Leaning(rng, tells=True)
 
     movers: dict[int, Mover] = {
-        hider: Told(machine, paths, hider, shares(0.8), rng),
-        guesser: Asked(machine, guesser, spec, rng),
+        hider: PolicyTeller(machine, paths, hider, shares(0.8), rng),
+        guesser: AskedPlayer(machine, guesser, spec, rng),
     }
     goals = play(machine, paths, movers, 200, rng)
     assert goals.sum(axis=1) == pytest.approx(100)
-    counted = Told(machine, paths, hider, shares(0.8), rng)
+    counted = PolicyTeller(machine, paths, hider, shares(0.8), rng)
     legal = machine.legal(machine.initial(4000), hider)
     drawn = counted.moves(np.arange(4000), np.full(4000, hider), legal)
     odd = machine.move_id("(hide odd)")
@@ -231,7 +231,7 @@ def test_moves_that_are_not_legal_become_random_legal_ones() -> None:
     machine = machine_of_rules(ODD_OR_EVEN)
     rng, paths = np.random.default_rng(1), PathTree(machine)
     hider, guesser = machine.roles.index("hider"), machine.roles.index("guesser")
-    asked = Asked(machine, hider, lambda role, rng: Wrong(rng, tells=False), rng)
+    asked = AskedPlayer(machine, hider, lambda role, rng: Wrong(rng, tells=False), rng)
     goals = play(machine, paths, {hider: asked, guesser: Uniform(rng)}, 400, rng)
     assert np.nanmean(goals[:, guesser]) == pytest.approx(50, abs=10)
 
@@ -287,13 +287,13 @@ def test_a_net_learns_from_players_that_are_asked_in_each_match(
 def test_few_players_that_are_asked_are_there_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of them may have a belief and a tree: a thousand side by side would fill the memory."""
     begun: list[int] = []
-    begin = Asked.begin
+    begin = AskedPlayer.begin
 
-    def watched(self: Asked, matches: np.ndarray) -> None:
+    def watched(self: AskedPlayer, matches: np.ndarray) -> None:
         begun.append(len(matches))
         begin(self, matches)
 
-    monkeypatch.setattr(Asked, "begin", watched)
+    monkeypatch.setattr(AskedPlayer, "begin", watched)
     machine = machine_of_game("kuhn_poker", "propnet")
     found = measure(machine, maker(machine, "legal"), Budget(2, None), 100, seed=1)
     assert max(begun) == 32

@@ -18,7 +18,7 @@ from ggp.study.tree_play import (
     scores,
     uniform,
 )
-from match_runner.reproduce.paper_003.tree_cells import Cell
+from match_runner.reproduce.paper_003.tree_cells import TreeCell
 from match_runner.reproduce.paper_003.tree_claims import EXPECTED, TOLERANCE
 from tests.study import naive_trees as naive
 
@@ -177,7 +177,7 @@ def means(model: TreeModel, count: int, *, alternating: bool = True) -> tuple[fl
 
 @pytest.mark.parametrize(("cell", "expected"), EXPECTED.items(), ids=str)
 @pytest.mark.verify
-def test_pimc_loses_as_much_as_it_should(cell: Cell, expected: float) -> None:
+def test_pimc_loses_as_much_as_it_should(cell: TreeCell, expected: float) -> None:
     loss, _ = means(TreeModel(*cell), 64)
     assert loss == pytest.approx(expected, abs=TOLERANCE)  # 3 to 4 standard errors
 

@@ -34,7 +34,7 @@ MOST_FRUITLESS = 4
 """After this many draws in a row with nothing new, there are taken to be no more histories."""
 
 
-class Histories(Finder):
+class HistoryFinder(Finder):
     """A `Finder` that draws whole histories for the path of a player's own bag.
 
     Args:

@@ -19,7 +19,7 @@ from ggp.belief.finder import Finder, Setting, Shared
 from ggp.belief.finding.earlier import BagHistory, Earlier
 from ggp.belief.finding.exact import ExactSets
 from ggp.belief.finding.forward import Forward
-from ggp.belief.finding.histories import Histories
+from ggp.belief.finding.histories import HistoryFinder
 from ggp.belief.paths import PathTree
 from ggp.belief.quality import Quality, quality_of
 from ggp.belief.segments import Segments, join, replaced
@@ -79,7 +79,7 @@ class HyperPlaySampler(Setting):
         may_solve = solves and rescues and is_solvable(machine)
         if follows and rescues:
             earlier = Earlier(self, self._exact, self._forward, trail, leaves_time=may_solve)
-            self._of_earlier = Histories(self, trail), earlier
+            self._of_earlier = HistoryFinder(self, trail), earlier
         self._solved = Solving(self, self._exact, trail) if may_solve else None
 
     @property

@@ -47,7 +47,7 @@ MOST_CONFLICTS = 200_000
 
 
 @dataclass(frozen=True, eq=False)
-class Start:
+class WindowStart:
     """A place where a window may begin.
 
     Attributes:
@@ -85,7 +85,7 @@ class _Opened:
         return range(len(self.past), len(self.past) + len(self.window.turns))
 
 
-class Solved:
+class SolvedFinder:
     """Finds bags by solving.
 
     The last window stays open: later turns are added to it.
@@ -104,7 +104,7 @@ class Solved:
         self,
         role: int,
         path: int,
-        starts: Sequence[Start],
+        starts: Sequence[WindowStart],
         capacity: int,
         rng: np.random.Generator,
         stop: Callable[[], bool],
@@ -161,7 +161,7 @@ class Solved:
             self._opened = replace(self._opened, bag=bag)
 
     def _windows(
-        self, role: int, turns: IntArray, starts: Sequence[Start], rng: np.random.Generator
+        self, role: int, turns: IntArray, starts: Sequence[WindowStart], rng: np.random.Generator
     ) -> Iterator[tuple[Window, Segments]]:
         """Windows of a path, each with what it begins with: the open one first, and then, as long
         as they are empty, others further and further back."""
@@ -233,9 +233,9 @@ class Solved:
         return replace(none, exact=np.ones(1, dtype=np.bool_), sizes=np.zeros(1))
 
 
-def _spread(starts: Sequence[Start]) -> list[Start]:
+def _spread(starts: Sequence[WindowStart]) -> list[WindowStart]:
     """Some of the places where windows may begin, close to the distances they should have."""
-    chosen: list[Start] = []
+    chosen: list[WindowStart] = []
     for back in STEPS_BACK:
         fitting = [s for s in starts if s.back >= back]
         if fitting and fitting[0] not in chosen:
@@ -418,7 +418,7 @@ class Solving(Finder):
 
     def __init__(self, setting: Setting, exact: ExactSets, trail: BagHistory) -> None:
         self._setting, self._exact, self._trail = setting, exact, trail
-        self._solved = Solved(setting.machine, setting.tree, setting.model)
+        self._solved = SolvedFinder(setting.machine, setting.tree, setting.model)
         self.found_for = -1
 
     def helps(self, bags: Bags) -> BoolArray:
@@ -457,7 +457,7 @@ class Solving(Finder):
         self.found_for = int(numbers[self.found_for]) if self.found_for >= 0 else -1
 
     def _find(
-        self, bags: Bags, starts: list[Start], most: int, rng: np.random.Generator
+        self, bags: Bags, starts: list[WindowStart], most: int, rng: np.random.Generator
     ) -> Segments | None:
         setting, path = self._setting, int(bags.paths[0])
         found = self._solved.find(
@@ -467,14 +467,14 @@ class Solving(Finder):
             self.found_for = path
         return found
 
-    def _starts(self, path: int) -> list[Start]:
+    def _starts(self, path: int) -> list[WindowStart]:
         """Bags of earlier turns; then the last set that is known, or the initial state."""
         nodes = self._setting.tree.beginnings(np.array([path]))[::-1]
         known = next((back for back, node in enumerate(nodes) if self._exact.holds(node)[0]), None)
-        starts = [Start(*each) for each in self._trail.starts(self._setting.tree, path)]
+        starts = [WindowStart(*each) for each in self._trail.starts(self._setting.tree, path)]
         starts = [start for start in starts if known is None or start.back < known]
         if known is not None:
-            starts.append(Start(known, self._exact.get(nodes[known])))
+            starts.append(WindowStart(known, self._exact.get(nodes[known])))
         if known is None or starts[-1].bag.counts[0] > MOST_STARTS:
-            starts.append(Start(len(nodes) - 1, self._setting.beginning(1)))
+            starts.append(WindowStart(len(nodes) - 1, self._setting.beginning(1)))
         return starts

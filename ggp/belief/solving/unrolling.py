@@ -49,7 +49,7 @@ class Contradiction(Exception):
     """No complete path agrees with the percepts: a result, not an error."""
 
 
-class Choice(NamedTuple):
+class TurnChoice(NamedTuple):
     """A choice of one of several moves by a role in a turn.
 
     Attributes:
@@ -80,7 +80,7 @@ class Unrolling:
         assert isinstance(machine, OnCircuit)
         self.machine, self.role, self.starts = machine, role, starts
         self.circuit: Circuit = machine.circuit
-        self.choices: list[Choice] = []
+        self.choices: list[TurnChoice] = []
         self.forced: list[IntArray] = []
         self._moves = [machine.circuit_moves(each) for each in range(len(machine.roles))]
         self._wanted = _wanted_gates(self.circuit, role)
@@ -244,7 +244,7 @@ class Unrolling:
             np.concatenate([groups.signs, legal[open_]]),
         )
         self._num_props += 2 * count - 1
-        self.choices.append(Choice(len(self.forced) - 1, role, ids[open_], int(numbers[0])))
+        self.choices.append(TurnChoice(len(self.forced) - 1, role, ids[open_], int(numbers[0])))
         signs[open_] = numbers
         return signs
 

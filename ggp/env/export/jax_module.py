@@ -146,7 +146,7 @@ def _plain(text: str) -> str:
 # whose rows are all evaluated at once.
 
 
-class Group(NamedTuple):
+class GateGroup(NamedTuple):
     """Gates that are evaluated at once.
 
     Attributes:
@@ -168,7 +168,7 @@ class Layered(NamedTuple):
     """
 
     num_places: int
-    groups: tuple[Group, ...]
+    groups: tuple[GateGroup, ...]
     outputs: tuple[NDArray[np.int32], ...]
 
 
@@ -204,7 +204,7 @@ def layered(circuit: Circuit, asked: Sequence[Literals]) -> Layered:
         table = np.full((len(gates), max(map(len, rows))), TRUE, dtype=np.int32)
         for k, row in enumerate(rows):
             table[k, : len(row)] = _placed(np.array(row, dtype=np.int32), place)
-        groups.append(Group(int(place[base + gates[0]]), table))
+        groups.append(GateGroup(int(place[base + gates[0]]), table))
     return Layered(at, tuple(groups), tuple(_placed(np.asarray(each), place) for each in asked))
 
 

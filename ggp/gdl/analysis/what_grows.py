@@ -126,7 +126,7 @@ _SHARED = (TRUE, LEGAL)
 """Relations whose conditions may be about any term: `(true ?f)`, `(does white ?m)`."""
 
 
-class Growth(NamedTuple):
+class GrowingTerm(NamedTuple):
     """A function or relation whose arguments grow, and the rule that wraps them in functions."""
 
     name: str
@@ -149,7 +149,7 @@ class _Raise(NamedTuple):
     rule: NormalRule | None
 
 
-def what_grows(rules: Sequence[NormalRule], *, surely: bool = False) -> Growth | None:
+def what_grows(rules: Sequence[NormalRule], *, surely: bool = False) -> GrowingTerm | None:
     """A function or relation that may grow without end; None if none was found.
 
     Args:
@@ -223,7 +223,7 @@ class _Depths:
                     self._readers.setdefault(found.place, []).append(rule)
         self._wholes = [place for place in self._readers if place[0] in _SHARED and not place[1]]
 
-    def growth(self) -> Growth | None:
+    def growth(self) -> GrowingTerm | None:
         """The place that nests too deep because its values come back to it."""
         pending = list(self._bodies)
         while pending:
@@ -267,7 +267,7 @@ class _Depths:
                 self._depths[whole], self._raises[whole] = depth + 1, _Raise(place, 1, None)
                 yield whole
 
-    def _cycle(self, place: _Place) -> Growth | None:
+    def _cycle(self, place: _Place) -> GrowingTerm | None:
         """The rule that nests, on the path by which a place's values came back to it."""
         way: list[_Place] = []
         while place not in way:
@@ -284,7 +284,7 @@ class _Depths:
             # A whole fluent is wrapped in the function that its own rule makes.
             target, rule = (place, by.rule) if by.rule else (by.source, self._rule_of(by.source))
             if by.more > 0 and rule is not None:
-                found.append(Growth((target[1] or target[0])[0], rule))
+                found.append(GrowingTerm((target[1] or target[0])[0], rule))
         return min(found, key=lambda growth: growth.rule.start, default=None)
 
     def _rule_of(self, place: _Place) -> NormalRule | None:

@@ -18,7 +18,7 @@ from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from ggp.gdl.source import Source
 from ggp.gdl.syntax.findings import Findings, quoted
-from ggp.gdl.syntax.names import ARROWS, Names, is_symbol, warn_of_mixed_variables
+from ggp.gdl.syntax.names import ARROWS, FoldedNames, is_symbol, warn_of_mixed_variables
 from ggp.gdl.syntax.shape import MAX_NESTING, nesting, too_deep, well_shaped
 from ggp.gdl.syntax.tuples import TUPLE, warn_of_tuples
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable, variables
@@ -29,7 +29,7 @@ _SHOWN = {"_DOT": "`.`", "_COMMA": "`,`", "_LPAR": "`(`", "_RPAR": "`)`", "NAME"
 
 def read_infix(source: Source, findings: Findings) -> tuple[tuple[Rule, ...], dict[str, str]]:
     """The rules of an infix text and its spelling; problems go to `findings`."""
-    names = Names(findings)
+    names = FoldedNames(findings)
     tokens = infix_tokens(source.text, names, findings)
     has_anonymous = any(token == ANONYMOUS for token in tokens)
     rules = []
@@ -258,7 +258,7 @@ _WORDS = {"not": "NOT", "and": "CONNECTIVE", "or": "CONNECTIVE", "distinct": "DI
 _AFTER_LINE_NUMBER = {"NAME", "VARIABLE", "NOT", "DISTINCT", "CONNECTIVE", "RESERVED", "_LPAR"}
 
 
-def infix_tokens(text: str, names: Names, findings: Findings) -> list[Token]:
+def infix_tokens(text: str, names: FoldedNames, findings: Findings) -> list[Token]:
     """The tokens of an infix text, without comments and line numbers.
 
     Values are folded names. Tokens of type BAD cannot be part of any clause; they have been
@@ -286,7 +286,7 @@ def start_of(token: Token) -> int:
     return -1 if token.start_pos is None else token.start_pos
 
 
-def _classified(text: str, names: Names, findings: Findings) -> Iterator[Token]:
+def _classified(text: str, names: FoldedNames, findings: Findings) -> Iterator[Token]:
     bad_end = -1
     for match in TOKEN.finditer(text):
         kind, spelled, start = str(match.lastgroup), match.group(), match.start()
@@ -315,7 +315,7 @@ def _classified(text: str, names: Names, findings: Findings) -> Iterator[Token]:
         yield Token(kind, value, start, end_pos=match.end())
 
 
-def _word(spelled: str, start: int, names: Names) -> tuple[str, str]:
+def _word(spelled: str, start: int, names: FoldedNames) -> tuple[str, str]:
     first = spelled[0]
     if spelled == "_":
         return "VARIABLE", ANONYMOUS
@@ -329,7 +329,7 @@ def _word(spelled: str, start: int, names: Names) -> tuple[str, str]:
     return ("RESERVED" if name in CONNECTIVES else "NAME"), name
 
 
-def _unquote(spelled: str, start: int, names: Names, findings: Findings) -> tuple[str, str]:
+def _unquote(spelled: str, start: int, names: FoldedNames, findings: Findings) -> tuple[str, str]:
     """Token type and folded name of a quoted constant, or of a variable `?'name'`."""
     match = _QUOTED.fullmatch(spelled)
     if match is None:
@@ -358,7 +358,7 @@ def _unquote(spelled: str, start: int, names: Names, findings: Findings) -> tupl
     return "BAD", spelled
 
 
-def _string(spelled: str, start: int, names: Names, findings: Findings) -> tuple[str, str]:
+def _string(spelled: str, start: int, names: FoldedNames, findings: Findings) -> tuple[str, str]:
     """Token type and folded name of a string, which is the constant that KIF writes the same."""
     if len(spelled) > 1 and spelled.endswith('"') and is_symbol(spelled):
         return "NUMBER", names.constant(spelled, start)

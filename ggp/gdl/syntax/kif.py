@@ -19,7 +19,7 @@ from lark.lexer import Lexer, LexerState
 
 from ggp.gdl.source import Source
 from ggp.gdl.syntax.findings import Findings, quoted
-from ggp.gdl.syntax.names import ARROWS, Names, warn_of_mixed_variables
+from ggp.gdl.syntax.names import ARROWS, FoldedNames, warn_of_mixed_variables
 from ggp.gdl.syntax.shape import MAX_NESTING, too_deep, well_shaped
 from ggp.gdl.syntax.tuples import TUPLE, UNNAMED, Tuples, warn_of_tuples
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable
@@ -50,7 +50,7 @@ class _Form:
 
 def read_kif(source: Source, findings: Findings) -> tuple[tuple[Rule, ...], dict[str, str]]:
     """The rules of a KIF text and its spelling; problems go to `findings`."""
-    names = Names(findings)
+    names = FoldedNames(findings)
     rules: list[Rule] = []
     is_open = False  # whether the last rule lacks its conditions
     tokens = list(_tokens(source.text, names, findings))
@@ -78,7 +78,7 @@ def read_kif(source: Source, findings: Findings) -> tuple[tuple[Rule, ...], dict
 
 def read_kif_terms(source: Source, findings: Findings) -> tuple[Term, ...]:
     """The terms of a KIF text such as a list of moves; only `(c)` is repaired."""
-    tokens = list(_tokens(source.text, Names(findings), findings))
+    tokens = list(_tokens(source.text, FoldedNames(findings), findings))
     opened: list[Token] = []
     for token in tokens:
         if token.type == "LPAR":
@@ -116,7 +116,7 @@ def kif_pieces(text: str) -> Iterator[tuple[int, str, bool]]:
         at = start + len(piece)
 
 
-def _tokens(text: str, names: Names, findings: Findings) -> Iterator[Token]:
+def _tokens(text: str, names: FoldedNames, findings: Findings) -> Iterator[Token]:
     known: dict[str, tuple[str, str]] = {"(": ("LPAR", "("), ")": ("RPAR", ")")}
     opened = False
     for start, spelled, is_comment in kif_pieces(text):
@@ -135,7 +135,7 @@ def _tokens(text: str, names: Names, findings: Findings) -> Iterator[Token]:
         yield Token(kind, name, start)
 
 
-def _classify(spelled: str, offset: int, names: Names) -> tuple[str, str]:
+def _classify(spelled: str, offset: int, names: FoldedNames) -> tuple[str, str]:
     if spelled in ARROWS:
         return "ARROW", spelled
     if spelled[0] == "?":

@@ -21,7 +21,7 @@ _SYMBOL = re.compile(r"[^\s();?\ufeff][^\s();\ufeff]*")
 _SYMBOL_OR_VARIABLE = re.compile(r"[^\s();\ufeff]+")
 
 
-class Names:
+class FoldedNames:
     """The names of one text, folded; it warns once about each constant that has two spellings.
 
     Attributes:

@@ -107,7 +107,7 @@ class _Place:
     left: list[str] = field(default_factory=list)
 
 
-class Engine:
+class PrologEngine:
     """SWI-Prolog in this process, with our runtime loaded; any thread may call it."""
 
     def __init__(self, core: Any) -> None:
@@ -336,13 +336,13 @@ class Engine:
             core.PL_discard_foreign_frame(frame)
 
 
-_engine: Engine | None = None
+_engine: PrologEngine | None = None
 _own_helper: Helper | None = None
 _starting = threading.Lock()
 _starting_helper = threading.Lock()
 
 
-def engine() -> Engine:
+def engine() -> PrologEngine:
     """The engine of this process, started at the first call.
 
     Raises:
@@ -416,7 +416,7 @@ def _start_prolog() -> Any:
     return core
 
 
-def _start() -> Engine:
+def _start() -> PrologEngine:
     core = _start_prolog()
     version = core._lib.PL_version_info
     version.argtypes, version.restype = [ctypes.c_int], ctypes.c_uint
@@ -424,7 +424,7 @@ def _start() -> Engine:
     if found < MIN_VERSION:
         shown = f"{found // 10000}.{found // 100 % 100}.{found % 100}"
         raise BackendUnavailableError("SWI-Prolog", f"version {shown} is too old; {_INSTALL}")
-    return Engine(core)
+    return PrologEngine(core)
 
 
 # ------------------------------------------------------------------------

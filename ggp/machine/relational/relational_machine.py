@@ -46,12 +46,12 @@ from ggp.machine.relational.kernels.play_kernels import (
     LEGAL_ROOT,
     TERMINAL_ROOT,
 )
-from ggp.machine.relational.kernels.questions import Questions, State
+from ggp.machine.relational.kernels.questions import KernelQuestions, State
 from ggp.machine.relational.kernels.records import ENOUGH, FULL_TERMS, I32, SHOWN
-from ggp.machine.relational.kernels.room import UNBOUNDED, Room
+from ggp.machine.relational.kernels.room import UNBOUNDED, GameMemory
 from ggp.machine.relational.kernels.term_kernels import name_term
-from ggp.machine.relational.ops.order import Pattern
-from ggp.machine.relational.ops.rules import RANKED, Rules
+from ggp.machine.relational.ops.order import CallPattern
+from ggp.machine.relational.ops.rules import RANKED, RelationRules
 from ggp.machine.relational.ops.static import evaluate
 from ggp.machine.relational.ops.terms import TermTable
 from ggp.machine.relational.ops.tuning import Tuner
@@ -407,12 +407,12 @@ MAX_UNCHECKED_DEPTH = 4
 """Where functions cannot nest deeper than this, the size of terms is not checked in play."""
 
 _ROOTS = [
-    Pattern(TERMINAL, ""),
-    Pattern(LEGAL, "kf"),
-    Pattern(NEXT, "f"),
-    Pattern(RANKED, "fkf"),
-    Pattern(SEES, "kf"),
-    Pattern(LEGAL, "kk"),
+    CallPattern(TERMINAL, ""),
+    CallPattern(LEGAL, "kf"),
+    CallPattern(NEXT, "f"),
+    CallPattern(RANKED, "fkf"),
+    CallPattern(SEES, "kf"),
+    CallPattern(LEGAL, "kk"),
 ]
 """Patterns asked for from outside, in the order of `play_kernels.TERMINAL_ROOT`."""
 
@@ -442,15 +442,15 @@ class RelationalGame:
     ) -> None:
         self.lock = RLock()
         grows = terms_grow(program.rules, MAX_UNCHECKED_DEPTH)
-        self.room = Room(limits, grows=grows)
+        self.room = GameMemory(limits, grows=grows)
         afterwards = self.room.meanwhile
         self.room.meanwhile = meanwhile or afterwards
         self.terms = TermTable(self.room)
         roles = [self.terms.number(Symbol(role)) for role in program.roles]
-        self.questions = Questions(self.room, np.array(roles, dtype=np.int32))
+        self.questions = KernelQuestions(self.room, np.array(roles, dtype=np.int32))
         # A machine may show all roles the joint move.
         self.terms.function((PLAIN, 2))
-        rules = Rules(program, self.terms)
+        rules = RelationRules(program, self.terms)
         evaluate(rules, self.terms, self.room)
         self.terms.freeze()
         self.initial = self._state(rules.facts[INIT][:, 0])

@@ -31,7 +31,7 @@ class Change(NamedTuple):
         return next((at for at, (old, new) in enumerate(pairs) if old != new), len(history))
 
 
-class Tally:
+class UseCounts:
     """Counts of how often each choice was of use, to choose by.
 
     Args:

@@ -16,7 +16,7 @@ from ggp.machine.percepts.joint_percepts import joint_percepts
 from ggp.machine.spiel.games import is_open, pyspiel
 from ggp.machine.spiel.nodes import Node
 from ggp.machine.spiel.strings import Strings, acts
-from ggp.machine.spiel.terms import YOUR_MOVE, Terms, told
+from ggp.machine.spiel.terms import YOUR_MOVE, SpielTerms, told
 
 _DIGEST_BYTES = 8
 
@@ -26,7 +26,7 @@ def digest_of(words: str) -> str:
     return blake2b(words.encode(), digest_size=_DIGEST_BYTES).hexdigest()
 
 
-class Knowledge:
+class SpielPercepts:
     """The percepts of each role of a game.
 
     Args:
@@ -64,26 +64,28 @@ class Knowledge:
         except self._error:
             return ""
 
-    def percepts(self, terms: Terms, before: Node, row: tuple[int, ...], after: Node) -> list[int]:
+    def percepts(
+        self, terms: SpielTerms, before: Node, row: tuple[int, ...], after: Node
+    ) -> list[int]:
         """`[R]` the percept ids of a joint move."""
         if self.is_open:
             return [self._joint_percept(terms, row)] * len(self._roles)
         return [self._percept(terms, before, after, role) for role in range(len(self._roles))]
 
-    def remember(self, terms: Terms, after: Node, percepts: list[int]) -> None:
+    def remember(self, terms: SpielTerms, after: Node, percepts: list[int]) -> None:
         """Keep the words of the percepts of the turn before a node: see `InformationState`."""
         for player in range(0 if self.is_open else self._num_players):
             terms.remember(percepts[player], self.words(after, player))
 
     def percept(
-        self, terms: Terms, before: Node, row: tuple[int, ...], after: Node, role: int
+        self, terms: SpielTerms, before: Node, row: tuple[int, ...], after: Node, role: int
     ) -> int:
         """The percept id of a single role after a joint move."""
         if self.is_open:
             return self._joint_percept(terms, row)
         return self._percept(terms, before, after, role)
 
-    def _percept(self, terms: Terms, before: Node, after: Node, role: int) -> int:
+    def _percept(self, terms: SpielTerms, before: Node, after: Node, role: int) -> int:
         # A node has one history, so the percepts of its last turn are remembered with it.
         found = after.percepts.get(role)
         if found is None:
@@ -104,7 +106,7 @@ class Knowledge:
             found = node.digests[player] = digest_of(self.words(node, player))
         return found
 
-    def _joint_percept(self, terms: Terms, row: tuple[int, ...]) -> int:
+    def _joint_percept(self, terms: SpielTerms, row: tuple[int, ...]) -> int:
         if row not in self._joint:
             texts = joint_percepts(self._roles, list(map(terms.move_text, row)))
             self._joint[row] = terms.number_of(texts)

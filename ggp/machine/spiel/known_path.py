@@ -25,13 +25,13 @@ import numpy as np
 
 from ggp.machine.base import UNKNOWN
 from ggp.machine.spiel.games import pyspiel
-from ggp.machine.spiel.knowledge import Knowledge, digest_of
+from ggp.machine.spiel.knowledge import SpielPercepts, digest_of
 from ggp.machine.spiel.terms import NOOP
 
 _LINE, _WORD = re.compile(r"[\n|]+"), re.compile(r"[^\s:=]+")
 
 
-class KnownTurn(NamedTuple):
+class PathTurn(NamedTuple):
     """A role's knowledge of a turn.
 
     Attributes:
@@ -96,7 +96,7 @@ class KnownPath:
     """
 
     def __init__(
-        self, root: Any, knowledge: Knowledge, role: int, turns: Sequence[KnownTurn]
+        self, root: Any, knowledge: SpielPercepts, role: int, turns: Sequence[PathTurn]
     ) -> None:
         self.root, self.role = root, role
         self.visited = 0

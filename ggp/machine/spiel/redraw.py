@@ -20,7 +20,7 @@ import numpy as np
 
 from ggp.machine.abilities import Redrawn
 from ggp.machine.base import FloatArray, IntArray, States
-from ggp.machine.spiel.changes import Change, Tally, dealt, not_of, renamed, replaced, traded
+from ggp.machine.spiel.changes import Change, UseCounts, dealt, not_of, renamed, replaced, traded
 from ggp.machine.spiel.known_path import History, KnownPath, name_of
 from ggp.machine.spiel.nodes import Node, NodeStore, SpielStates
 from ggp.machine.spiel.terms import NOOP
@@ -58,7 +58,7 @@ class HistoryRedraws:
         # Each is as likely to be undone as to be made.
         self._kinds = (self._trade, self._rename, self._rename_round, self._replace)
         # Kinds and turns, by how often their changes are kept.
-        self._kept_kinds, self._kept = Tally(len(self._kinds)), Tally(len(path))
+        self._kept_kinds, self._kept = UseCounts(len(self._kinds)), UseCounts(len(path))
 
     def draw(self, states: States, count: int, stop: Callable[[], bool]) -> Redrawn:
         """See `Redraws`."""
@@ -237,9 +237,9 @@ class Mender:
             self._rename_round,
         )
         # Turns that can be changed: the role would have been told earlier of others.
-        self._open = Tally(len(path))
+        self._open = UseCounts(len(path))
         # Kinds of changes, by whether they make a difference to the role's next words.
-        self._useful = Tally(len(self._kinds))
+        self._useful = UseCounts(len(self._kinds))
         # Log odds that the action of each turn matters for these words.
         self._matters = np.full(len(path), SELDOM)
         # Actions that are known not to come next.
@@ -269,7 +269,7 @@ class Mender:
             fruitless = fruitless + 1 if history.likeness <= before.likeness else 0
             if fruitless % FORGOTTEN == FORGOTTEN - 1:
                 # Lessons learnt while little was known were wrong.
-                self._open = Tally(len(self._path))
+                self._open = UseCounts(len(self._path))
                 self._look_ahead(history)
         return history
 
@@ -380,7 +380,7 @@ class Mender:
 
     def _look_ahead(self, history: History) -> None:
         """Forget the lessons about earlier words, and find the actions that the next words name."""
-        self._useful = Tally(len(self._kinds))
+        self._useful = UseCounts(len(self._kinds))
         players = np.full(len(self._path), -1)
         players[: len(history)] = history.players
         self._matters = np.where(players < 0, SELDOM, OFTEN)

@@ -35,11 +35,11 @@ from ggp.machine.base import (
 )
 from ggp.machine.percepts.joint_percepts import JointMovesTold
 from ggp.machine.spiel.games import SpielGame, load_game, pyspiel
-from ggp.machine.spiel.knowledge import Knowledge
-from ggp.machine.spiel.known_path import KnownPath, KnownTurn
+from ggp.machine.spiel.knowledge import SpielPercepts
+from ggp.machine.spiel.known_path import KnownPath, PathTurn
 from ggp.machine.spiel.nodes import Node, NodeStore, SpielStates, history_of, returns_of
 from ggp.machine.spiel.redraw import LEAST_DEALT, HistoryRedraws
-from ggp.machine.spiel.terms import NOOP, YOUR_MOVE, Terms
+from ggp.machine.spiel.terms import NOOP, YOUR_MOVE, SpielTerms
 
 _log = logging.getLogger(__name__)
 
@@ -69,11 +69,11 @@ class SpielMachine:
         self.threads = threads
         self._num_players: int = game.num_players()
         self._store = NodeStore(game, self.roles)
-        self._knowledge = Knowledge(game, self.roles, program.strings)
+        self._knowledge = SpielPercepts(game, self.roles, program.strings)
         num_actions = max(game.num_distinct_actions(), game.max_chance_outcomes())
         is_open = self._knowledge.is_open
         self.growing = RLock()
-        self._terms = Terms(self.roles, num_actions, is_open=is_open, growing=self.growing)
+        self._terms = SpielTerms(self.roles, num_actions, is_open=is_open, growing=self.growing)
         self._told = JointMovesTold(PLAIN, self.growing) if is_open else None
         self._matches = RandomMatches(game)
         kind, dynamics = game.get_type(), pyspiel().GameType.Dynamics
@@ -275,7 +275,7 @@ class SpielMachine:
     def _count(self, visited: int) -> None:
         self.states_visited += visited
 
-    def _known_turns(self, role: int, turns: IntArray) -> list[KnownTurn]:
+    def _known_turns(self, role: int, turns: IntArray) -> list[PathTurn]:
         found = []
         digest: str | None = self._knowledge.digest(self._store.root, role)
         words: str | None = self._knowledge.words(self._store.root, role)
@@ -287,7 +287,7 @@ class SpielMachine:
                 acts = YOUR_MOVE in self._terms.percept_texts(percept)
                 told = self._terms.digest_and_words(percept)
                 digest, words = (digest, words) if told[0] is None else told
-            found.append(KnownTurn(move, refused, acts, digest, words))
+            found.append(PathTurn(move, refused, acts, digest, words))
         return found
 
     def _nodes(self, states: States) -> np.ndarray[Any, Any]:

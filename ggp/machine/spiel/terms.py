@@ -56,7 +56,7 @@ class InformationState(str):
         return str, (str(self),)
 
 
-class Terms:
+class SpielTerms:
     """The moves and percepts of one machine.
 
     Args:

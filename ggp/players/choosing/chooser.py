@@ -13,7 +13,7 @@
 
 `merging` measures whether moves can be swapped. What the world would be worth is the *clairvoyance
 gap* (`ggp.study.properties`). Both come from random matches that are the same for everybody. So
-the choice depends on the rules alone, but for the clock of whoever allows more `Effort`. Nothing is
+the choice depends on the rules alone, but for the clock of whoever allows more `SolvingEffort`. Nothing is
 remembered from match to match, except that a game is too large.
 """
 
@@ -28,10 +28,10 @@ import numpy as np
 from ggp.errors import GGPError
 from ggp.machine.base import Machine, is_open, player_roles
 from ggp.machine.definition import GameDefinition
-from ggp.players.choosing.solved import Effort, look_into
+from ggp.players.choosing.solved import SolvingEffort, look_into
 from ggp.search.puzzles.lines import is_puzzle
 from ggp.search.worlds.layers import Layers
-from ggp.study.turns import Turn
+from ggp.study.turns import LaneTurn
 
 if TYPE_CHECKING:
     from ggp.solve.following import RolePart
@@ -77,7 +77,7 @@ def choose_player(
     role: int,
     most_states: int,
     program: GameDefinition | None,
-    effort: Effort | None = None,
+    effort: SolvingEffort | None = None,
 ) -> Chosen:
     """The player that suits a game.
 
@@ -99,11 +99,11 @@ def choose_player(
 @lru_cache(maxsize=8)
 def _remembered(machine: Hashable, role: int, most_states: int, digest: str | None) -> Chosen:
     """The choice, made once: each match of a series has a new player on the same machine."""
-    return _chosen(cast("Machine", machine), role, most_states, digest, Effort())
+    return _chosen(cast("Machine", machine), role, most_states, digest, SolvingEffort())
 
 
 def _chosen(
-    machine: Machine, role: int, most_states: int, digest: str | None, effort: Effort
+    machine: Machine, role: int, most_states: int, digest: str | None, effort: SolvingEffort
 ) -> Chosen:
     if is_puzzle(machine):
         return Chosen("puzzle", "one role plays, without chance: a line of moves is looked for")
@@ -202,7 +202,7 @@ def measure_merging(machine: Machine, seed: int, enough: float = 1.0) -> float |
                 least = found if least is None else min(least, found)
                 if least < enough:
                     break
-        states = machine.step(states, Turn(machine, states).random(rng)).states
+        states = machine.step(states, LaneTurn(machine, states).random(rng)).states
     return least
 
 

@@ -58,7 +58,7 @@ ACCURACY = 0.005
 """Share of the goals' spread that a player may gain by deviating from the solution."""
 
 
-class Solved(HyperPlay):
+class SolvedPlayer(HyperPlay):
     """Plays a role's part in a solved game; HyperPlay where it does not know where it is.
 
     It does not know where it is if it was not told its move or percepts of some turn.
@@ -116,7 +116,7 @@ class Looked(NamedTuple):
     part: RolePart | None
 
 
-class Effort(NamedTuple):
+class SolvingEffort(NamedTuple):
     """How much may be done to solve a game.
 
     Attributes:
@@ -135,7 +135,7 @@ def look_into(
     role: int,
     most_states: int,
     digest: str | None = None,
-    effort: Effort = Effort(),  # noqa: B008  a value that nobody changes
+    effort: SolvingEffort = SolvingEffort(),  # noqa: B008  a value that nobody changes
 ) -> Looked:
     """Play a game out to all its ends, if it has few enough states, and solve it if possible.
 
@@ -162,7 +162,7 @@ def look_into(
     return Looked(False, None)
 
 
-def _by_position(machine: Machine, role: int, most_states: int, effort: Effort) -> Looked:
+def _by_position(machine: Machine, role: int, most_states: int, effort: SolvingEffort) -> Looked:
     from ggp.solve.positions.graph import MOST_JOINT_MOVES, PositionBounds, suits
     from ggp.solve.positions.induction import solve_positions
     from ggp.solve.positions.position_part import PositionPart
@@ -181,7 +181,7 @@ def _by_position(machine: Machine, role: int, most_states: int, effort: Effort) 
     return Looked(False, PositionPart(solution, role))
 
 
-def _by_tree(machine: Machine, role: int, most_states: int, effort: Effort) -> Looked:
+def _by_tree(machine: Machine, role: int, most_states: int, effort: SolvingEffort) -> Looked:
     from ggp.solve.following import Part
     from ggp.solve.solver import solve_tree
     from ggp.solve.trees.build import build_tree  # with scipy, which takes long to import

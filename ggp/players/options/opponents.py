@@ -141,14 +141,14 @@ def _learnt(
     # Only here: few players need nets.
     from ggp.env.names import names_of
     from ggp.learn.files import read_policy
-    from ggp.learn.path_rows import PathRows
+    from ggp.learn.path_rows import NetPaths
     from ggp.players.parts.learnt_moves import LearntMoves
 
     if program is None:
         raise ConfigError(f"model=policy:{file} needs the rules of the game, and was given none")
     names, kept = names_of(program, machine), read_policy(Path(file))
     kept.check_game(names, file)
-    rows = PathRows(machine, tree, names)
+    rows = NetPaths(machine, tree, names)
     return LearntMoves(machine, tree, role, rows, kept.policies())
 
 

@@ -12,7 +12,7 @@ from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States, pla
 from ggp.players.player import Player
 from ggp.search.anytime import Deadline, OutOfTime, check
 from ggp.search.moves import executed_moves, random_moves
-from ggp.study.turns import Turn
+from ggp.study.turns import LaneTurn
 
 Maker = Callable[[Machine, int, np.random.Generator], Player]
 """Makes a player of a role."""
@@ -88,7 +88,7 @@ def _deciders(machine: Machine, rng: np.random.Generator) -> float:
         states = states.take(np.flatnonzero(~machine.terminal(states)))
         if not len(states):
             break
-        turn = Turn(machine, states)
+        turn = LaneTurn(machine, states)
         found.append(turn.decides.sum(axis=1).mean())
         states = machine.step(states, turn.random(rng)).states
     return float(np.mean(found)) if found else 0.0

@@ -29,7 +29,7 @@ SURVIVORS, SCARCE_TURNS = 4, 2
 one, for this many turns in a row."""
 
 
-class Growth:
+class BagGrowth:
     """Learns the size of the bag of one match.
 
     Attributes:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ggp.belief import Known, PathModel, PathTree
 from ggp.learn import LearntPolicy
-from ggp.learn.path_rows import PathRows
+from ggp.learn.path_rows import NetPaths
 from ggp.machine.arrays import offsets_of
 from ggp.machine.base import IntArray, Machine, Ragged
 
@@ -34,7 +34,7 @@ class LearntMoves(PathModel):
         machine: Machine,
         tree: PathTree,
         own: int,
-        rows: PathRows,
+        rows: NetPaths,
         policies: Mapping[str, LearntPolicy],
     ) -> None:
         super().__init__(machine, tree, own)

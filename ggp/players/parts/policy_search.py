@@ -20,7 +20,7 @@ import numpy as np
 from ggp.belief import Bags, never
 from ggp.env.kernels import U64
 from ggp.learn import LearntPolicy
-from ggp.learn.path_rows import PathRows
+from ggp.learn.path_rows import NetPaths
 from ggp.learn.rollouts import Rollouts
 from ggp.machine.base import FloatArray, IntArray, Machine, player_roles
 from ggp.search.anytime import Deadline, OutOfTime, Pace
@@ -55,7 +55,7 @@ class PolicySearch:
         bag: Bags,
         rollouts: Rollouts,
         policies: Sequence[LearntPolicy | None],
-        rows: PathRows,
+        rows: NetPaths,
         rng: np.random.Generator,
         deadline: Deadline | None = None,
     ) -> None:

@@ -80,7 +80,7 @@ class Slices:
             self.size = min(2 * self.size, MOST_SIZE)
 
 
-class Watch:
+class BeliefWatch:
     """Tells the beliefs of one machine when to stop, and how often to ask.
 
     Args:

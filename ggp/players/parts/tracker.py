@@ -2,7 +2,7 @@
 
 Without a clock the bag has as many particles as its sampler says. With one it has as many as there
 is time for: after a turn, and while others think, new samples of the same path are drawn and pooled
-with the bag (`grow`), and this many are carried on to the next turn (`Growth`). Sets that can be
+with the bag (`grow`), and this many are carried on to the next turn (`BagGrowth`). Sets that can be
 enumerated within a share of the time (`EXACT_SHARE`) are, however large they are.
 """
 
@@ -30,8 +30,8 @@ from ggp.belief.finding.larger import Larger
 from ggp.belief.segments import depleted_segments
 from ggp.gdl import canonical_term
 from ggp.machine.base import UNKNOWN, IntArray, Machine, States
-from ggp.players.parts.growth import ROOM_SHARE, Growth
-from ggp.players.parts.slices import Watch
+from ggp.players.parts.growth import ROOM_SHARE, BagGrowth
+from ggp.players.parts.slices import BeliefWatch
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
 from ggp.search.moves import is_legal, random_moves
@@ -86,7 +86,7 @@ class Tracker:
             followed in place of the bag from then on, and `belief` is asked only to solve, while
             others think and when a move is needed; it is asked at once, since time may be short
             later. By default a larger sampler, asked when a move is needed.
-        share: see `Growth`.
+        share: see `BagGrowth`.
     """
 
     def __init__(
@@ -101,11 +101,11 @@ class Tracker:
     ) -> None:
         self.machine, self.role = machine, role
         self.tree = belief.tree
-        self._watch = Watch(machine)
+        self._watch = BeliefWatch(machine)
         self._rng = rng
         self.belief = belief
         self.belief.stop, self.belief.lanes_at_once = self._watch.is_over, self._watch.lanes
-        self._growth = Growth(most, share)
+        self._growth = BagGrowth(most, share)
         self._too_short_s = 0.0  # in which to solve for paths
         self.was_told_all = True
         self._last = Larger(machine, belief) if last is None else last

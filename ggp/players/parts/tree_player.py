@@ -11,13 +11,13 @@ from ggp.belief import Bags, FollowsPaths, HyperPlaySampler
 from ggp.machine.base import BoolArray, FloatArray, IntArray
 from ggp.players.options.option_fields import whole
 from ggp.players.parts.search_player import SearchOptions, SearchPlayer
-from ggp.players.parts.slices import Watch
+from ggp.players.parts.slices import BeliefWatch
 from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline, part_of
 from ggp.search.estimates import Estimates, Ties, best_moves
 from ggp.search.leaf_values import StateValues
 from ggp.search.trees.paths_tree import PathsTree
-from ggp.search.trees.settings import KEEP, MOST_WORLDS, Settings
+from ggp.search.trees.settings import KEEP, MOST_WORLDS, LaneSettings
 from ggp.search.trees.tree_loading import load_kernels
 from ggp.search.trees.tree_search import LANES_A_PATH, Elsewhere, TreeSearch
 
@@ -81,7 +81,7 @@ class TreePlayer(SearchPlayer):
         worlds = self.options.worlds
         if self.machine.backend == "prolog":
             worlds = min(worlds, PROLOG_WORLDS)
-        settings = Settings(self.options.exploration / 100, worlds, self.proves, self.guided)
+        settings = LaneSettings(self.options.exploration / 100, worlds, self.proves, self.guided)
         self._tree = PathsTree(self.machine, self.tracker.tree, settings, self.path_model)
         self._others = HyperPlaySampler(
             self.machine,
@@ -92,7 +92,7 @@ class TreePlayer(SearchPlayer):
             max_attempts=NESTED_ATTEMPTS,
             model=self.model,
         )
-        self._watch = Watch(self.machine)
+        self._watch = BeliefWatch(self.machine)
         self._others.stop, self._others.lanes_at_once = self._watch.is_over, self._watch.lanes
 
     @property

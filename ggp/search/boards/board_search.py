@@ -22,7 +22,7 @@ from ggp.search.anytime import Deadline, check
 from ggp.search.boards.lower_bounds import FloorEvaluation, value_open
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.parts import Evaluation
-from ggp.search.worlds.clairvoyant import ClairvoyantValues, Worlds, answered_by_lot
+from ggp.search.worlds.clairvoyant import ClairvoyantValues, SharedWorlds, answered_by_lot
 from ggp.search.worlds.layer_limits import PLAYOUTS, CountLimit, DepthLimit
 from ggp.search.worlds.world_search import drawn_worlds
 
@@ -152,7 +152,7 @@ class BoardSearch:
             OutOfTime: the deadline passed.
         """
         machine, steps = self._machine, self._steps * len(states)
-        worlds = Worlds(machine, states, self._role, self._evaluation, skip_refused=True)
+        worlds = SharedWorlds(machine, states, self._role, self._evaluation, skip_refused=True)
         worlds.grow(DepthLimit(CountLimit(steps), self._depth), self._deadline)
         check(self._deadline)
         if self._deadline is None:

@@ -18,7 +18,7 @@ import numpy as np
 from ggp.machine.base import BoolArray, FloatArray, IntArray, States
 from ggp.search.anytime import Deadline
 from ggp.search.boards.board_kernels import order_runs
-from ggp.search.worlds.clairvoyant import Worlds
+from ggp.search.worlds.clairvoyant import SharedWorlds
 
 WAVE_GROWTH = 4
 """A wave values this many times as many states as the one before."""
@@ -47,7 +47,7 @@ class FloorEvaluation(Protocol):
 
 
 def value_open(
-    worlds: Worlds,
+    worlds: SharedWorlds,
     evaluation: FloorEvaluation,
     rng: np.random.Generator,
     deadline: Deadline | None = None,

@@ -24,7 +24,7 @@ from ggp.machine.arrays import enlarged, first_seen_columns, offsets_of
 from ggp.machine.base import BoolArray, FloatArray, IntArray
 from ggp.machine.rows import RowTable
 from ggp.search.estimates import TIE_TOLERANCE
-from ggp.search.information_sets.set_values import Leaf, Leaves, Worth
+from ggp.search.information_sets.set_values import Leaf, LeafSums, Worth
 
 _ROOT, _END = -1, -2
 """Stands in the place of percepts: the node is the root, or an end of the game."""
@@ -53,7 +53,7 @@ class SetTree:
         self._tries, self._paranoid, self._leaf = tries, paranoid, leaf
         self._middle = sum(goal_range) / 2
         self._nodes, self._actions = RowTable(3), RowTable(2)
-        self._leaves, self._mixtures = Leaves(), Mixtures()
+        self._leaves, self._mixtures = LeafSums(), Mixtures()
         # For each node: turns since the root, plies left, free tries left, whether it is ever
         # certain to follow its action, and the mass of its histories.
         self._level = np.zeros(64, dtype=np.int64)

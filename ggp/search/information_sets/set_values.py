@@ -69,7 +69,7 @@ class Worth(NamedTuple):
         return which, Worth(each[0] / total, each[1] / total, squares / total**2)
 
 
-class Leaves:
+class LeafSums:
     """Sums over the values of the states of leaves."""
 
     def __init__(self) -> None:

@@ -29,14 +29,14 @@ UNDECIDED, SURE, UNSURE = 0, 1, 2
 """What is known of a set."""
 
 NUM_SETS, DEPTH, MARK = 0, 1, 2
-"""Indices into `Sets.sizes`."""
+"""Indices into `StateSets.sizes`."""
 
 STOPPED, DECIDED, FULL = 0, 1, 2
 """How `decide_sets` ends."""
 
 
 @by_reference
-class Sets(NamedTuple):
+class StateSets(NamedTuple):
     """Sets of states of a graph with S states, M moves and P percepts, and the way through them.
 
     Attributes:
@@ -101,7 +101,7 @@ def find_winning(first: I32, move: I32, child: I32, wins: BoolArray) -> None:
 
 
 @inlined
-def _hash(sets: Sets, start: int, end: int) -> np.uint64:
+def _hash(sets: StateSets, start: int, end: int) -> np.uint64:
     """Hash of the states in a part of the pool, whatever their order."""
     total = np.uint64(end - start)
     for k in range(start, end):
@@ -110,7 +110,7 @@ def _hash(sets: Sets, start: int, end: int) -> np.uint64:
 
 
 @inlined
-def _is_same(sets: Sets, number: int, start: int, end: int, mark: int) -> bool:
+def _is_same(sets: StateSets, number: int, start: int, end: int, mark: int) -> bool:
     """Whether a set has exactly the states of a part of the pool, all of which have this mark."""
     if sets.start[number + 1] - sets.start[number] != end - start:
         return False
@@ -121,7 +121,7 @@ def _is_same(sets: Sets, number: int, start: int, end: int, mark: int) -> bool:
 
 
 @inlined
-def _interned(sets: Sets, start: int, end: int, mark: int) -> int:
+def _interned(sets: StateSets, start: int, end: int, mark: int) -> int:
     """The set of the distinct states in a part of the pool; if it is new, they are moved to the
     end of the sets, which must not be after them."""
     mask = np.uint64(len(sets.slots) - 1)
@@ -143,13 +143,15 @@ def _interned(sets: Sets, start: int, end: int, mark: int) -> int:
 
 
 @inlined
-def _new_mark(sets: Sets) -> int:
+def _new_mark(sets: StateSets) -> int:
     sets.sizes[MARK] += 1
     return int(sets.sizes[MARK])
 
 
 @inlined
-def _list_moves(first: I32, move: I32, child: I32, wins: BoolArray, sets: Sets, number: int) -> int:
+def _list_moves(
+    first: I32, move: I32, child: I32, wins: BoolArray, sets: StateSets, number: int
+) -> int:
     """Push the moves that win in every state of a set, those first after which least goes on.
 
     Returns:
@@ -200,7 +202,7 @@ def _list_moves(first: I32, move: I32, child: I32, wins: BoolArray, sets: Sets, 
 
 @inlined
 def _list_children(
-    first: I32, move: I32, percept: I32, child: I32, sets: Sets, number: int, made: int
+    first: I32, move: I32, percept: I32, child: I32, sets: StateSets, number: int, made: int
 ) -> int:
     """Push the sets that a move leads to, the largest first.
 
@@ -271,7 +273,7 @@ def _list_children(
 
 
 @inlined
-def _size(sets: Sets, number: int) -> int:
+def _size(sets: StateSets, number: int) -> int:
     return int(sets.start[number + 1] - sets.start[number])
 
 
@@ -282,7 +284,7 @@ def decide_sets(
     percept: I32,
     child: I32,
     wins: BoolArray,
-    sets: Sets,
+    sets: StateSets,
     root: int,
     most: int,
 ) -> int:
@@ -349,7 +351,7 @@ def decide_sets(
 
 
 @kernel
-def add_set(sets: Sets, states: IntArray) -> int:
+def add_set(sets: StateSets, states: IntArray) -> int:
     """The number of a set of distinct states; -1 if there is no room for it."""
     count = sets.sizes[NUM_SETS]
     start = int(sets.start[count])

@@ -23,7 +23,7 @@ from ggp.search.sure.sure_kernels import (
     SURE,
     UNDECIDED,
     WON,
-    Sets,
+    StateSets,
     add_set,
     decide_sets,
     find_winning,
@@ -131,13 +131,13 @@ class _Begun:
 
 def _no_sets(
     states: int, moves: int, percepts: int, turns: int, most: int, most_in_all: int
-) -> Sets:
+) -> StateSets:
     """Room for sets of the states of a graph."""
 
     def empty(*shape: int) -> I32:
         return np.zeros(shape, dtype=np.int32)
 
-    return Sets(
+    return StateSets(
         sizes=np.zeros(3, dtype=np.int64),
         start=empty(most + 1),
         pool=empty(most_in_all),

@@ -33,12 +33,12 @@ from ggp.search.leaf_values import UNKNOWN_WORTH, LeafValues
 from ggp.search.moves import some_chance
 from ggp.search.trees.growing.grow_kernels import PAUSED, STRAGGLERS, UNUSUAL
 from ggp.search.trees.growing.grower import grower_of
-from ggp.search.trees.growing.lanes import MOST_DEPTH, Lanes, Walk
+from ggp.search.trees.growing.lanes import MOST_DEPTH, Walk, WaveLanes
 from ggp.search.trees.growth_kernels import add_worlds
 from ggp.search.trees.node_table import MOST_ACTIONS, NodeTable
 from ggp.search.trees.proof_kernels import prove
 from ggp.search.trees.regret_kernels import learn_regrets
-from ggp.search.trees.settings import CALM, CHOICES, KEEP, Chances, Settings
+from ggp.search.trees.settings import CALM, CHOICES, KEEP, Chances, LaneSettings
 from ggp.search.trees.tree_kernels import back_up, walk
 from ggp.search.trees.tree_tables import (
     LEAF,
@@ -79,11 +79,11 @@ class PathsTree:
         self,
         machine: Machine,
         paths: PathTree,
-        settings: Settings | None = None,
+        settings: LaneSettings | None = None,
         model: PathModel | None = None,
     ) -> None:
         self.machine, self.paths, self._model = machine, paths, model
-        self.settings = settings or Settings()
+        self.settings = settings or LaneSettings()
         self.proves = self.settings.proves
         self._choices = CHOICES if is_open(machine) else np.inf
         self.age = 0.0
@@ -218,7 +218,7 @@ class PathsTree:
             wave, prior = matching(wave, chances.odds, chances.reach), UNKNOWN_WORTH
             exploration, weight = chances.exploration, chances.weight
         pauses = self._model is not None
-        lanes = Lanes(wave, Walk(exploration, weight, self._choices, prior, pauses))
+        lanes = WaveLanes(wave, Walk(exploration, weight, self._choices, prior, pauses))
         size = len(worlds)
         goals = np.zeros((size, self._num_roles))
         turns, done = np.zeros(size), np.zeros(size, dtype=np.bool_)
@@ -246,7 +246,7 @@ class PathsTree:
             else:
                 learn_regrets(self.nodes.table, lanes.wave, goals, done)
 
-    def _go_on(self, lanes: Lanes, deadline: Deadline | None) -> bool:
+    def _go_on(self, lanes: WaveLanes, deadline: Deadline | None) -> bool:
         """Walk, and enter new worlds; returns whether some lanes walk on."""
         check(deadline)
         if self._grower is None:
@@ -261,7 +261,7 @@ class PathsTree:
         lanes.most_worlds = self._most_worlds()
         return self._enter(lanes, int(lanes.wave.sizes[ROWS]))
 
-    def _walk(self, lanes: Lanes) -> int:
+    def _walk(self, lanes: WaveLanes) -> int:
         """Walk while worlds are known; returns how many joint moves lead to unknown ones."""
         lanes.most_worlds = self._most_worlds()
         self._known.make_room(len(lanes.wave.world), lanes.most_worlds)
@@ -280,7 +280,7 @@ class PathsTree:
             lanes.wave = wider_wave(lanes.wave)
         return int(lanes.wave.sizes[ROWS])
 
-    def _enter(self, lanes: Lanes, rows: int) -> bool:
+    def _enter(self, lanes: WaveLanes, rows: int) -> bool:
         """Create the worlds that joint moves lead to; lanes at new nodes walk no further. Returns
         whether some walk on."""
         wave = lanes.wave

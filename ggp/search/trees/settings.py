@@ -30,7 +30,7 @@ a node, by 1 + ln(1 + choices / this): Silver et al. (2018). Without, nearly all
 stay at the move that seemed best at first, and more time changes little."""
 
 
-class Settings(NamedTuple):
+class LaneSettings(NamedTuple):
     """How lanes choose.
 
     Attributes:

@@ -163,14 +163,14 @@ def depths_below(worlds: Worlds, roots: IntArray) -> I32:
     return depths
 
 
-def _store_of(machine: Machine, most: int) -> StateStore | PackedStore:
+def _store_of(machine: Machine, most: int) -> WorldStates | PackedStore:
     if isinstance(machine, CircuitGrowth):
         return PackedStore(machine, with_slack(most))
-    return StateStore(machine)
+    return WorldStates(machine)
 
 
 class PackedStore:
-    """A growing list of states of a circuit, which are rows of words: see `StateStore`.
+    """A growing list of states of a circuit, which are rows of words: see `WorldStates`.
 
     Args:
         most: most states that there will be, as far as is known.
@@ -219,7 +219,7 @@ class PackedStore:
         return self
 
 
-class StateStore:
+class WorldStates:
     """A growing list of states of one machine: by number, in the order in which they were added.
 
     They are held in parts, of which the last ones are merged when they are of similar size: a state
@@ -270,9 +270,9 @@ class StateStore:
         back[order] = np.arange(len(order))
         return self._machine.concatenate(found).take(back)
 
-    def only(self, numbers: IntArray) -> StateStore:
+    def only(self, numbers: IntArray) -> WorldStates:
         """A list of the states with these numbers, in this order."""
-        kept = StateStore(self._machine)
+        kept = WorldStates(self._machine)
         kept.add(self.take(numbers))
         return kept
 

@@ -54,7 +54,7 @@ class ClairvoyantValues(NamedTuple):
         return ClairvoyantValues(moves, self.values[elements], self.variances[elements])
 
 
-class Worlds:
+class SharedWorlds:
     """L worlds that share the states they lead to.
 
     Args:
@@ -270,7 +270,7 @@ def clairvoyant_values(
     Raises:
         GoalError: a goal value is not a number.
     """
-    worlds = Worlds(machine, states, role)
+    worlds = SharedWorlds(machine, states, role)
     worlds.grow(CountLimit(most_steps))
     most = PLAYOUTS_A_STEP * most_steps
     if worlds.solved:

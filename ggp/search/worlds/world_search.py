@@ -16,7 +16,7 @@ from ggp.search.anytime import Deadline, check, part_of
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.parts import Evaluation
 from ggp.search.playouts import PlayoutSearch
-from ggp.search.worlds.clairvoyant import Worlds, table_of
+from ggp.search.worlds.clairvoyant import SharedWorlds, table_of
 from ggp.search.worlds.layer_limits import GROW_SHARE, Limit
 
 BACKUP_SHARE = 0.5
@@ -60,7 +60,7 @@ class WorldSearch:
         self._exact = bool(bags.exact[0])
         lanes, self._weights = drawn_worlds(bags, most_worlds, rng)
         self.moves = candidates(machine, bags)
-        self.worlds = Worlds(machine, bags.sets.states.take(lanes), bags.role, evaluation)
+        self.worlds = SharedWorlds(machine, bags.sets.states.take(lanes), bags.role, evaluation)
         began_s = 0.0 if deadline is None else deadline.clock()
         self.worlds.grow(limit, part_of(deadline, GROW_SHARE))
         self._backup_s = 0.0 if deadline is None else BACKUP_SHARE * (deadline.clock() - began_s)

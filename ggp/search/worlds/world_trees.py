@@ -19,7 +19,7 @@ from ggp.machine.base import IntArray, Machine, Ragged, States
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.trees.paths_tree import PathsTree
-from ggp.search.trees.settings import Settings
+from ggp.search.trees.settings import LaneSettings
 from ggp.search.trees.tree_search import WAITING_S
 from ggp.search.trees.waves import Roots, WaveSearch
 from ggp.search.trees.world_table import depths_below
@@ -32,8 +32,8 @@ class WorldTrees(PathsTree):
 
     alone = True
 
-    def __init__(self, machine: Machine, settings: Settings | None = None) -> None:
-        super().__init__(machine, PathTree(machine), settings or Settings(proves=True))
+    def __init__(self, machine: Machine, settings: LaneSettings | None = None) -> None:
+        super().__init__(machine, PathTree(machine), settings or LaneSettings(proves=True))
         self._roots = np.zeros(0, dtype=np.int64)
 
     def begin_in(self, states: States, own: int, later: int = 0) -> IntArray:

@@ -41,7 +41,7 @@ less long if they have stopped soon after they were told."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class MoveToSend:
     """A move to send.
 
     Attributes:
@@ -110,7 +110,7 @@ class WorkerPair:
             while not self._is_ready() and await self._wait(deadline_s):
                 pass
 
-    async def choose(self, ask: Ask, clock_end_s: float) -> Choice:
+    async def choose(self, ask: Ask, clock_end_s: float) -> MoveToSend:
         """A move, at the deadline of the question or before it.
 
         If no particle agrees with the history, its other readings are tried, while there is time.
@@ -180,7 +180,7 @@ class WorkerPair:
         self._thinker.think(self._number, history, self._stop_s)
         self._understudy.think(self._number, history, self._stop_s)
 
-    def _learn(self, choice: Choice) -> None:
+    def _learn(self, choice: MoveToSend) -> None:
         """Record how soon the thinker stopped, if it used its time up."""
         now_s = time.monotonic()
         if choice.source == THINKER and now_s >= self._stop_s:
@@ -199,7 +199,7 @@ class WorkerPair:
         self._news.clear()
         return self._hurried < self._asked
 
-    def _decided(self, *, is_last: bool) -> Choice | None:
+    def _decided(self, *, is_last: bool) -> MoveToSend | None:
         """A move that neither waiting nor another reading would improve, if there is one."""
         thinker = self._thinker.report
         if thinker is not None and thinker.final and thinker.decision.is_sound:
@@ -214,7 +214,7 @@ class WorkerPair:
             return True  # or never will
         return self._thinker.report is not None or self._understudy.report is not None
 
-    def _best_so_far(self) -> Choice:
+    def _best_so_far(self) -> MoveToSend:
         reports = ((THINKER, self._thinker.report), (UNDERSTUDY, self._understudy.report))
         known = [(source, report) for source, report in reports if report is not None]
         for sound in (True, False):
@@ -222,7 +222,7 @@ class WorkerPair:
                 if report.decision.is_sound is sound:
                     return _choice(source, report)
         moves = [turn.move or turn.submitted for turn in self._history]
-        return Choice(last_resort(moves), "last resort", False, None)
+        return MoveToSend(last_resort(moves), "last resort", False, None)
 
 
 def last_resort(moves: Sequence[str | None]) -> str:
@@ -242,5 +242,5 @@ def last_resort(moves: Sequence[str | None]) -> str:
     return one or next((move for move in reversed(moves) if move is not None), NIL)
 
 
-def _choice(source: str, report: MoveReport) -> Choice:
-    return Choice(report.decision.move, source, report.final, report.decision)
+def _choice(source: str, report: MoveReport) -> MoveToSend:
+    return MoveToSend(report.decision.move, source, report.final, report.decision)

@@ -25,7 +25,7 @@ from ggp.machine import Limits, Machine, build_machine, role_index
 from ggp.machine.abilities import Prover
 from ggp.machine.base import FloatArray
 from ggp.machine.build import build_by_the_first_clock, tell_moves
-from ggp.machine.propnet.compile.ground_rules.forecast import Forecast
+from ggp.machine.propnet.compile.ground_rules.forecast import GroundingForecast
 from ggp.players import Decision, Player, make_player, parse_spec
 from ggp.players.known_state import KnownStatePlayer
 from ggp.players.parts.belief_player import BeliefPlayer
@@ -108,7 +108,7 @@ class WorkerMatch:
         limits = _limits(setup)
         if setup.backend == "auto" and not setup.settled:
 
-            def foreseen(expected: Forecast) -> None:
+            def foreseen(expected: GroundingForecast) -> None:
                 text = one_line(expected.summary(program, limits))
                 self._send(orders.Foreseen(expected.verdict(limits) == "no", text))
 

@@ -33,8 +33,8 @@ from ggp.machine.base import (
     States,
     player_roles,
 )
-from ggp.solve.trees.nodes import Nodes, Stepper, Turn, first_node
-from ggp.solve.trees.tables import LeafTable, SetTable
+from ggp.solve.trees.nodes import LayerNodes, LayerTurn, Stepper, first_node
+from ggp.solve.trees.tables import InformationSetTable, LeafTable
 from ggp.solve.trees.tree import GameTree, Layer, Numbers, Stands
 
 MOST_STATES = 1_000_000
@@ -109,7 +109,7 @@ class _Builder:
         self._players = player_roles(machine)
         self._tree = PathTree(machine)
         self._order = TextOrder(machine)
-        self._sets = [SetTable() for _ in self._players]
+        self._sets = [InformationSetTable() for _ in self._players]
         self._leaves = LeafTable()
         self._stepper = Stepper(machine, self._tree, self._players, self._sets)
         self._layers: list[Layer] = []
@@ -166,7 +166,7 @@ class _Builder:
 
     # ---------------------------------------------------------------- subgames
 
-    def _split_off(self, nodes: Nodes) -> Nodes:
+    def _split_off(self, nodes: LayerNodes) -> LayerNodes:
         """The nodes, with those where a subgame begins replaced by its own first nodes."""
         states = self._machine.groups(nodes.states)
         roots = find_roots(nodes.paths, states, nodes.weights)
@@ -190,7 +190,7 @@ class _Builder:
         lanes = np.concatenate([others, roots.nodes])
         owners = np.concatenate([nodes.owners[others], roots.owners + before])
         fresh = np.repeat(-1 - (roots.owners + before), len(self._players))
-        return Nodes(
+        return LayerNodes(
             nodes.states.take(lanes),
             nodes.paths[lanes],
             np.concatenate(
@@ -200,7 +200,7 @@ class _Builder:
             np.concatenate([nodes.weights[others], roots.weights]),
         )
 
-    def _pruned(self, nodes: Nodes) -> Nodes:
+    def _pruned(self, nodes: LayerNodes) -> LayerNodes:
         """The nodes with new numbers of paths, if some paths were forgotten.
 
         Where subgames are split off, most paths lead to a position that an earlier one led to as
@@ -221,7 +221,7 @@ class _Builder:
 
     # ---------------------------------------------------------------- a turn
 
-    def _next(self, nodes: Nodes) -> Nodes:
+    def _next(self, nodes: LayerNodes) -> LayerNodes:
         """The layer after a layer."""
         over = self._machine.terminal(nodes.states)
         ends = np.flatnonzero(over)
@@ -237,7 +237,7 @@ class _Builder:
         grown = nodes.take(alive)
         legal = self._legal(grown.states)
         shares, fractions = self._chance(grown, legal)
-        turn = Turn(grown, legal, self._find_sets(grown, legal), shares)
+        turn = LayerTurn(grown, legal, self._find_sets(grown, legal), shares)
         after, children = self._stepper.step(
             turn,
             self._most,
@@ -269,7 +269,7 @@ class _Builder:
             parts.append(lists)
         return [self._order.sorted(joined(lists)) for lists in zip(*parts, strict=True)]
 
-    def _find_sets(self, nodes: Nodes, legal: list[Ragged]) -> IntArray:
+    def _find_sets(self, nodes: LayerNodes, legal: list[Ragged]) -> IntArray:
         """`[E, P]` the information set of each player with a choice, -1 without one."""
         sets = np.full((len(nodes), len(self._players)), -1)
         for player, role in enumerate(self._players):
@@ -289,7 +289,9 @@ class _Builder:
             sets[:, player] = number[group]
         return sets
 
-    def _chance(self, nodes: Nodes, legal: list[Ragged]) -> tuple[Numbers | None, list[Fraction]]:
+    def _chance(
+        self, nodes: LayerNodes, legal: list[Ragged]
+    ) -> tuple[Numbers | None, list[Fraction]]:
         """The factor by which each move of `random` multiplies weights, and its probability.
 
         Stores the moves of `random` with the legal ones, and shrinks the unit of weights.
@@ -312,7 +314,7 @@ class _Builder:
 
     def _note_leaves(
         self,
-        nodes: Nodes,
+        nodes: LayerNodes,
         lanes: IntArray,
         subgames: IntArray,
         goals: FloatArray | None = None,
@@ -336,7 +338,7 @@ class _Builder:
         self,
         goals: FloatArray,
         alive: IntArray | None = None,
-        turn: Turn | None = None,
+        turn: LayerTurn | None = None,
         fractions: Sequence[Fraction] = (),
         children: IntArray | None = None,
     ) -> None:
@@ -458,7 +460,7 @@ def require_equal_moves(
 NO_SUBGAME = -1
 
 
-class Roots(NamedTuple):
+class SubgameRoots(NamedTuple):
     """Subgames that begin in a layer, N of them.
 
     Attributes:
@@ -474,7 +476,7 @@ class Roots(NamedTuple):
     weights: Numbers
 
 
-def find_roots(paths: IntArray, states: IntArray, weights: Numbers) -> Roots:
+def find_roots(paths: IntArray, states: IntArray, weights: Numbers) -> SubgameRoots:
     """The subgames that begin in a layer of E nodes.
 
     Args:
@@ -502,7 +504,7 @@ def find_roots(paths: IntArray, states: IntArray, weights: Numbers) -> Roots:
     subgame[parts[kept[offsets]]] = numbers
     stands = np.repeat(is_first, np.diff(offsets, append=len(kept)))
     nodes = kept[stands]
-    return Roots(subgame[parts], nodes, subgame[parts[nodes]], heights[stands])
+    return SubgameRoots(subgame[parts], nodes, subgame[parts[nodes]], heights[stands])
 
 
 def _parts(paths: IntArray) -> IntArray:

@@ -11,7 +11,7 @@ from ggp.belief.paths import PathTree
 from ggp.errors import SolvingError
 from ggp.machine.arrays import chunks, first_seen_columns, offsets_of
 from ggp.machine.base import IntArray, Machine, Ragged, States
-from ggp.solve.trees.tables import SetTable
+from ggp.solve.trees.tables import InformationSetTable
 from ggp.solve.trees.tree import Numbers
 
 MOST_PATHS = 16_000_000
@@ -22,13 +22,13 @@ LANES_AT_ONCE = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
-class Nodes:
+class LayerNodes:
     """E nodes of a layer.
 
     Attributes:
         states: their states.
         paths: `[E, P]` incomplete path of every player.
-        sequences: `[E, P]` sequence of every player, as `SetTable` numbers them.
+        sequences: `[E, P]` sequence of every player, as `InformationSetTable` numbers them.
         owners: `[E]` subgame of each.
         weights: `[E]` numerators of the probability that chance plays its part.
     """
@@ -42,9 +42,9 @@ class Nodes:
     def __len__(self) -> int:
         return len(self.owners)
 
-    def take(self, lanes: IntArray) -> Nodes:
+    def take(self, lanes: IntArray) -> LayerNodes:
         """The nodes with these indices, in this order."""
-        return Nodes(
+        return LayerNodes(
             self.states.take(lanes),
             self.paths[lanes],
             self.sequences[lanes],
@@ -53,9 +53,9 @@ class Nodes:
         )
 
 
-def first_node(machine: Machine, players: Sequence[int]) -> Nodes:
+def first_node(machine: Machine, players: Sequence[int]) -> LayerNodes:
     """The first node of the game; its paths are the empty ones of `PathTree`."""
-    return Nodes(
+    return LayerNodes(
         machine.initial(1),
         np.array([players], dtype=np.int64),
         np.full((1, len(players)), -1),
@@ -65,7 +65,7 @@ def first_node(machine: Machine, players: Sequence[int]) -> Nodes:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class LayerTurn:
     """The possible choices at the nodes of a layer.
 
     Attributes:
@@ -75,7 +75,7 @@ class Turn:
         shares: factor of weights for each legal move of `random`; None without `random`.
     """
 
-    nodes: Nodes
+    nodes: LayerNodes
     legal: list[Ragged]
     sets: IntArray
     shares: Numbers | None
@@ -97,14 +97,18 @@ class Stepper:
     """
 
     def __init__(
-        self, machine: Machine, tree: PathTree, players: Sequence[int], tables: Sequence[SetTable]
+        self,
+        machine: Machine,
+        tree: PathTree,
+        players: Sequence[int],
+        tables: Sequence[InformationSetTable],
     ) -> None:
         self._machine, self._tree = machine, tree
         self._players, self._tables = players, tables
 
     def step(
-        self, turn: Turn, most_nodes: int, refuse: Callable[[int], None]
-    ) -> tuple[Nodes, IntArray]:
+        self, turn: LayerTurn, most_nodes: int, refuse: Callable[[int], None]
+    ) -> tuple[LayerNodes, IntArray]:
         """The nodes after all joint moves, and the one that each joint move leads to.
 
         Args:
@@ -115,7 +119,7 @@ class Stepper:
         """
         counts = turn.counts
         sizes = np.prod(counts, axis=1)
-        parts: list[Nodes] = []
+        parts: list[LayerNodes] = []
         children: list[IntArray] = []
         for start, end in chunks(sizes, LANES_AT_ONCE):
             refuse(0)
@@ -139,12 +143,12 @@ class Stepper:
         return parts[0], children[0]
 
     def _joined(
-        self, parts: list[Nodes], children: list[IntArray]
-    ) -> tuple[list[Nodes], list[IntArray]]:
+        self, parts: list[LayerNodes], children: list[IntArray]
+    ) -> tuple[list[LayerNodes], list[IntArray]]:
         if len(parts) == 1:
             return parts, children
         nodes, group = self._merged(
-            Nodes(
+            LayerNodes(
                 self._machine.concatenate([part.states for part in parts]),
                 *(
                     np.concatenate([getattr(part, name) for part in parts])
@@ -158,10 +162,10 @@ class Stepper:
 
     def _stepped(
         self,
-        turn: Turn,
+        turn: LayerTurn,
         lanes: IntArray,
         digits: IntArray,
-    ) -> Nodes:
+    ) -> LayerNodes:
         """The nodes after joint moves, one lane for each.
 
         Args:
@@ -185,15 +189,15 @@ class Stepper:
         weights = nodes.weights[lanes]
         if turn.shares is not None and self._machine.random_role is not None:
             weights = weights * turn.shares[places[:, self._machine.random_role]]
-        return Nodes(stepped.states, paths, sequences, nodes.owners[lanes], weights)
+        return LayerNodes(stepped.states, paths, sequences, nodes.owners[lanes], weights)
 
-    def _merged(self, nodes: Nodes) -> tuple[Nodes, IntArray]:
+    def _merged(self, nodes: LayerNodes) -> tuple[LayerNodes, IntArray]:
         """The nodes with equal ones merged, and the new number of each."""
         # Nodes of different subgames have different paths.
         first, group = first_seen_columns([self._machine.groups(nodes.states), *nodes.paths.T])
         weights = np.zeros(len(first), dtype=nodes.weights.dtype)
         np.add.at(weights, group, nodes.weights)
-        merged = Nodes(
+        merged = LayerNodes(
             nodes.states.take(first),
             nodes.paths[first],
             nodes.sequences[first],

@@ -11,7 +11,7 @@ from ggp.solve.trees.tree import Leaves, Numbers, RoleSets
 _NONE = np.zeros(0, dtype=np.int64)
 
 
-class SetTable:
+class InformationSetTable:
     """The information sets of one player. Sequence -1 - g is the empty one of subgame g."""
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class SetTable:
 
 
 class LeafTable:
-    """Leaves; the arguments of `add` are those of `Leaves`, with sequences as in `SetTable`."""
+    """Leaves; the arguments of `add` are those of `Leaves`, with sequences as in `InformationSetTable`."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[IntArray, IntArray, Numbers, Numbers, FloatArray, IntArray]] = []

@@ -28,7 +28,7 @@ MOST_LETTERS = 200
 _TO = " to "
 
 
-class Words:
+class GameWords:
     """Words of one game.
 
     Args:

@@ -39,7 +39,7 @@ def taker(rules: Rules) -> Taker:
 
     def take(told: Sequence[DrawnFact]) -> tuple[list[Json], list[DrawnFact]]:
         on_grids: list[dict[Spot, list[Json]]] = [{} for _ in rules.grids]
-        extents = [Extent(grid) for grid in rules.grids]
+        extents = [ShownExtent(grid) for grid in rules.grids]
         rest = []
         for each in told:
             skeleton, leaves = flatten(each.fact)
@@ -89,7 +89,7 @@ def _item(
     }
 
 
-class Extent:
+class ShownExtent:
     """How much of a grid is shown: its core, and what there is beside it, up to a limit."""
 
     def __init__(self, grid: Grid) -> None:
@@ -139,7 +139,7 @@ def _where(grid: Grid, place: Place, names: Sequence[str]) -> Spot | None:
     return layer, column, row
 
 
-def _of_layers(extent: Extent, items: Mapping[Spot, list[Json]]) -> Iterator[Json]:
+def _of_layers(extent: ShownExtent, items: Mapping[Spot, list[Json]]) -> Iterator[Json]:
     grid, columns, rows = extent.grid, extent.columns, extent.rows
     for layer in extent.layers:
         cells = [

@@ -12,7 +12,7 @@ from ggp.gdl.program import RANDOM
 from ggp.gdl.terms import Compound, Signature, signature
 from match_runner.pictures.orders import natural
 from match_runner.pictures.picture import DrawnFact, Json, Rules, Taker, short
-from match_runner.pictures.shapes import Leaf, Shape
+from match_runner.pictures.shapes import FluentLeaf, FluentShape
 
 
 def taker(rules: Rules) -> Taker:
@@ -57,7 +57,7 @@ def certain(part: Json) -> Json | None:
     return part if kept else None
 
 
-def _headers(shapes: Sequence[Shape], roles: Sequence[str]) -> dict[Signature, list[str]]:
+def _headers(shapes: Sequence[FluentShape], roles: Sequence[str]) -> dict[Signature, list[str]]:
     """What the columns of tables are called: by the variables of the rules, if these are words."""
     found = {}
     for shape in shapes:
@@ -67,7 +67,7 @@ def _headers(shapes: Sequence[Shape], roles: Sequence[str]) -> dict[Signature, l
     return found
 
 
-def _header(number: int, leaf: Leaf, roles: Sequence[str]) -> str:
+def _header(number: int, leaf: FluentLeaf, roles: Sequence[str]) -> str:
     if leaf.values and set(leaf.values) <= {*roles, RANDOM}:
         return "role"
     return leaf.name if len(leaf.name) > 2 and leaf.name.isalpha() else str(number + 1)

@@ -128,7 +128,7 @@ def _text(player: str, options: dict[str, object]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class DuelCell:
     """Two players in a game, and what is known or expected of the first.
 
     Attributes:
@@ -166,23 +166,23 @@ class Cell:
         )
 
 
-def _sets(game: str, opponent: str) -> list[Cell]:
+def _sets(game: str, opponent: str) -> list[DuelCell]:
     """Cells like those of Figures 2 and 3 of paper 000, in a smaller game."""
     return [
-        Cell(game, (spec(game, player, depth=depth), spec(game, opponent)))
+        DuelCell(game, (spec(game, player, depth=depth), spec(game, opponent)))
         for player in ("over", "para")
         for depth in DEPTHS
     ]
 
 
-def _against_each_other(game: str) -> list[Cell]:
+def _against_each_other(game: str) -> list[DuelCell]:
     """Cells like those of Figure 5 of paper 000."""
     least = {
         ("krieg_tic_tac_toe", 1, 1): 65.0,
         ("phantom_connect_four", 1, 1): 75.0,
     }
     return [
-        Cell(
+        DuelCell(
             game,
             (spec(game, "over", depth=over), spec(game, "para", depth=para)),
             share=least.get((game, over, para)),
@@ -192,7 +192,7 @@ def _against_each_other(game: str) -> list[Cell]:
     ]
 
 
-def _samplers(game: str) -> list[Cell]:
+def _samplers(game: str) -> list[DuelCell]:
     """Cells like those of Tables 2 and 3 of paper 001."""
     least = {
         ("phantom_connect_four", "hs", "los"): {"share": 65.0},
@@ -200,7 +200,7 @@ def _samplers(game: str) -> list[Cell]:
         ("phantom_connect_four", "hs", "aosp"): {"sign": 0},
     }
     return [
-        Cell(
+        DuelCell(
             game,
             (spec(game, first), spec(game, second)),
             **least.get((game, first, second), {}),  # type: ignore[arg-type]
@@ -209,31 +209,31 @@ def _samplers(game: str) -> list[Cell]:
     ]
 
 
-def _others() -> list[Cell]:
+def _others() -> list[DuelCell]:
     game = "phantom_connect_four"
     ahead = spec(game, "over", depth=3), spec(game, "over", depth=1)
     deeper = spec(game, "over", depth=2), spec(game, "para", depth=2)
     return [
         # Both get as many histories: a clock gives depth 1 so many playouts that it errs less.
-        Cell(game, ahead, None, sign=1),
-        Cell(game, ahead),
-        Cell(game, deeper, LONG_S, share=85.0),
+        DuelCell(game, ahead, None, sign=1),
+        DuelCell(game, ahead),
+        DuelCell(game, deeper, LONG_S, share=85.0),
     ]
 
 
-def papers_cells(budget: str) -> list[Cell]:
+def papers_cells(budget: str) -> list[DuelCell]:
     """Cells of papers 000 and 001: those that tell most for their cost come first."""
 
-    def sets(player: str, depth: int, opponent: str, seconds: int = 30) -> Cell:
+    def sets(player: str, depth: int, opponent: str, seconds: int = 30) -> DuelCell:
         players = sampled(player, budget, depth, seconds), sampled(opponent, budget)
         number = FIGURES_2_3[opponent, player, depth, seconds]
         return _board(budget, players, number, 150 if opponent == "random" else 170)
 
-    def pair(over: int, para: int) -> Cell:
+    def pair(over: int, para: int) -> DuelCell:
         players = sampled("over", budget, over), sampled("para", budget, para)
         return _board(budget, players, FIGURE_5[over, para], FIGURE_5_GAMES[over, para])
 
-    def samplers(first: str, second: str) -> Cell:
+    def samplers(first: str, second: str) -> DuelCell:
         players = sampled(first, budget), sampled(second, budget)
         games = {"random": 126, "los": 40, "aosp": 1670}[second]
         return _board(budget, players, TABLES_2_3[first, second], games)
@@ -269,11 +269,11 @@ def papers_cells(budget: str) -> list[Cell]:
 
 def _board(
     budget: str, players: tuple[str, str], paper: Published | None, games: int, **more: object
-) -> Cell:
-    return Cell(BOARD, players, None, budget, paper, games, **more)  # type: ignore[arg-type]
+) -> DuelCell:
+    return DuelCell(BOARD, players, None, budget, paper, games, **more)  # type: ignore[arg-type]
 
 
-def beyond_cells(budget: str) -> list[Cell]:
+def beyond_cells(budget: str) -> list[DuelCell]:
     """Cells that are in no paper: what `auto` plays at equal states, other players, and pools.
 
     Without a board all of them move at random, as the players of the papers do.
@@ -319,9 +319,9 @@ as published; where that would be more than the paper's, as many as there."""
 
 
 @cache
-def cells() -> tuple[Cell, ...]:
+def cells() -> tuple[DuelCell, ...]:
     """All cells: first those that decide most, in games that are over soon."""
-    found: list[Cell] = []
+    found: list[DuelCell] = []
     smaller = [game for game in GAMES if game != BOARD]
     for game in smaller:
         found += _against_each_other(game)[:1]
@@ -333,7 +333,7 @@ def cells() -> tuple[Cell, ...]:
         found += _against_each_other(game)
     for opponent in (spec(SMALL_BOARD, "over", depth=1), spec(SMALL_BOARD, "hs")):
         for player in ("hyperplay", "hyperplay2", "ismcts"):
-            found.append(Cell(SMALL_BOARD, (spec(SMALL_BOARD, player), opponent)))
+            found.append(DuelCell(SMALL_BOARD, (spec(SMALL_BOARD, player), opponent)))
     for budget in BUDGETS:
         found += papers_cells(budget) + beyond_cells(budget)
     return tuple(dict.fromkeys(found))

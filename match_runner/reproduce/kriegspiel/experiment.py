@@ -19,8 +19,8 @@ from match_runner.reproduce.figures import score_text
 from match_runner.reproduce.grid import (
     EQUAL,
     Cells,
-    Grid,
-    Shown,
+    DuelGrid,
+    GridResults,
     cell_text,
     interval_of,
     shares_of,
@@ -35,7 +35,7 @@ from match_runner.reproduce.kriegspiel.cells import (
     LONG_S,
     SHORT_S,
     TWENTIETH,
-    Cell,
+    DuelCell,
     cells,
     given,
     papers_cells,
@@ -44,7 +44,7 @@ from match_runner.reproduce.kriegspiel.cells import (
 )
 from match_runner.reproduce.kriegspiel.charts import charts
 from match_runner.reproduce.kriegspiel.published import Published
-from match_runner.reproduce.results import FEWEST_ROUNDS, Claim, Panel, Settings, Table
+from match_runner.reproduce.results import FEWEST_ROUNDS, Claim, Panel, RunSettings, Table
 from match_runner.series.match_task import MatchTask, play
 from match_runner.series.outcomes import ContestCounts
 from match_runner.series.verdicts import DECIDED, DIFFERENCES, judge
@@ -86,7 +86,7 @@ SO_FAR, MEASURED, EXTRAPOLATED = "as so far", "measured", "extrapolated"
 
 
 def costs(
-    cells: Sequence[tuple[Duel, Settings]], settings: Settings, executor: Executor
+    cells: Sequence[tuple[Duel, RunSettings]], settings: RunSettings, executor: Executor
 ) -> Iterator[str]:
     """Lines that say what each cell that is not finished will cost, and all of them.
 
@@ -135,7 +135,7 @@ class Cost:
 class _Turns:
     """Seconds of a turn of players, each timed once."""
 
-    def __init__(self, settings: Settings, executor: Executor) -> None:
+    def __init__(self, settings: RunSettings, executor: Executor) -> None:
         self._settings, self._executor = settings, executor
         self._timed: dict[tuple[str, int], list[float]] = {}
 
@@ -167,7 +167,7 @@ def _mean(seconds: Sequence[float]) -> float:
 
 
 def _seconds_of_turns(
-    player: str, turns: int, settings: Settings, executor: Executor
+    player: str, turns: int, settings: RunSettings, executor: Executor
 ) -> list[float]:
     """What a player took in the first turns of a game, its own and those of the other."""
     duel = Duel(BOARD, (player, sampled("random", HUNDREDTH)), "")
@@ -226,10 +226,10 @@ def _games() -> dict[Duel, int | None]:
     return {cell.duel: cell.games for cell in cells()}
 
 
-def show(played: Cells) -> Shown:
+def show(played: Cells) -> GridResults:
     """Claims, a table of each game with the papers' numbers beside ours, panels and charts."""
     tables = (*(_papers_table(played, budget) for budget in BUDGETS), *_tables(played))
-    return Shown(
+    return GridResults(
         tuple(_claims(played)),
         tuple(table for table in tables if table.rows),
         tuple(_panels(played)),
@@ -237,7 +237,7 @@ def show(played: Cells) -> Shown:
     )
 
 
-def verdict_of_cell(each: Cell, cell: PlayedDuel) -> CellVerdict:
+def verdict_of_cell(each: DuelCell, cell: PlayedDuel) -> CellVerdict:
     """Verdict on a cell by the games so far."""
     return verdict_of([2 * (share - EQUAL) for share in shares_of(cell)], each.paper)
 
@@ -275,7 +275,7 @@ def _papers_table(played: Cells, budget: str) -> Table:
     )
 
 
-def _samples(each: Cell) -> str:
+def _samples(each: DuelCell) -> str:
     """Samples a move of both, such as `84, 18`."""
     found = []
     for options in map(given, each.players):
@@ -360,7 +360,7 @@ def _claims(played: Cells) -> Iterator[Claim]:
             yield from _claims_of(each, cell)
 
 
-def _claims_of(each: Cell, cell: PlayedDuel) -> Iterator[Claim]:
+def _claims_of(each: DuelCell, cell: PlayedDuel) -> Iterator[Claim]:
     text = f"{short(each.players[0])} against {short(each.players[1])} in {each.game}"
     shares = shares_of(cell)
     mean = interval_of(shares)
@@ -395,7 +395,7 @@ def _lead(tally: ContestCounts) -> float | None:
     return 100 * (tally.wins - tally.losses) / _played(tally) if _played(tally) else None
 
 
-KRIEGSPIEL = Grid(
+KRIEGSPIEL = DuelGrid(
     "kriegspiel",
     "Kriegspiel: two decades of ideas",
     "Players of papers 000 and 001 play each other and ours. On the whole board they have so many "

@@ -21,7 +21,7 @@ from match_runner.reproduce.paper_003.card_walks import (
     Deals,
     measure_deals,
 )
-from match_runner.reproduce.paper_003.tree_cells import Cell, measure_cells
+from match_runner.reproduce.paper_003.tree_cells import TreeCell, measure_cells
 from match_runner.reproduce.paper_003.tree_claims import SKAT
 from match_runner.reproduce.paper_003.tree_figures import NAMES, PANELS, STEPS, TREE_FIGURES
 from match_runner.reproduce.results import (
@@ -31,7 +31,7 @@ from match_runner.reproduce.results import (
     Panel,
     Point,
     Result,
-    Settings,
+    RunSettings,
     Table,
     Tell,
 )
@@ -79,11 +79,11 @@ class CardFigure:
 
     name: str = "003-figure6"
 
-    def size(self, settings: Settings) -> int:
+    def size(self, settings: RunSettings) -> int:
         cells = {*_LOSS.cells, SKAT}
         return len(KINDS) * _num_deals(settings) + len(cells) * settings.matches
 
-    def run(self, settings: Settings, executor: Executor, tell: Tell) -> Result:
+    def run(self, settings: RunSettings, executor: Executor, tell: Tell) -> Result:
         deals = _measured(settings, executor, tell)
         trees = measure_cells(list(dict.fromkeys((*_LOSS.cells, SKAT))), settings, executor, tell)
         shown = TREE_FIGURES[0].shown[0]
@@ -105,11 +105,11 @@ class CardFigure:
         )
 
 
-def _num_deals(settings: Settings) -> int:
+def _num_deals(settings: RunSettings) -> int:
     return settings.matches * (LONG_DEALS if settings.long else DEALS)
 
 
-def _measured(settings: Settings, executor: Executor, tell: Tell) -> Measured:
+def _measured(settings: RunSettings, executor: Executor, tell: Tell) -> Measured:
     """Properties of the deals of each kind, in order.
 
     Raises:
@@ -195,7 +195,7 @@ def _claims(deals: Measured) -> list[Claim]:
     return claims
 
 
-def _loss_claim(loss: Mapping[Cell, float], trees: int) -> Claim:
+def _loss_claim(loss: Mapping[TreeCell, float], trees: int) -> Claim:
     found = loss[SKAT]
     return Claim(
         f"what PIMC scores against an equilibrium there ({SKAT})",
@@ -220,6 +220,6 @@ def _density(kind: str, made: Sequence[DealProperties]) -> Panel:
     return Panel("share of deals", kind, NAMES[0], NAMES[2], FINE, FINE, values, is_dense=True)
 
 
-def _loss_panel(row: str, loss: Mapping[Cell, float]) -> Panel:
+def _loss_panel(row: str, loss: Mapping[TreeCell, float]) -> Panel:
     values = tuple(tuple(loss[_LOSS.cell(x, y)] for x in STEPS) for y in STEPS)
     return Panel(row, f"bias {_LOSS.at:g}", NAMES[0], NAMES[2], STEPS, STEPS, values)

@@ -8,7 +8,15 @@ from fractions import Fraction
 from ggp.statistics.intervals import Interval
 from ggp.study import kuhn
 from match_runner.reproduce.published import KUHN
-from match_runner.reproduce.results import PAPER_003, Claim, Line, Point, Result, Settings, Tell
+from match_runner.reproduce.results import (
+    PAPER_003,
+    Claim,
+    Point,
+    ReferenceLine,
+    Result,
+    RunSettings,
+    Tell,
+)
 from match_runner.workers.executor import Executor
 
 NASH, BEST_RESPONSE = "against an equilibrium", "against a best response"
@@ -32,10 +40,10 @@ class KuhnTable:
 
     name: str = "003-table1"
 
-    def size(self, settings: Settings) -> int:
+    def size(self, settings: RunSettings) -> int:
         return 1
 
-    def run(self, settings: Settings, executor: Executor, tell: Tell) -> Result:
+    def run(self, settings: RunSettings, executor: Executor, tell: Tell) -> Result:
         found = exact_table()
         points = tuple(
             Point(
@@ -64,7 +72,7 @@ class KuhnTable:
             "bets a game",
             points,
             tuple(claims),
-            lines=(Line(float(kuhn.VALUE), "player 1 in equilibrium"),),
+            lines=(ReferenceLine(float(kuhn.VALUE), "player 1 in equilibrium"),),
             paper=PAPER_003,
             span=(-0.55, 0.1),
         )

@@ -16,7 +16,7 @@ from typing import NamedTuple, TextIO
 import numpy as np
 
 from ggp.errors import ConfigError, MatchError
-from match_runner.reproduce.results import Settings, Tell
+from match_runner.reproduce.results import RunSettings, Tell
 from match_runner.workers.executor import Executor
 from match_runner.workers.tries import run_all
 
@@ -28,7 +28,7 @@ TREES_AT_ONCE = 25
 _STREAM = 7
 
 
-class Cell(NamedTuple):
+class TreeCell(NamedTuple):
     """A cell: parameters of trees, see `TreeModel`."""
 
     leaf_correlation: float
@@ -53,7 +53,7 @@ class TreeScores(NamedTuple):
 class Trees:
     """A batch of work: trees `first` to `first + count - 1` of a cell."""
 
-    cell: Cell
+    cell: TreeCell
     first: int
     count: int
     seed: int
@@ -82,8 +82,8 @@ def measure(trees: Trees) -> list[TreeScores]:
 
 
 def measure_cells(
-    cells: Sequence[Cell], settings: Settings, executor: Executor, tell: Tell
-) -> Mapping[Cell, Sequence[TreeScores]]:
+    cells: Sequence[TreeCell], settings: RunSettings, executor: Executor, tell: Tell
+) -> Mapping[TreeCell, Sequence[TreeScores]]:
     """Scores of `settings.matches` trees of each cell; only those not stored yet are measured.
 
     Args:
@@ -121,10 +121,10 @@ def measure_cells(
     return {cell: [kept[cell, number] for number in range(settings.matches)] for cell in cells}
 
 
-_Kept = dict[tuple[Cell, int], TreeScores]
+_Kept = dict[tuple[TreeCell, int], TreeScores]
 
 
-def _missing(cells: Iterable[Cell], kept: _Kept, settings: Settings) -> list[Trees]:
+def _missing(cells: Iterable[TreeCell], kept: _Kept, settings: RunSettings) -> list[Trees]:
     work = []
     for cell in cells:
         for start in range(0, settings.matches, TREES_AT_ONCE):
@@ -154,7 +154,7 @@ def _kept(path: Path) -> _Kept:
         try:
             read = json.loads(line)
             found = [TreeScores(*map(float, values)) for values in read["scores"]]
-            _add(kept, Cell(*map(float, read["cell"])), int(read["first"]), found)
+            _add(kept, TreeCell(*map(float, read["cell"])), int(read["first"]), found)
         except (ValueError, KeyError, TypeError) as error:
             raise ConfigError(
                 f"{path}, line {number}, holds no trees; remove the line or give another --out"
@@ -162,7 +162,7 @@ def _kept(path: Path) -> _Kept:
     return kept
 
 
-def _add(kept: _Kept, cell: Cell, first: int, found: Sequence[TreeScores]) -> int:
+def _add(kept: _Kept, cell: TreeCell, first: int, found: Sequence[TreeScores]) -> int:
     """Add scores of trees to `kept`; returns the number of new ones."""
     before = len(kept)
     for number, each in enumerate(found, first):

@@ -6,18 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 from ggp.statistics.intervals import Interval, interval_text, student_interval
-from match_runner.reproduce.paper_003.tree_cells import Cell, TreeScores
+from match_runner.reproduce.paper_003.tree_cells import TreeCell, TreeScores
 from match_runner.reproduce.results import FEWEST_ROUNDS, Claim
 
-_Measured = Mapping[Cell, Sequence[TreeScores]]
+_Measured = Mapping[TreeCell, Sequence[TreeScores]]
 _Value = Callable[[TreeScores], float]
 
-EXPECTED: Mapping[Cell, float] = {
-    Cell(0.0, 0.75, 0.5): -0.234,
-    Cell(0.5, 0.75, 0.5): -0.129,
-    Cell(0.9, 0.75, 0.6): -0.075,
-    Cell(0.5, 0.75, 0.3): -0.107,
-    Cell(0.9, 0.5, 0.6): -0.110,
+EXPECTED: Mapping[TreeCell, float] = {
+    TreeCell(0.0, 0.75, 0.5): -0.234,
+    TreeCell(0.5, 0.75, 0.5): -0.129,
+    TreeCell(0.9, 0.75, 0.6): -0.075,
+    TreeCell(0.5, 0.75, 0.3): -0.107,
+    TreeCell(0.9, 0.5, 0.6): -0.110,
 }
 """Scores of PIMC against the equilibrium, computed independently."""
 
@@ -29,11 +29,11 @@ RANDOM_ALTERNATING = -0.42
 """Score of random play against an equilibrium found by alternating updates at `UPDATES`, computed
 independently; -0.62 with simultaneous ones."""
 
-UPDATES = Cell(0.8, 0.75, 0.6)
-SKAT = Cell(0.9, 0.75, 0.6)
+UPDATES = TreeCell(0.8, 0.75, 0.6)
+SKAT = TreeCell(0.9, 0.75, 0.6)
 """Cell about where Skat and Hearts lie in Figure 6."""
 
-EXTRA = (Cell(0.9, 0.5, 0.6),)
+EXTRA = (TreeCell(0.9, 0.5, 0.6),)
 
 _TENTHS = tuple(step / 10 for step in range(11))
 
@@ -55,7 +55,7 @@ def of_pimc(trees: _Measured) -> list[Claim]:
     claims.append(
         _nothing("PIMC where one side wins all leaves (lc = 1, b = 0 or 1)", decided, trees)
     )
-    by_df = [mean_of(trees[Cell(0.5, 0.75, df)], _pimc) for df in _TENTHS]
+    by_df = [mean_of(trees[TreeCell(0.5, 0.75, df)], _pimc) for df in _TENTHS]
     worst = _TENTHS[by_df.index(min(by_df))]
     claims += [
         _judged(
@@ -67,13 +67,13 @@ def of_pimc(trees: _Measured) -> list[Claim]:
         ),
         _growing(
             "PIMC loses less as leaf correlation grows (df = 0.3, mean of all biases)",
-            [[Cell(lc, b, 0.3) for b in _TENTHS] for lc in _TENTHS[::2]],
+            [[TreeCell(lc, b, 0.3) for b in _TENTHS] for lc in _TENTHS[::2]],
             trees,
             _pimc,
         ),
         _order(
             "with df = 0.8, though, low correlation is good for PIMC (lc = 0.5, 0; b = 0.75)",
-            [Cell(0.5, 0.75, 0.8), Cell(0.0, 0.75, 0.8)],
+            [TreeCell(0.5, 0.75, 0.8), TreeCell(0.0, 0.75, 0.8)],
             trees,
             _pimc,
         ),
@@ -95,7 +95,7 @@ def of_random(trees: _Measured) -> list[Claim]:
         _near(f"random at {UPDATES}", RANDOM_ALTERNATING, 0.03, trees[UPDATES], _random),
         _order(
             "random play loses more as disambiguation grows (lc = 0.5, b = 0.75)",
-            [Cell(0.5, 0.75, df) for df in (0.9, 0.6, 0.3, 0.0)],
+            [TreeCell(0.5, 0.75, df) for df in (0.9, 0.6, 0.3, 0.0)],
             trees,
             _random,
         ),
@@ -103,7 +103,7 @@ def of_random(trees: _Measured) -> list[Claim]:
             "random with lc = 1 and b = 1 plays perfectly",
             0.0,
             NOTHING,
-            trees[Cell(1.0, 1.0, 0.3)],
+            trees[TreeCell(1.0, 1.0, 0.3)],
             _random,
             "paper: 0",
         ),
@@ -115,7 +115,7 @@ def of_gain(trees: _Measured) -> list[Claim]:
     return [
         _order(
             "PIMC gains more over random play as disambiguation grows (lc = 0.5, b = 0.75)",
-            [Cell(0.5, 0.75, df) for df in (0.0, 0.3, 0.6, 0.9)],
+            [TreeCell(0.5, 0.75, df) for df in (0.0, 0.3, 0.6, 0.9)],
             trees,
             _gain,
         ),
@@ -164,18 +164,20 @@ def _near(
     )
 
 
-def _nothing(text: str, cells: Sequence[Cell], trees: _Measured) -> Claim:
+def _nothing(text: str, cells: Sequence[TreeCell], trees: _Measured) -> Claim:
     found = [mean_of(trees[cell], _pimc) for cell in cells]
     most = max(map(abs, found))
     return _judged(text, f"0 ± {NOTHING:g}", f"at most {most:.4f}", most <= NOTHING, trees)
 
 
-def _order(text: str, cells: Sequence[Cell], trees: _Measured, value: _Value) -> Claim:
+def _order(text: str, cells: Sequence[TreeCell], trees: _Measured, value: _Value) -> Claim:
     """Claim that agrees if the value grows from cell to cell."""
     return _growing(text, [[cell] for cell in cells], trees, value)
 
 
-def _growing(text: str, cells: Sequence[Sequence[Cell]], trees: _Measured, value: _Value) -> Claim:
+def _growing(
+    text: str, cells: Sequence[Sequence[TreeCell]], trees: _Measured, value: _Value
+) -> Claim:
     """Claim that agrees if the mean value of some cells grows from one list of them to the next."""
     found = [sum(mean_of(trees[cell], value) for cell in some) / len(some) for some in cells]
     return _judged(

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 from ggp.statistics.intervals import student_interval
 from match_runner.reproduce.paper_003 import tree_claims
-from match_runner.reproduce.paper_003.tree_cells import Cell, TreeScores, measure_cells
+from match_runner.reproduce.paper_003.tree_cells import TreeCell, TreeScores, measure_cells
 from match_runner.reproduce.results import (
     PAPER_003,
     Claim,
     Panel,
     Point,
     Result,
-    Settings,
+    RunSettings,
     Tell,
 )
 from match_runner.workers.executor import Executor
@@ -35,7 +35,7 @@ METHOD = (
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """Axes of the panel in which one parameter, an index into `Cell`, is fixed."""
+    """Axes of the panel in which one parameter, an index into `TreeCell`, is fixed."""
 
     letter: str
     fixed: int
@@ -47,14 +47,14 @@ class Axes:
         one, two = (index for index in range(3) if index != self.fixed)
         return one, two
 
-    def cell(self, x: float, y: float) -> Cell:
+    def cell(self, x: float, y: float) -> TreeCell:
         """The cell at a place."""
         values = [self.at] * 3
         values[self.free[0]], values[self.free[1]] = x, y
-        return Cell(*values)
+        return TreeCell(*values)
 
     @property
-    def cells(self) -> list[Cell]:
+    def cells(self) -> list[TreeCell]:
         """All cells, row by row."""
         return [self.cell(x, y) for y in STEPS for x in STEPS]
 
@@ -65,11 +65,11 @@ as correlation, which do not fit its text; here it shows the same cells."""
 
 NAMES = ("leaf correlation", "bias", "disambiguation")
 
-Measured = Mapping[Cell, Sequence[TreeScores]]
+Measured = Mapping[TreeCell, Sequence[TreeScores]]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PanelRow:
     """A row of panels: the value shown, of which player, against which opponent."""
 
     row: str
@@ -94,14 +94,14 @@ class TreeFigure:
     name: str
     title: str
     method: str
-    shown: tuple[Shown, ...]
-    extra: tuple[Cell, ...]
+    shown: tuple[PanelRow, ...]
+    extra: tuple[TreeCell, ...]
     claims: Callable[[Measured], list[Claim]]
 
-    def size(self, settings: Settings) -> int:
+    def size(self, settings: RunSettings) -> int:
         return len(self._cells()) * settings.matches
 
-    def run(self, settings: Settings, executor: Executor, tell: Tell) -> Result:
+    def run(self, settings: RunSettings, executor: Executor, tell: Tell) -> Result:
         trees = measure_cells(self._cells(), settings, executor, tell)
         return Result(
             self.name,
@@ -115,12 +115,12 @@ class TreeFigure:
             span=(-1.0, 1.0),
         )
 
-    def _cells(self) -> list[Cell]:
+    def _cells(self) -> list[TreeCell]:
         shown = (cell for axes in PANELS for cell in axes.cells)
         return list(dict.fromkeys((*shown, *self.extra)))
 
 
-def _point(shown: Shown, cell: Cell, trees: Sequence[TreeScores]) -> Point:
+def _point(shown: PanelRow, cell: TreeCell, trees: Sequence[TreeScores]) -> Point:
     interval = student_interval([shown.value(each) for each in trees])
     return Point(
         shown.row,
@@ -133,7 +133,7 @@ def _point(shown: Shown, cell: Cell, trees: Sequence[TreeScores]) -> Point:
     )
 
 
-def _panel(shown: Shown, axes: Axes, trees: Measured) -> Panel:
+def _panel(shown: PanelRow, axes: Axes, trees: Measured) -> Panel:
     x, y = axes.free
     return Panel(
         shown.row,
@@ -156,8 +156,8 @@ TREE_FIGURES = (
         "Against the equilibrium, as in the paper; and against a best response to PIMC, which the "
         "paper leaves open.",
         (
-            Shown("PIMC against an equilibrium", "PIMC", "equilibrium", lambda t: t.pimc),
-            Shown(
+            PanelRow("PIMC against an equilibrium", "PIMC", "equilibrium", lambda t: t.pimc),
+            PanelRow(
                 "PIMC against a best response",
                 "PIMC",
                 "best response",
@@ -173,7 +173,7 @@ TREE_FIGURES = (
         "An equilibrium does not determine play where it never lets the game go, and random play "
         "goes there: with simultaneous updates random play loses about half as much again, while "
         "PIMC's scores hardly change.",
-        (Shown("random against an equilibrium", "random", "equilibrium", lambda t: t.random),),
+        (PanelRow("random against an equilibrium", "random", "equilibrium", lambda t: t.random),),
         (),
         tree_claims.of_random,
     ),
@@ -183,7 +183,7 @@ TREE_FIGURES = (
         "Both against the equilibrium. The panels are those of the other two figures; the "
         "caption in the paper exchanges bias and correlation.",
         (
-            Shown(
+            PanelRow(
                 "PIMC less random",
                 "PIMC",
                 "equilibrium",

@@ -22,8 +22,8 @@ from match_runner.reproduce.paper_004 import theory
 from match_runner.reproduce.results import (
     BY_LOT,
     Claim,
-    Line,
     Point,
+    ReferenceLine,
     agrees_with,
     happens,
     point_at,
@@ -139,8 +139,8 @@ FIGURE_3 = Figure(
     points=_points,
     claims=_claims,
     lines=(
-        Line(published.BINARY_SEARCH, "binary search"),
-        Line(theory.random_useful_questions(), "useful questions at random"),
-        Line(published.HYPERPLAY_GUESSES, "HyperPlay"),
+        ReferenceLine(published.BINARY_SEARCH, "binary search"),
+        ReferenceLine(theory.random_useful_questions(), "useful questions at random"),
+        ReferenceLine(published.HYPERPLAY_GUESSES, "HyperPlay"),
     ),
 )

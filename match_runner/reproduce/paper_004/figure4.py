@@ -27,8 +27,8 @@ from match_runner.reproduce.results import (
     BY_LOT,
     FEWEST_ROUNDS,
     Claim,
-    Line,
     Point,
+    ReferenceLine,
     agrees_with,
     happens,
     point_at,
@@ -173,7 +173,7 @@ FIGURE_4 = Figure(
     points=_points,
     claims=_claims,
     lines=(
-        Line(published.BANKER_AND_THIEF, "optimum against a greedy opponent"),
-        Line(theory.random_against_greedy(), "random play against a greedy opponent"),
+        ReferenceLine(published.BANKER_AND_THIEF, "optimum against a greedy opponent"),
+        ReferenceLine(theory.random_against_greedy(), "random play against a greedy opponent"),
     ),
 )

@@ -20,7 +20,7 @@ from match_runner.reproduce.figures import (
     score_text,
     share_text,
 )
-from match_runner.reproduce.results import Claim, Line, Point, happens, reaches
+from match_runner.reproduce.results import Claim, Point, ReferenceLine, happens, reaches
 
 SUFFICIENT_INDEX = 4
 """Resource index that is sufficient to dominate, according to the paper."""
@@ -102,5 +102,8 @@ FIGURE_5 = Figure(
     duels=equal_duels,
     points=equal_points(_NAME),
     claims=_claims,
-    lines=(Line(published.BATTLESHIPS, "100 - HyperPlay's chance"), Line(50.0, "equal players")),
+    lines=(
+        ReferenceLine(published.BATTLESHIPS, "100 - HyperPlay's chance"),
+        ReferenceLine(50.0, "equal players"),
+    ),
 )

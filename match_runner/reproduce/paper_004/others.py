@@ -6,7 +6,15 @@ from dataclasses import dataclass
 
 from match_runner.reproduce.duels import Duel, backends_of, play_duel, size_of
 from match_runner.reproduce.figures import STRONG, point_of, score_text, states_of
-from match_runner.reproduce.results import BY_LOT, Claim, Line, Result, Settings, Tell, agrees_with
+from match_runner.reproduce.results import (
+    BY_LOT,
+    Claim,
+    ReferenceLine,
+    Result,
+    RunSettings,
+    Tell,
+    agrees_with,
+)
 from match_runner.workers.executor import Executor
 
 LARGER_GAMES = ("krieg_tic_tac_toe", "blind_breakthrough", "meier")
@@ -19,10 +27,10 @@ class Limitation:
 
     name: str = "limitation"
 
-    def size(self, settings: Settings) -> int:
+    def size(self, settings: RunSettings) -> int:
         return sum(size_of(duel, settings) for duel in self._duels())
 
-    def run(self, settings: Settings, executor: Executor, tell: Tell) -> Result:
+    def run(self, settings: RunSettings, executor: Executor, tell: Tell) -> Result:
         played = [play_duel(duel, settings, executor, tell) for duel in self._duels()]
         points = tuple(
             point_of("both spies", " and ".join(p.player for p in duel.summary.players), duel)
@@ -45,7 +53,7 @@ class Limitation:
                 )
                 for point in points
             ),
-            lines=(Line(50.0, "guessing"),),
+            lines=(ReferenceLine(50.0, "guessing"),),
             failures=tuple(text for duel in played for text in duel.failures),
             backends=backends_of(played),
         )
@@ -66,10 +74,10 @@ class LargerGames:
 
     name: str = "larger"
 
-    def size(self, settings: Settings) -> int:
+    def size(self, settings: RunSettings) -> int:
         return sum(size_of(duel, settings) for duel in self._duels())
 
-    def run(self, settings: Settings, executor: Executor, tell: Tell) -> Result:
+    def run(self, settings: RunSettings, executor: Executor, tell: Tell) -> Result:
         played = {duel.game: play_duel(duel, settings, executor, tell) for duel in self._duels()}
         return Result(
             self.name,
@@ -81,7 +89,7 @@ class LargerGames:
             "mean score",
             points=tuple(point_of("HyperPlay-II", game, duel) for game, duel in played.items()),
             claims=(),
-            lines=(Line(50.0, "equal players"),),
+            lines=(ReferenceLine(50.0, "equal players"),),
             states=tuple(
                 states
                 for game, duel in played.items()

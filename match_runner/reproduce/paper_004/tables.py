@@ -15,7 +15,7 @@ from ggp.players import make_player, parse_spec
 from ggp.players.player import KnownTurn
 from ggp.statistics.intervals import student_interval
 from match_runner.reproduce.published import HYPERPLAY, HYPERPLAY2, TABLE1, TABLE2, Number
-from match_runner.reproduce.results import BY_LOT, Claim, Point, Result, Settings, Tell
+from match_runner.reproduce.results import BY_LOT, Claim, Point, Result, RunSettings, Tell
 from match_runner.workers.executor import Executor
 from match_runner.workers.tries import run_all
 
@@ -73,10 +73,10 @@ class ValueTable:
     questions: tuple[Question, ...]
     paper: Mapping[tuple[str, str], Number]
 
-    def size(self, settings: Settings) -> int:
+    def size(self, settings: RunSettings) -> int:
         return len(self.questions) * settings.matches
 
-    def run(self, settings: Settings, executor: Executor, tell: Tell) -> Result:
+    def run(self, settings: RunSettings, executor: Executor, tell: Tell) -> Result:
         found: dict[tuple[str, str], list[float]] = {key: [] for key in self.paper}
         states: dict[str, list[int]] = {player: [] for player in PLAYERS}
         backends: dict[str, str] = {}
@@ -111,7 +111,7 @@ class ValueTable:
         )
 
     def _answers(
-        self, settings: Settings, executor: Executor, tell: Tell
+        self, settings: RunSettings, executor: Executor, tell: Tell
     ) -> Iterator[tuple[Question, str, _Answer]]:
         """Yield the answer to every decision, in order.
 
@@ -141,7 +141,9 @@ class ValueTable:
         for at, (question, colour, _) in enumerate(asked):
             yield question, colour, answers[at]
 
-    def _thought(self, question: Question, colour: str, number: int, settings: Settings) -> Thought:
+    def _thought(
+        self, question: Question, colour: str, number: int, settings: RunSettings
+    ) -> Thought:
         sequence = np.random.SeedSequence(settings.seed, spawn_key=(_STREAM, number))
         return Thought(
             game=self.game,

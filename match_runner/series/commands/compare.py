@@ -41,7 +41,7 @@ from match_runner.series.commands.until_options import (
 from match_runner.series.comparison import summarize
 from match_runner.series.holding import hold_series, printer
 from match_runner.series.plan import Series, SeriesGame, check_series
-from match_runner.series.stopping import Until
+from match_runner.series.stopping import StoppingRule
 
 _SEVERAL = "--players"
 _ONE = "--player"
@@ -171,7 +171,7 @@ def _named(players: tuple[str, ...]) -> dict[str, str]:
     return {player: player for player in players}
 
 
-def _num_rounds(matches: int | None, until: Until | None, size: int) -> int:
+def _num_rounds(matches: int | None, until: StoppingRule | None, size: int) -> int:
     """Number of rounds to plan, each of `size` matches."""
     if until is not None:
         if until.most < size:

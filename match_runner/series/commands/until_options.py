@@ -15,7 +15,7 @@ from match_runner.charts import ENDINGS, check_ending
 from match_runner.series.course import course_of
 from match_runner.series.course_plot import draw_course
 from match_runner.series.holding import Held
-from match_runner.series.stopping import DEFAULT_MOST, DEFAULT_WORTH, Until
+from match_runner.series.stopping import DEFAULT_MOST, DEFAULT_WORTH, StoppingRule
 from match_runner.series.verdicts import DECIDED, SPAN
 
 # ------------------------------------------------------------------------
@@ -117,7 +117,7 @@ def until_options(command: _F) -> _F:
     return command
 
 
-def read_until(asked: dict[str, Any], matches: int | None) -> Until | None:
+def read_until(asked: dict[str, Any], matches: int | None) -> StoppingRule | None:
     """When a series ends by itself, if it does; removes these options from `asked`.
 
     Raises:
@@ -133,4 +133,4 @@ def read_until(asked: dict[str, Any], matches: int | None) -> Until | None:
             f"--matches {matches} and --until decided exclude each other: leave out --matches, or "
             f"say --most {matches} for at most so many"
         )
-    return Until(worth or DEFAULT_WORTH, most or DEFAULT_MOST)
+    return StoppingRule(worth or DEFAULT_WORTH, most or DEFAULT_MOST)

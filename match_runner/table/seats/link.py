@@ -93,7 +93,7 @@ def make_private() -> Path:
     return Path(tempfile.mkdtemp(prefix="ggp-table-", dir="/tmp" if is_far else usual))
 
 
-class Exchange:
+class LinkExchange:
     """The server's end of all links.
 
     Attributes:

@@ -78,7 +78,7 @@ def play_at_table(task: TableTask) -> MatchRecord:
     mail = _Mail()
     link = WorkerLink(task.socket, task.key, mail.put)
     try:
-        with Preparing(link) as preparing:
+        with StepReports(link) as preparing:
             arena, reporter = _prepare(task, link, mail, preparing)
             record = play_match(
                 arena, task.seed, task.conditions, watcher=reporter, earlier=task.earlier
@@ -89,7 +89,7 @@ def play_at_table(task: TableTask) -> MatchRecord:
 
 
 def _prepare(
-    task: TableTask, link: WorkerLink, mail: _Mail, preparing: Preparing
+    task: TableTask, link: WorkerLink, mail: _Mail, preparing: StepReports
 ) -> tuple[Arena, _Reporter]:
     """Make machines and players, which may have to be compiled first, and say so meanwhile."""
     preparing.begin("Reading the rules, and making a machine of them", 0.05, 0.4)
@@ -318,7 +318,7 @@ class _Person:
 # only guess. What our modules note meanwhile, such as that machine code is compiled, is told too.
 
 
-class Preparing(logging.Handler):
+class StepReports(logging.Handler):
     """Reports the steps before a match; a context, in which notes are reported as well."""
 
     def __init__(self, link: WorkerLink) -> None:
@@ -326,7 +326,7 @@ class Preparing(logging.Handler):
         self._link = link
         self._step = ("", 0.0, 0.0)
 
-    def __enter__(self) -> Preparing:
+    def __enter__(self) -> StepReports:
         logger = logging.getLogger("ggp")
         self._level = logger.level
         if logger.getEffectiveLevel() > NOTE:

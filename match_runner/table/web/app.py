@@ -79,7 +79,7 @@ def make_app(manager: MatchManager) -> Guard:
             await manager.close()
 
     page = answered(_page)
-    table, seats = Table(manager), AtSeats(manager)
+    table, seats = TableAnswers(manager), AtSeats(manager)
     routes = [
         Route("/", page),
         Route("/match/{id}", page),
@@ -126,7 +126,7 @@ def make_app(manager: MatchManager) -> Guard:
     return Guard(app, door, options.names, options.limits)
 
 
-class Table:
+class TableAnswers:
     """Answers to requests below `/api`."""
 
     def __init__(self, manager: MatchManager) -> None:

@@ -49,7 +49,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class HostNames:
     """Names by which requests may reach the server.
 
     Attributes:
@@ -97,7 +97,7 @@ class Guard:
         limits: limits of one request.
     """
 
-    def __init__(self, app: App, door: Door, names: Names, limits: RequestLimits) -> None:
+    def __init__(self, app: App, door: Door, names: HostNames, limits: RequestLimits) -> None:
         self._app, self._door, self._names, self._limits = app, door, names, limits
         self._answering: set[asyncio.Task[Any]] = set()
         self._is_stopped = False

@@ -15,7 +15,7 @@ from ggp.belief.finder import Finder, Setting
 from ggp.belief.finding.earlier import BagHistory, Earlier
 from ggp.belief.finding.exact import ExactSets
 from ggp.belief.finding.forward import Forward
-from ggp.belief.finding.histories import Histories
+from ggp.belief.finding.histories import HistoryFinder
 from ggp.belief.finding.larger import Larger
 from ggp.belief.segments import Segments
 from ggp.belief.solving.finder import Solving
@@ -133,7 +133,7 @@ def test_whole_histories_are_never_fewer_and_stop_when_asked() -> None:
     machine = fresh("skat")
     tree, rng = PathTree(machine), np.random.default_rng(0)
     setting = Setting(machine, tree, capacity=4, max_attempts=1000)
-    histories = Histories(setting, BagHistory())
+    histories = HistoryFinder(setting, BagHistory())
     bags = Bags(ROLE, path_of(machine, tree, turns), np.arange(1), setting.nothing(1))
     assert histories.helps(bags)[0]
     found = histories.fill(bags, rng)

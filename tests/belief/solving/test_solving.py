@@ -14,7 +14,7 @@ from ggp.belief import Bags, HyperPlaySampler, PathTree, never
 from ggp.belief.move_models import UNIFORM
 from ggp.belief.segments import initial_segments
 from ggp.belief.solving import finder, sat, windows
-from ggp.belief.solving.finder import Solved, Start, sampled
+from ggp.belief.solving.finder import SolvedFinder, WindowStart, sampled
 from ggp.belief.solving.sat import Clasp, ClauseSolver, PySat
 from ggp.belief.solving.windows import Spent, Window, is_solvable
 from ggp.errors import BeliefDepletedError
@@ -203,13 +203,13 @@ def test_a_window_stays_open_from_turn_to_turn(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(finder, "Window", Counted)
     machine = machine_of_game("krieg_tic_tac_toe", "propnet")
     tree, node = PathTree(machine), np.zeros(1, dtype=np.int64)
-    solved, rng = Solved(machine, tree, UNIFORM), np.random.default_rng(0)
+    solved, rng = SolvedFinder(machine, tree, UNIFORM), np.random.default_rng(0)
     truth = HyperPlaySampler(machine, tree, capacity=1, exact=1_000_000)
     turns = match_of(machine, 0, 3, 6)
     begun = initial_segments(machine, 1, keep_views=False)
     for length, turn in enumerate(turns, start=1):
         node = tree.extend(node, *(np.array([x]) for x in turn))
-        starts = [Start(length, begun)]
+        starts = [WindowStart(length, begun)]
         found = solved.find(0, int(node[0]), starts, 8, rng, never, timed=False)
         assert found is not None
         exact = truth.at(node, 0, rng)
@@ -220,7 +220,7 @@ def test_a_window_stays_open_from_turn_to_turn(monkeypatch: pytest.MonkeyPatch) 
     node = np.zeros(1, dtype=np.int64)
     for turn in other:
         node = tree.extend(node, *(np.array([x]) for x in turn))
-    found = solved.find(0, int(node[0]), [Start(6, begun)], 8, rng, never, timed=False)
+    found = solved.find(0, int(node[0]), [WindowStart(6, begun)], 8, rng, never, timed=False)
     assert found is not None
     assert made == 2
 
@@ -301,8 +301,8 @@ def test_what_is_solved_for_weighs_by_the_model_of_others() -> None:
     bag = exact.at(node, role, np.random.default_rng(0))
     truth = dict(zip(machine.fluents(bag.states_of(0)), bag.weights_of(0).tolist(), strict=True))
     assert max(truth.values()) > 1.5 * sorted(truth.values())[-2]
-    start = Start(2, initial_segments(machine, 1, keep_views=False))
-    found = Solved(machine, tree, model).find(
+    start = WindowStart(2, initial_segments(machine, 1, keep_views=False))
+    found = SolvedFinder(machine, tree, model).find(
         role, int(node[0]), [start], 2_000, np.random.default_rng(0), never, timed=False
     )
     assert found is not None

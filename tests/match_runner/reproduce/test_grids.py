@@ -24,17 +24,17 @@ from match_runner.match.records import MatchRecord
 from match_runner.reproduce import cli, clock, strength
 from match_runner.reproduce.duels import Duel, play_duel, stored_duel
 from match_runner.reproduce.grid import (
-    Grid,
+    DuelGrid,
     cell_text,
     selected,
     shares_of,
     sign_of,
 )
 from match_runner.reproduce.kriegspiel import experiment as kriegspiel
-from match_runner.reproduce.results import Claim, Settings
+from match_runner.reproduce.results import Claim, RunSettings
 from match_runner.reproduce.results import Result as Made
 from match_runner.series.match_task import MatchTask
-from match_runner.series.stopping import Until
+from match_runner.series.stopping import StoppingRule
 from match_runner.workers.inline import InlineExecutor
 from tests.support.games import machine_of_game
 
@@ -49,12 +49,12 @@ QUICK = tuple(
 )
 
 
-def grid_of(duels: Sequence[Duel]) -> Grid:
+def grid_of(duels: Sequence[Duel]) -> DuelGrid:
     return replace(strength.STRENGTH, duels=lambda: duels)
 
 
-def settings(folder: Path, matches: int = 4, **more: object) -> Settings:
-    made = Settings(matches, long=False, seed=0, backend="auto", folder=folder)
+def settings(folder: Path, matches: int = 4, **more: object) -> RunSettings:
+    made = RunSettings(matches, long=False, seed=0, backend="auto", folder=folder)
     return replace(made, **more)  # type: ignore[arg-type]
 
 
@@ -70,7 +70,9 @@ class BreakingOff(InlineExecutor):
         return super().submit(begun, args)
 
 
-def made(grid: Grid, given: Settings, executor: InlineExecutor | None = None) -> tuple[Made, int]:
+def made(
+    grid: DuelGrid, given: RunSettings, executor: InlineExecutor | None = None
+) -> tuple[Made, int]:
     """What a grid gives, and how many matches it told of."""
     told: list[int] = []
     result = grid.run(given, executor or InlineExecutor(), lambda: told.append(1))
@@ -313,7 +315,7 @@ def test_duels_of_a_grid_may_end_by_themselves(
     )
     assert "surely smaller than 5, in 0; 1 came to an end undecided, and 0 can go on." in report
     assert "- 99 % intervals by betting: valid at any number of rounds" in report
-    result, _ = made(grid_of([duel]), settings(tmp_path, 400, until=Until(40.0, 400)))
+    result, _ = made(grid_of([duel]), settings(tmp_path, 400, until=StoppingRule(40.0, 400)))
     assert 8 < result.points[0].count < 100
     assert "smaller than 40, in 1;" in result.method
     for more in (("--matches", "4"), ("--quick",)):

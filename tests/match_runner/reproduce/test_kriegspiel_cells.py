@@ -63,7 +63,7 @@ def test_nobody_on_the_whole_board_is_rescued(budget: str) -> None:
 
 @pytest.mark.verify
 def test_what_is_expected_in_small_games_is_judged(tmp_path: Path) -> None:
-    cell = kriegspiel_cells.Cell(
+    cell = kriegspiel_cells.DuelCell(
         "krieg_tic_tac_toe",
         ("hyperplay:n=2,states=1000", "random"),  # done long before the clock
         10.0,
@@ -227,7 +227,7 @@ def test_a_quick_run_has_one_duel_on_the_whole_board() -> None:
 @pytest.mark.verify
 def test_games_of_kriegspiel_are_drawn(tmp_path: Path) -> None:
     game = kriegspiel_cells.SMALL_BOARD
-    cell = kriegspiel_cells.Cell(game, ("random", "legal"), 0.02)
+    cell = kriegspiel_cells.DuelCell(game, ("random", "legal"), 0.02)
     machine = machine_of_game(game, "propnet")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kriegspiel, "cells", lambda: (cell,))

@@ -27,7 +27,7 @@ from match_runner.reproduce.paper_004.figure5 import FIGURE_5
 from match_runner.reproduce.paper_004.others import Limitation
 from match_runner.reproduce.paper_004.tables import TABLE_1, TABLE_2
 from match_runner.reproduce.report import write_results
-from match_runner.reproduce.results import Experiment, Point, Settings
+from match_runner.reproduce.results import Experiment, Point, RunSettings
 from match_runner.reproduce.results import Result as Made
 from match_runner.workers.executor import WorkerCrashError
 from match_runner.workers.inline import InlineExecutor
@@ -46,11 +46,11 @@ class Here(InlineExecutor):
         return super().submit(function, args)
 
 
-def settings(folder: Path, matches: int = 4) -> Settings:
-    return Settings(matches, long=False, seed=0, backend="auto", folder=folder)
+def settings(folder: Path, matches: int = 4) -> RunSettings:
+    return RunSettings(matches, long=False, seed=0, backend="auto", folder=folder)
 
 
-def make(experiment: Experiment, given: Settings) -> tuple[Made, int]:
+def make(experiment: Experiment, given: RunSettings) -> tuple[Made, int]:
     """An experiment made in this process, and how much it took."""
     told = []
     result = experiment.run(given, Here(), lambda: told.append(1))
@@ -301,7 +301,7 @@ def test_an_interrupt_keeps_what_is_made(tmp_path: Path, monkeypatch: pytest.Mon
     class Stopped:
         name = "stopped"
 
-        def size(self, _: Settings) -> int:
+        def size(self, _: RunSettings) -> int:
             return 1
 
         def run(self, *_: object) -> Made:
@@ -320,7 +320,7 @@ def test_an_error_keeps_what_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyP
     class Broken:
         name = "broken"
 
-        def size(self, _: Settings) -> int:
+        def size(self, _: RunSettings) -> int:
             return 1
 
         def run(self, *_: object) -> Made:

@@ -20,19 +20,19 @@ from match_runner.reproduce.paper_003 import tree_cells, tree_figures
 from match_runner.reproduce.paper_003.kuhn_table import KuhnTable
 from match_runner.reproduce.paper_003.tree_cells import (
     FILE,
-    Cell,
+    TreeCell,
     Trees,
     TreeScores,
     measure,
     measure_cells,
 )
 from match_runner.reproduce.paper_003.tree_figures import TREE_FIGURES
-from match_runner.reproduce.results import Result, Settings
+from match_runner.reproduce.results import Result, RunSettings
 from match_runner.workers.inline import InlineExecutor
 
 
-def settings(folder: Path, matches: int = 2) -> Settings:
-    return Settings(matches, long=False, seed=0, backend="auto", folder=folder)
+def settings(folder: Path, matches: int = 2) -> RunSettings:
+    return RunSettings(matches, long=False, seed=0, backend="auto", folder=folder)
 
 
 def stub(trees: Trees) -> list[TreeScores]:
@@ -60,7 +60,7 @@ def made(name: str, folder: Path, matches: int = 2) -> Result:
 
 @pytest.mark.verify
 def test_trees_do_not_depend_on_how_they_are_grouped() -> None:
-    cell = Cell(0.5, 0.75, 0.5)
+    cell = TreeCell(0.5, 0.75, 0.5)
     all_four = measure(Trees(cell, 0, 4, seed=3))
     assert measure(Trees(cell, 2, 2, seed=3)) == all_four[2:]
     assert measure(Trees(cell, 0, 1, seed=4)) != all_four[:1]
@@ -78,7 +78,7 @@ def test_trees_that_are_kept_are_not_measured_again(
         return stub(trees)
 
     monkeypatch.setattr(tree_cells, "measure", counting)
-    cells = [Cell(0.0, 0.5, 0.5), Cell(1.0, 0.5, 0.5)]
+    cells = [TreeCell(0.0, 0.5, 0.5), TreeCell(1.0, 0.5, 0.5)]
 
     def run(matches: int) -> Any:
         return measure_cells(cells, settings(tmp_path, matches), InlineExecutor(), lambda: None)
@@ -97,7 +97,7 @@ def test_trees_that_are_missing_in_between_are_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tree_cells, "measure", stub)
-    cell = Cell(0.5, 0.5, 0.5)
+    cell = TreeCell(0.5, 0.5, 0.5)
     lines = [
         {"cell": cell, "first": first, "scores": stub(Trees(cell, first, count, 0))}
         for first, count in ((10, 3), (27, 1))
@@ -114,7 +114,7 @@ def test_a_line_that_was_cut_off_is_measured_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tree_cells, "measure", stub)
-    cells = [Cell(0.0, 0.5, 0.5), Cell(1.0, 0.5, 0.5)]
+    cells = [TreeCell(0.0, 0.5, 0.5), TreeCell(1.0, 0.5, 0.5)]
     whole = measure_cells(cells, settings(tmp_path), InlineExecutor(), lambda: None)
     file = tmp_path / FILE
     file.write_text(file.read_text()[:-9])
@@ -158,7 +158,7 @@ def test_a_figure_has_three_panels_of_what_it_shows(
         ("bias", "disambiguation"),
     ]
     panel = result.panels[1]
-    cell = Cell(panel.xs[2], 0.75, panel.ys[4])
+    cell = TreeCell(panel.xs[2], 0.75, panel.ys[4])
     points = {(point.series, point.at): point.value.value for point in result.points}
     assert panel.values[4][2] == pytest.approx(points[panel.row, str(cell)])
 

@@ -14,7 +14,7 @@ from match_runner.series.comparison import ComparisonSummary, summarize
 from match_runner.series.holding import Held, held_so_far, play_missing
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import PLAY, Series, SeriesGame, check_series
-from match_runner.series.stopping import Forecast, Until
+from match_runner.series.stopping import Forecast, StoppingRule
 from match_runner.series.store import FILE, open_store
 from match_runner.workers.executor import WorkerCrashError
 from match_runner.workers.inline import InlineExecutor
@@ -65,7 +65,7 @@ def held(
     folder: Path | None,
     executor: InlineExecutor | None = None,
     stop_after: int | None = None,
-    until: Until | None = None,
+    until: StoppingRule | None = None,
     say: Callable[[Sequence[Forecast]], None] = lambda forecasts: None,
 ) -> tuple[Held, tuple[str, ...]]:
     """What was played of a series, and what could not be.

@@ -23,12 +23,12 @@ from match_runner.cli import main
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match
 from match_runner.reproduce.duels import Duel, play_duel, stored_duel
-from match_runner.reproduce.results import Settings
+from match_runner.reproduce.results import RunSettings
 from match_runner.series import holding
 from match_runner.series.comparison import ComparisonSummary, summarize
 from match_runner.series.holding import held_so_far
 from match_runner.series.plan import Series, plan_all
-from match_runner.series.stopping import FORECAST_ROUNDS, Forecast, Until
+from match_runner.series.stopping import FORECAST_ROUNDS, Forecast, StoppingRule
 from match_runner.series.store import FILE, open_store
 from match_runner.series.stored import read_series
 from match_runner.series.verdicts import (
@@ -108,7 +108,7 @@ class Shuffled(Drawn):
 def stopped(
     series: Series,
     folder: Path | None,
-    until: Until,
+    until: StoppingRule,
     executor: InlineExecutor | None = None,
     stop_after: int | None = None,
 ) -> tuple[ComparisonSummary, tuple[str, ...], list[tuple[Forecast, ...]]]:
@@ -131,7 +131,7 @@ def timeless(summary: ComparisonSummary) -> dict[str, Any]:
 
 def test_it_stops_after_the_same_round_in_whatever_order_matches_end(tmp_path: Path) -> None:
     series = series_of("kuhn_poker", *PLAYERS, rounds=500)
-    one, failures, said = stopped(series, tmp_path / "one", Until())
+    one, failures, said = stopped(series, tmp_path / "one", StoppingRule())
     assert failures == ()
     assert one.ending is not None
     assert one.ending.outcome == DECIDED
@@ -149,36 +149,36 @@ def test_it_stops_after_the_same_round_in_whatever_order_matches_end(tmp_path: P
         before = held_so_far(fewer, store, shorter)
     assert before.ending is not None
     assert before.ending.outcome == UNDECIDED
-    many, _, _ = stopped(series, tmp_path / "many", Until(), Shuffled())
+    many, _, _ = stopped(series, tmp_path / "many", StoppingRule(), Shuffled())
     assert timeless(many) == timeless(one)
     assert num_matches(tmp_path / "many") > many.played  # those under way are kept
 
 
 def test_a_stopped_one_goes_on_and_ends_alike(tmp_path: Path) -> None:
     series = series_of("kuhn_poker", *PLAYERS, rounds=500)
-    whole, _, _ = stopped(series, None, Until())
+    whole, _, _ = stopped(series, None, StoppingRule())
     with pytest.raises(StoppedError):
-        stopped(series, tmp_path, Until(), stop_after=2 * FORECAST_ROUNDS + 5)
+        stopped(series, tmp_path, StoppingRule(), stop_after=2 * FORECAST_ROUNDS + 5)
     executor = Drawn()
-    again, _, said = stopped(series, tmp_path, Until(), executor)
+    again, _, said = stopped(series, tmp_path, StoppingRule(), executor)
     assert len(said) == 1  # by the first rounds, though these were played before
     assert len(executor.seeds) == whole.played - 2 * FORECAST_ROUNDS - 5
     assert timeless(again) == timeless(whole)
     nothing = Drawn()
-    over, _, _ = stopped(series, tmp_path, Until(), nothing)
+    over, _, _ = stopped(series, tmp_path, StoppingRule(), nothing)
     assert (timeless(over), nothing.seeds) == (timeless(whole), [])
 
 
 def test_a_small_difference_ends_it_and_so_does_the_limit() -> None:
     players = {"a": "legal", "b": "legal"}  # who always score the same
     equals = replace(series_of("kuhn_poker", *PLAYERS, rounds=30), players=players)
-    small, _, _ = stopped(equals, None, Until(worth=60.0, most=60))
+    small, _, _ = stopped(equals, None, StoppingRule(worth=60.0, most=60))
     assert small.ending is not None
     assert (small.ending.outcome, small.played < 60) == (SMALL, True)
     assert small.verdict is not None
     assert small.verdict.margin is not None
     assert small.verdict.margin < 60
-    over, _, _ = stopped(equals, None, Until(worth=5.0, most=60))
+    over, _, _ = stopped(equals, None, StoppingRule(worth=5.0, most=60))
     assert over.ending is not None
     assert (over.ending.outcome, over.played) == (UNDECIDED, 60)
 
@@ -186,7 +186,7 @@ def test_a_small_difference_ends_it_and_so_does_the_limit() -> None:
 def test_a_match_that_cannot_be_played_ends_it() -> None:
     series = series_of("kuhn_poker", *PLAYERS, rounds=500)
     seed = plan_all(series)[4].seed  # of both matches of the third round
-    found, failures, _ = stopped(series, None, Until(), CrashingExecutor({seed: 99}))
+    found, failures, _ = stopped(series, None, StoppingRule(), CrashingExecutor({seed: 99}))
     assert len(failures) == 1
     assert found.ending is not None
     assert (found.ending.outcome, found.played) == (None, 4)
@@ -215,7 +215,7 @@ def test_only_a_series_that_was_played_as_planned_was_fixed(tmp_path: Path) -> N
     # What was seen then cannot be unseen.
     again, _ = compared(series, tmp_path / "one", Drawn())
     assert methods(again) == {BETTING}
-    fifty = Until(worth=0.1, most=2 * FIXED_ROUNDS)
+    fifty = StoppingRule(worth=0.1, most=2 * FIXED_ROUNDS)
     stopped(series, tmp_path / "two", fifty)
     later, _ = compared(series, tmp_path / "two", Drawn())
     assert methods(later) == {BETTING}
@@ -258,7 +258,7 @@ def shown_again(folder: Path) -> dict[str, Any]:
 
 def test_show_counts_the_matches_that_the_command_did(tmp_path: Path) -> None:
     """Matches that were under way when it was decided are stored, and do not count."""
-    until, series = Until(most=400), series_of("kuhn_poker", *PLAYERS, rounds=200)
+    until, series = StoppingRule(most=400), series_of("kuhn_poker", *PLAYERS, rounds=200)
     ended, _ = held(series, tmp_path, Shuffled(), until=until)
     again = read_series(tmp_path)
     assert num_matches(tmp_path) > len(again.matches)
@@ -329,8 +329,8 @@ def test_options_that_do_not_go_together_are_refused(
 
 
 def test_duels_end_by_themselves_and_show_what_counts(tmp_path: Path) -> None:
-    until = Until(most=400)
-    settings = Settings(400, False, 0, "auto", tmp_path, until=until)
+    until = StoppingRule(most=400)
+    settings = RunSettings(400, False, 0, "auto", tmp_path, until=until)
     duel = Duel("kuhn_poker", PLAYERS, "a")
     told: list[int] = []
     played = play_duel(duel, settings, Shuffled(), lambda: told.append(1))
@@ -344,6 +344,6 @@ def test_duels_end_by_themselves_and_show_what_counts(tmp_path: Path) -> None:
     assert everything is not None
     assert len(everything.matches) > len(played.matches)
     one_role = Duel("monty_hall", PLAYERS, "b")
-    few = replace(settings, matches=10, until=Until(most=10))
+    few = replace(settings, matches=10, until=StoppingRule(most=10))
     alone = play_duel(one_role, few, InlineExecutor(), lambda: None)
     assert len(alone.matches) == 10  # of both players together

@@ -13,7 +13,7 @@ from ggp.machine import Machine
 from ggp.machine.propnet.compile.cache import FOLDER_VARIABLE
 from ggp.players import make_player, parse_spec
 from ggp.players.auto import Auto
-from ggp.players.choosing.solved import Solved, look_into
+from ggp.players.choosing.solved import SolvedPlayer, look_into
 from ggp.players.hyperplay2 import HyperPlay2
 from ggp.players.ismcts import ISMCTS
 from ggp.players.mcts import MCTS
@@ -38,7 +38,7 @@ def chosen(game: str, spec: str = "auto") -> type:
 
 @pytest.mark.parametrize("game", ["kuhn_poker", "monty_hall", "number_guessing", "exploding_bomb"])
 def test_small_games_of_one_player_or_constant_sum_are_solved(game: str) -> None:
-    assert chosen(game) is Solved
+    assert chosen(game) is SolvedPlayer
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_moves_at_once_are_mixed_where_everybody_knows_everything() -> None:
 def test_games_of_openspiel_are_solved_as_well() -> None:
     pytest.importorskip("pyspiel")
     machine = machine_of_game("openspiel:leduc_poker", "openspiel")
-    assert isinstance(made(machine)._player, Solved)
+    assert isinstance(made(machine)._player, SolvedPlayer)
 
 
 def test_larger_games_are_solved_on_a_start_clock() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from ggp.belief import Bags
 from ggp.belief.segments import one_set
-from ggp.players.parts.growth import FIRST_ROOM, ROOM_SHARE, Growth
+from ggp.players.parts.growth import FIRST_ROOM, ROOM_SHARE, BagGrowth
 from tests.support.games import machine_of_game
 
 MOST = 4 * FIRST_ROOM
@@ -27,7 +27,7 @@ def bag() -> Bags:
 def test_a_bag_doubles_while_following_it_takes_less_than_half_of_its_share(
     bag: Bags, share: float
 ) -> None:
-    growth = Growth(MOST, share)
+    growth = BagGrowth(MOST, share)
     growth.learn(bag, bag, 0.49 * share, 1.0, 1)
     assert growth.room == 2 * FIRST_ROOM
     growth.learn(bag, bag, 0.9 * share, 1.0, 1)
@@ -37,7 +37,7 @@ def test_a_bag_doubles_while_following_it_takes_less_than_half_of_its_share(
 
 
 def test_a_bag_has_a_greatest_size(bag: Bags) -> None:
-    growth = Growth(MOST, 0.6)
+    growth = BagGrowth(MOST, 0.6)
     for _ in range(5):
         growth.learn(bag, bag, 0.0, 1.0, 1)
         assert growth.room <= MOST

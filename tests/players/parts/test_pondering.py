@@ -14,7 +14,7 @@ from ggp.belief import HyperPlaySampler
 from ggp.belief.turns.completions import LANES_AT_ONCE
 from ggp.machine import Machine
 from ggp.players import BeliefPlayer, make_player, parse_spec
-from ggp.players.parts.slices import FIRST_LANES, LEAST_LANES, Slices, Watch
+from ggp.players.parts.slices import FIRST_LANES, LEAST_LANES, BeliefWatch, Slices
 from ggp.players.parts.tree_player import TreePlayer
 from ggp.players.pimc import Pimc
 from ggp.players.player import Pondering, Preparing
@@ -222,7 +222,7 @@ def test_samples_grow_as_long_as_looks_come_fast(
 
 def test_a_watch_says_when_it_is_over_and_looks_more_often_where_lanes_are_slow() -> None:
     machine, now_s = machine_of_rules(HAYSTACK, "prolog"), [0.0]
-    watch = Watch(machine)
+    watch = BeliefWatch(machine)
     watch.begin(None)
     assert watch.lanes() == LANES_AT_ONCE  # nobody waits
     assert not watch.is_over()

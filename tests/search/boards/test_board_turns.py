@@ -20,7 +20,7 @@ from ggp.machine.propnet.play.turns import CircuitTurns
 from ggp.search.boards.board_search import BoardSearch
 from ggp.search.boards.board_values import BoardValues
 from ggp.search.boards.exchanges import exchange_player
-from ggp.search.boards.exchanges.captures import NOWHERE, CaptureFinder, Captures, Position
+from ggp.search.boards.exchanges.captures import NOWHERE, CaptureBoards, CaptureFinder, Captures
 from ggp.search.boards.exchanges.exchange_player import ExchangePlayer
 from ggp.search.boards.lower_bounds import ordered
 from ggp.search.information_sets.set_search import InformationSetSearch
@@ -116,7 +116,7 @@ def listed(machine: Machine, values: BoardValues, states: States) -> dict[int, C
     """The captures of each role that are possible in states."""
     every = np.ones(len(states), dtype=np.bool_)
     anywhere = np.full(len(states), NOWHERE)
-    position = Position(states, values.boards(states), anywhere, {0: every, 1: every})
+    position = CaptureBoards(states, values.boards(states), anywhere, {0: every, 1: every})
     return CaptureFinder(machine, values).listed(position)
 
 

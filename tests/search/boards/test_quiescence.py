@@ -22,7 +22,7 @@ from ggp.search.boards.board_values import BoardValues
 from ggp.search.boards.exchanges import exchange_player
 from ggp.search.boards.exchanges.quiescence import Quiescence
 from ggp.search.boards.lower_bounds import value_open
-from ggp.search.worlds.clairvoyant import Worlds
+from ggp.search.worlds.clairvoyant import SharedWorlds
 from ggp.search.worlds.layer_limits import CountLimit, DepthLimit
 from tests.games.chess_umpires import text_of
 from tests.search.boards.chess_reference import by_move, kriegspiel, quiet
@@ -182,7 +182,7 @@ def test_states_that_cannot_matter_are_not_valued() -> None:
     found, visited = [], []
     for sparing in (False, True):
         evaluation = quiescence(machine, role)
-        worlds = Worlds(machine, states, role, evaluation, skip_refused=True)
+        worlds = SharedWorlds(machine, states, role, evaluation, skip_refused=True)
         worlds.grow(DepthLimit(CountLimit(10**6), 2))
         before = machine.states_visited
         if sparing:
@@ -212,9 +212,9 @@ def test_a_queen_is_not_left_to_be_taken_back() -> None:
 def test_tries_that_are_refused_count_neither_as_moves_nor_as_replies() -> None:
     machine = machine_of_game("kriegspiel", "propnet")
     board, states = position(machine, DEFENDED_TWICE)
-    plain = Worlds(machine, states, 0)
+    plain = SharedWorlds(machine, states, 0)
     plain.grow(DepthLimit(CountLimit(10**6), 1))
-    worlds = Worlds(machine, states, 0, skip_refused=True)
+    worlds = SharedWorlds(machine, states, 0, skip_refused=True)
     worlds.grow(DepthLimit(CountLimit(10**6), 2))
     legal = {text_of(move) for move in board.legal_moves}
     assert set(map(machine.move_text, worlds.moves.values.tolist())) == legal

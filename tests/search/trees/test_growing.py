@@ -13,7 +13,7 @@ from ggp.machine import Machine
 from ggp.machine.propnet.play.listers import Lister
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.trees.paths_tree import PathsTree
-from ggp.search.trees.settings import Chances, Settings
+from ggp.search.trees.settings import Chances, LaneSettings
 from ggp.search.worlds.world_trees import WorldTrees
 from tests.search.trees.test_paths_tree import BANDIT, SOMETIMES
 from tests.support.games import machine_of_game, machine_of_rules
@@ -81,7 +81,7 @@ def both(machine: Machine, model: bool = False, **settings: Any) -> None:
     for by_kernel in (True, False):
         paths = PathTree(machine)
         late = LateMoves(machine, paths, 0, lambda move: ((), machine.move_text(move)))
-        tree = PathsTree(machine, paths, Settings(**settings), late if model else None)
+        tree = PathsTree(machine, paths, LaneSettings(**settings), late if model else None)
         made.append(contents(grown(tree, by_kernel=by_kernel)))
     for (name, one), (_, other) in zip(*made, strict=True):
         assert one == other, name

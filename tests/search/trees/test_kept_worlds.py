@@ -11,7 +11,7 @@ from ggp.belief import Bags, HyperPlaySampler, PathTree
 from ggp.machine import Machine
 from ggp.machine.base import IntArray
 from ggp.search.trees.paths_tree import PathsTree
-from ggp.search.trees.settings import Settings
+from ggp.search.trees.settings import LaneSettings
 from ggp.search.trees.tree_search import TreeSearch
 from ggp.search.trees.tree_tables import CHANCE, LISTED, NO_NODE, UPPER
 from tests.search.trees.test_paths_tree import SOMETIMES
@@ -25,7 +25,7 @@ class Follower:
 
     def __init__(self, machine: Machine, role: int = 0, **settings: Any) -> None:
         self.machine, self.role = machine, role
-        self.tree = PathsTree(machine, PathTree(machine), Settings(**settings))
+        self.tree = PathsTree(machine, PathTree(machine), LaneSettings(**settings))
         self.belief = HyperPlaySampler(
             machine, self.tree.paths, capacity=64, exact=2000, keep_views=True
         )

@@ -16,7 +16,7 @@ from ggp.search.leaf_values import LeafValues
 from ggp.search.trees import paths_tree
 from ggp.search.trees.growing import grower
 from ggp.search.trees.paths_tree import PathsTree
-from ggp.search.trees.settings import KEEP, Settings
+from ggp.search.trees.settings import KEEP, LaneSettings
 from ggp.search.trees.tree_search import WAITING_S, TreeSearch
 from ggp.search.trees.tree_tables import ACTIONS, LARGE, wider
 from ggp.search.trees.waves import Roots
@@ -56,7 +56,7 @@ SOMETIMES = """
 
 
 def tree_of(machine: Machine, **settings: Any) -> PathsTree:
-    return PathsTree(machine, PathTree(machine), Settings(**settings))
+    return PathsTree(machine, PathTree(machine), LaneSettings(**settings))
 
 
 def search_of(

@@ -9,7 +9,7 @@ from ggp.belief import Bags, HyperPlaySampler, PathTree
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN
 from ggp.search.anytime import Deadline
-from ggp.search.trees.settings import Settings
+from ggp.search.trees.settings import LaneSettings
 from ggp.search.worlds.clairvoyant import clairvoyant_values
 from ggp.search.worlds.world_trees import WorldTrees, WorldTreeSearch
 from tests.players.test_players import HIDDEN_BIT
@@ -80,7 +80,7 @@ def test_a_world_learns_nothing_of_another() -> None:
 def test_trees_are_as_large_as_is_allowed() -> None:
     machine = machine_of_game("phantom_connect_four", "propnet")
     bag = bag_after(machine, 0, 6)
-    trees = WorldTrees(machine, Settings(most_worlds=500, proves=True))
+    trees = WorldTrees(machine, LaneSettings(most_worlds=500, proves=True))
     search = WorldTreeSearch(machine, bag, np.random.default_rng(0), trees=(trees, 0))
     search.send(5_000)
     assert search._tree.num_worlds == max(500, len(bag.lanes_of(0)))
@@ -117,7 +117,7 @@ def test_a_search_goes_on_in_the_trees_of_the_turn_before() -> None:
 
 def test_trees_with_little_room_keep_what_is_below_the_worlds() -> None:
     machine = machine_of_game("tic_tac_toe", "propnet")
-    trees = WorldTrees(machine, Settings(most_worlds=1000, proves=True))
+    trees = WorldTrees(machine, LaneSettings(most_worlds=1000, proves=True))
     rng = np.random.default_rng(0)
     sampler = HyperPlaySampler(machine, PathTree(machine), capacity=4, exact=10)
     bag = sampler.start(0)

@@ -15,7 +15,12 @@ from ggp.machine.base import FloatArray, IntArray, Ragged, States
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.budgets import run_search
 from ggp.search.playouts import PlayoutSearch
-from ggp.search.worlds.clairvoyant import ClairvoyantValues, Worlds, clairvoyant_values, table_of
+from ggp.search.worlds.clairvoyant import (
+    ClairvoyantValues,
+    SharedWorlds,
+    clairvoyant_values,
+    table_of,
+)
 from ggp.search.worlds.layer_limits import CostLimit, CountLimit
 from ggp.search.worlds.world_search import WorldSearch
 from tests.support.games import machine_of_game, machine_of_rules
@@ -137,7 +142,7 @@ def test_a_clairvoyant_banker_can_save_nothing() -> None:
 
 def test_tic_tac_toe_has_5478_states_and_is_a_draw() -> None:
     machine = fast("tic_tac_toe")
-    worlds = Worlds(machine, machine.initial(3), 0)
+    worlds = SharedWorlds(machine, machine.initial(3), 0)
     worlds.grow(CountLimit(MOST))
     assert worlds.solved
     assert worlds.layers.num_states == 5_478
@@ -251,7 +256,7 @@ def test_answers_that_are_too_many_are_drawn() -> None:
 
 def test_a_layer_whose_states_are_too_many_to_be_valued_is_taken_back() -> None:
     machine = fast("tic_tac_toe")
-    worlds = Worlds(machine, machine.initial(1), 0)
+    worlds = SharedWorlds(machine, machine.initial(1), 0)
     worlds.grow(CountLimit(100))
     # 9 and 72 joint moves fit, but 16 playouts of 72 states are more than 4 a joint move.
     assert len(worlds.layers.layers) == 1

@@ -13,7 +13,7 @@ from ggp.protocol.turns import PathTurn
 from ggp.server.records.match_log import MatchLog
 from ggp.server.workers.nursery import Nursery
 from ggp.server.workers.orders import Setup
-from ggp.server.workers.pair import Choice, WorkerPair, last_resort
+from ggp.server.workers.pair import MoveToSend, WorkerPair, last_resort
 from ggp.server.workers.pool import WorkerPool
 from ggp.server.workers.worker_process import WorkerProcess
 
@@ -63,7 +63,7 @@ def test_without_workers_the_move_comes_from_what_the_server_told() -> None:
         PathTurn("noop", submitted="x"),
     )
 
-    async def run() -> Choice:
+    async def run() -> MoveToSend:
         pair = WorkerPair(NoPool(), SETUP, MatchLog(None, "m"))
         pair.start(time.monotonic())
         deadline_s = time.monotonic() + LONG_AGO_S
@@ -71,7 +71,7 @@ def test_without_workers_the_move_comes_from_what_the_server_told() -> None:
         await pair.close()
         return choice
 
-    assert asyncio.run(run()) == Choice("(mark 1 1)", "last resort", False, None)
+    assert asyncio.run(run()) == MoveToSend("(mark 1 1)", "last resort", False, None)
 
 
 def test_understudy_is_started_first() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from match_runner.table.seats.link import Exchange, LinkBrokenError, Message, WorkerLink
+from match_runner.table.seats.link import LinkBrokenError, LinkExchange, Message, WorkerLink
 
 
 def test_all_that_a_worker_said_is_heard_before_its_work_counts_as_done(tmp_path: Path) -> None:
@@ -21,7 +21,7 @@ def test_all_that_a_worker_said_is_heard_before_its_work_counts_as_done(tmp_path
         link.close()
 
     async def check() -> None:
-        exchange = Exchange(tmp_path)
+        exchange = LinkExchange(tmp_path)
         await exchange.open()
         heard: list[Any] = []
         exchange.expect("key", heard.append)
@@ -36,7 +36,7 @@ def test_all_that_a_worker_said_is_heard_before_its_work_counts_as_done(tmp_path
 
 def test_a_worker_that_is_done_before_the_server_has_seen_it_is_heard(tmp_path: Path) -> None:
     async def check() -> None:
-        exchange = Exchange(tmp_path)
+        exchange = LinkExchange(tmp_path)
         await exchange.open()
         heard: list[Any] = []
         exchange.expect("key", heard.append)
@@ -55,7 +55,7 @@ def test_nobody_waits_for_a_worker_that_was_forgotten(tmp_path: Path) -> None:
     """A match may be ended when its worker has just finished, before or while it is waited for."""
 
     async def check() -> None:
-        exchange = Exchange(tmp_path)
+        exchange = LinkExchange(tmp_path)
         exchange.expect("early", lambda message: None)
         exchange.forget("early")
         await asyncio.wait_for(exchange.all_heard("early"), 1.0)
@@ -70,7 +70,7 @@ def test_nobody_waits_for_a_worker_that_was_forgotten(tmp_path: Path) -> None:
 
 def test_a_worker_hears_the_server_and_that_it_is_gone(tmp_path: Path) -> None:
     async def check() -> None:
-        exchange = Exchange(tmp_path)
+        exchange = LinkExchange(tmp_path)
         await exchange.open()
         said: asyncio.Queue[Any] = asyncio.Queue()
         told: asyncio.Queue[Any] = asyncio.Queue()
@@ -97,7 +97,7 @@ def test_a_worker_hears_the_server_and_that_it_is_gone(tmp_path: Path) -> None:
 
 def test_who_does_not_know_the_key_is_not_heard(tmp_path: Path) -> None:
     async def check() -> None:
-        exchange = Exchange(tmp_path)
+        exchange = LinkExchange(tmp_path)
         await exchange.open()
         heard: list[Any] = []
         exchange.expect("key", heard.append)

@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 
 from match_runner.cli import main
 from match_runner.table import worker_tasks
-from match_runner.table.match_folder import MatchFolder, Setup
+from match_runner.table.match_folder import MatchFolder, MatchSetup
 from match_runner.table.match_manager import MatchManager
 from match_runner.table.offers import Offers
 from match_runner.table.options import TableOptions
@@ -223,7 +223,7 @@ def test_a_match_does_not_go_on_with_a_player_that_is_not_offered_any_more(
         """No worker is needed."""
 
     monkeypatch.setattr(MatchManager, "_warm_up", nothing)
-    setup = Setup(
+    setup = MatchSetup(
         id="0123456789",
         game="mine",
         rules="(role solo)",

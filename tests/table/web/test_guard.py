@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from match_runner.table.web.door import Door
-from match_runner.table.web.guard import Guard, Names, RequestLimits
+from match_runner.table.web.guard import Guard, HostNames, RequestLimits
 from tests.support.commands import start
 from tests.table.live import LiveTable, live_table
 
@@ -200,7 +200,7 @@ def test_who_waits_for_an_answer_is_told_that_the_table_was_ended() -> None:
             await asyncio.Event().wait()
 
         door = Door(None, lambda seat: None, is_secure=False)
-        guard = Guard(wait, door, Names(), RequestLimits())
+        guard = Guard(wait, door, HostNames(), RequestLimits())
         scope: Any = {"type": "http", "method": "GET", "path": "/", "query_string": b""}
         scope |= {"headers": [(b"host", b"localhost:80")], "server": ("127.0.0.1", 80)}
         waiting = asyncio.ensure_future(guard(scope, wait, send))
@@ -215,14 +215,14 @@ def test_who_waits_for_an_answer_is_told_that_the_table_was_ended() -> None:
 
 
 def test_a_proxy_may_stand_before_the_table() -> None:
-    names = Names(("box",), "https://table.example")
+    names = HostNames(("box",), "https://table.example")
     server = ("10.0.0.2", 8080)
     for host in ("localhost:8080", "box:8080", "10.0.0.2:8080", "table.example"):
         assert names.has(host, server)
     for host in ("box", "10.0.0.3:8080", "table.example:8080", "evil.example:8080", ""):
         assert not names.has(host, server)
-    assert Names().has("[::1]:80", ("::1", 80))
-    assert not Names().has("", server)
+    assert HostNames().has("[::1]:80", ("::1", 80))
+    assert not HostNames().has("", server)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ggp.errors import GGPError, MachineError
 from ggp.machine.base import GROUND_RULES, WAITING, Limits
 from ggp.machine.propnet.circuit import Circuit, Loop, Outputs
-from ggp.machine.propnet.compile.ground_rules.forecast import Forecast, most_rules
+from ggp.machine.propnet.compile.ground_rules.forecast import GroundingForecast, most_rules
 from ggp.machine.propnet.reports import PassReport
 
 _MAGIC = b"ggp circuit\n"
@@ -50,7 +50,7 @@ class Built(NamedTuple):
     complete: bool
     tries: int
     seconds: float
-    forecast: Forecast | None = None
+    forecast: GroundingForecast | None = None
 
 
 class Refusal(NamedTuple):
@@ -186,7 +186,9 @@ def _content(names: dict[str, Any], packed: bytes, key: str) -> Built | Refusal:
         complete=names["complete"],
         tries=_whole(names["tries"]),
         seconds=_numbers((names["seconds"],))[0],
-        forecast=None if names["forecast"] is None else Forecast.from_json(names["forecast"]),
+        forecast=None
+        if names["forecast"] is None
+        else GroundingForecast.from_json(names["forecast"]),
     )
 
 

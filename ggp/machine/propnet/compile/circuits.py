@@ -24,7 +24,12 @@ from ggp.machine.base import PATIENCE, WAITING, Limits
 from ggp.machine.propnet.compile.cache import DiskCache, user_cache
 from ggp.machine.propnet.compile.child import Meanwhile, give_up, run_limited, send_news
 from ggp.machine.propnet.compile.circuit_file import Built, Refusal, from_bytes, to_bytes
-from ggp.machine.propnet.compile.ground_rules.forecast import DOING, Forecast, Watch, most_rules
+from ggp.machine.propnet.compile.ground_rules.forecast import (
+    DOING,
+    GroundingForecast,
+    Watch,
+    most_rules,
+)
 from ggp.machine.propnet.compile.ground_rules.forecast import from_bytes as forecast_of
 from ggp.machine.propnet.compile.ground_rules.forecast import to_bytes as forecast_bytes
 from ggp.machine.propnet.compile.rewriting.splits import expected_whole
@@ -42,12 +47,12 @@ MAX_TRIES = 3
 FORECAST_SECONDS = 5.0
 """Processor time that a forecast may take; it takes less than one second."""
 
-Foreseen = Callable[[Forecast], None]
+Foreseen = Callable[[GroundingForecast], None]
 
 _refused: dict[str, Refusal] = {}
 """Rules that exceeded limits in this process, by key: a match has several machines of a game."""
 
-_foreseen: dict[tuple[str, Limits], Forecast] = {}
+_foreseen: dict[tuple[str, Limits], GroundingForecast] = {}
 """Forecasts that were made in this process, or read from the cache, by digest of the rules."""
 
 _tried: set[tuple[str, float]] = set()
@@ -191,7 +196,7 @@ class _Listener:
             self._foreseen(found)
 
 
-def foresee(program: Program, limits: Limits) -> Forecast:
+def foresee(program: Program, limits: Limits) -> GroundingForecast:
     """The forecast of grounding a game: known in this process, or made in a child.
 
     Raises:
@@ -213,7 +218,7 @@ def foresee(program: Program, limits: Limits) -> Forecast:
     return known
 
 
-def hopeless(program: Program, limits: Limits) -> Forecast | None:
+def hopeless(program: Program, limits: Limits) -> GroundingForecast | None:
     """The forecast of rules that are not expected to be ground; None for others.
 
     For most rules it is plain without a child that they are few enough.
@@ -264,14 +269,16 @@ def make(argument: tuple[Program, Limits, str]) -> bytes:
     from ggp.machine.propnet.compile.gates import build_circuit
     from ggp.machine.propnet.compile.ground_rules.grounding import ground
     from ggp.machine.propnet.optimise import optimise
-    from ggp.machine.propnet.optimise.patience import Until
+    from ggp.machine.propnet.optimise.patience import WorkDeadline
 
     program, limits, key = argument
     seconds, wait_seconds = limits.grounding_seconds, limits.longest_grounding_s
-    until = Until((1 - FINISH_SHARE) * seconds, started_s + (1 - FINISH_SHARE) * wait_seconds)
-    expected: list[Forecast] = []
+    until = WorkDeadline(
+        (1 - FINISH_SHARE) * seconds, started_s + (1 - FINISH_SHARE) * wait_seconds
+    )
+    expected: list[GroundingForecast] = []
 
-    def foreseen(found: Forecast) -> None:
+    def foreseen(found: GroundingForecast) -> None:
         expected.append(found)
         send_news(forecast_bytes(found))
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.optimise.knowledge import Knowledge
+from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge
 from ggp.machine.propnet.optimise.passes.complements import complement
 from ggp.machine.propnet.optimise.passes.constants import fold_constants
 from ggp.machine.propnet.optimise.passes.extraction import extract
@@ -25,13 +25,13 @@ from ggp.machine.propnet.optimise.passes.factoring import factor
 from ggp.machine.propnet.optimise.passes.flattening import flatten
 from ggp.machine.propnet.optimise.passes.implications import drop_implied
 from ggp.machine.propnet.optimise.passes.invariants import use_invariants
-from ggp.machine.propnet.optimise.patience import NEVER, TookTooLong, Until, patience
+from ggp.machine.propnet.optimise.patience import NEVER, TookTooLong, WorkDeadline, patience
 from ggp.machine.propnet.optimise.work import Work
 from ggp.machine.propnet.reports import PassReport
 
 _log = logging.getLogger(__name__)
 
-Pass = Callable[[Circuit, Knowledge], Circuit]
+Pass = Callable[[Circuit, CircuitKnowledge], Circuit]
 
 MAX_STEPS = 10_000_000
 """Steps of work for one circuit, see `work`."""
@@ -43,12 +43,12 @@ LARGE = 30_000
 """Least number of literals of a circuit that is made smaller before its fluents are analysed."""
 
 
-def _extract_early(circuit: Circuit, knowledge: Knowledge) -> Circuit:
+def _extract_early(circuit: Circuit, knowledge: CircuitKnowledge) -> Circuit:
     # It hides some of what `complement` looks for, so it runs later where that costs little.
     return extract(circuit, knowledge) if circuit.num_literals > LARGE else circuit
 
 
-def _leave(circuit: Circuit, _: Knowledge) -> Circuit:
+def _leave(circuit: Circuit, _: CircuitKnowledge) -> Circuit:
     return circuit
 
 
@@ -89,7 +89,9 @@ class Optimised(NamedTuple):
     complete: bool
 
 
-def optimise(circuit: Circuit, until: Until = NEVER, max_steps: int = MAX_STEPS) -> Optimised:
+def optimise(
+    circuit: Circuit, until: WorkDeadline = NEVER, max_steps: int = MAX_STEPS
+) -> Optimised:
     """A smaller circuit of the same game.
 
     In every reachable state it gives the same legal moves and goals, and for every legal joint
@@ -102,7 +104,7 @@ def optimise(circuit: Circuit, until: Until = NEVER, max_steps: int = MAX_STEPS)
         max_steps: steps of work: no pass begins when they are used up, and long ones stop early.
     """
     reports: list[PassReport] = []
-    knowledge = Knowledge(Work(max_steps))
+    knowledge = CircuitKnowledge(Work(max_steps))
     vain: dict[Pass, tuple[Circuit, int]] = {}
     for name, run in PASSES:
         if not knowledge.work.left:

@@ -10,7 +10,7 @@ from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.optimise.work import Work
 
 
-class Group(NamedTuple):
+class ExclusiveFluents(NamedTuple):
     """Fluents of which at most one holds in every reachable state; exactly one if `exact`."""
 
     members: tuple[str, ...]
@@ -18,7 +18,7 @@ class Group(NamedTuple):
 
 
 @dataclass
-class Knowledge:
+class CircuitKnowledge:
     """Facts about a game that do not depend on the form of its circuit.
 
     Attributes:
@@ -27,7 +27,7 @@ class Knowledge:
     """
 
     work: Work
-    groups: tuple[Group, ...] = ()
+    groups: tuple[ExclusiveFluents, ...] = ()
 
     def groups_of_nets(self, circuit: Circuit) -> Iterator[tuple[list[int], bool]]:
         """The groups as nets of a circuit, and whether exactly one of each holds."""

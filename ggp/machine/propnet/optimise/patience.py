@@ -19,7 +19,7 @@ class TookTooLong(Exception):
     """Raised wherever the work happens to be; its unfinished result is lost."""
 
 
-class Until(NamedTuple):
+class WorkDeadline(NamedTuple):
     """The time at which work is broken off.
 
     Attributes:
@@ -31,12 +31,12 @@ class Until(NamedTuple):
     clock_s: float = math.inf
 
 
-NEVER = Until()
+NEVER = WorkDeadline()
 """Work takes as long as it takes."""
 
 
 @contextlib.contextmanager
-def patience(until: Until) -> Iterator[None]:
+def patience(until: WorkDeadline) -> Iterator[None]:
     """Raise `TookTooLong` inside if the work is not over by then.
 
     It uses the process's timers: outside the main thread, or where other code uses them, only work

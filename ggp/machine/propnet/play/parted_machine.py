@@ -148,11 +148,11 @@ class PartedMachine(PropnetMachine):
     def _new_moves(self) -> MoveTable:
         return PartMoves(self._queries, self.parts, self.random_role, self.growing)
 
-    def _choices(self, states: States, packed: Packed) -> Choices:
+    def _choices(self, states: States, packed: Packed) -> PartChoices:
         lists = self._lists(states)
         apart, nothing = self.parts.apart, self._moves.nothing
         fit = partial(self._fit, packed, self._moves_of_players(states))
-        return Choices(lists, apart, nothing, fit, free=self.parts.free)
+        return PartChoices(lists, apart, nothing, fit, free=self.parts.free)
 
     def _lists(self, states: States) -> list[Ragged]:
         """For each place of a row, the choices there."""
@@ -224,7 +224,7 @@ Fits = Callable[[IntArray, IntArray], BoolArray]
 """`[K]` whether rows `[K, 1 + parts]`, given second, fit in lanes `[K]`, given first."""
 
 
-class Choices:
+class PartChoices:
     """The choices for each place of a row in L lanes.
 
     Args:

@@ -12,7 +12,7 @@ from ggp.machine.base import IntArray
 from ggp.machine.relational.kernels.play_kernels import Batch, advance, answer
 from ggp.machine.relational.kernels.playout_kernels import LANE, Match, play_out
 from ggp.machine.relational.kernels.records import DONE, FULL_STATE, I32, OUT, PAUSED
-from ggp.machine.relational.kernels.room import Room
+from ggp.machine.relational.kernels.room import GameMemory
 
 SLICE = 3_000_000
 """Steps after which a kernel returns, so that a clock can be looked at or an interrupt served: some
@@ -22,7 +22,7 @@ State = NDArray[np.int32]
 """Names of fluents, in the order of `term_kernels.sort_by_key`: equal states are equal arrays."""
 
 
-class Questions:
+class KernelQuestions:
     """Asks kernels about batches of states.
 
     Args:
@@ -34,7 +34,7 @@ class Questions:
         num_roles: R.
     """
 
-    def __init__(self, room: Room, roles: I32) -> None:
+    def __init__(self, room: GameMemory, roles: I32) -> None:
         self._room, self._roles = room, roles
         self.budget = room.budget
         self.num_roles = len(roles)

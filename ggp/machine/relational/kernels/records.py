@@ -49,7 +49,7 @@ FIRST_INDEX, END_INDEX = range(2)
 FIRST_COLUMN, END_COLUMN = range(2)
 FIRST_RULE, END_RULE, NUM_KNOWN, NUM_FOUND, NUM_REGISTERS, REMEMBERS = range(6)
 
-# Entries of `Terms.used`.
+# Entries of `TermRows.used`.
 TERMS, ARGUMENTS, BASE, SHOWN, COLLECT_AT = range(5)
 
 # Entries of `Rows.used`.
@@ -113,7 +113,7 @@ class Code(NamedTuple):
 
 
 @by_reference
-class Terms(NamedTuple):
+class TermRows(NamedTuple):
     """All terms of a game.
 
     Attributes:
@@ -211,7 +211,7 @@ class Memory(NamedTuple):
     """
 
     code: Code
-    terms: Terms
+    terms: TermRows
     facts: Rows
     rows: Rows
     calls: Calls

@@ -31,7 +31,7 @@ from ggp.machine.relational.kernels.records import (
     Memory,
     Rows,
     Stack,
-    Terms,
+    TermRows,
 )
 from ggp.machine.relational.kernels.term_kernels import place_terms
 
@@ -47,7 +47,7 @@ _FIRST_TERMS, _FIRST_ROWS, _FIRST_CALLS, _FIRST_FRAMES, _FIRST_OUT = 1 << 11, 25
 _NO_CODE = np.zeros(1, dtype=np.int32)
 
 
-class Room:
+class GameMemory:
     """The memory of one game.
 
     Args:
@@ -174,10 +174,10 @@ def _numbers(*shape: int, fill: int = 0) -> np.ndarray[tuple[int, ...], np.dtype
     return np.full(shape, fill, dtype=np.int32)
 
 
-def _new_terms(size: int, wide: int) -> Terms:
+def _new_terms(size: int, wide: int) -> TermRows:
     used = np.zeros(5, dtype=np.int64)
     used[COLLECT_AT] = size // 2
-    return Terms(
+    return TermRows(
         functions=_numbers(size),
         first=_numbers(size + 1),
         arguments=_numbers(4 * size + wide),
@@ -191,7 +191,7 @@ def _new_terms(size: int, wide: int) -> Terms:
     )
 
 
-def _more_terms(terms: Terms, wide: int) -> Terms:
+def _more_terms(terms: TermRows, wide: int) -> TermRows:
     """The same terms, with room for twice as many."""
     more = _new_terms(2 * len(terms.functions), wide)
     for name in ("functions", "first", "arguments", "keys", "sizes", "names", "shown"):

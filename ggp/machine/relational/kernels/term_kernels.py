@@ -16,7 +16,7 @@ from ggp.machine.relational.kernels.records import (
     SHOWN,
     TERMS,
     TOO_LARGE_TERM,
-    Terms,
+    TermRows,
 )
 
 
@@ -27,7 +27,7 @@ def mix(value: np.uint64, number: int) -> np.uint64:
 
 
 @inlined
-def term_of(terms: Terms, function: int, source: I32, at: int, num: int, most_size: int) -> int:
+def term_of(terms: TermRows, function: int, source: I32, at: int, num: int, most_size: int) -> int:
     """The number of a term with `num` arguments from `source[at]` on; added if it is new.
 
     Below zero: `FULL_TERMS` or `TOO_LARGE_TERM`.
@@ -73,7 +73,7 @@ def term_of(terms: Terms, function: int, source: I32, at: int, num: int, most_si
 
 
 @inlined
-def show(terms: Terms, term: int) -> int:
+def show(terms: TermRows, term: int) -> int:
     """The number by which Python knows a term, assigned if it has none."""
     name = terms.names[term]
     if name < 0:
@@ -86,7 +86,7 @@ def show(terms: Terms, term: int) -> int:
 
 
 @inlined
-def place(terms: Terms, term: int) -> None:
+def place(terms: TermRows, term: int) -> None:
     """Give a slot to a term that has none."""
     mask = np.uint64(len(terms.slots) - 1)
     slot = terms.keys[term] & mask
@@ -96,7 +96,7 @@ def place(terms: Terms, term: int) -> None:
 
 
 @inlined
-def collect(terms: Terms, current: I32, num: int) -> None:
+def collect(terms: TermRows, current: I32, num: int) -> None:
     """Forget all terms except the base, those that Python knows, `current[:num]`, and the terms
     that they contain; these are renumbered."""
     base, before = terms.used[BASE], terms.used[TERMS]
@@ -137,7 +137,7 @@ def collect(terms: Terms, current: I32, num: int) -> None:
 
 
 @inlined
-def collect_if_many(terms: Terms, current: I32, num: int) -> None:
+def collect_if_many(terms: TermRows, current: I32, num: int) -> None:
     """Collect when there are twice as many terms as the last time left, or half of the room is
     used."""
     if terms.used[TERMS] > terms.used[COLLECT_AT]:
@@ -145,7 +145,7 @@ def collect_if_many(terms: Terms, current: I32, num: int) -> None:
 
 
 @inlined
-def sort_by_key(terms: Terms, found: I32, start: int, end: int) -> None:
+def sort_by_key(terms: TermRows, found: I32, start: int, end: int) -> None:
     """Sort terms in an order that depends only on their structure (heapsort)."""
     num = end - start
     for root in range(num // 2 - 1, -1, -1):
@@ -156,7 +156,7 @@ def sort_by_key(terms: Terms, found: I32, start: int, end: int) -> None:
 
 
 @inlined
-def _sift(terms: Terms, found: I32, start: int, root: int, num: int) -> None:
+def _sift(terms: TermRows, found: I32, start: int, root: int, num: int) -> None:
     item = found[start + root]
     key = terms.keys[item]
     while 2 * root + 1 < num:
@@ -174,19 +174,19 @@ def _sift(terms: Terms, found: I32, start: int, root: int, num: int) -> None:
 
 
 @kernel
-def make_term(terms: Terms, function: int, arguments: I32, num: int, most_size: int) -> int:
+def make_term(terms: TermRows, function: int, arguments: I32, num: int, most_size: int) -> int:
     """Call `term_of` from Python."""
     return term_of(terms, function, arguments, 0, num, most_size)
 
 
 @kernel
-def name_term(terms: Terms, term: int) -> int:
+def name_term(terms: TermRows, term: int) -> int:
     """Call `show` from Python."""
     return show(terms, term)
 
 
 @kernel
-def place_terms(terms: Terms) -> int:
+def place_terms(terms: TermRows) -> int:
     """Give slots to all terms; all must be free."""
     for term in range(terms.used[TERMS]):
         place(terms, term)

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from ggp.machine.relational.kernels.records import I32, Code, Rows
-from ggp.machine.relational.kernels.room import Room, rows_for
+from ggp.machine.relational.kernels.room import GameMemory, rows_for
 from ggp.machine.relational.kernels.row_kernels import add_facts
 from ggp.machine.relational.ops.compile import Compiled
-from ggp.machine.relational.ops.order import Pattern
-from ggp.machine.relational.ops.places import Kind
+from ggp.machine.relational.ops.order import CallPattern
+from ggp.machine.relational.ops.places import RowKind
 
 
-def put_into(room: Room, compiled: Compiled, unremembered: frozenset[Pattern]) -> None:
+def put_into(room: GameMemory, compiled: Compiled, unremembered: frozenset[CallPattern]) -> None:
     """Make kernels play by compiled rules.
 
     Args:
@@ -28,7 +28,7 @@ def _array(rows: Sequence[object], *width: int) -> I32:
     return np.array(rows, dtype=np.int32).reshape(-1, *width)
 
 
-def _code(compiled: Compiled, unremembered: frozenset[Pattern]) -> Code:
+def _code(compiled: Compiled, unremembered: frozenset[CallPattern]) -> Code:
     procedures = [
         [start, end, p.args.count("k"), p.args.count("f"), registers, p not in unremembered]
         for start, end, p, registers in zip(
@@ -44,12 +44,12 @@ def _code(compiled: Compiled, unremembered: frozenset[Pattern]) -> Code:
         by_relation[relation].append(number)
     functions = compiled.terms.functions
     for place in compiled.places:
-        if place.kind in (Kind.FLUENT, Kind.MOVE) and place.name is not None:
+        if place.kind in (RowKind.FLUENT, RowKind.MOVE) and place.name is not None:
             compiled.terms.function(place.name)
     fluents, moves = (np.full(len(functions) + 1, -1, dtype=np.int32) for _ in range(2))
     for number, place in enumerate(compiled.places):
-        if place.kind in (Kind.FLUENT, Kind.MOVE):
-            table = fluents if place.kind is Kind.FLUENT else moves
+        if place.kind in (RowKind.FLUENT, RowKind.MOVE):
+            table = fluents if place.kind is RowKind.FLUENT else moves
             table[-1 if place.name is None else compiled.terms.function(place.name)] = number
     return Code(
         ops=_array(compiled.ops, 10),
@@ -78,7 +78,7 @@ def _facts(compiled: Compiled, code: Code) -> Rows:
     asked = [
         (number, compiled.rules.facts.get(place.name, np.zeros((0, place.name[1]), dtype=np.int32)))
         for place, number in compiled.places.items()
-        if place.kind is Kind.FACT and place.name is not None
+        if place.kind is RowKind.FACT and place.name is not None
     ]
     indexes = code.relations[:, 1] - code.relations[:, 0]
     links = sum(len(rows) * int(indexes[number]) for number, rows in asked)

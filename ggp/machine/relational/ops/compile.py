@@ -37,9 +37,9 @@ from ggp.machine.relational.kernels.records import (
     TAKE_APART,
     WRITE,
 )
-from ggp.machine.relational.ops.order import Orders, Pattern, RuleOf, Statistics, names_in
-from ggp.machine.relational.ops.places import Kind, Place, located
-from ggp.machine.relational.ops.rules import Rules, arguments
+from ggp.machine.relational.ops.order import CallPattern, Orders, RuleOf, Statistics, names_in
+from ggp.machine.relational.ops.places import RelationPlace, RowKind, located
+from ggp.machine.relational.ops.rules import RelationRules, arguments
 from ggp.machine.relational.ops.terms import TermTable
 
 MOST_OPS = 400_000
@@ -92,10 +92,10 @@ class Compiled:
 
     def __init__(
         self,
-        rules: Rules,
+        rules: RelationRules,
         terms: TermTable,
         statistics: Statistics,
-        roots: Sequence[Pattern],
+        roots: Sequence[CallPattern],
     ) -> None:
         self.rules, self.terms = rules, terms
         self.orders = Orders(rules, statistics)
@@ -107,8 +107,8 @@ class Compiled:
         self.rule_ends: list[int] = []
         self.heads: list[Atom] = []
         self.registers: list[int] = []
-        self.patterns: dict[Pattern, int] = {}
-        self.places: dict[Place, int] = {}
+        self.patterns: dict[CallPattern, int] = {}
+        self.places: dict[RelationPlace, int] = {}
         self.indexes: dict[tuple[int, tuple[int, ...]], int] = {}
         self.uses: list[Use] = []
         self.widest = 2
@@ -119,22 +119,22 @@ class Compiled:
             self._compile([*self.patterns][done])
             done += 1
 
-    def procedure(self, pattern: Pattern) -> int:
+    def procedure(self, pattern: CallPattern) -> int:
         """The number of the procedure for a pattern of calls."""
         return self.patterns.setdefault(pattern, len(self.patterns))
 
-    def index(self, place: Place, columns: Sequence[int]) -> int:
+    def index(self, place: RelationPlace, columns: Sequence[int]) -> int:
         """The number of the index by which rows with given columns are found."""
         relation = self.places.setdefault(place, len(self.places))
         return self.indexes.setdefault((relation, tuple(columns)), len(self.indexes))
 
-    def rules_for(self, pattern: Pattern) -> list[NormalRule]:
+    def rules_for(self, pattern: CallPattern) -> list[NormalRule]:
         """The rules of a relation, recursive ones last: they find more when others have found
         something before."""
         rules = self.rules.rules.get(pattern.relation, ())
         return sorted(rules, key=lambda rule: _recurs(rule, pattern.relation))
 
-    def _compile(self, pattern: Pattern) -> None:
+    def _compile(self, pattern: CallPattern) -> None:
         registers = 0
         for number, rule in enumerate(self.rules_for(pattern)):
             self.rule_starts.append(len(self.ops))
@@ -213,19 +213,19 @@ class _RuleCompiler:
         found = [i for i in range(len(args)) if pattern[i] == "f"]
         operands, by = self._all([args[i] for i in known])
         self._game.widest = max(self._game.widest, len(args))
-        if place.kind is Kind.CALL:
+        if place.kind is RowKind.CALL:
             subject = self._call(literal, pattern)
             each, test = EACH_ANSWER, PROVE
         else:
             subject = self._game.index(place, known)
-            is_fact = place.kind is Kind.FACT
+            is_fact = place.kind is RowKind.FACT
             each, test = (EACH_FACT, FIND_FACT) if is_fact else (EACH_ROW, FIND_ROW)
         # A call takes another register, for what was called.
-        at = self._new_registers(2 if place.kind is Kind.CALL else 1)
+        at = self._new_registers(2 if place.kind is RowKind.CALL else 1)
         if not found:
             self._op(test, subject, int(literal.negated), operands, by, place=at)
             return
-        columns = list(range(len(found))) if place.kind is Kind.CALL else found
+        columns = list(range(len(found))) if place.kind is RowKind.CALL else found
         self._each(each, subject, operands, by, at, [args[i] for i in found], columns)
 
     def _idle(self, args: Sequence[Term], later: set[str]) -> set[int]:
@@ -243,7 +243,7 @@ class _RuleCompiler:
     def _call(self, literal: Literal, pattern: str) -> int:
         """The procedure that a condition calls."""
         relation = signature(literal.atom)
-        procedure = self._game.procedure(Pattern(relation, pattern))
+        procedure = self._game.procedure(CallPattern(relation, pattern))
         asked: list[Term] = [
             arg if how == "k" else Variable(f";{i}")
             for i, (arg, how) in enumerate(zip(arguments(literal.atom), pattern, strict=True))

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from ggp.gdl.analysis.dependencies import may_unify, strong_components
 from ggp.machine.relational.ops.compile import Compiled, UnsupportedRulesError
-from ggp.machine.relational.ops.order import Pattern
+from ggp.machine.relational.ops.order import CallPattern
 
 
-def recurring(compiled: Compiled) -> frozenset[Pattern]:
+def recurring(compiled: Compiled) -> frozenset[CallPattern]:
     """The calls that may lead back to themselves.
 
     Raises:

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from ggp.gdl.program import Literal, NormalRule, local_variables
 from ggp.gdl.terms import Signature, Term, signature, variables
 from ggp.machine.arrays import first_seen
-from ggp.machine.relational.ops.places import Kind, Located, Place, located
-from ggp.machine.relational.ops.rules import Rules, arguments
+from ggp.machine.relational.ops.places import Located, RelationPlace, RowKind, located
+from ggp.machine.relational.ops.rules import RelationRules, arguments
 
 
-class Pattern(NamedTuple):
+class CallPattern(NamedTuple):
     """A relation with, for each argument, `k` if it is known, `f` if it is to be found, and `-` if
     its value is not used."""
 
@@ -33,7 +33,7 @@ class Pattern(NamedTuple):
 class RuleOf(NamedTuple):
     """One of the rules for a pattern, in the order in which they are compiled."""
 
-    pattern: Pattern
+    pattern: CallPattern
     number: int
 
 
@@ -48,9 +48,9 @@ class Statistics:
         first: conditions that come first, because that was found to be better.
     """
 
-    rows: Mapping[Place, NDArray[np.int64]] = field(default_factory=dict)
-    answers: Mapping[Pattern, float] = field(default_factory=dict)
-    costs: Mapping[Pattern, float] = field(default_factory=dict)
+    rows: Mapping[RelationPlace, NDArray[np.int64]] = field(default_factory=dict)
+    answers: Mapping[CallPattern, float] = field(default_factory=dict)
+    costs: Mapping[CallPattern, float] = field(default_factory=dict)
     first: Mapping[RuleOf, int] = field(default_factory=dict)
 
 
@@ -67,10 +67,10 @@ _HARDLY_TESTS = 0.95
 class Orders:
     """Orders conditions by the counts of the rows and calls of a game."""
 
-    def __init__(self, rules: Rules, statistics: Statistics) -> None:
+    def __init__(self, rules: RelationRules, statistics: Statistics) -> None:
         self.rules = rules
         self._statistics = statistics
-        self._found: dict[tuple[Place, tuple[int, ...]], float] = {}
+        self._found: dict[tuple[RelationPlace, tuple[int, ...]], float] = {}
 
     def order(self, rule: NormalRule, name: RuleOf, known: Iterable[str]) -> list[Literal]:
         """The conditions of a rule in order, where some variables already have values."""
@@ -78,24 +78,24 @@ class Orders:
         first = self._statistics.first.get(name)
         return [order.next(first if i == 0 else None) for i in range(len(rule.body))]
 
-    def answers(self, pattern: Pattern) -> float:
+    def answers(self, pattern: CallPattern) -> float:
         """Number of answers of a call, or, without unknown arguments, how often it holds."""
         guessed = _NARROWED ** pattern.args.count("f") if "f" in pattern.args else 0.5
         return self._statistics.answers.get(pattern, guessed)
 
-    def cost(self, pattern: Pattern) -> float:
+    def cost(self, pattern: CallPattern) -> float:
         """Number of steps that a call takes."""
         return self._statistics.costs.get(pattern, _GUESSED_COST)
 
-    def rows(self, place: Place, columns: tuple[int, ...]) -> float:
+    def rows(self, place: RelationPlace, columns: tuple[int, ...]) -> float:
         """Average number of rows that agree in some columns."""
         key = place, columns
         if key not in self._found:
             self._found[key] = self._count(place, columns)
         return self._found[key]
 
-    def _count(self, place: Place, columns: tuple[int, ...]) -> float:
-        if place.kind is Kind.FACT:
+    def _count(self, place: RelationPlace, columns: tuple[int, ...]) -> float:
+        if place.kind is RowKind.FACT:
             assert place.name is not None
             rows = self.rules.facts.get(place.name, np.zeros((0, place.name[1]))).astype(np.int64)
             keys = rows[:, list(columns)]
@@ -103,7 +103,7 @@ class Orders:
             rows = self._statistics.rows[place]
             keys = rows[:, [0, *(column + 1 for column in columns)]]
         else:
-            guessed = _GUESSED_MOVES if place.kind is Kind.MOVE else _GUESSED_FLUENTS
+            guessed = _GUESSED_MOVES if place.kind is RowKind.MOVE else _GUESSED_FLUENTS
             return guessed / _NARROWED ** len(columns)
         if not len(rows) or not keys.shape[1]:
             return float(len(rows))
@@ -145,8 +145,8 @@ class _Order:
             return _TEST - 1
         place, args = located(literal.atom, self._orders.rules)
         if literal.negated:
-            return self._rank_of_call(literal, 0.5) if place.kind is Kind.CALL else _TEST
-        if place.kind is Kind.CALL:
+            return self._rank_of_call(literal, 0.5) if place.kind is RowKind.CALL else _TEST
+        if place.kind is RowKind.CALL:
             rank = self._rank_of_own_call(literal, Located(place, args))
         elif names <= self._known:
             rank = _TEST
@@ -171,7 +171,7 @@ class _Order:
         """The rank of a call that has `size` answers, or if that is None, the counted number."""
         at = located(literal.atom, self._orders.rules)
         free = "-" if literal.negated else "f"
-        pattern = Pattern(
+        pattern = CallPattern(
             signature(literal.atom),
             "".join("k" if names_in(arg) <= self._known else free for arg in at.args),
         )

@@ -39,7 +39,7 @@ ROOTS = (TERMINAL, LEGAL, NEXT, RANKED, SEES)
 """Relations that are asked for from outside in play."""
 
 
-class Rules:
+class RelationRules:
     """Rules and facts by relation.
 
     Args:

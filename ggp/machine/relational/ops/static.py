@@ -12,12 +12,12 @@ from ggp.gdl.program import INIT
 from ggp.gdl.terms import Signature
 from ggp.machine.relational.kernels.play_kernels import find_all
 from ggp.machine.relational.kernels.records import DONE, ENOUGH, FULL_OUT, OUT, STEPS
-from ggp.machine.relational.kernels.room import UNBOUNDED, Room
+from ggp.machine.relational.kernels.room import UNBOUNDED, GameMemory
 from ggp.machine.relational.ops.assemble import put_into
 from ggp.machine.relational.ops.compile import Compiled
 from ggp.machine.relational.ops.negation import recurring
-from ggp.machine.relational.ops.order import Pattern, Statistics
-from ggp.machine.relational.ops.rules import Rules
+from ggp.machine.relational.ops.order import CallPattern, Statistics
+from ggp.machine.relational.ops.rules import RelationRules
 from ggp.machine.relational.ops.terms import TermTable
 
 MOST_FACTS = 100_000
@@ -27,7 +27,7 @@ MOST_STEPS = 20_000_000
 """Greatest number of steps for all relations together, except the initial state."""
 
 
-def evaluate(rules: Rules, terms: TermTable, room: Room) -> None:
+def evaluate(rules: RelationRules, terms: TermTable, room: GameMemory) -> None:
     """Replace rules of static relations by facts.
 
     Raises:
@@ -41,7 +41,7 @@ def evaluate(rules: Rules, terms: TermTable, room: Room) -> None:
         for relation in sorted(component)
         if relation in rules.rules and relation in rules.static | {INIT}
     ]
-    roots = [Pattern(relation, "f" * relation[1]) for relation in relations]
+    roots = [CallPattern(relation, "f" * relation[1]) for relation in relations]
     compiled = Compiled(rules, terms, Statistics(), roots)
     recurring(compiled)
     put_into(room, compiled, frozenset())
@@ -57,7 +57,7 @@ def evaluate(rules: Rules, terms: TermTable, room: Room) -> None:
 class _Finder:
     """Finds the facts of relations, as long as there are steps left."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: GameMemory) -> None:
         self._room = room
         self._left = MOST_STEPS
         self._fresh = True

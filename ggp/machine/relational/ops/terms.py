@@ -7,7 +7,7 @@ import numpy as np
 from ggp.errors import ReasonerLimitError
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature
 from ggp.machine.relational.kernels.records import FULL_TERMS, I32
-from ggp.machine.relational.kernels.room import Room
+from ggp.machine.relational.kernels.room import GameMemory
 from ggp.machine.relational.kernels.term_kernels import make_term, name_term
 
 
@@ -21,7 +21,7 @@ class TermTable:
         functions: the functions of terms, by number; names are functions of no arguments.
     """
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: GameMemory) -> None:
         self.functions: list[Signature] = []
         self._room = room
         self._numbers: dict[Signature, int] = {}

@@ -19,7 +19,7 @@ from ggp.errors import ReasonerLimitError
 from ggp.machine.base import FloatArray
 from ggp.machine.relational.kernels.play_kernels import LEGAL_ROOT, TERMINAL_ROOT
 from ggp.machine.relational.kernels.playout_kernels import LANE
-from ggp.machine.relational.kernels.questions import Questions, State
+from ggp.machine.relational.kernels.questions import KernelQuestions, State
 from ggp.machine.relational.kernels.records import (
     ANSWERS_FOUND,
     COUNTING,
@@ -27,13 +27,13 @@ from ggp.machine.relational.kernels.records import (
     STEPS,
     STEPS_TAKEN,
 )
-from ggp.machine.relational.kernels.room import Room
+from ggp.machine.relational.kernels.room import GameMemory
 from ggp.machine.relational.ops.assemble import put_into
 from ggp.machine.relational.ops.compile import Compiled
 from ggp.machine.relational.ops.negation import recurring
-from ggp.machine.relational.ops.order import Pattern, RuleOf, Statistics
-from ggp.machine.relational.ops.places import Kind, Place
-from ggp.machine.relational.ops.rules import Rules
+from ggp.machine.relational.ops.order import CallPattern, RuleOf, Statistics
+from ggp.machine.relational.ops.places import RelationPlace, RowKind
+from ggp.machine.relational.ops.rules import RelationRules
 from ggp.machine.relational.ops.terms import TermTable
 
 MOST_STATES = 24
@@ -79,11 +79,11 @@ class Way(NamedTuple):
 
     compiled: Compiled
     statistics: Statistics
-    unremembered: frozenset[Pattern]
+    unremembered: frozenset[CallPattern]
     steps: float
     found: FloatArray
 
-    def counts(self) -> Iterator[tuple[Pattern, list[float]]]:
+    def counts(self) -> Iterator[tuple[CallPattern, list[float]]]:
         """Calls that were evaluated, and their counts."""
         for pattern, row in zip(self.compiled.patterns, self.found.tolist(), strict=True):
             if row[EVALUATED]:
@@ -99,7 +99,7 @@ class Way(NamedTuple):
         return replace(self.statistics, answers=answers, costs=costs)
 
     @property
-    def slowest(self) -> list[Pattern]:
+    def slowest(self) -> list[CallPattern]:
         """Calls by the steps they take, most first, with the steps of the calls that they make."""
         order = np.argsort(-self.found[:, STEPS_TAKEN], kind="stable")
         patterns = [*self.compiled.patterns]
@@ -120,11 +120,11 @@ class Tuner:
 
     def __init__(
         self,
-        rules: Rules,
+        rules: RelationRules,
         terms: TermTable,
-        room: Room,
-        questions: Questions,
-        roots: list[Pattern],
+        room: GameMemory,
+        questions: KernelQuestions,
+        roots: list[CallPattern],
         initial: State,
     ) -> None:
         self._rules, self._terms, self._room = rules, terms, room
@@ -226,23 +226,25 @@ class Tuner:
 
     def _rows(
         self, states: list[State]
-    ) -> dict[Place, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]:
+    ) -> dict[RelationPlace, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]:
         """The fluents of states as rows, see `Statistics`."""
-        found: dict[Place, list[list[int]]] = {}
+        found: dict[RelationPlace, list[list[int]]] = {}
         terms = self._room.memory.terms
         for number, state in enumerate(states):
             for term in terms.shown[state].tolist():
                 function = self._terms.functions[terms.functions[term]]
                 args = terms.arguments[terms.first[term] : terms.first[term + 1]].tolist()
-                found.setdefault(Place(Kind.FLUENT, function), []).append([number, *args])
-                found.setdefault(Place(Kind.FLUENT, None), []).append([number, term])
+                found.setdefault(RelationPlace(RowKind.FLUENT, function), []).append(
+                    [number, *args]
+                )
+                found.setdefault(RelationPlace(RowKind.FLUENT, None), []).append([number, term])
         return {place: np.array(rows, dtype=np.int64) for place, rows in found.items()}
 
     def _measured(
         self,
         compiled: Compiled,
         statistics: Statistics,
-        forgotten: frozenset[Pattern],
+        forgotten: frozenset[CallPattern],
         states: list[State],
         most: float,
     ) -> Way:
@@ -270,7 +272,7 @@ class Tuner:
         steps += _STEPS_AN_ANSWER * found[:, ANSWERS_FOUND].sum()
         return Way(compiled, statistics, forgotten, steps if is_done else np.inf, found)
 
-    def _hardly_worth(self, way: Way) -> frozenset[Pattern]:
+    def _hardly_worth(self, way: Way) -> frozenset[CallPattern]:
         """Calls without unknown arguments that are cheaper to evaluate again than to remember."""
         circles = recurring(way.compiled) | {*self._roots}
         return frozenset(

@@ -47,7 +47,7 @@ class Captures(NamedTuple):
         return Captures(*(each[chosen] for each in self))
 
 
-class Position(NamedTuple):
+class CaptureBoards(NamedTuple):
     """L boards on which captures are looked for.
 
     Attributes:
@@ -102,7 +102,7 @@ class CaptureFinder:
         told = machine.choices(states) if isinstance(machine, CircuitTurns) else None
         return moves_after(machine, states).counts if told is None else told
 
-    def listed(self, position: Position) -> dict[int, Captures]:
+    def listed(self, position: CaptureBoards) -> dict[int, Captures]:
         """Captures of each role, by its legal moves, on boards where it is clear that it is to
         move: the role that is not has no choice."""
         counts, lists = moves_after(self._machine, position.states)

@@ -34,7 +34,7 @@ from ggp.machine.base import (
 )
 from ggp.search.anytime import Deadline, check
 from ggp.search.boards.board_values import Boards, BoardValues
-from ggp.search.boards.exchanges.captures import NOWHERE, CaptureFinder, Captures, Position
+from ggp.search.boards.exchanges.captures import NOWHERE, CaptureBoards, CaptureFinder, Captures
 from ggp.search.boards.exchanges.exchange_player import ExchangePlayer
 from ggp.search.boards.lower_bounds import WAVE_GROWTH, first_open, ordered
 from ggp.search.refusals import turned
@@ -217,7 +217,9 @@ class Quiescence:
         ours = ~ply.over & (ply.values < ply.high)
         others = ~ply.over & (ply.values > ply.low)
         wanted = {role: ours if role == self.role else others for role in self._players}
-        every = self._finder.listed(Position(ply.states, ply.boards, ply.squares, wanted)).values()
+        every = self._finder.listed(
+            CaptureBoards(ply.states, ply.boards, ply.squares, wanted)
+        ).values()
         found = Captures(*(np.concatenate(list(each)) for each in zip(*every, strict=True)))
         self._stand_pat(ply, found)
         return found

@@ -21,7 +21,7 @@ class Walk(NamedTuple):
     pauses: bool
 
 
-class Lanes:
+class WaveLanes:
     """A wave, and the results of lanes that have left the known worlds."""
 
     def __init__(self, wave: Wave, how: Walk) -> None:

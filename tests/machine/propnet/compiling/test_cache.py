@@ -33,7 +33,7 @@ from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from ggp.machine.propnet.compile.version import makers_version
 from ggp.machine.propnet.optimise import optimise
-from ggp.machine.propnet.optimise.patience import Until
+from ggp.machine.propnet.optimise.patience import WorkDeadline
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 
 LIMITS = Limits()
@@ -463,7 +463,9 @@ def unfinished(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         started.append(task)
         program, limits, key = argument
         circuit = build_circuit(ground(program))
-        return to_bytes(Built(*optimise(circuit, Until(0.0)), 1, limits.grounding_seconds), key)
+        return to_bytes(
+            Built(*optimise(circuit, WorkDeadline(0.0)), 1, limits.grounding_seconds), key
+        )
 
     monkeypatch.setattr(building, "run_limited", run)
     return started

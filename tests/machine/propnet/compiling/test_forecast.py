@@ -16,7 +16,7 @@ from ggp.machine.propnet.compile.ground_rules import forecast as module
 from ggp.machine.propnet.compile.ground_rules import grounding
 from ggp.machine.propnet.compile.ground_rules.aspif import AspifReader, Ground
 from ggp.machine.propnet.compile.ground_rules.forecast import (
-    Forecast,
+    GroundingForecast,
     Watch,
     from_bytes,
     most_rules,
@@ -111,7 +111,7 @@ def test_grounding_ends_when_too_many_rules_are_written(monkeypatch: pytest.Monk
     program = normalize(parse(rolls(5)))
     expected = foresee(program, LIMITS).rules
     few = replace(LIMITS, grounding_seconds=0.6 * expected / module.RULES_PER_SECOND)
-    foreseen: list[Forecast] = []
+    foreseen: list[GroundingForecast] = []
     ended: list[ReasonerLimitError] = []
     written: list[int] = []
     monkeypatch.setattr(module, "BETWEEN", 1_000)

@@ -10,7 +10,7 @@ from ggp.gdl.normalize import normalize
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Outputs
 from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
-from ggp.machine.propnet.optimise.knowledge import Group, Knowledge
+from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge, ExclusiveFluents
 from ggp.machine.propnet.optimise.passes import invariants
 from ggp.machine.propnet.optimise.passes.complements import complement
 from ggp.machine.propnet.optimise.passes.constants import fold_constants
@@ -50,8 +50,8 @@ WALKER = """
 """Cell 6 is never reached and the walker never jumps; `awake` and `(wall 6)` always hold."""
 
 
-def knowledge() -> Knowledge:
-    return Knowledge(Work(STEPS))
+def knowledge() -> CircuitKnowledge:
+    return CircuitKnowledge(Work(STEPS))
 
 
 def walker() -> Circuit:
@@ -96,7 +96,7 @@ def test_fluents_that_exclude_each_other_are_found() -> None:
     known = knowledge()
     circuit = use_invariants(walker(), known)
     cells = tuple(f"(at {cell})" for cell in range(1, 6))
-    assert Group(cells, exact=True) in known.groups
+    assert ExclusiveFluents(cells, exact=True) in known.groups
     assert "(at 6)" not in circuit.fluents
     assert set(circuit.fluents) < set(walker().fluents)
 
@@ -147,7 +147,7 @@ def test_nothing_is_guessed_where_too_little_could_be_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     circuit = circuit_of("breakthrough")
-    known = Knowledge(Work(invariants.MIN_QUESTIONS * circuit.num_gates))
+    known = CircuitKnowledge(Work(invariants.MIN_QUESTIONS * circuit.num_gates))
     assert invariants.use_invariants(circuit, known) is circuit
     assert not known.work.spent
     assert not known.groups

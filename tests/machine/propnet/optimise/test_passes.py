@@ -15,7 +15,7 @@ from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from ggp.machine.propnet.optimise import MAX_STEPS, PASSES, Pass, assembling, optimise
 from ggp.machine.propnet.optimise.draft import Draft
-from ggp.machine.propnet.optimise.knowledge import Group, Knowledge
+from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge, ExclusiveFluents
 from ggp.machine.propnet.optimise.passes.complements import complement
 from ggp.machine.propnet.optimise.passes.constants import fold_constants
 from ggp.machine.propnet.optimise.passes.extraction import extract
@@ -23,7 +23,7 @@ from ggp.machine.propnet.optimise.passes.factoring import factor
 from ggp.machine.propnet.optimise.passes.flattening import flatten
 from ggp.machine.propnet.optimise.passes.implications import drop_implied
 from ggp.machine.propnet.optimise.passes.invariants import use_invariants
-from ggp.machine.propnet.optimise.patience import Until
+from ggp.machine.propnet.optimise.patience import WorkDeadline
 from ggp.machine.propnet.optimise.proofs.sampling import Evaluator
 from ggp.machine.propnet.optimise.work import Work
 from tests.machine.propnet.circuits import (
@@ -48,8 +48,8 @@ SHARED = (
 )
 
 
-def knowledge() -> Knowledge:
-    return Knowledge(Work(MAX_STEPS))
+def knowledge() -> CircuitKnowledge:
+    return CircuitKnowledge(Work(MAX_STEPS))
 
 
 def circuit_of_rules(rules: str) -> Circuit:
@@ -188,8 +188,8 @@ def test_optimising_is_repeatable(game: str) -> None:
 
 def test_without_time_nothing_is_done_and_that_is_said() -> None:
     circuit = circuit_of("tic_tac_toe")
-    assert optimise(circuit, Until(0.0)) == (circuit, [], False)
-    assert optimise(circuit, Until(clock_s=0.0)) == (circuit, [], False)
+    assert optimise(circuit, WorkDeadline(0.0)) == (circuit, [], False)
+    assert optimise(circuit, WorkDeadline(clock_s=0.0)) == (circuit, [], False)
 
 
 def test_without_work_nothing_is_done_and_that_is_final() -> None:
@@ -217,13 +217,13 @@ def test_a_pass_in_vain_is_not_run_again_on_the_same_circuit(
 ) -> None:
     ran: list[str] = []
 
-    def idle(circuit: Circuit, _: Knowledge) -> Circuit:
+    def idle(circuit: Circuit, _: CircuitKnowledge) -> Circuit:
         ran.append("idle")
         return circuit
 
-    def learning(circuit: Circuit, known: Knowledge) -> Circuit:
+    def learning(circuit: Circuit, known: CircuitKnowledge) -> Circuit:
         ran.append("learning")
-        known.groups += (Group(("(at 1)", "(at 2)"), exact=False),)
+        known.groups += (ExclusiveFluents(("(at 1)", "(at 2)"), exact=False),)
         return circuit
 
     passes = (("idle", idle), ("idle", idle), ("learning", learning), ("idle", idle))
@@ -241,7 +241,7 @@ def test_a_pass_the_clock_breaks_off_counts_for_nothing(monkeypatch: pytest.Monk
             pass
 
     monkeypatch.setattr("ggp.machine.propnet.optimise.PASSES", (("spin", spin),))
-    assert optimise(circuit, Until(time.process_time() + 0.2)) == (circuit, [], False)
+    assert optimise(circuit, WorkDeadline(time.process_time() + 0.2)) == (circuit, [], False)
 
 
 def test_a_pass_that_runs_out_of_memory_counts_for_nothing(

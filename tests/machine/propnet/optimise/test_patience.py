@@ -8,7 +8,13 @@ import time
 
 import pytest
 
-from ggp.machine.propnet.optimise.patience import NEVER, TookTooLong, Until, patience, unbroken
+from ggp.machine.propnet.optimise.patience import (
+    NEVER,
+    TookTooLong,
+    WorkDeadline,
+    patience,
+    unbroken,
+)
 
 INTERRUPTED_QUESTIONS = """
 import time
@@ -54,7 +60,7 @@ def test_what_is_unbroken_is_broken_off_afterwards() -> None:
     done = []
     with (  # noqa: PT012
         pytest.raises(TookTooLong),
-        patience(Until(clock_s=time.monotonic() + 0.02)),
+        patience(WorkDeadline(clock_s=time.monotonic() + 0.02)),
     ):
         with unbroken():
             time.sleep(0.05)
@@ -64,18 +70,18 @@ def test_what_is_unbroken_is_broken_off_afterwards() -> None:
 
 
 def test_what_is_over_in_time_is_not_broken_off() -> None:
-    with patience(Until(time.process_time() + 60, time.monotonic() + 60)), unbroken():
+    with patience(WorkDeadline(time.process_time() + 60, time.monotonic() + 60)), unbroken():
         pass
     with patience(NEVER), unbroken():
         pass
 
 
 def test_processor_time_is_counted_by_itself() -> None:
-    with patience(Until(process_s=time.process_time() + 0.02)):
+    with patience(WorkDeadline(process_s=time.process_time() + 0.02)):
         time.sleep(0.05)
     with (  # noqa: PT012
         pytest.raises(TookTooLong),
-        patience(Until(process_s=time.process_time() + 0.02)),
+        patience(WorkDeadline(process_s=time.process_time() + 0.02)),
     ):
         while True:
             pass

@@ -61,7 +61,7 @@ class Costly(NamedTuple):
     ground_rules: float
 
 
-class Forecast(NamedTuple):
+class GroundingForecast(NamedTuple):
     """The forecast of grounding a game.
 
     Attributes:
@@ -113,7 +113,7 @@ class Forecast(NamedTuple):
         return {**self._asdict(), "costly": [each._asdict() for each in self.costly]}
 
     @staticmethod
-    def from_json(found: Any) -> Forecast:
+    def from_json(found: Any) -> GroundingForecast:
         """A forecast that was stored.
 
         Raises:
@@ -121,7 +121,7 @@ class Forecast(NamedTuple):
         """
         try:
             costly = [Costly(**each) for each in found["costly"]]
-            return Forecast(
+            return GroundingForecast(
                 float(found["rules"]),
                 {str(name): float(count) for name, count in found["relations"].items()},
                 tuple(Costly(str(a), int(b), float(c)) for a, b, c in costly),
@@ -149,7 +149,7 @@ class Watch:
     """
 
     limits: Limits
-    foreseen: Callable[[Forecast], None]
+    foreseen: Callable[[GroundingForecast], None]
     written: Callable[[int], None]
     end: Callable[[ReasonerLimitError], None]
 
@@ -196,7 +196,7 @@ def forecast(
     extents: Extents,
     *,
     is_sure: bool,
-) -> Forecast:
+) -> GroundingForecast:
     """The forecast of grounding some rules.
 
     Args:
@@ -204,7 +204,7 @@ def forecast(
         rules: the rules as they will be ground.
         static: relations that depend neither on the state nor on moves.
         extents: estimates for the rules, with what has been counted.
-        is_sure: see `Forecast`.
+        is_sure: see `GroundingForecast`.
     """
     sizes = Sizes(rules, extents)
     written = {rule.start: rule for rule in reversed(program.rules) if rule.start >= 0}
@@ -222,7 +222,7 @@ def forecast(
     # Each fluent may hold or not, in the first state and in others, and each move may be made.
     total = sum(by_rule.values()) + 2 * sizes.atoms("true") + sizes.atoms("legal")
     most = sorted(by_rule, key=lambda key: -by_rule[key])[:MOST_SHOWN]
-    return Forecast(
+    return GroundingForecast(
         total,
         dict(sorted(relations.items(), key=lambda each: -each[1])),
         tuple(Costly(str(first[key]), first[key].start, by_rule[key]) for key in most),
@@ -244,18 +244,18 @@ def _name(relation: Signature) -> str:
     return f"{name}/{arity}"
 
 
-def to_bytes(found: Forecast) -> bytes:
+def to_bytes(found: GroundingForecast) -> bytes:
     """A forecast as bytes to pass between processes."""
     return json.dumps(found.to_json()).encode()
 
 
-def from_bytes(data: bytes) -> Forecast:
+def from_bytes(data: bytes) -> GroundingForecast:
     """The forecast that `to_bytes` was given.
 
     Raises:
         MachineError: the bytes are something else.
     """
     try:
-        return Forecast.from_json(json.loads(data))
+        return GroundingForecast.from_json(json.loads(data))
     except ValueError as error:
         raise MachineError(f"not a forecast: {error}") from error

@@ -24,7 +24,7 @@ from ggp.machine.base import Limits
 from ggp.machine.propnet.compile.ground_rules.aspif import AspifReader, Ground
 from ggp.machine.propnet.compile.ground_rules.forecast import (
     Counter,
-    Forecast,
+    GroundingForecast,
     Watch,
     forecast,
     too_many,
@@ -116,7 +116,7 @@ def ground(
     return _ground_program(program.roles, translation, made)
 
 
-def foresee(program: Program, limits: Limits) -> Forecast:
+def foresee(program: Program, limits: Limits) -> GroundingForecast:
     """The forecast of the number of ground rules; takes less than a second.
 
     Args:
@@ -136,7 +136,9 @@ def _foreseen(program: Program, watch: Watch, count: Count) -> Split | None:
     return found
 
 
-def _foresee(program: Program, limits: Limits, count: Count) -> tuple[Forecast, Split | None]:
+def _foresee(
+    program: Program, limits: Limits, count: Count
+) -> tuple[GroundingForecast, Split | None]:
     is_sure = not terms_grow(program.rules, MAX_UNCHECKED_DEPTH)
     # Facts whose terms grow may be infinitely many.
     found = split_rules(program, count, MOST_FACTS if is_sure else 0.0)
@@ -149,7 +151,7 @@ def _foresee(program: Program, limits: Limits, count: Count) -> tuple[Forecast, 
 
 def _forecast(
     program: Program, found: Split, rules: Sequence[NormalRule], *, is_sure: bool
-) -> Forecast:
+) -> GroundingForecast:
     static = static_relations(rules)
     # For relations that are not counted to the end, estimates by rules are better.
     known = {key: table for key, table in found.counted.items() if table.size < MAX_COUNTED}

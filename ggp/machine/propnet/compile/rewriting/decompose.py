@@ -32,7 +32,7 @@ from ggp.gdl.terms import (
     substitute,
     variables,
 )
-from ggp.machine.propnet.compile.rewriting.extents import Extent, Extents, Table, join
+from ggp.machine.propnet.compile.rewriting.extents import Extent, Extents, RelationSize, join
 
 MAX_VARIABLES = 12
 """In rules with more variables to eliminate, only `MAX_TOGETHER` at a time are tried."""
@@ -127,11 +127,11 @@ class _Split:
     rest: tuple[_Condition, ...]
 
     @property
-    def table(self) -> Table:
+    def table(self) -> RelationSize:
         """The estimated atoms of the new relation."""
         extent = _joined(self.part)
         columns = tuple(extent.values[name] for name in self.kept)
-        return Table(min(extent.size, prod(columns)), columns)
+        return RelationSize(min(extent.size, prod(columns)), columns)
 
     @property
     def literals(self) -> tuple[Literal, ...]:
@@ -229,7 +229,9 @@ class _Splitter:
         # Equal conditions have equal names, so that equal parts are found.
         name = GIVEN + "x".join(f"{number:.6g}" for number in columns)
         literal = Literal(Compound(name, tuple(map(Variable, names))))
-        self._extents.define((name, len(names)), Table(prod(columns), columns), is_static=True)
+        self._extents.define(
+            (name, len(names)), RelationSize(prod(columns), columns), is_static=True
+        )
         return (self._condition(literal),)
 
     def _cost_of_split(self, head: Sequence[str], split: _Split, least: float) -> float:

@@ -33,7 +33,7 @@ class Extent:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class RelationSize:
     """The number of atoms of a relation, and of values of each argument."""
 
     size: float
@@ -70,7 +70,7 @@ class Extents:
         self,
         rules: Sequence[NormalRule],
         static: frozenset[Signature],
-        tables: Mapping[Signature, Table],
+        tables: Mapping[Signature, RelationSize],
     ) -> None:
         self._domains = Domains(rules)
         self._static = set(static)
@@ -81,13 +81,13 @@ class Extents:
         """Whether a condition leaves no condition in ground rules."""
         return literal.is_distinct or signature(literal.atom) in self._static
 
-    def define(self, relation: Signature, table: Table, *, is_static: bool) -> None:
+    def define(self, relation: Signature, table: RelationSize, *, is_static: bool) -> None:
         """Make a new relation known."""
         self._tables[relation] = table
         if is_static:
             self._static.add(relation)
 
-    def table(self, relation: Signature) -> Table | None:
+    def table(self, relation: Signature) -> RelationSize | None:
         """The table of a relation that was counted or made known; None for others."""
         return self._tables.get(relation)
 
@@ -125,7 +125,7 @@ class Extents:
         return self._sizes[at]
 
 
-def matching(args: Sequence[Term], table: Table) -> Extent:
+def matching(args: Sequence[Term], table: RelationSize) -> Extent:
     """The atoms of a relation that have these arguments, if constants match at random."""
     size, values = table.size, dict[str, float]()
     for arg, number in zip(args, table.columns, strict=True):
@@ -140,7 +140,7 @@ def matching(args: Sequence[Term], table: Table) -> Extent:
     return Extent(size, {name: min(number, size) for name, number in values.items()})
 
 
-def _facts(rules: Sequence[NormalRule]) -> dict[Signature, Table]:
+def _facts(rules: Sequence[NormalRule]) -> dict[Signature, RelationSize]:
     """The relations that are given by facts alone."""
     facts: dict[Signature, list[Compound]] = {}
     others = set()
@@ -156,8 +156,8 @@ def _facts(rules: Sequence[NormalRule]) -> dict[Signature, Table]:
     }
 
 
-def table_of(rows: Sequence[Sequence[object]]) -> Table:
+def table_of(rows: Sequence[Sequence[object]]) -> RelationSize:
     """Count rows of arguments, of which there must be at least one."""
-    return Table(
+    return RelationSize(
         float(len(rows)), tuple(float(len(set(column))) for column in zip(*rows, strict=True))
     )

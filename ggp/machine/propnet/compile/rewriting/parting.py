@@ -24,7 +24,7 @@ from ggp.gdl.analysis.dependencies import static_relations
 from ggp.gdl.program import LEGAL, RANDOM, SEES, Literal, NormalRule, Program, atom_of, unify
 from ggp.gdl.rewriting.safety import order_conditions
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature
-from ggp.machine.propnet.compile.rewriting.extents import Extent, Extents, Table, join
+from ggp.machine.propnet.compile.rewriting.extents import Extent, Extents, RelationSize, join
 from ggp.machine.propnet.compile.rewriting.families import (
     Cases,
     Family,
@@ -49,7 +49,7 @@ LEAST_FITTING = 1 / 64
 MOST_TIED = 300_000.0
 """Greatest estimated number of instances of conditions that tie some parts."""
 
-Tables = Callable[[], Mapping[Signature, Table]]
+Tables = Callable[[], Mapping[Signature, RelationSize]]
 """Counts the atoms of relations that depend on nothing."""
 
 

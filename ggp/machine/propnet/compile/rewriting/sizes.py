@@ -26,7 +26,7 @@ from ggp.gdl.analysis.domains import MAX_DEPTH, Domains, Position, position
 from ggp.gdl.program import Atom, Literal, NormalRule
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
 from ggp.machine.propnet.compile.rewriting.demand import MAY
-from ggp.machine.propnet.compile.rewriting.extents import Extent, Extents, Table, matching
+from ggp.machine.propnet.compile.rewriting.extents import Extent, Extents, RelationSize, matching
 
 Key = tuple[str, Signature | None]
 """An author's relation with its arity in its name, or one of GDL's with the function of its last
@@ -46,7 +46,7 @@ LEAST_SHARE = 0.05
 """Least share of instances that pass a test: too little is known of joint values for less."""
 
 _BY_TERM = {"true": "true", "next": "true", "init": "true", "legal": "legal", "does": "legal"}
-_NONE = Table(0.0, ())
+_NONE = RelationSize(0.0, ())
 _TERMS = frozenset(_BY_TERM.values())
 
 
@@ -162,7 +162,7 @@ class Sizes:
                 if recursive and self._at_most:
                     self._tables |= {key: self._allowed(key) for key in keys}
 
-    def _table(self, rules: Sequence[NormalRule]) -> Table:
+    def _table(self, rules: Sequence[NormalRule]) -> RelationSize:
         """The atoms that rules with one head make."""
         heads = [flat(rule.head) for rule in rules]
         pairs = [(head, self._made(rule, head)) for rule, head in zip(rules, heads, strict=True)]
@@ -174,20 +174,22 @@ class Sizes:
             constants = {head.args[i] for head, _ in pairs if isinstance(head.args[i], Symbol)}
             others = (t.columns[i] for head, t in pairs if not isinstance(head.args[i], Symbol))
             columns.append(max(1.0, min(self._values.count(place), len(constants) + sum(others))))
-        return Table(min(sum(table.size for _, table in pairs), prod(columns)), tuple(columns))
+        return RelationSize(
+            min(sum(table.size for _, table in pairs), prod(columns)), tuple(columns)
+        )
 
-    def _allowed(self, key: Key) -> Table:
+    def _allowed(self, key: Key) -> RelationSize:
         """All atoms of a relation that domains allow."""
         return self._by_domains(flat(self._rules[key][0].head))
 
-    def _by_domains(self, head: Flat) -> Table:
+    def _by_domains(self, head: Flat) -> RelationSize:
         """All atoms that domains allow."""
         columns = tuple(map(self._values.count, head.places))
-        return Table(prod(columns), columns)
+        return RelationSize(prod(columns), columns)
 
     # ---------------------------------------------------------------- rules
 
-    def _made(self, rule: NormalRule, head: Flat) -> Table:
+    def _made(self, rule: NormalRule, head: Flat) -> RelationSize:
         """The atoms that one rule makes."""
         found = self._joined(rule)
         if not found.size:
@@ -202,7 +204,7 @@ class Sizes:
             max(1.0, min(size, prod(found.values[v.name] for v in set(variables(arg)))))
             for arg in head.args
         )
-        return Table(min(size, most), columns)
+        return RelationSize(min(size, most), columns)
 
     def _joined(self, rule: NormalRule) -> Extent:
         """The conditions of a rule together."""
@@ -234,16 +236,16 @@ class Sizes:
             table = self._by_domains(found)
         return _matching(found.args, table or _NONE)
 
-    def _of_any(self, name: str, arity: int) -> Table:
+    def _of_any(self, name: str, arity: int) -> RelationSize:
         """The atoms of `true`, or of `legal`, of all functions together."""
         tables = [self._tables[key] for key in self._named.get(name, ()) if key in self._tables]
         size = sum(table.size for table in tables)
         if not size:
             return _NONE
         if arity == 1:
-            return Table(size, (size,))
+            return RelationSize(size, (size,))
         roles = max(table.columns[0] for table in tables if table.size)
-        return Table(size, (roles, max(1.0, size / roles)))
+        return RelationSize(size, (roles, max(1.0, size / roles)))
 
 
 def _by_head(rules: Iterable[NormalRule]) -> dict[Key, list[NormalRule]]:
@@ -265,7 +267,7 @@ def _keeps(rule: NormalRule) -> bool:
     )
 
 
-def _matching(args: Sequence[Term], table: Table) -> Extent:
+def _matching(args: Sequence[Term], table: RelationSize) -> Extent:
     if not table.size:
         return Extent(0.0, {v.name: 1.0 for arg in args for v in variables(arg)})
     return matching(args, table)

@@ -16,7 +16,7 @@ from ggp.gdl.rewriting.safety import order_conditions
 from ggp.gdl.terms import Compound, Signature, Symbol, Variable, signature, substitute, variables
 from ggp.machine.propnet.compile.rewriting.decompose import cost, decompose, project_locals
 from ggp.machine.propnet.compile.rewriting.demand import restricted
-from ggp.machine.propnet.compile.rewriting.extents import Extents, Table
+from ggp.machine.propnet.compile.rewriting.extents import Extents, RelationSize
 from ggp.machine.propnet.compile.rewriting.sizes import Sizes
 from ggp.machine.propnet.compile.rewriting.translate import RANKED, with_ranks
 
@@ -27,7 +27,7 @@ MOST_FACTS = 100_000.0
 """Expected number of facts above which they are not counted to make a forecast: that takes half a
 second."""
 
-Tables = Mapping[Signature, Table]
+Tables = Mapping[Signature, RelationSize]
 Count = Callable[[Sequence[NormalRule]], Tables]
 """Counts the atoms of relations that depend on nothing."""
 

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit
 from ggp.machine.propnet.optimise.draft import GATE_COST, Draft
-from ggp.machine.propnet.optimise.knowledge import Knowledge, moves_of_roles
+from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge, moves_of_roles
 
 
-def complement(circuit: Circuit, knowledge: Knowledge) -> Circuit:
+def complement(circuit: Circuit, knowledge: CircuitKnowledge) -> Circuit:
     """Rewrite "none of these" as "one of the others" where these are fewer.
 
     Every role makes exactly one move, and there are groups of fluents of which exactly one

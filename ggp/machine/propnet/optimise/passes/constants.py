@@ -16,10 +16,10 @@ from collections.abc import Iterator
 
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit
 from ggp.machine.propnet.optimise.draft import Draft
-from ggp.machine.propnet.optimise.knowledge import Knowledge, moves_of_roles
+from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge, moves_of_roles
 
 
-def fold_constants(circuit: Circuit, _: Knowledge) -> Circuit:
+def fold_constants(circuit: Circuit, _: CircuitKnowledge) -> Circuit:
     """Fluents that never change become constants, and moves that are never legal go."""
     while True:
         draft = Draft(circuit)

@@ -14,7 +14,7 @@ from itertools import combinations, pairwise
 
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.optimise.draft import GATE_COST, Draft
-from ggp.machine.propnet.optimise.knowledge import Knowledge
+from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge
 from ggp.machine.propnet.optimise.work import Work
 
 MAX_WIDTH_ALL_PAIRS = 24
@@ -30,7 +30,7 @@ Pair = tuple[int, int]
 """Two literals, the smaller one first."""
 
 
-def extract(circuit: Circuit, knowledge: Knowledge) -> Circuit:
+def extract(circuit: Circuit, knowledge: CircuitKnowledge) -> Circuit:
     """Share common parts of gates: whole gates inside others, large parts of some, then pairs.
 
     A pair costs a gate and saves one literal wherever it occurs, so the most frequent pair

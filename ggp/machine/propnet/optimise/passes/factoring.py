@@ -20,13 +20,13 @@ from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.optimise.assembling import suits_kernels
 from ggp.machine.propnet.optimise.draft import GATE_COST, Draft
 from ggp.machine.propnet.optimise.kernels import find_splittable
-from ggp.machine.propnet.optimise.knowledge import Knowledge
+from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge
 
 MAX_ALIKE = 8
 """Where more alternatives have a factor in common, nobody looks whether others leave the same."""
 
 
-def factor(circuit: Circuit, _: Knowledge) -> Circuit:
+def factor(circuit: Circuit, _: CircuitKnowledge) -> Circuit:
     """Rewrite `c & d or c & e or f` as `c & (d or e) or f` where that is cheaper.
 
     In terms of gates: a gate with inverted gates among its literals is an OR of ANDs (or,

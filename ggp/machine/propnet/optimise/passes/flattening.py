@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.optimise.draft import Draft
-from ggp.machine.propnet.optimise.knowledge import Knowledge
+from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge
 
 
-def flatten(circuit: Circuit, _: Knowledge) -> Circuit:
+def flatten(circuit: Circuit, _: CircuitKnowledge) -> Circuit:
     """Merge gates that only one other AND uses, not inverted, into that one."""
     draft = Draft(circuit)
     fan_out = draft.fan_out()

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ggp.machine.propnet.circuit import FALSE, Circuit
 from ggp.machine.propnet.optimise.draft import Draft
-from ggp.machine.propnet.optimise.knowledge import Knowledge, moves_of_roles
+from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge, moves_of_roles
 
 MAX_FOLLOWING = 128
 """Greatest number of literals remembered to follow from one literal."""
@@ -20,7 +20,7 @@ MAX_FOLLOWING = 128
 _NOTHING: frozenset[int] = frozenset()
 
 
-def drop_implied(circuit: Circuit, knowledge: Knowledge) -> Circuit:
+def drop_implied(circuit: Circuit, knowledge: CircuitKnowledge) -> Circuit:
     """Drop literals that follow from others.
 
     A move that is made is legal, and the role makes no other; some fluents exclude each other.
@@ -29,7 +29,7 @@ def drop_implied(circuit: Circuit, knowledge: Knowledge) -> Circuit:
 
 
 class _Implied:
-    def __init__(self, draft: Draft, knowledge: Knowledge) -> None:
+    def __init__(self, draft: Draft, knowledge: CircuitKnowledge) -> None:
         circuit = draft.circuit
         self._draft = draft
         # The literals that follow from each literal, except itself.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.optimise.draft import Draft
-from ggp.machine.propnet.optimise.knowledge import Group, Knowledge
+from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge, ExclusiveFluents
 from ggp.machine.propnet.optimise.proofs.guesses import (
     Guess,
     equal_fluents,
@@ -37,7 +37,7 @@ WORDS_A_STEP = 160
 """Number of words of random matches that count as a step of work."""
 
 
-def use_invariants(circuit: Circuit, knowledge: Knowledge) -> Circuit:
+def use_invariants(circuit: Circuit, knowledge: CircuitKnowledge) -> Circuit:
     """Replace fluents that are constant or equal to others; groups are added to `knowledge`."""
     work = knowledge.work
     until = work.until(SHARE, MAX_WORK)
@@ -62,7 +62,7 @@ def use_invariants(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     return draft.finish()
 
 
-def _groups(circuit: Circuit, proved: Iterable[Guess]) -> tuple[Group, ...]:
+def _groups(circuit: Circuit, proved: Iterable[Guess]) -> tuple[ExclusiveFluents, ...]:
     """Groups of fluents that exclude each other, and whether one of them always holds."""
     at_least_one: dict[int, list[frozenset[int]]] = {}
     groups_of: list[tuple[int, ...]] = []
@@ -77,5 +77,5 @@ def _groups(circuit: Circuit, proved: Iterable[Guess]) -> tuple[Group, ...]:
         members = frozenset(literals)
         exact = any(each <= members for x in literals for each in at_least_one.get(x, ()))
         names = tuple(circuit.fluents[(literal >> 1) - 1] for literal in literals)
-        groups.append(Group(names, exact))
+        groups.append(ExclusiveFluents(names, exact))
     return tuple(groups)

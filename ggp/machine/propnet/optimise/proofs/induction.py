@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from ggp.machine.propnet.circuit import TRUE, Circuit
 from ggp.machine.propnet.optimise.knowledge import moves_of_roles
 from ggp.machine.propnet.optimise.proofs.guesses import Guess
-from ggp.machine.propnet.optimise.proofs.solver import Additions, Example, Limit, Solver
+from ggp.machine.propnet.optimise.proofs.solver import Additions, Example, SearchLimit, Solver
 from ggp.machine.propnet.optimise.work import Work
 from ggp.machine.propnet.parts import parts_of
 
@@ -120,11 +120,14 @@ class _Step:
 
     def drop_refuted(self, until: int) -> None:
         """Drop guesses that are easily refuted."""
-        self._drop(self._some_fail, Limit(REFUTE_CONFLICTS, until))
+        self._drop(self._some_fail, SearchLimit(REFUTE_CONFLICTS, until))
 
     def drop_unproved(self, until: int) -> bool:
         """Drop guesses that fail, or may fail; returns whether there was work for all of them."""
-        together, alone = Limit(TOGETHER_CONFLICTS, until), Limit(ALONE_CONFLICTS, until)
+        together, alone = (
+            SearchLimit(TOGETHER_CONFLICTS, until),
+            SearchLimit(ALONE_CONFLICTS, until),
+        )
         if self._drop(self._some_fail, together):
             return True
         for chunk, fails in zip(self._chunks, self._chunk_fails, strict=True):
@@ -141,7 +144,7 @@ class _Step:
                     misses += 1
         return True
 
-    def _drop(self, fails: int, limit: Limit) -> bool:
+    def _drop(self, fails: int, limit: SearchLimit) -> bool:
         """Drop guesses while `fails` can hold; returns whether it certainly cannot in the end."""
         while self._left:
             failed = self._failing(fails, limit)
@@ -149,7 +152,7 @@ class _Step:
                 return failed is not None
         return True
 
-    def _failing(self, fails: int, limit: Limit) -> list[int] | None:
+    def _failing(self, fails: int, limit: SearchLimit) -> list[int] | None:
         """Drop and return guesses that fail in an example where `fails` holds.
 
         None if it is too hard to decide whether there is one.

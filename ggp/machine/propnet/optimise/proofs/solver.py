@@ -29,7 +29,7 @@ LOOK_UP_S = 0.1
 """Seconds between two checks whether a longer question is to be interrupted."""
 
 
-class Limit(NamedTuple):
+class SearchLimit(NamedTuple):
     """Bounds on a search: conflicts, and the `Work.spent` at which to stop."""
 
     conflicts: int
@@ -90,7 +90,7 @@ class Solver:
         return Additions(self._control.backend())
 
     def find(
-        self, assumed: Sequence[int], on_example: Callable[[Example], None], limit: Limit
+        self, assumed: Sequence[int], on_example: Callable[[Example], None], limit: SearchLimit
     ) -> bool | None:
         """Whether signs can hold together; None if that is too hard to decide.
 
