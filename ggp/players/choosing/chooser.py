@@ -13,8 +13,8 @@
 
 `merging` measures whether moves can be swapped. What the world would be worth is the *clairvoyance
 gap* (`ggp.study.properties`). Both come from random matches that are the same for everybody. So
-the choice depends on the rules alone, but for the clock of whoever allows more `SolvingEffort`. Nothing is
-remembered from match to match, except that a game is too large.
+the choice depends on the rules alone, but for the clock of whoever allows more `SolvingEffort`.
+Nothing is remembered from match to match, except that a game is too large.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class InformationSetTable:
 
 
 class LeafTable:
-    """Leaves; the arguments of `add` are those of `Leaves`, with sequences as in `InformationSetTable`."""
+    """Leaves; `add` takes the arguments of `Leaves`, with sequences as in `InformationSetTable`."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[IntArray, IntArray, Numbers, Numbers, FloatArray, IntArray]] = []
