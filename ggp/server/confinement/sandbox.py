@@ -7,7 +7,7 @@ Whatever the system does not offer is left out; `restrict` returns what is in fo
   also on processes, since elsewhere the limit counts all of the user's;
 - no network: an empty network namespace of its own, so no IP and no abstract sockets;
 - no power: the user `nobody` if root started the server, no capabilities, and no new privileges
-  for programs that it starts (`privileges`, `PR_SET_NO_NEW_PRIVS`);
+  for programs that it starts (`PR_SET_NO_NEW_PRIVS`);
 - no files except those that are named: reading for interpreter, libraries and caches (`readable`),
   writing for the circuit cache, from which nothing is run; no signals except to processes that it
   starts; TCP and abstract sockets are refused once more (`landlock`);

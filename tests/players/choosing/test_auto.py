@@ -125,7 +125,7 @@ def test_larger_games_are_solved_on_a_start_clock() -> None:
     for seconds in (0, 60):
         player.prepare(Deadline.after(seconds))
         kinds.append(type(player._player).__name__)
-    assert kinds == ["ISMCTS", "ISMCTS", "Solved"]
+    assert kinds == ["ISMCTS", "ISMCTS", "SolvedPlayer"]
     assert player.states_visited == 0
 
 

@@ -58,7 +58,7 @@ def confined(place: Path, changes: str = "pass") -> Confined:
     abstract = f"ggp-test-{os.getpid()}"
     places = Places.below(place, abstract)
     program = f"""
-from ggp.server.confinement import privileges, sandbox, seccomp
+from ggp.server.confinement import sandbox, seccomp
 from tests.server.confinement.probes import main
 {changes}
 main()
@@ -175,7 +175,7 @@ def test_root_becomes_nobody_or_the_interpreter_is_hidden_from_others(tried: Con
             subprocess.run(command, user="nobody", extra_groups=[], check=True)
 
 
-WITHOUT_NETWORK = "privileges.leave_network = privileges.leave_network_alone = lambda libc: False; "
+WITHOUT_NETWORK = "sandbox.leave_network = sandbox.leave_network_alone = lambda libc: False; "
 
 
 def test_landlock_alone_keeps_sockets_closed(place: Path) -> None:
