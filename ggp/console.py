@@ -35,6 +35,7 @@ from ggp.gdl.nearest import unknown
 from ggp.gdl.source import MOST_SHOWN, Diagnostic, errors, printable
 from ggp.launch import EXIT_INTERRUPTED as EXIT_INTERRUPTED
 from ggp.launch import preload
+from ggp.registry import Registry
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -83,21 +84,27 @@ class CommandGroup(click.Group):
 
     Args:
         later: commands that are imported when they run, by name.
+        offered: entry point group in which installed packages offer more.
     """
 
     def __init__(
-        self, *args: Any, later: Mapping[str, LaterCommand] | None = None, **kwargs: Any
+        self,
+        *args: Any,
+        later: Mapping[str, LaterCommand] | None = None,
+        offered: str = "",
+        **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self._later = dict(later or {})
+        self._offered: Registry[click.Command] = Registry(offered, "command")
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), *self._later])
+        return sorted({*super().list_commands(ctx), *self._later, *self._offered})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         later = self._later.get(cmd_name)
         if later is None:
-            return super().get_command(ctx, cmd_name)
+            return super().get_command(ctx, cmd_name) or self._offered.get(cmd_name)
         preload(later.module)
         command: click.Command = getattr(import_module(later.module), later.name or cmd_name)
         return command
@@ -135,7 +142,7 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             names = self.list_commands(ctx)
             ctx.fail(unknown("command", args[0], names, f"commands: {', '.join(names)}"))
         return super().resolve_command(ctx, args)

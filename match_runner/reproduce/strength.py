@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from ggp.machine.spiel.twins import twins
+from ggp.labs.openspiel.twins import twins
 from ggp.statistics.intervals import LEVEL, mean_of_means
 from match_runner.reproduce.duels import Duel
 from match_runner.reproduce.figures import score_text

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from ggp.machine.spiel.games import pyspiel
+from ggp.labs.openspiel.machine.games import pyspiel
 
 SUIT, GRAND, NULL, HEARTS = "Skat: suit", "Skat: grand", "Skat: null", "Hearts"
 

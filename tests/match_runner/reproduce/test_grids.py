@@ -16,8 +16,8 @@ from matplotlib.image import imread
 
 from ggp.errors import ConfigError
 from ggp.gdl import list_games
+from ggp.labs.openspiel.twins import twins
 from ggp.machine.base import is_open, player_roles
-from ggp.machine.spiel.twins import twins
 from match_runner.cli import main
 from match_runner.folder_lock import locked
 from match_runner.match.records import MatchRecord
