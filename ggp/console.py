@@ -96,7 +96,7 @@ class CommandGroup(click.Group):
     ) -> None:
         super().__init__(*args, **kwargs)
         self._later = dict(later or {})
-        self._offered: Registry[click.Command] = Registry(offered, "command")
+        self._offered: Registry[click.Command | LaterCommand] = Registry(offered, "command")
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*super().list_commands(ctx), *self._later, *self._offered})
@@ -104,21 +104,30 @@ class CommandGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         later = self._later.get(cmd_name)
         if later is None:
-            return super().get_command(ctx, cmd_name) or self._offered.get(cmd_name)
+            command = super().get_command(ctx, cmd_name) or self._offered.get(cmd_name)
+            if not isinstance(command, LaterCommand):
+                return command
+            later = command
         preload(later.module)
-        command: click.Command = getattr(import_module(later.module), later.name or cmd_name)
-        return command
+        loaded: click.Command = getattr(import_module(later.module), later.name or cmd_name)
+        return loaded
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         names = self.list_commands(ctx)
-        if not self._later.keys() >= set(names):
+        if not self._later:
             super().format_commands(ctx, formatter)  # which imports everything
             return
         room = formatter.width - 6 - max(len(name) for name in names)
-        stand_ins = [click.Command(name, help=self._later[name].summary) for name in names]
-        rows = [(str(each.name), each.get_short_help_str(room)) for each in stand_ins]
+        rows = [(name, self._summarized(ctx, name).get_short_help_str(room)) for name in names]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+    def _summarized(self, ctx: click.Context, name: str) -> click.Command:
+        """A command, or what stands for it where its summary is known without it."""
+        known = self._later.get(name) or self._offered.get(name)
+        if isinstance(known, LaterCommand):
+            return click.Command(name, help=known.summary)
+        return self.get_command(ctx, name) or click.Command(name)
 
     def main(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Run the command line; never returns."""

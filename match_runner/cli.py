@@ -36,10 +36,6 @@ COMMANDS = {
         "match_runner.record_commands",
         "Show recorded matches, and check them against the rules of their games.",
     ),
-    "reproduce": LaterCommand(
-        "match_runner.reproduce.cli",
-        "Reproduce the tables and figures of papers.",
-    ),
     "show": LaterCommand(
         "match_runner.show",
         "Show the results of a stored series again, and draw or export them.",
@@ -58,6 +54,7 @@ COMMANDS = {
 @click.group(
     cls=CommandGroup,
     later=COMMANDS,
+    offered="match_runner.commands",
     invoke_without_command=True,
     epilog=example("match-runner play kuhn_poker --matches 5"),
 )

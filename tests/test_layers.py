@@ -30,20 +30,9 @@ MAY_IMPORT = {
         "ggp.libraries",
         "ggp.registry",
     },
-    "ggp.belief": {"ggp.errors", "ggp.machine", "ggp.whole_files"},
+    "ggp.belief": {"ggp.errors", "ggp.machine", "ggp.registry", "ggp.whole_files"},
     "ggp.search": {"ggp.errors", "ggp.belief", "ggp.clocks", "ggp.machine"},
     "ggp.solve": {"ggp.errors", "ggp.belief", "ggp.machine"},
-    "ggp.labs.learning.respond": {
-        "ggp.errors",
-        "ggp.belief",
-        "ggp.clocks",
-        "ggp.labs.learning.env",
-        "ggp.labs.learning.selfplay",
-        "ggp.machine",
-        "ggp.search",
-        "ggp.solve",
-        "ggp.statistics",
-    },
     "ggp.registry": {"ggp.errors"},
     "ggp.study": {
         "ggp.errors",
@@ -51,44 +40,19 @@ MAY_IMPORT = {
         "ggp.search",
         "ggp.belief",
         "ggp.machine",
-        "ggp.solve",  # synthetic trees are solved as games are
-    },
-    "ggp.labs.learning.env": {
-        "ggp.belief",
-        "ggp.errors",
-        "ggp.gdl",
-        "ggp.given",
-        "ggp.libraries",
-        "ggp.machine",
-        "ggp.pickled",
-        "ggp.players",  # whoever a learner plays against, in a function
-        "ggp.seeds",
-        "ggp.solve",  # what is learnt is evaluated exactly
-    },
-    "ggp.labs.learning.selfplay": {
-        "ggp.belief",  # incomplete paths
-        "ggp.labs.learning.env",
-        "ggp.errors",
-        "ggp.gdl",
-        "ggp.machine",
-        "ggp.seeds",
-        "ggp.whole_files",
     },
     "ggp.players": {
         "ggp.registry",
         "ggp.errors",
         "ggp.clocks",
-        "ggp.labs.learning.env",
-        "ggp.labs.learning.selfplay",
         "ggp.gdl",
-        "ggp.labs.openspiel.rulesheets",
         "ggp.solve",
         "ggp.study",  # what a game is like, for who chooses a player
         "ggp.search",
         "ggp.belief",
         "ggp.machine",
     },
-    "ggp.console": {"ggp.errors", "ggp.gdl", "ggp.launch"},
+    "ggp.console": {"ggp.errors", "ggp.gdl", "ggp.launch", "ggp.registry"},
     "ggp.protocol": {"ggp.errors", "ggp.gdl"},
     "ggp.server": {
         "ggp.errors",
@@ -112,11 +76,19 @@ MAY_IMPORT["ggp.pickled"] = {"ggp.errors", "ggp.gdl", "ggp.machine"}
 CORE = {*MAY_IMPORT, "ggp.cli"}
 MAY_IMPORT["ggp.__init__"] = {"ggp", "ggp.library"}
 MAY_IMPORT["ggp.library"] = CORE | {"match_runner"}  # for `ggp.play_match`
-MAY_IMPORT["ggp.cli"] = CORE | {"ggp.library"}  # `ggp advise` plays matches
-AMONG_LABS: dict[str, set[str]] = {}
-"""Labs that build on another one."""
+MAY_IMPORT["ggp.cli"] = CORE | {"ggp.library"}
+AMONG_LABS = {
+    "ggp.labs.kriegspiel": {"ggp.labs.papers"},
+    "ggp.labs.papers": {"ggp.labs.openspiel"},
+}
+"""Labs that build on another one: for its experiments, and for games of OpenSpiel in these."""
 
 ADDRESSES = {
+    "ggp.env": {"ggp.labs.learning"},
+    "ggp.env.exact": {"ggp.labs.learning"},
+    "ggp.env.gymnasium_env": {"ggp.labs.learning"},
+    "ggp.env.pettingzoo_env": {"ggp.labs.learning"},
+    "ggp.learn": {"ggp.labs.learning"},
     "ggp.openspiel": {"ggp.labs.openspiel"},
     "ggp.players.spiel_bot": {"ggp.labs.openspiel"},
 }
@@ -137,7 +109,8 @@ def part_of(module: str) -> str:
 
 
 def module_name(path: Path) -> str:
-    return ".".join(path.relative_to(REPOSITORY).with_suffix("").parts)
+    names = path.relative_to(REPOSITORY).with_suffix("").parts
+    return ".".join(names[:-1] if names[-1] == "__init__" and len(names) > 2 else names)
 
 
 @cache
@@ -162,7 +135,7 @@ def allowed_to(module: str) -> set[str]:
     if own == "match_runner":
         return CORE | {own}
     if own.startswith("ggp.labs"):
-        return CORE | {own, "match_runner"} | AMONG_LABS.get(own, set())
+        return CORE | {own, "ggp.library", "match_runner"} | AMONG_LABS.get(own, set())
     return MAY_IMPORT.get(own, CORE) | {own} | ADDRESSES.get(module, set())
 
 

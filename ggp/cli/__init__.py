@@ -1,14 +1,14 @@
 """The command `ggp`: look at rulesheets, play them by hand or at random, ask players.
 
-Installed packages, and our labs, may add commands (`ggp.registry`). One module per group of commands. They are thin: parse options, call, print. Everything slow to
-import (numpy, SWI-Prolog) is imported when a command runs.
+Installed packages, and our labs, may add commands (`ggp.registry`). One module per group of
+commands. They are thin: parse options, call, print. Everything slow to import (numpy, SWI-Prolog)
+is imported when a command runs.
 """
 
 from __future__ import annotations
 
 import click
 
-from ggp.cli.advise import advise
 from ggp.cli.arguments import verbose_option
 from ggp.cli.belief import belief
 from ggp.cli.bench import bench
@@ -46,7 +46,7 @@ def main(ctx: click.Context) -> None:
 
 
 _COMMANDS = (
-    games, players, new, validate, info, properties, advise, convert, trace, evaluate, belief,
+    games, players, new, validate, info, properties, convert, trace, evaluate, belief,
     solve, exploit, bench, serve,
 )  # fmt: skip
 

@@ -9,7 +9,8 @@
                          that `ggp learn` wrote, whose names end in .npz
     learned:FILE         counts of moves by information set, kept in FILE from match to match
 
-Installed packages may offer more (`MODELS`). Only `learned` writes: matches are independent of each other unless a file for it is named.
+Installed packages may offer more (`MODELS`). Only `learned` writes: matches are independent of each
+other unless a file for it is named.
 """
 
 from __future__ import annotations

@@ -202,8 +202,8 @@ def register() -> None:
 # Players' knowledge as tensors: OpenSpiel's `information_state_tensor` and `observation_tensor`.
 #
 # Both are made of *rows* of ones, one for each turn: the move a player made and the percepts it
-# got, by the indices of `ggp.study.names`. So an algorithm that learns here learns from the same data
-# as environments show.
+# got, by the indices of `ggp.study.names`. So an algorithm that learns here learns from the same
+# data as environments show.
 #
 # information state   the player [P] | every turn [T, A + S] | its choice in this turn [A]
 #     observation         the player [P] | the last turn [A + S] | all before it, together [A + S]
