@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from ggp.errors import GDLError
 from ggp.gdl.analysis.dependencies import RuleGraph, relations_needed, static_relations
-from ggp.gdl.checks.diagnosis import Diagnosis
 from ggp.gdl.checks.formal import (
     IGNORED,
+    Diagnosis,
     check_dependencies,
     check_endless,
     check_playable,

@@ -51,11 +51,9 @@ from ggp.protocol.messages import (
     Stop,
 )
 from ggp.protocol.places import forgotten_first, gives_way, may_have_last, overdue
-from ggp.protocol.questions import Ask, default_margin_s
-from ggp.protocol.receipts import Receipt
+from ggp.protocol.questions import Ask, Receipt, default_margin_s
 from ggp.protocol.session import Session
-from ggp.protocol.texts.forms import MessageLimits
-from ggp.protocol.texts.printing import info_reply
+from ggp.protocol.texts.forms import MessageLimits, info_reply
 from ggp.protocol.texts.reading import Text, read_text
 from ggp.protocol.texts.spelling import Outline
 from ggp.protocol.transitions import Event, MatchState

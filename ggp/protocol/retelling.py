@@ -40,8 +40,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ggp.protocol.lobby import Lobby
-from ggp.protocol.questions import Ask
-from ggp.protocol.receipts import Opening, Receipt
+from ggp.protocol.questions import Ask, Opening, Receipt
 from ggp.protocol.turns import History
 
 FORMAT = 1

@@ -12,11 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from ggp.errors import LocalProtocolError
-from ggp.protocol.hypotheses import turns_within
 from ggp.protocol.messages import BUSY, NIL, READY, Abort, Dialect, Play, Start, Stop
-from ggp.protocol.path import Answered, Path, Reading
-from ggp.protocol.questions import Ask, Asked, Questions, default_margin_s
-from ggp.protocol.receipts import Opening, Receipt
+from ggp.protocol.path import Answered, Path, Reading, turns_within
+from ggp.protocol.questions import Ask, Asked, Opening, Questions, Receipt, default_margin_s
 from ggp.protocol.texts.spelling import Outline, outline
 from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, MatchState
 from ggp.protocol.turns import History

@@ -19,8 +19,7 @@ from typing import NamedTuple
 from ggp.gdl.source import printable
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import BUSY, Abort, Start
-from ggp.protocol.questions import Ask
-from ggp.protocol.receipts import Opening, Receipt
+from ggp.protocol.questions import Ask, Opening, Receipt
 from ggp.protocol.retelling import GAVE_WAY, address_of
 from ggp.protocol.texts.reading import Text, read_text
 from ggp.protocol.turns import History

@@ -20,10 +20,8 @@ from ggp.gdl.games import find_game, list_games
 from ggp.gdl.source import printable
 from ggp.players.elsewhere.decision_json import decision_json
 from ggp.protocol.messages import WIRE_STYLES
-from ggp.protocol.questions import Ask
-from ggp.protocol.receipts import Opening
-from ggp.protocol.texts.forms import MessageLimits, split_items, squeezed
-from ggp.protocol.texts.printing import print_message
+from ggp.protocol.questions import Ask, Opening
+from ggp.protocol.texts.forms import MessageLimits, print_message, split_items, squeezed
 from ggp.protocol.turns import History, PathTurn
 from ggp.server.latency import Latency, TurnTimes
 from ggp.server.records.match_log import MatchLog

@@ -16,7 +16,7 @@ from ggp.gdl.syntax.tuples import TUPLE, UNNAMED, Tuples
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable
 from ggp.machine.definition import GameDefinition
 from ggp.protocol.messages import WIRE_STYLES, Abort, Dialect, Message, Play, Start, Stop, WireStyle
-from ggp.protocol.texts.printing import print_message
+from ggp.protocol.texts.forms import print_message
 from ggp.protocol.texts.reading import parse_reply
 from match_runner.remote.servers import Server
 

@@ -14,9 +14,8 @@ from ggp.machine import Machine
 from ggp.players import Player, make_player, parse_spec
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import Dialect, Message, Play, Start, Stop, WireStyle
-from ggp.protocol.questions import Ask
-from ggp.protocol.receipts import Opening
-from ggp.protocol.texts.printing import print_message
+from ggp.protocol.questions import Ask, Opening
+from ggp.protocol.texts.forms import print_message
 from ggp.protocol.texts.reading import parse_reply
 from ggp.protocol.turns import History
 from tests.support.games import build_here

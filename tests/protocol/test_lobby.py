@@ -25,10 +25,9 @@ from ggp.protocol.messages import (
     Start,
     Stop,
 )
-from ggp.protocol.questions import Ask
-from ggp.protocol.receipts import Receipt
+from ggp.protocol.questions import Ask, Receipt
 from ggp.protocol.session import MAX_SILENCE_S, MAX_UNPLAYED_S
-from ggp.protocol.texts.printing import info_reply, print_message
+from ggp.protocol.texts.forms import info_reply, print_message
 from ggp.protocol.texts.reading import parse_reply
 from ggp.protocol.turns import PathTurn
 from tests.protocol.doubles import LocalWorker, Referee

@@ -29,8 +29,7 @@ from ggp.protocol.messages import (
     Stop,
     WireStyle,
 )
-from ggp.protocol.texts.forms import MessageLimits
-from ggp.protocol.texts.printing import info_reply, print_message
+from ggp.protocol.texts.forms import MessageLimits, info_reply, print_message
 from ggp.protocol.texts.reading import parse_message, parse_reply
 from ggp.protocol.texts.spelling import canonical, outline
 from tests.gdl.syntax.strategies import names

@@ -6,7 +6,7 @@ import pytest
 
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.places import LONG_CLOCKS_S, MAX_WAITING, MAX_WAITING_CHARS, MOST_HELD_S
-from ggp.protocol.receipts import Receipt
+from ggp.protocol.questions import Receipt
 from ggp.protocol.texts.reading import read_text
 from ggp.protocol.turns import PathTurn
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ggp.protocol.lobby import MOST_ROLES, Lobby
-from ggp.protocol.questions import Ask
-from ggp.protocol.receipts import Receipt
+from ggp.protocol.questions import Ask, Receipt
 
 RULES = "(role white) (role black) (<= (legal ?p move) (role ?p)) (<= terminal (true over))"
 GDL2 = f"{RULES} (<= (sees ?p (saw ?q)) (does ?q move) (role ?p))"

@@ -8,8 +8,7 @@ import pytest
 
 from ggp.errors import LocalProtocolError, RemoteProtocolError
 from ggp.protocol.messages import MAX_TURN, Abort, Dialect, Play, Start, Stop
-from ggp.protocol.questions import Ask, default_margin_s
-from ggp.protocol.receipts import Receipt
+from ggp.protocol.questions import Ask, Receipt, default_margin_s
 from ggp.protocol.session import MAX_REPEATED, Session
 from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, MatchState
 from ggp.protocol.turns import PathTurn, without_assumptions

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ggp.protocol.messages import WIRE_STYLES
-from ggp.protocol.texts.printing import print_message
+from ggp.protocol.texts.forms import print_message
 from ggp.server.settings import HostOptions
 from ggp.server.workers import slot, worker_process
 from tests.protocol.doubles import Referee

@@ -8,7 +8,7 @@ from pathlib import Path
 from ggp.players import Decision, MoveValue
 from ggp.players.elsewhere.decision_json import decision_json
 from ggp.protocol.messages import WIRE_STYLES, Play, Start, Stop
-from ggp.protocol.texts.printing import print_message
+from ggp.protocol.texts.forms import print_message
 from ggp.server.records.match_log import MatchLog
 
 Turn = tuple[str, str, tuple[str, ...] | None]

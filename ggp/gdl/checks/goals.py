@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ggp.gdl.analysis.domains import Domains, occurrences, position
-from ggp.gdl.checks.diagnosis import Diagnosis
+from ggp.gdl.checks.formal import Diagnosis
 from ggp.gdl.program import GOAL, LEAST_GOAL, MOST_GOAL, RANDOM, NormalRule, Program, number_of
 from ggp.gdl.terms import Compound, Symbol, Term, Variable, signature
 

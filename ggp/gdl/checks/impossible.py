@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from ggp.gdl.analysis.dependencies import may_unify
 from ggp.gdl.analysis.domains import Domains, Position, position
-from ggp.gdl.checks.diagnosis import Diagnosis
-from ggp.gdl.checks.formal import conditions
+from ggp.gdl.checks.formal import Diagnosis, conditions
 from ggp.gdl.nearest import did_you_mean
 from ggp.gdl.program import DOES, GOAL, INIT, LEGAL, NEXT, ROLE, SEES, TRUE, Literal, NormalRule
 from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature

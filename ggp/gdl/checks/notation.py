@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ggp.gdl.checks.diagnosis import Diagnosis
-from ggp.gdl.checks.formal import IGNORED, conditions
+from ggp.gdl.checks.formal import IGNORED, Diagnosis, conditions
 from ggp.gdl.nearest import nearest
 from ggp.gdl.program import DOES, INIT, KEYWORD_ARITY, LEGAL, NEXT, SEES, TRUE, number_of
 from ggp.gdl.source import Rulesheet

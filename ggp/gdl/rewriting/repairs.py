@@ -12,8 +12,7 @@ from collections.abc import Sequence
 
 from ggp.gdl.analysis.dependencies import RuleGraph, relations_reaching
 from ggp.gdl.analysis.what_grows import endless_rule
-from ggp.gdl.checks.diagnosis import Diagnosis
-from ggp.gdl.checks.formal import forbidden_uses, says_endless, says_forbidden
+from ggp.gdl.checks.formal import Diagnosis, forbidden_uses, says_endless, says_forbidden
 from ggp.gdl.program import (
     DOES,
     GOAL,

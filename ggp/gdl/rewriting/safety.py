@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from ggp.gdl.analysis.domains import Domains, Position, occurrences, position, with_uses
-from ggp.gdl.checks.diagnosis import Diagnosis
+from ggp.gdl.checks.formal import Diagnosis
 from ggp.gdl.nearest import nearest
 from ggp.gdl.program import (
     KEYWORD_ARITY,

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ggp.errors import ConfigError
-from ggp.labs.kriegspiel.boards.board_terms import BoardTerms, MovePattern, Piece
-from ggp.labs.kriegspiel.boards.board_values import BoardValues
+from ggp.labs.kriegspiel.boards.board_values import BoardTerms, BoardValues, MovePattern, Piece
 from ggp.labs.kriegspiel.boards.exchanges.quiescence import Quiescence
 from ggp.machine.base import Machine
 from ggp.machine.definition import GameDefinition

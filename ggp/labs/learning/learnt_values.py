@@ -15,8 +15,7 @@ import numpy as np
 
 from ggp.belief import never
 from ggp.errors import ConfigError, GGPError
-from ggp.labs.learning.env.circuit_engine import engine_of, suits
-from ggp.labs.learning.env.engine import Engine
+from ggp.labs.learning.env.engine import Engine, engine_of, suits
 from ggp.labs.learning.env.environment import Environment
 from ggp.labs.learning.selfplay import Learner, Settings, StoppedError
 from ggp.labs.learning.selfplay.files import read_policy

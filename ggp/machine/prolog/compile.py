@@ -11,8 +11,9 @@ from ggp.gdl.analysis.dependencies import (
     relations_needed,
     relations_reaching,
     static_relations,
+    unchanging,
+    with_unchanging,
 )
-from ggp.gdl.analysis.unchanging import unchanging, with_unchanging
 from ggp.gdl.analysis.what_grows import terms_grow
 from ggp.gdl.program import (
     DOES,

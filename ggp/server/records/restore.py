@@ -18,8 +18,7 @@ from typing import Any
 
 from ggp.errors import GGPError
 from ggp.protocol.lobby import Lobby
-from ggp.protocol.questions import Ask
-from ggp.protocol.receipts import Opening
+from ggp.protocol.questions import Ask, Opening
 from ggp.protocol.retelling import FORMAT, GAVE_WAY, SUFFIX, Retelling
 
 SERVER_ENDED = "server ended"

@@ -19,8 +19,8 @@ from ggp.gdl import list_games
 from ggp.labs.kriegspiel.experiment import cells as kriegspiel_cells
 from ggp.labs.kriegspiel.experiment import charts as kriegspiel_charts
 from ggp.labs.kriegspiel.experiment import experiment as kriegspiel
+from ggp.labs.kriegspiel.experiment.cells import TABLES_2_3, Published
 from ggp.labs.kriegspiel.experiment.experiment import AGREES, DIFFERS, OPEN, PARTLY, verdict_of
-from ggp.labs.kriegspiel.experiment.published import TABLES_2_3, Published
 from ggp.labs.papers.reproduce.duels import series_of, stored_duel
 from ggp.labs.papers.reproduce.plots import draw_chart
 from ggp.labs.papers.reproduce.report import write_results

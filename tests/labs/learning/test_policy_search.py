@@ -12,9 +12,7 @@ from ggp.belief.move_models import TREMBLE
 from ggp.errors import ConfigError
 from ggp.labs.learning.env import make
 from ggp.labs.learning.env.environment import Environment
-from ggp.labs.learning.learned import Learned
-from ggp.labs.learning.learnt_moves import LearntMoves
-from ggp.labs.learning.policy_search import stepped
+from ggp.labs.learning.learned import Learned, LearntMoves, stepped
 from ggp.labs.learning.selfplay import Learner, Settings
 from ggp.labs.learning.selfplay.files import PolicyFile, write_policy
 from ggp.machine import Machine

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 import ggp
 from ggp.errors import ConfigError
-from ggp.labs.openspiel.twin_bots import SPARE_S
+from ggp.labs.openspiel.peers import SPARE_S
 from ggp.machine.games import load_program
 from ggp.players import PEERS, Player, describe_player, make_player, parse_spec
 from ggp.search.anytime import Deadline

@@ -8,8 +8,15 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from ggp.labs.papers import kuhn
-from ggp.labs.papers.kuhn import CARDS, FIRST, MOST_BLUFFS, SECOND, VALUE, Strategy
+from ggp.labs.papers.reproduce.paper_003 import kuhn_table as kuhn
+from ggp.labs.papers.reproduce.paper_003.kuhn_table import (
+    CARDS,
+    FIRST,
+    MOST_BLUFFS,
+    SECOND,
+    VALUE,
+    Strategy,
+)
 from tests.support.games import machine_of_game
 
 NAMES = ("jack", "queen", "king")

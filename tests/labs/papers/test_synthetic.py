@@ -9,10 +9,12 @@ import pytest
 
 from ggp.errors import ConfigError
 from ggp.labs.papers.reproduce.paper_003.tree_cells import TreeCell
-from ggp.labs.papers.reproduce.paper_003.tree_claims import EXPECTED, TOLERANCE
-from ggp.labs.papers.synthetic import SyntheticTree, TreeModel, draw_tree
-from ggp.labs.papers.tree_play import (
+from ggp.labs.papers.reproduce.paper_003.tree_figures import EXPECTED, TOLERANCE
+from ggp.labs.papers.synthetic import (
+    SyntheticTree,
+    TreeModel,
     best_response,
+    draw_tree,
     equilibrium,
     pimc,
     score,

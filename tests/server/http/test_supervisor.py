@@ -13,7 +13,7 @@ import pytest
 
 from ggp import children
 from ggp.protocol.messages import WIRE_STYLES
-from ggp.protocol.texts.printing import print_message
+from ggp.protocol.texts.forms import print_message
 from ggp.server.http.kept_connections import MAX_CHARS, ConnectionStore, KeptConnections
 from tests.protocol.doubles import Referee
 from tests.server.live import GUESSING, events, eventually, read_reply, request, start

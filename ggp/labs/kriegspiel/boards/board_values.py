@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -39,7 +40,6 @@ from ggp.labs.kriegspiel.boards.board_kernels import (
     read_boards,
     value_boards,
 )
-from ggp.labs.kriegspiel.boards.board_terms import BoardTerms, Piece
 from ggp.labs.kriegspiel.boards.leaf_turns import LeafTurns
 from ggp.labs.kriegspiel.boards.mask_kernels import (
     MOST_SQUARES,
@@ -57,7 +57,7 @@ from ggp.machine.base import (
     States,
     player_roles,
 )
-from ggp.machine.boards import BoardSquares
+from ggp.machine.boards import BoardRelation, BoardSquares
 from ggp.machine.propnet.play.kernels.packed import pack, words_for
 from ggp.machine.propnet.play.turns import CircuitTurns
 from ggp.search.anytime import Deadline, check
@@ -456,3 +456,69 @@ def ahead_of(piece: Piece, role: str, size: tuple[int, int]) -> list[int]:
 
 def firsts_of(sizes: list[int]) -> NDArray[np.int32]:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+
+
+# ------------------------------------------------------------------------
+# What a file beside a rulesheet declares of boards: pieces, their worth, and moves that take.
+
+Steps = tuple[tuple[int, int], ...]
+"""Squares from here, as (files, ranks)."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A kind of piece.
+
+    Attributes:
+        value: in pawns.
+        steps: single squares that it attacks.
+        slides: directions in which it attacks until something is in the way.
+        takes: squares it attacks by role, for pieces that move in one direction: pawns.
+        king: whether an attack on it is check.
+    """
+
+    value: float
+    steps: Steps = ()
+    slides: Steps = ()
+    takes: Mapping[str, Steps] = field(default_factory=dict)
+    king: bool = False
+
+
+@dataclass(frozen=True)
+class MovePattern:
+    """Moves that go to a square.
+
+    Attributes:
+        name: of the move.
+        size: of words in it, with the name.
+        file, rank: their places among these words.
+        origin: the places of the file and rank that they come from, if these are declared. What
+            captures, then, is a piece that attacks the square that it goes to.
+    """
+
+    name: str
+    size: int
+    file: int
+    rank: int
+    origin: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class BoardTerms:
+    """The terms of the evaluation, in pawns except for the first.
+
+    Attributes:
+        scale: goal points for a pawn.
+        relation: of the fluents of a board.
+        pieces: by name.
+        noisy: moves that are played out if they capture something, see `quiescence`.
+    """
+
+    relation: BoardRelation
+    pieces: Mapping[str, Piece]
+    scale: float
+    protected: float
+    threatened: float
+    advance: float
+    check: float
+    noisy: tuple[MovePattern, ...] = ()

@@ -12,10 +12,10 @@ from ggp.labs.kriegspiel.experiment.cells import (
     POOL_WORLDS,
     POOLS,
     SMALL_BOARD,
+    TABLES_2_3,
     sampled,
     spec,
 )
-from ggp.labs.kriegspiel.experiment.published import TABLES_2_3
 from ggp.labs.papers.reproduce.duels import Duel, PlayedDuel, program_of
 from ggp.labs.papers.reproduce.grid import Cells
 from ggp.labs.papers.reproduce.results import Chart, Curve

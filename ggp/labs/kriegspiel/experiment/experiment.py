@@ -21,6 +21,7 @@ from ggp.labs.kriegspiel.experiment.cells import (
     SHORT_S,
     TWENTIETH,
     DuelCell,
+    Published,
     cells,
     given,
     papers_cells,
@@ -28,7 +29,6 @@ from ggp.labs.kriegspiel.experiment.cells import (
     short,
 )
 from ggp.labs.kriegspiel.experiment.charts import charts
-from ggp.labs.kriegspiel.experiment.published import Published
 from ggp.labs.papers.reproduce.duels import Duel, PlayedDuel, program_of, series_of, stored_duel
 from ggp.labs.papers.reproduce.figures import score_text
 from ggp.labs.papers.reproduce.grid import (

@@ -9,15 +9,13 @@
 
 In comes a game, out come arrays of L lanes and Q roles. Begin with `environment`, then `turn`, its
 output; `ggp.study.names` are the meaning of indices. `lanes` are the slice of one thread, `engine`
-is the interface to a machine, `circuit_engine` the fast implementation, `kernels` work lane by
-lane.
+is the interface to a machine, and `kernels` work lane by lane.
 
 How long a match may be is proved in `ggp.study.lengths`. `exact` says what policies are worth in
 small games.
 
-`export` writes a game as a module of JAX. `pettingzoo_env` and `gymnasium_env` are what these
-libraries call an environment, with `spaces`; both are extras, and imported by nobody else.
-`docs/use/environment.md` shows how all of it is used.
+`pettingzoo_env` and `gymnasium_env` are what these libraries call an environment, with `spaces`;
+both are extras, and imported by nobody else. `docs/use/environment.md` shows how all of it is used.
 """
 
 from ggp.labs.learning.env.environment import Environment, make

@@ -18,7 +18,7 @@ from ggp.belief import never
 from ggp.errors import ConfigError, IllegalMoveError
 from ggp.gdl.nearest import unknown
 from ggp.given import checked_count, checked_seed
-from ggp.labs.learning.env.circuit_engine import engine_of
+from ggp.labs.learning.env.engine import engine_of
 from ggp.labs.learning.env.kernels import I64, U64, sample
 from ggp.labs.learning.env.lanes import Arrays, Lanes, Plan
 from ggp.labs.learning.env.turn import Turn

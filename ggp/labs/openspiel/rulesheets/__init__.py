@@ -10,8 +10,8 @@ Importing this package registers the game `gdl` with OpenSpiel. `rules` is the n
 comes with ggp, or the path of a rulesheet. `docs/use/openspiel.md` says how a rulesheet is
 represented.
 
-`sheet` numbers the moves of a game, `worlds` draws histories, `turns` and `positions` make single
-choices of joint moves, and `game` has OpenSpiel's classes, which show what players know as tensors.
+`sheet` numbers the moves of a game, `worlds` draws histories, `turns` make single choices of joint
+moves, in positions, and `game` has OpenSpiel's classes, which show what players know as tensors.
 """
 
 from ggp.labs.openspiel.rulesheets.game import GdlGame, GdlState, register

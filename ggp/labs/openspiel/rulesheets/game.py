@@ -15,9 +15,16 @@ from ggp.errors import MachineError
 from ggp.gdl import parse_term
 from ggp.gdl.terms import Compound
 from ggp.labs.openspiel.machine import games as spiel_games
-from ggp.labs.openspiel.rulesheets.positions import Position, resampled, start
 from ggp.labs.openspiel.rulesheets.sheet import Sheet
-from ggp.labs.openspiel.rulesheets.turns import ChoiceTurn, Past, playing, turns_of
+from ggp.labs.openspiel.rulesheets.turns import (
+    ChoiceTurn,
+    Past,
+    Position,
+    playing,
+    resampled,
+    start,
+    turns_of,
+)
 from ggp.machine.base import IntArray
 from ggp.study.names import Names
 from ggp.study.survey import MOST_STATES

@@ -13,8 +13,7 @@ import pytest
 
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_companion
-from ggp.labs.kriegspiel.boards.board_terms import BoardTerms
-from ggp.labs.kriegspiel.boards.board_values import BoardValues, masks_of, unit_of
+from ggp.labs.kriegspiel.boards.board_values import BoardTerms, BoardValues, masks_of, unit_of
 from ggp.labs.kriegspiel.piece_files import read_terms
 from ggp.machine.base import BoolArray
 from ggp.machine.propnet.play.kernels.packed import Packed, pack_rows

@@ -13,8 +13,7 @@ from ggp.belief.segments import initial_segments
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_companion
 from ggp.labs.kriegspiel.boards.board_search import BoardSearch
-from ggp.labs.kriegspiel.boards.board_terms import BoardTerms
-from ggp.labs.kriegspiel.boards.board_values import BoardValues
+from ggp.labs.kriegspiel.boards.board_values import BoardTerms, BoardValues
 from ggp.labs.kriegspiel.boards.exchanges import exchange_player
 from ggp.labs.kriegspiel.boards.exchanges.quiescence import Quiescence
 from ggp.labs.kriegspiel.boards.lower_bounds import value_open

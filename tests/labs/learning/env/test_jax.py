@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from ggp.errors import MachineError
-from ggp.labs.learning.env.circuit_engine import CircuitEngine
+from ggp.labs.learning.env.engine import CircuitEngine
 from ggp.labs.learning.jax_export import jax_module
 from ggp.machine.games import load_program, read_program
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine

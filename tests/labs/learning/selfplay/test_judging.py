@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from ggp.labs.learning.env import make
-from ggp.labs.learning.env.circuit_engine import engine_of
+from ggp.labs.learning.env.engine import engine_of
 from ggp.labs.learning.env.exact import ExactGame
+from ggp.labs.learning.learnt_seeds import gained
 from ggp.labs.learning.selfplay import Learner, Settings
-from ggp.labs.learning.selfplay.judging import gained
 from ggp.labs.learning.selfplay.rollouts import Rollouts
 
 QUICK = Settings(turns=8, block=64, hidden=(16,), critic=(8,))

@@ -10,7 +10,7 @@ import pytest
 
 from ggp.errors import ConfigError
 from ggp.labs.learning.env import Turn, make
-from ggp.labs.learning.env.circuit_engine import engine_of
+from ggp.labs.learning.env.engine import engine_of
 from ggp.labs.learning.env.exact import ExactGame
 from ggp.labs.learning.selfplay import Learner, Settings, StoppedError, Told
 from ggp.labs.learning.selfplay.rollouts import Rollouts

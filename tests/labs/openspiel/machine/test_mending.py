@@ -8,9 +8,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from ggp.labs.openspiel.machine.changes import dealt, not_of, renamed, replaced, traded
 from ggp.labs.openspiel.machine.known_path import History, KnownPath
-from ggp.labs.openspiel.machine.redraw import Mender
+from ggp.labs.openspiel.machine.redraw import Mender, dealt, not_of, renamed, replaced, traded
 from ggp.labs.openspiel.machine.spiel_machine import SpielMachine
 from ggp.machine import Machine, build_machine
 from ggp.machine.abilities import Redraws

@@ -12,17 +12,15 @@ from matplotlib.image import imread
 
 from ggp.labs.papers.reproduce import cli
 from ggp.labs.papers.reproduce.paper_003 import figure6, tree_cells
-from ggp.labs.papers.reproduce.paper_003.card_deals import (
+from ggp.labs.papers.reproduce.paper_003.card_walks import (
     GRAND,
     HEARTS,
     KINDS,
     NULL,
     SUIT,
-    draw_deal,
-)
-from ggp.labs.papers.reproduce.paper_003.card_walks import (
     DealProperties,
     Deals,
+    draw_deal,
     measure_deals,
     num_worlds,
     pre_terminal_ends,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from ggp.gdl import parse, read_rulesheet
-from ggp.gdl.analysis.unchanging import unchanging
+from ggp.gdl.analysis.dependencies import unchanging
 from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import NormalRule
 from ggp.machine.propnet.compile.ground_rules import grounding as module

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.labs.kriegspiel.boards.board_kernels import EMPTY
-from ggp.labs.kriegspiel.boards.board_terms import MovePattern
-from ggp.labs.kriegspiel.boards.board_values import Boards, BoardValues, MovesByPlace
+from ggp.labs.kriegspiel.boards.board_values import Boards, BoardValues, MovePattern, MovesByPlace
 from ggp.machine.base import BoolArray, IntArray, Machine, States, player_roles
 from ggp.machine.propnet.play.turns import CircuitTurns
 from ggp.search.refusals import moves_after

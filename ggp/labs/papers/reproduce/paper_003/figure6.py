@@ -12,17 +12,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from ggp.errors import MatchError
-from ggp.labs.papers.reproduce.paper_003.card_deals import HEARTS, KINDS, NULL
 from ggp.labs.papers.reproduce.paper_003.card_walks import (
+    HEARTS,
+    KINDS,
     MATCHES,
+    NULL,
     WALKS,
     DealProperties,
     Deals,
     measure_deals,
 )
 from ggp.labs.papers.reproduce.paper_003.tree_cells import TreeCell, measure_cells
-from ggp.labs.papers.reproduce.paper_003.tree_claims import SKAT
-from ggp.labs.papers.reproduce.paper_003.tree_figures import NAMES, PANELS, STEPS, TREE_FIGURES
+from ggp.labs.papers.reproduce.paper_003.tree_figures import (
+    NAMES,
+    PANELS,
+    SKAT,
+    STEPS,
+    TREE_FIGURES,
+)
 from ggp.labs.papers.reproduce.results import (
     FEWEST_ROUNDS,
     PAPER_003,

@@ -40,7 +40,7 @@ class TreeCell(NamedTuple):
 
 
 class TreeScores(NamedTuple):
-    """Scores on one tree, see `ggp.labs.papers.tree_play.Scores`."""
+    """Scores on one tree, see `ggp.labs.papers.synthetic.Scores`."""
 
     pimc: float
     pimc_best_response: float
@@ -62,8 +62,7 @@ class Trees:
 def measure(trees: Trees) -> list[TreeScores]:
     """Measure the scores of trees, in order."""
     # Importing numba takes as long as a whole command that does not need it.
-    from ggp.labs.papers.synthetic import TreeModel, draw_tree
-    from ggp.labs.papers.tree_play import equilibrium, pimc, scores, uniform
+    from ggp.labs.papers.synthetic import TreeModel, draw_tree, equilibrium, pimc, scores, uniform
 
     model = TreeModel(*trees.cell)
     found = []

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from ggp.gdl.analysis.dependencies import static_relations
-from ggp.gdl.analysis.unchanging import always_true, unchanging, with_unchanging
+from ggp.gdl.analysis.dependencies import always_true, static_relations, unchanging, with_unchanging
 from ggp.gdl.program import GOAL, Atom, Literal, NormalRule, Program, atom_of, resolve, unify
 from ggp.gdl.rewriting.safety import order_conditions
 from ggp.gdl.terms import Compound, Signature, Symbol, Variable, signature, substitute, variables

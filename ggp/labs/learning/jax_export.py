@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.errors import MachineError
-from ggp.labs.learning.env.circuit_engine import in_order
+from ggp.labs.learning.env.engine import in_order
 from ggp.machine.base import Machine, player_roles
 from ggp.machine.definition import GameDefinition
 from ggp.machine.goal_values import number_or_nan
@@ -27,7 +27,7 @@ from ggp.machine.propnet.play.layout.cones import cone
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.study.names import Names, names_of
 
-_TEMPLATE = Path(__file__).with_name("template.py")
+_TEMPLATE = Path(__file__).with_name("jax_template.py")
 
 _GAME, _FUNCTIONS = "# --- the game ---\n", "# --- its functions ---\n"
 """Lines that delimit the tables of a game in the template."""
