@@ -25,7 +25,8 @@ from ggp.belief.samplers.board_maker import BoardMaker
 from ggp.belief.samplers.hyperplay_sampler import HyperPlaySampler
 from ggp.belief.samplers.observation_samplers import HistorySampler
 from ggp.belief.segments import Segments, one_set
-from ggp.belief.turns.walks import moves_are, united
+from ggp.belief.turns.one_turn import TurnLimits, advance
+from ggp.belief.turns.walks import WalkEvidence, moves_are, united, walks
 from ggp.machine.base import IntArray, Machine
 
 OWN_PARTICLES, OWN_ATTEMPTS = 8, 20_000
@@ -109,12 +110,11 @@ class LastObservation(HistorySampler):
             legal = np.sort(self.machine.legal(first, role, allow_stuck=True).values)
             if len(legal) == 1:
                 wanted = min(wanted, KNOWN_BOARDS)  # there is nothing to decide
+        evidence = WalkEvidence(role, path, last_only=True, legal=legal)
         if self._maker is None:
-            return self._walks(role, path, wanted, rng, last_only=True, legal=legal)
+            return walks(self, evidence, wanted, self._max_attempts, rng)
         if not self._walked_in_vain:
-            found = self._walks(
-                role, path, wanted, rng, last_only=True, legal=legal, most=MOST_WALKED
-            )
+            found = walks(self, evidence, wanted, MOST_WALKED, rng)
             if len(found.states):
                 return found
             # Longer histories agree even less.
@@ -278,4 +278,4 @@ class LastObservation(HistorySampler):
         self, role: int, sets: Segments, path: int, capacity: int, rng: np.random.Generator
     ) -> Segments:
         """The successors of boards in the last turn of a path."""
-        return self.one_turn_on(role, sets, np.array([path]), capacity, rng).sets
+        return advance(self, role, sets, np.array([path]), TurnLimits(capacity), rng).sets

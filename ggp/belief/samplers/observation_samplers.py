@@ -13,7 +13,7 @@ import numpy as np
 from ggp.belief.bags import Bags
 from ggp.belief.finder import Setting
 from ggp.belief.segments import Segments, join
-from ggp.belief.turns.walks import united, walks
+from ggp.belief.turns.walks import WalkEvidence, united, walks
 from ggp.machine.base import IntArray
 
 MOST_STEPPED = 100_000
@@ -88,33 +88,6 @@ class HistorySampler(ObservationSampler):
     def _more(self, role: int, path: int, wanted: int, rng: np.random.Generator) -> Segments:
         """New boards for a path, `wanted` of them if so many are found."""
 
-    def _walks(
-        self,
-        role: int,
-        path: int,
-        wanted: int,
-        rng: np.random.Generator,
-        *,
-        last_only: bool,
-        legal: IntArray | None = None,
-        most: int | None = None,
-    ) -> Segments:
-        return walks(
-            self.machine,
-            self.tree,
-            role,
-            path,
-            wanted,
-            rng,
-            last_only=last_only,
-            keep_views=self.keep_views,
-            most=most or self._max_attempts,
-            stop=self.stop,
-            at_once=self.lanes_at_once,
-            model=self.model,
-            legal=legal,
-        )
-
 
 class AllObservations(HistorySampler):
     """AOS: random histories, kept if all observations agree."""
@@ -128,4 +101,5 @@ class AllObservations(HistorySampler):
         """Follow `PathTree.prune`."""
 
     def _more(self, role: int, path: int, wanted: int, rng: np.random.Generator) -> Segments:
-        return self._walks(role, path, wanted, rng, last_only=False)
+        evidence = WalkEvidence(role, path, last_only=False)
+        return walks(self, evidence, wanted, self._max_attempts, rng)
