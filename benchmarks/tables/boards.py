@@ -25,8 +25,9 @@ from ggp.machine import Machine, build_machine
 from ggp.machine.base import States
 from ggp.machine.games import load_program
 from ggp.players.options.evaluations import evaluation_of
-from ggp.search.boards.board_search import BoardSearch
+from ggp.search.boards.board_search import BoardLimits, BoardSearch
 from ggp.search.information_sets.set_search import InformationSetSearch
+from ggp.search.information_sets.set_tree import LookAhead
 from ggp.search.moves import random_moves
 
 GAMES = ("kriegspiel_5x5", "kriegspiel")
@@ -102,7 +103,7 @@ def _board_search(machine: Machine, bag: Bags, depth: int, file: str) -> Callabl
 
     def once() -> None:
         rng = np.random.default_rng(0)
-        search = BoardSearch(machine, bag, rng, depth=depth, steps=STEPS, evaluation=evaluation)
+        search = BoardSearch(machine, bag, rng, BoardLimits(depth, STEPS), evaluation=evaluation)
         search.round(search.num_left)
 
     return once
@@ -112,15 +113,8 @@ def _over(machine: Machine, bag: Bags, depth: int, file: str) -> Callable[[], No
     evaluation = evaluation_of(file, machine, bag.role)
 
     def once() -> None:
-        search = InformationSetSearch(
-            machine,
-            bag,
-            np.random.default_rng(0),
-            depth=depth,
-            paranoid=False,
-            tries=0,
-            evaluation=evaluation,
-        )
+        ahead, rng = LookAhead(depth, paranoid=False), np.random.default_rng(0)
+        search = InformationSetSearch(machine, bag, rng, ahead, evaluation=evaluation)
         search.round(search.num_entries)
 
     return once

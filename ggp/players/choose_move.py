@@ -24,7 +24,7 @@ from ggp.players.options.option_fields import choice, whole
 from ggp.players.parts.search_player import MOST_PARTICLES, SearchOptions, SearchPlayer
 from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline, OutOfTime
-from ggp.search.boards.board_search import BoardSearch
+from ggp.search.boards.board_search import BoardLimits, BoardSearch
 from ggp.search.estimates import Ties, candidates
 from ggp.search.kinds import CLAIRVOYANT
 
@@ -113,15 +113,14 @@ class ChooseMove(SearchPlayer):
             moves: the candidates, if known.
         """
         counted = deadline is None and not self.options.states
+        most = self.options.worlds if counted else len(bag.sets.states)
         return BoardSearch(
             self.machine,
             bag,
             self.rng,
-            depth=depth or self.options.depth,
-            steps=self.options.steps,
+            BoardLimits(depth or self.options.depth, self.options.steps, most),
             evaluation=self._evaluation,
             deadline=deadline,
-            most=self.options.worlds if counted else len(bag.sets.states),
             moves=moves,
         )
 

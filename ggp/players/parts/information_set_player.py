@@ -13,7 +13,8 @@ from ggp.players.options.option_fields import choice, whole
 from ggp.players.parts.search_player import SearchOptions, SearchPlayer
 from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline, OutOfTime
-from ggp.search.information_sets.set_search import MOST_JOINT, InformationSetSearch, TooLarge
+from ggp.search.information_sets.set_search import InformationSetSearch, TooLarge
+from ggp.search.information_sets.set_tree import MOST_JOINT, LookAhead
 from ggp.search.information_sets.set_values import Leaf
 from ggp.search.playouts import PlayoutSearch
 
@@ -92,18 +93,16 @@ class InformationSetPlayer(SearchPlayer):
         most = MOST_JOINT
         if budgets:
             most = min(most, budgets[min(self.turn, len(budgets) - 1)] // STATES_A_JOINT_MOVE)
+        options = self.options
+        ahead = LookAhead(depth or options.depth, self.paranoid, options.leaf, options.tries, most)
         return InformationSetSearch(
             self.machine,
             bag,
             self.rng,
-            depth=depth or self.options.depth,
-            paranoid=self.paranoid,
-            leaf=self.options.leaf,
-            tries=self.options.tries,
+            ahead,
             model=UNIFORM if self.path_model is not None else self.model,
             deadline=deadline,
             evaluation=self._evaluation,
-            most=most,
         )
 
     def rescue(self, bag: Bags, deadline: Deadline | None) -> Choice:

@@ -17,13 +17,14 @@ from ggp.machine.arrays import first_seen
 from ggp.machine.base import FloatArray, States
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.machine.propnet.play.turns import CircuitTurns
-from ggp.search.boards.board_search import BoardSearch
+from ggp.search.boards.board_search import BoardLimits, BoardSearch
 from ggp.search.boards.board_values import BoardValues
 from ggp.search.boards.exchanges import exchange_player
 from ggp.search.boards.exchanges.captures import NOWHERE, CaptureBoards, CaptureFinder, Captures
 from ggp.search.boards.exchanges.exchange_player import ExchangePlayer
 from ggp.search.boards.lower_bounds import ordered
 from ggp.search.information_sets.set_search import InformationSetSearch
+from ggp.search.information_sets.set_tree import LookAhead
 from ggp.search.joint_moves import joint_moves
 from ggp.search.parts import Search
 from tests.search.boards.test_quiescence import KS, bag_of, quiescence, tried_positions
@@ -35,9 +36,8 @@ STEPS = 1 << 20
 def board_search(machine: Machine, count: int) -> Search:
     bag = bag_of(machine, tried_positions(machine).take(np.arange(count)), 0)
     rng = np.random.default_rng(0)
-    return BoardSearch(
-        machine, bag, rng, depth=2, steps=STEPS, evaluation=quiescence(machine, 0, 4)
-    )
+    evaluation = quiescence(machine, 0, 4)
+    return BoardSearch(machine, bag, rng, BoardLimits(2, STEPS), evaluation=evaluation)
 
 
 def informed(
@@ -45,9 +45,8 @@ def informed(
 ) -> Search:
     bag = bag_of(machine, tried_positions(machine).take(np.arange(count)), 0)
     values, rng = BoardValues(machine, KS), np.random.default_rng(0)
-    return InformationSetSearch(
-        machine, bag, rng, depth=depth, paranoid=paranoid, tries=tries, evaluation=values
-    )
+    ahead = LookAhead(depth, paranoid, tries=tries)
+    return InformationSetSearch(machine, bag, rng, ahead, evaluation=values)
 
 
 @pytest.mark.parametrize(

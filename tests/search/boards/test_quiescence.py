@@ -16,7 +16,7 @@ from ggp.machine import Machine
 from ggp.machine.base import States
 from ggp.players.options.evaluations import evaluation_of, read_terms
 from ggp.search.anytime import Deadline, OutOfTime
-from ggp.search.boards.board_search import BoardSearch
+from ggp.search.boards.board_search import BoardLimits, BoardSearch
 from ggp.search.boards.board_terms import BoardTerms
 from ggp.search.boards.board_values import BoardValues
 from ggp.search.boards.exchanges import exchange_player
@@ -114,8 +114,7 @@ def search(
         machine,
         bag_of(machine, states, role),
         np.random.default_rng(0),
-        depth=depth,
-        steps=100_000,
+        BoardLimits(depth, 100_000),
         evaluation=evaluation,
     )
     found.round(len(states))
@@ -274,8 +273,7 @@ def test_boards_are_searched_until_the_time_is_up() -> None:
         machine,
         bag_of(machine, states.take(own), 0),
         np.random.default_rng(0),
-        depth=1,
-        steps=1000,
+        BoardLimits(1, 1000),
         evaluation=BoardValues(machine, KS),
         deadline=deadline,
     )
