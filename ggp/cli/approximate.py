@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from ggp.cli.arguments import Opened
     from ggp.players import PlayerSpec
     from ggp.respond import Bound, Judged
-    from ggp.solve import MakeChooser
+    from ggp.solve import MakeChooser, TreeBounds
     from ggp.statistics.intervals import Interval
 
 UNIFORM_PLAYER = "random"
@@ -51,22 +50,13 @@ class Approximation:
     few: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TreeLimits:
-    """Most states, turns and seconds for the tree of `--check`."""
-
-    states: int
-    turns: int
-    seconds: float
-
-
 def approximate(
     opened: Opened,
     spec: PlayerSpec,
     make: MakeChooser,
     asked: Approximation,
     seed: int,
-    limits: TreeLimits,
+    bounds: TreeBounds,
     *,
     as_json: bool,
 ) -> None:
@@ -74,13 +64,13 @@ def approximate(
     preload("ggp.respond")
     from ggp.machine.base import player_roles
     from ggp.players import blamed
-    from ggp.respond import Budget, measure
+    from ggp.respond import Budget, Rival, measure
 
     machine = opened.machine
     is_uniform, roles = spec.text == UNIFORM_PLAYER, player_roles(machine)
     tells = bool(getattr(make(roles[0], _any_stream(seed)), "tells_policy", False))
     with blamed(spec):
-        exact = _exact(opened, make, limits, tells) if asked.check else None
+        exact = _exact(opened, make, bounds, tells) if asked.check else None
     seconds = None if asked.updates is not None else asked.seconds / len(roles)
     with telling(f"responding to {spec.text}") as tell, blamed(spec):
 
@@ -90,17 +80,9 @@ def approximate(
             else:
                 tell(f"as {role}, {found.matches:,} matches: {_text(found.score)}")
 
-        bound = measure(
-            machine,
-            None if is_uniform else make,
-            Budget(asked.updates, seconds),
-            asked.matches,
-            seed,
-            tells=tells,
-            program=opened.program,
-            few=asked.few,
-            progress=progress,
-        )
+        rival = Rival(machine, None if is_uniform else make, tells, opened.program, asked.few)
+        budget = Budget(asked.updates, seconds)
+        bound = measure(rival, budget, asked.matches, seed, progress=progress)
     if asked.plot is not None:
         _draw(bound, exact, spec.text, asked.plot)
     if as_json:
@@ -117,7 +99,7 @@ def _any_stream(seed: int) -> Any:
 
 
 def _exact(
-    opened: Opened, make: MakeChooser, limits: TreeLimits, tells: bool
+    opened: Opened, make: MakeChooser, bounds: TreeBounds, tells: bool
 ) -> dict[str, float] | None:
     """The score of a best response in each role.
 
@@ -133,15 +115,8 @@ def _exact(
             "--check needs a player that tells its policy, such as random or policy:file=FILE; "
             "`ggp exploit` without --approximate asks others again and again"
         )
-    until_s = time.monotonic() + limits.seconds
     with growth_told(opened.program), counting("walking the whole tree") as progress:
-        tree = build_tree(
-            opened.machine,
-            most_states=limits.states,
-            most_turns=limits.turns,
-            is_over=lambda: time.monotonic() > until_s,
-            progress=progress,
-        )
+        tree = build_tree(opened.machine, bounds._replace(progress=progress))
         samples = [sample_policy(tree, k, make, 1, 0) for k in range(len(tree.players))]
         if not all(each.is_told for each in samples):
             raise ConfigError("--check needs a player that tells its policy everywhere")
