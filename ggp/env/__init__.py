@@ -19,8 +19,8 @@ libraries call an environment, with `spaces`; both are extras, and imported by n
 `docs/use/environment.md` shows how all of it is used.
 """
 
-from ggp.env.environment import Environment, make
+from ggp.env.environment import Environment, Episodes, make
 from ggp.env.names import Names, names_of
 from ggp.env.turn import Turn
 
-__all__ = ["Environment", "Names", "Turn", "make", "names_of"]
+__all__ = ["Environment", "Episodes", "Names", "Turn", "make", "names_of"]

@@ -23,6 +23,7 @@ from ggp.players.spec import (
     known_players,
     make_player,
     parse_spec,
+    player_of,
     takes_states,
     with_option,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "known_players",
     "make_player",
     "parse_spec",
+    "player_of",
     "takes_states",
     "whole",
     "wholes",
