@@ -175,8 +175,9 @@ def _advance_parts(
             lost = depleted_segments(setting.machine, left, keep_views=sets.views is not None)
             done.append(Grown(lost, np.zeros(left, dtype=np.int64)))
             break
-        some, those = sets.take(np.arange(start, end)), slice(start, end)
-        done.append(advance(setting, role, some, paths[those], limits.of(those, len(sets)), rng))
+        part, places = sets.take(np.arange(start, end)), slice(start, end)
+        bounds = limits.of(places, len(sets))
+        done.append(advance(setting, role, part, paths[places], bounds, rng))
     return Grown(
         join(setting.machine, [part.sets for part in done]),
         np.concatenate([part.stepped for part in done]),
