@@ -21,8 +21,9 @@ from ggp.belief import Bags
 from ggp.belief.segments import initial_segments
 from ggp.errors import ConfigError
 from ggp.gdl.games import comes_with_games
-from ggp.labs.kriegspiel.boards.board_search import BoardSearch
+from ggp.labs.kriegspiel.boards.board_search import BoardLimits, BoardSearch
 from ggp.labs.kriegspiel.information_sets.set_search import InformationSetSearch
+from ggp.labs.kriegspiel.information_sets.set_tree import LookAhead
 from ggp.labs.kriegspiel.piece_files import with_captures
 from ggp.machine import Machine, build_machine
 from ggp.machine.base import States
@@ -103,7 +104,7 @@ def _board_search(machine: Machine, bag: Bags, depth: int, file: str) -> Callabl
 
     def once() -> None:
         rng = np.random.default_rng(0)
-        search = BoardSearch(machine, bag, rng, depth=depth, steps=STEPS, evaluation=evaluation)
+        search = BoardSearch(machine, bag, rng, BoardLimits(depth, STEPS), evaluation=evaluation)
         search.round(search.num_left)
 
     return once
@@ -113,15 +114,8 @@ def _over(machine: Machine, bag: Bags, depth: int, file: str) -> Callable[[], No
     evaluation = evaluation_of(file, machine, bag.role)
 
     def once() -> None:
-        search = InformationSetSearch(
-            machine,
-            bag,
-            np.random.default_rng(0),
-            depth=depth,
-            paranoid=False,
-            tries=0,
-            evaluation=evaluation,
-        )
+        ahead, rng = LookAhead(depth, paranoid=False), np.random.default_rng(0)
+        search = InformationSetSearch(machine, bag, rng, ahead, evaluation=evaluation)
         search.round(search.num_entries)
 
     return once

@@ -30,7 +30,6 @@ from ggp.belief.paths import PathTree
 from ggp.belief.sampler import Sampler
 from ggp.belief.segments import Segments, depleted_segments, initial_segments
 from ggp.belief.turns.completions import lanes_at_once, never
-from ggp.belief.turns.one_turn import Grown, advance
 from ggp.machine.base import BoolArray, IntArray, Machine
 
 MAX_ATTEMPTS = 400_000
@@ -105,38 +104,6 @@ class Setting:
     def stops_with(self, other: Sampler | Setting) -> None:
         """Stop when another one does, and ask as often."""
         self.stop, self.lanes_at_once = other.stop, other.lanes_at_once
-
-    def one_turn_on(
-        self,
-        role: int,
-        sets: Segments,
-        paths: IntArray,
-        capacity: IntArray | int,
-        rng: np.random.Generator,
-        expansion_limit: IntArray | int | None = None,
-        stop: Callable[[], bool] | None = None,
-        *,
-        draws: bool = False,
-    ) -> Grown:
-        """`one_turn.advance` in this game.
-
-        Args:
-            stop: replaces the `stop` of the setting.
-        """
-        return advance(
-            self.machine,
-            self.tree,
-            role,
-            sets,
-            paths,
-            capacity=capacity,
-            rng=rng,
-            model=self.model,
-            expansion_limit=expansion_limit,
-            draws=draws,
-            stop=self.stop if stop is None else stop,
-            at_once=self.lanes_at_once,
-        )
 
     def nothing(self, count: int) -> Segments:
         """`count` sets without an entry."""

@@ -85,7 +85,7 @@ def rehearsed(
     machine = opened.machine
     from ggp.gdl.analysis.frames import Frames
     from ggp.machine.games import has_rulesheet
-    from ggp.study.rehearsal import matches_in, rehearse
+    from ggp.study.rehearsal import RehearsalLimits, matches_in, rehearse
 
     with bar_of(matches_in(machine, matches), f"playing {game}") as advance:
         found = rehearse(
@@ -95,8 +95,7 @@ def rehearsed(
             frames=Frames(opened.program.as_program()) if has_rulesheet(game) else None,
             told=advance,
             turned=lambda turns: advance(0, now=f"turn {turns + 1}"),
-            max_turns=max_turns,
-            max_seconds=max_seconds,
+            limits=RehearsalLimits(max_turns, max_seconds),
         )
     return replace(
         found, troubles=tuple(_with_cause(each, opened.program) for each in found.troubles)

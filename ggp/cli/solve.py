@@ -55,7 +55,7 @@ def solve(
     and equilibria with other values, as far as they are found.
     """
     preload("ggp.solve")
-    from ggp.solve import optimal_play
+    from ggp.solve import TreeBounds, optimal_play
 
     opened = open_game(game, backend, limits=limits)
     with growth_told(opened.program), counting(f"solving {game}") as progress:
@@ -63,11 +63,8 @@ def solve(
             opened.machine,
             strategies=strategy,
             seed=seed,
-            most_states=states,
-            most_turns=max_turns,
             most_seconds=seconds,
-            build_seconds=max_seconds,
-            progress=progress,
+            bounds=TreeBounds(states, max_turns, max_seconds, progress=progress),
         )
     if as_json:
         result = _as_json(game, opened.machine, found, strategy)

@@ -8,6 +8,6 @@ The lab that it is in is `ggp.labs.learning.env`; `exact`, `gymnasium_env` and `
 there, too.
 """
 
-from ggp.labs.learning.env import Environment, Names, Turn, make, names_of
+from ggp.labs.learning.env import Environment, Episodes, Names, Turn, make, names_of
 
-__all__ = ["Environment", "Names", "Turn", "make", "names_of"]
+__all__ = ["Environment", "Episodes", "Names", "Turn", "make", "names_of"]

@@ -4,7 +4,6 @@ who `import ggp`."""
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -189,16 +188,15 @@ def solve(
         SolvingError: the game is too large, may not end, or players do not know their legal moves.
         ConfigError: a wrong seed.
     """
-    from ggp.solve import optimal_play
+    from ggp.solve import TreeBounds, optimal_play
 
     opened = game if isinstance(game, Game) else load(game)
     solve_by = partial(
         optimal_play,
         opened._machine,
         seed=checked_seed(seed),
-        most_states=states,
         most_seconds=seconds,
-        build_seconds=build_seconds,
+        bounds=TreeBounds(states, seconds=build_seconds),
     )
     return Solved(opened.name, solve_by(), partial(solve_by, strategies=True))
 
@@ -229,7 +227,7 @@ def exploit(
         ConfigError: an unknown player or option, no sample, or a wrong seed.
     """
     from ggp.players import make_player, parse_spec
-    from ggp.solve import build_tree, sample_until, solve_tree
+    from ggp.solve import TreeBounds, build_tree, sample_until, solve_tree
     from ggp.solve import exploit as evaluate
 
     checked_seed(seed)
@@ -237,8 +235,7 @@ def exploit(
     spec = parse_spec(player)
     opened = game if isinstance(game, Game) else load(game)
     machine, program = opened._machine, opened.program
-    until_s = time.monotonic() + build_seconds
-    tree = build_tree(machine, most_states=states, is_over=lambda: time.monotonic() > until_s)
+    tree = build_tree(machine, TreeBounds(states, seconds=build_seconds))
     solution = solve_tree(tree, seed=seed, most_seconds=seconds)
     policies = sample_until(
         tree,

@@ -64,6 +64,24 @@ class PlayoutSums(NamedTuple):
     goal_steps: FloatArray
 
 
+class PlayoutLimits(NamedTuple):
+    """When playouts are cut off.
+
+    Attributes:
+        max_steps: joint moves of one.
+        max_seconds: of all of them together, by the clock; None for no such limit.
+        clock: see `ggp.clocks`.
+    """
+
+    max_steps: int = DEFAULT_MAX_STEPS
+    max_seconds: float | None = None
+    clock: TellsTime = time.monotonic
+
+
+UNLIMITED = PlayoutLimits()
+"""No clock: only the number of joint moves is limited."""
+
+
 @runtime_checkable
 class TrialPlayer(Protocol):
     """A machine that plays out trials of moves by itself, which saves making their first steps.
@@ -83,9 +101,7 @@ class TrialPlayer(Protocol):
         *,
         cut_value: float,
         spread: bool,
-        max_steps: int = DEFAULT_MAX_STEPS,
-        max_seconds: float | None = None,
-        clock: TellsTime = time.monotonic,
+        limits: PlayoutLimits = UNLIMITED,
     ) -> PlayoutSums:
         """Try moves of a role: make them in their states, and play on randomly to the end.
 
@@ -95,7 +111,6 @@ class TrialPlayer(Protocol):
         Args:
             cut_value: the value of playouts that do not finish.
             spread: also sum up squares and steps.
-            max_steps, max_seconds, clock: see `Machine.playout`.
         """
         ...
 

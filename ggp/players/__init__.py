@@ -24,6 +24,7 @@ from ggp.players.spec import (
     known_players,
     make_player,
     parse_spec,
+    player_of,
     takes_states,
     with_option,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "known_players",
     "make_player",
     "parse_spec",
+    "player_of",
     "takes_states",
     "whole",
     "wholes",

@@ -17,7 +17,7 @@ from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.estimates import candidates
 from ggp.search.kinds import INFORMED, SIMULATIONS
 from ggp.search.nested.combined import combine
-from ggp.search.nested.simulations import MAX_SIMULATIONS, SimulationSearch, Told
+from ggp.search.nested.simulations import MAX_SIMULATIONS, SimulationSearch, Simulator, Told
 from ggp.search.playouts import HyperPlayPolicy, PlayoutSearch
 from ggp.search.sure.at_once import mean_at_once
 
@@ -117,13 +117,9 @@ class HyperPlay2(SearchPlayer):
             policy.playouts = max(policy.playouts, wanted)
 
         return SimulationSearch(
-            self.machine,
+            Simulator(self.machine, self._nested, policy, deadline, self.model),
             bag,
-            self._nested,
-            policy,
             self.rng,
-            deadline,
-            self.model,
             most=most,
             before_round=grow if deadline is not None else None,
             first=first,

@@ -50,16 +50,7 @@ class OOS(TreePlayer):
     ) -> OutcomeSampling:
         elsewhere = self.elsewhere(deadline)
         matching = Matching(self.options.exploration / 100, self.options.start / 100)
-        return OutcomeSampling(
-            self.machine,
-            self._tree,
-            bag,
-            self.rng,
-            deadline,
-            elsewhere,
-            submitted,
-            matching=matching,
-        )
+        return OutcomeSampling(self._tree, bag, self.rng, deadline, elsewhere, submitted, matching)
 
     def decided(self, bag: Bags, search: TreeSearch, least: FloatArray, most: FloatArray) -> Choice:
         estimates = search.estimates()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import unwrap
@@ -248,7 +249,7 @@ class Context:
     machine: Machine
     role: int
     rng: np.random.Generator
-    clock: Callable[[], float]
+    clock: Callable[[], float] = time.monotonic
     report: Callable[[Decision], None] | None = None
     name: str = "a player"
     program: GameDefinition | None = None

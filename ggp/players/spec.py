@@ -11,10 +11,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -32,10 +32,6 @@ from ggp.players.options.option_fields import (
 )
 from ggp.players.player import Context, Decision, Player, PlayerClass
 from ggp.registry import Registry
-
-if TYPE_CHECKING:
-    from ggp.belief import Sampler
-
 
 PLAYERS: Registry[PlayerClass] = Registry(
     plug_ins.ENTRY_POINTS,
@@ -148,7 +144,6 @@ def make_player(
     clock: Callable[[], float] = time.monotonic,
     report: Callable[[Decision], None] | None = None,
     program: GameDefinition | None = None,
-    belief: Sampler | None = None,
 ) -> Player:
     """A player for one match.
 
@@ -162,13 +157,21 @@ def make_player(
         report: receives the best decision so far while one is being made: at once a candidate that
             is legal in most particles, by weight, then the result of each round of search.
         program: the rules of the game; peers need them.
-        belief: see `Context`.
 
     Raises:
         ConfigError: it is a peer, and does not know the game.
         PlayerError: the constructor of a player that is not ours raised.
     """
-    context = Context(machine, role, rng, clock, report, spec.text, program, belief)
+    return player_of(spec, Context(machine, role, rng, clock, report, program=program))
+
+
+def player_of(spec: PlayerSpec, context: Context) -> Player:
+    """A player for the match of a context, in which messages call it what it is in the spec.
+
+    Raises:
+        ConfigError, PlayerError: see `make_player`.
+    """
+    context = replace(context, name=spec.text)
     if spec.is_ours:
         return spec.player(spec.options, context)
     return plug_ins.make(spec.player, spec.text, spec.options, context)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.belief import UNIFORM, Bags, MoveModel
-from ggp.machine.abilities import PlayoutSums, TrialBatch, TrialPlayer
+from ggp.machine.abilities import PlayoutLimits, PlayoutSums, TrialBatch, TrialPlayer
 from ggp.machine.arrays import chunks, first_seen, first_seen_columns
 from ggp.machine.base import FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, Pace, check, time_left
@@ -203,7 +203,7 @@ class TrialPlayouts:
             rng,
             cut_value=sum(self._machine.goal_range) / 2,
             spread=spread,
-            **time_left(self._deadline),
+            limits=PlayoutLimits(**time_left(self._deadline)),
         )
         if not sums.finished and not cut:
             check(self._deadline)

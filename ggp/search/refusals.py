@@ -13,7 +13,8 @@ The last point distinguishes them from consecutive shots at cells that are cross
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -56,22 +57,41 @@ def joined_turns(machine: Machine, parts: Sequence[Turned]) -> Turned:
     )
 
 
-class MovesAfter(NamedTuple):
-    """`[K, R]` number of moves of each role in K states, and the moves."""
+@dataclass(frozen=True)
+class MovesAfter:
+    """The moves of all roles in K states; where one is over, they mean nothing.
 
-    counts: IntArray
-    lists: list[Ragged]
+    They are listed when they are first asked for.
+    """
+
+    machine: Machine
+    states: States
+
+    @cached_property
+    def lists(self) -> list[Ragged]:
+        """The moves of each role."""
+        machine, lists = self.machine, []
+        for role in range(len(machine.roles)):
+            if role == machine.random_role:
+                chance = machine.chance(self.states)
+                lists.append(Ragged(chance.offsets, chance.moves))
+            else:
+                lists.append(machine.legal(self.states, role, allow_stuck=True))
+        return lists
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """`[K, R]` number of moves of each role."""
+        return np.stack([each.counts for each in self.lists], axis=1)
 
 
 def refused_tries(
-    machine: Machine,
     before: States,
     options: JointMoves,
     lanes: IntArray,
     moves: IntArray,
-    after: States,
+    after: MovesAfter,
     place: IntArray | None = None,
-    options_after: MovesAfter | None = None,
 ) -> BoolArray:
     """`[K]` whether each joint move was a refused try.
 
@@ -81,10 +101,10 @@ def refused_tries(
         lanes: `[K]` state in which each of K joint moves was made. All joint moves of a state that
             do not end the game must be included, or a handover may be overlooked.
         moves: `[K, R]` these joint moves.
-        after: states that they lead to, none of them terminal.
-        place: `[K]` index in `after` of the state each joint move leads to; default: 0, 1, ...
-        options_after: the moves in these states, if they are known.
+        after: of the states that they lead to, none of them terminal.
+        place: `[K]` which of these states each joint move leads to; default: 0, 1, ...
     """
+    machine = after.machine
     if place is None:
         place = np.arange(len(lanes))
     sole = options.sole
@@ -92,7 +112,7 @@ def refused_tries(
     players = player_roles(machine)
     if len(players) < 2 or not np.isin(sole, players).any():
         return refused
-    counts, lists = options_after or moves_after(machine, after)
+    counts, lists = after.counts, after.lists
     for role in players:
         rows = np.flatnonzero(sole[lanes] == role)
         if not len(rows):
@@ -144,15 +164,3 @@ def refused_turns(
 def _is_idle(counts: IntArray, role: int) -> BoolArray:
     """`[K]` whether no other role than this one has a choice."""
     return np.asarray((np.delete(counts, role, axis=1) <= 1).all(axis=1))
-
-
-def moves_after(machine: Machine, states: States) -> MovesAfter:
-    """The moves of all roles in states; where one is over, they mean nothing."""
-    lists = []
-    for role in range(len(machine.roles)):
-        if role == machine.random_role:
-            chance = machine.chance(states)
-            lists.append(Ragged(chance.offsets, chance.moves))
-        else:
-            lists.append(machine.legal(states, role, allow_stuck=True))
-    return MovesAfter(np.stack([each.counts for each in lists], axis=1), lists)

@@ -25,7 +25,7 @@ from ggp.solve.sampling import (
     turns_of,
 )
 from ggp.solve.solver import Profile, Solution, solve, solve_tree
-from ggp.solve.trees.build import MOST_STATES, build_tree
+from ggp.solve.trees.build import MOST_STATES, TreeBounds, build_tree
 from ggp.solve.trees.tree import GameTree
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "RoleResult",
     "Samples",
     "Solution",
+    "TreeBounds",
     "build_tree",
     "efg_lines",
     "exploit",

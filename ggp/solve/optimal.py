@@ -9,16 +9,15 @@ did and saw. So what is asked of a game decides how it is solved, and only here.
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass
 
 from ggp.errors import SolvingError
-from ggp.machine.base import DEFAULT_MAX_STEPS, Machine
+from ggp.machine.base import Machine
 from ggp.solve.positions.graph import PositionBounds, suits
 from ggp.solve.positions.induction import PositionSolution, solve_positions
 from ggp.solve.solver import INDUCTION, MOST_SECONDS, Solution, solve
-from ggp.solve.trees.build import MOST_STATES, Progress
+from ggp.solve.trees.build import USUAL_BOUNDS, TreeBounds
 
 
 @dataclass(frozen=True)
@@ -54,48 +53,30 @@ def optimal_play(
     *,
     strategies: bool = False,
     seed: int = 0,
-    most_states: int = MOST_STATES,
-    most_turns: int = DEFAULT_MAX_STEPS,
     most_seconds: float = MOST_SECONDS,
-    build_seconds: float = math.inf,
-    progress: Progress | None = None,
+    bounds: TreeBounds = USUAL_BOUNDS,
 ) -> OptimalPlay:
     """Find what optimal play is worth.
 
     Args:
         machine: the machine of the game.
         strategies: whether the tree of the game is wanted, with a strategy for each player.
-        seed, most_turns, most_seconds, progress: see `ggp.solve.solver.solve`.
-        most_states: greatest number of positions, and of nodes of the tree.
-        build_seconds: for positions, and what is left of it for the tree.
+        seed, most_seconds: see `ggp.solve.solver.solve`.
+        bounds: of the positions, and of the tree; they share the time.
 
     Raises:
         SolvingError: see `ggp.solve.solver.solve`.
     """
-    began_s = time.monotonic()
+    began_s, bounds = time.monotonic(), bounds.begun()
     if not strategies and suits(machine):
-        bounds = PositionBounds(
-            most_states,
-            turns=most_turns,
-            is_over=lambda: time.monotonic() > began_s + build_seconds,
+        of_positions = PositionBounds(
+            bounds.states, turns=bounds.turns, is_over=bounds.is_over, progress=bounds.progress
         )
-        if progress is not None:
-            bounds = bounds._replace(progress=progress)
         try:
-            return _of_positions(solve_positions(machine, bounds), began_s)
+            return _of_positions(solve_positions(machine, of_positions), began_s)
         except SolvingError:
             pass  # the tree is refused as well, not of constant sum, or solved otherwise
-    return _of_tree(
-        solve(
-            machine,
-            seed=seed,
-            most_states=most_states,
-            most_turns=most_turns,
-            most_seconds=most_seconds,
-            build_seconds=max(began_s + build_seconds - time.monotonic(), 0.0),
-            progress=progress,
-        )
-    )
+    return _of_tree(solve(machine, seed=seed, most_seconds=most_seconds, bounds=bounds))
 
 
 def _of_positions(found: PositionSolution, began_s: float) -> OptimalPlay:

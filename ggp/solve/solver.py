@@ -12,7 +12,6 @@ computed afterwards, by best responses in the whole tree, independently of the m
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,11 +19,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ggp.machine.base import DEFAULT_MAX_STEPS, FloatArray, Machine
+from ggp.machine.base import FloatArray, Machine
 from ggp.solve.forest import Forest, Strategies, Walked, evaluate, num_parts, walk
 from ggp.solve.regret import cfr_plus
 from ggp.solve.side import Side
-from ggp.solve.trees.build import MOST_STATES, Progress, build_tree
+from ggp.solve.trees.build import USUAL_BOUNDS, TreeBounds, build_tree
 from ggp.solve.trees.tree import GameTree, RoleSets
 
 if TYPE_CHECKING:
@@ -97,11 +96,8 @@ def solve(
     *,
     seed: int = 0,
     split: bool = True,
-    most_states: int = MOST_STATES,
-    most_turns: int = DEFAULT_MAX_STEPS,
     most_seconds: float = MOST_SECONDS,
-    build_seconds: float = math.inf,
-    progress: Progress | None = None,
+    bounds: TreeBounds = USUAL_BOUNDS,
 ) -> Solution:
     """Solve a game.
 
@@ -109,26 +105,16 @@ def solve(
         machine: the machine of the game.
         seed: seed of the search for more than one equilibrium.
         split: solve subgames separately (`ggp.solve.trees.build`).
-        most_states: greatest number of nodes of the tree.
-        most_turns: greatest number of turns of the game.
         most_seconds: for linear programs, and again for CFR+ if they fail. Parts of the game
             share it, and each of them gets a little in any case.
-        build_seconds: for the tree, before that.
-        progress: called with the progress of the tree.
+        bounds: of the tree.
 
     Raises:
         SolvingError: the tree is larger, or the game may not end, or time is up, or players do not
             know their legal moves.
     """
     began_s = time.monotonic()
-    tree = build_tree(
-        machine,
-        split=split,
-        most_states=most_states,
-        most_turns=most_turns,
-        is_over=lambda: time.monotonic() > began_s + build_seconds,
-        progress=progress,
-    )
+    tree = build_tree(machine, bounds, split=split)
     return solve_tree(tree, seed=seed, most_seconds=most_seconds, began_s=began_s)
 
 

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ggp.belief import UNIFORM, PathTree, never
+from ggp.belief import PathTree
+from ggp.belief.finder import Setting
 from ggp.belief.segments import Segments
-from ggp.belief.turns.one_turn import advance
+from ggp.belief.turns.one_turn import TurnLimits, advance
 from ggp.machine.arrays import first_seen, first_seen_columns, segment_ids
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States, player_roles
 from ggp.search.estimates import candidates, equally_best
@@ -377,18 +378,9 @@ def _has_living_child(
         np.ones(num),
         np.zeros(num),
     )
-    children = advance(
-        machine,
-        known.tree,
-        role,
-        each,
-        paths,
-        capacity=_MOST,
-        rng=np.random.default_rng(0),  # nothing is drawn where sets are only enumerated
-        model=UNIFORM,
-        expansion_limit=_MOST,
-        stop=never,
-    ).sets
+    setting = Setting(machine, known.tree, capacity=_MOST)
+    rng = np.random.default_rng(0)  # nothing is drawn where sets are only enumerated
+    children = advance(setting, role, each, paths, TurnLimits(_MOST, expansions=_MOST), rng).sets
     if alive is None:
         return np.asarray(children.counts > 0)
     parent = segment_ids(children.offsets)

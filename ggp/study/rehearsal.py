@@ -40,6 +40,22 @@ _MOST_LANES = 256
 """Number of matches side by side."""
 
 
+class RehearsalLimits(NamedTuple):
+    """How long may be played.
+
+    Attributes:
+        max_turns: number of turns after which a match counts as endless.
+        max_seconds: time limit for all matches, by the clock.
+    """
+
+    max_turns: int = MAX_TURNS
+    max_seconds: float = MAX_SECONDS
+    clock: Callable[[], float] = time.monotonic
+
+
+USUAL_LIMITS = RehearsalLimits()
+
+
 def rehearse(
     machine: Machine,
     matches: int,
@@ -48,9 +64,7 @@ def rehearse(
     frames: Frames | None = None,
     told: Callable[[int], None] = lambda _: None,
     turned: Callable[[int], None] = lambda _: None,
-    max_turns: int = MAX_TURNS,
-    max_seconds: float = MAX_SECONDS,
-    clock: Callable[[], float] = time.monotonic,
+    limits: RehearsalLimits = USUAL_LIMITS,
 ) -> Rehearsal:
     """Play random matches, and as many again for each role if moves are hidden.
 
@@ -58,12 +72,11 @@ def rehearse(
         frames: finds fluents that vanish; None not to look for them.
         told: called with the number of matches played since the last call.
         turned: called with the number of turns that matches have had so far.
-        max_turns: number of turns after which a match counts as endless.
-        max_seconds: time limit for all matches.
 
     Raises:
         ReasonerLimitError: the rules loop or explode.
     """
+    max_turns, max_seconds, clock = limits
     started = clock()
 
     def is_late() -> bool:

@@ -7,9 +7,10 @@ from itertools import count
 import numpy as np
 import pytest
 
-from ggp.belief import UNIFORM, HyperPlaySampler, PathTree
+from ggp.belief import HyperPlaySampler, PathTree
+from ggp.belief.finder import Setting
 from ggp.belief.segments import Segments
-from ggp.belief.turns.one_turn import advance
+from ggp.belief.turns.one_turn import TurnLimits, advance
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN
 from ggp.players import make_player, parse_spec
@@ -61,21 +62,13 @@ def test_weights_account_for_pairs_that_are_left_out(looks: int) -> None:
     move, low = turn(machine, "low")
     first = tree.extend(np.zeros(1, dtype=np.int64), *(np.array([x]) for x in turn(machine)))
     path = tree.extend(first, np.array([move]), np.array([low]))
+    setting = Setting(machine, tree, capacity=10_000)
+    setting.lanes_at_once = lambda: 64
     masses, seen = [], np.zeros(0)
     for seed in range(400):
-        looked = count(1)
-        grown = advance(
-            machine,
-            tree,
-            0,
-            before,
-            path,
-            capacity=10_000,
-            rng=np.random.default_rng(seed),
-            model=UNIFORM,
-            stop=lambda looked=looked: next(looked) >= looks,  # type: ignore[misc]
-            at_once=lambda: 64,
-        )
+        looked, rng = count(1), np.random.default_rng(seed)
+        setting.stop = lambda looked=looked: next(looked) >= looks  # type: ignore[misc]
+        grown = advance(setting, 0, before, path, TurnLimits(10_000), rng)
         assert grown.stepped.tolist() == [64 * looks]
         assert not grown.sets.exact[0]
         found = len(grown.sets.states)
@@ -95,18 +88,9 @@ def test_what_is_cut_short_is_of_all_parents() -> None:
     move = machine.move_id("wait") or 0
     path = tree.extend(np.zeros(1, dtype=np.int64), *(np.array([x]) for x in turn(machine)))
     path = tree.extend(path, np.array([move]), np.array([UNKNOWN]))
-    grown = advance(
-        machine,
-        tree,
-        0,
-        before,
-        path,
-        capacity=10_000,
-        rng=np.random.default_rng(0),
-        model=UNIFORM,
-        stop=lambda: True,
-        at_once=lambda: 256,
-    )
+    setting = Setting(machine, tree, capacity=10_000, stop=lambda: True)
+    setting.lanes_at_once = lambda: 256
+    grown = advance(setting, 0, before, path, TurnLimits(10_000), np.random.default_rng(0))
     texts = machine.fluents(grown.sets.states)
     firsts = {fluent for state in texts for fluent in state if fluent.startswith("(picked 0 ")}
     assert len(grown.sets.states) == 256

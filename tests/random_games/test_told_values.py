@@ -13,7 +13,7 @@ from ggp.machine.base import Machine
 from ggp.players import Decision, make_player, parse_spec
 from ggp.search.anytime import Deadline
 from ggp.search.nested.combined import combine
-from ggp.search.nested.simulations import SimulationSearch
+from ggp.search.nested.simulations import SimulationSearch, Simulator
 from ggp.search.playouts import PlayoutSearch
 from tests.random_games.cases import MANY, Case, exact_bag, odd_case, role_of, some_games
 from tests.random_games.reference import hyperplay_values, posterior
@@ -185,7 +185,7 @@ def test_errors_hold_after_few_simulations(seeds: range, visits: int) -> None:
         reference = Simulations(at.game, at.role)
         nested = HyperPlaySampler(machine, tree, capacity=1, exact=10_000)
         policy = Enumerated(at, tree, reference)
-        simulations = SimulationSearch(machine, bag, nested, policy, rng)
+        simulations = SimulationSearch(Simulator(machine, nested, policy), bag, rng)
         playouts = PlayoutSearch(machine, bag, rng)
         simulations.round(visits)
         playouts.round(20 * visits)

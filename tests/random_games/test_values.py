@@ -10,10 +10,11 @@ import pytest
 
 from ggp.belief import Bags, HyperPlaySampler, PathTree
 from ggp.labs.kriegspiel.information_sets.set_search import InformationSetSearch
+from ggp.labs.kriegspiel.information_sets.set_tree import LookAhead
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, States
 from ggp.players import Decision, make_player, parse_spec
 from ggp.search.estimates import Estimates, Policy
-from ggp.search.nested.simulations import SimulationSearch
+from ggp.search.nested.simulations import SimulationSearch, Simulator
 from ggp.search.playouts import HyperPlayPolicy
 from tests.random_games.cases import Case, exact_bag, odd_case, role_of, some_games
 from tests.random_games.open_worlds import pimc_values
@@ -179,7 +180,7 @@ def simulated(at: Case, tree: PathTree, policy: Policy, seed: int) -> dict[str, 
     nested = HyperPlaySampler(at.machine, tree, capacity=1, exact=10_000)
     bag = exact_bag(at, tree, keep_views=True)
     rng = np.random.default_rng(seed)
-    search = SimulationSearch(at.machine, bag, nested, policy, rng)
+    search = SimulationSearch(Simulator(at.machine, nested, policy), bag, rng)
     search.round(SIMULATIONS)
     return by_move(at, search.estimates())
 
@@ -299,9 +300,8 @@ def test_information_sets_are_worth_what_is_seen_some_plies_ahead(
         at = odd_case(seed)
         bag, played = exact_bag(at, PathTree(at.machine)), Played(at)
         rng = np.random.default_rng(seed)
-        search = InformationSetSearch(
-            at.machine, bag, rng, depth=depth, paranoid=paranoid, evaluation=played
-        )
+        ahead = LookAhead(depth, paranoid)
+        search = InformationSetSearch(at.machine, bag, rng, ahead, evaluation=played)
         search.round(10_000)
         known: dict[int, Fraction] = {}
 

@@ -7,7 +7,7 @@ import pytest
 
 from ggp.errors import SolvingError
 from ggp.machine.base import FloatArray
-from ggp.solve import build_tree, solve
+from ggp.solve import TreeBounds, build_tree, solve
 from ggp.solve.forest import evaluate
 from ggp.solve.positions import induction, matrix_kernels
 from ggp.solve.positions.graph import PositionBounds
@@ -155,7 +155,7 @@ def test_who_solves_can_be_stopped_at_any_part() -> None:
     machine = machine_of_rules(COLLECTING, "propnet")
     for solve_it in (
         lambda stop: solve_positions(machine, BOUNDS._replace(is_over=stop)),
-        lambda stop: build_tree(machine, is_over=stop),
+        lambda stop: build_tree(machine, TreeBounds(is_over=stop)),
     ):
         asked: list[int] = []
 

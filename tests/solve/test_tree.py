@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ggp.errors import SolvingError
-from ggp.solve import GameTree, build_tree, history_of
+from ggp.solve import GameTree, TreeBounds, build_tree, history_of
 from ggp.solve.forest import evaluate
 from ggp.solve.trees import build, nodes
 from tests.solve.brute_force import Known
@@ -161,7 +161,7 @@ def test_probabilities_stay_exact_beyond_64_bits() -> None:
 
 def test_too_large_a_tree_is_refused() -> None:
     with pytest.raises(SolvingError) as caught:
-        build_tree(machine_of_game("krieg_tic_tac_toe", "propnet"), most_states=10_000)
+        build_tree(machine_of_game("krieg_tic_tac_toe", "propnet"), TreeBounds(10_000))
     assert str(caught.value) == (
         "the tree of the game is too large: it has more than 10,000 states with the players' "
         "incomplete paths after 5 turns"
@@ -177,7 +177,7 @@ def test_too_many_joint_moves_are_refused_before_they_are_made() -> None:
     (goal left 50) (goal right 50)
     """
     with pytest.raises(SolvingError, match=r"there are 900 joint moves to follow after 0 turns"):
-        build_tree(machine_of_rules(rules), most_states=10)
+        build_tree(machine_of_rules(rules), TreeBounds(10))
 
 
 def test_moves_are_counted_before_all_of_them_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,7 +192,7 @@ def test_moves_are_counted_before_all_of_them_are_listed(monkeypatch: pytest.Mon
     """
     monkeypatch.setattr("ggp.solve.trees.build.LISTED_AT_ONCE", 8)
     with pytest.raises(SolvingError, match=r"there are more than 7,688 joint moves to follow"):
-        build_tree(machine_of_rules(rules), most_states=100)
+        build_tree(machine_of_rules(rules), TreeBounds(100))
 
 
 @pytest.mark.verify

@@ -8,7 +8,7 @@ import pytest
 from ggp.gdl import find_game
 from ggp.machine import Machine
 from ggp.study.findings import Rehearsal, Trouble
-from ggp.study.rehearsal import matches_in, rehearse
+from ggp.study.rehearsal import RehearsalLimits, matches_in, rehearse
 from tests.support.games import BACKENDS, machine_of_game, machine_of_rules
 
 BASE = """
@@ -60,7 +60,8 @@ def test_role_that_gets_stuck_is_shown_with_its_state(backend: str) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_matches_that_do_not_end_are_given_up(backend: str) -> None:
     rules = RIGHT + GOALS + "(<= terminal (true (coin tails)) (true (turn 2)))"
-    seen = found(rules + "(<= (next again) (true (turn 1)))", backend, max_turns=30)
+    limits = RehearsalLimits(max_turns=30)
+    seen = found(rules + "(<= (next again) (true (turn 1)))", backend, limits=limits)
     trouble = only(seen)
     assert (trouble.kind, trouble.role) == ("endless", None)
     assert trouble.message == "the match is not over after 30 turns"
@@ -171,6 +172,8 @@ def test_time_is_bounded_also_within_matches() -> None:
     machine = machine_of_game("exploding_bomb", "prolog")
     now = iter(range(1000))
     # Each match has three turns: 32 are over when the clock strikes, and others are on the way.
-    seen = rehearse(machine, 1000, 0, max_seconds=14.5, clock=lambda: float(next(now)))
+    seen = rehearse(
+        machine, 1000, 0, limits=RehearsalLimits(max_seconds=14.5, clock=lambda: float(next(now)))
+    )
     assert seen.matches == seen.ended == 32
     assert seen.troubles == ()

@@ -24,7 +24,7 @@ import numpy as np
 from ggp.belief.bags import Bags
 from ggp.belief.finder import Setting
 from ggp.belief.segments import Segments, join
-from ggp.belief.turns.one_turn import Grown
+from ggp.belief.turns.one_turn import Grown, TurnLimits, advance
 from ggp.machine.arrays import chunks, enlarged, first_seen
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine
 
@@ -267,7 +267,8 @@ class ExactSets:
     ) -> Grown:
         """Sets one turn later; those over a limit come back as not exact."""
         rng = np.random.default_rng(0)  # nothing is drawn where sets are only enumerated
-        return self._setting.one_turn_on(role, sets, paths, limit, rng, expansions, stop)
+        limits = TurnLimits(limit, expansions, stop=stop)
+        return advance(self._setting, role, sets, paths, limits, rng)
 
     def _is_late(self) -> bool:
         return self._setting.stop() or self._setting.is_past(LATE_SHARE)

@@ -18,7 +18,7 @@ from ggp.belief.bags import Bags
 from ggp.belief.finder import Finder, Setting
 from ggp.belief.finding.exact import ENTRIES_AT_ONCE, EXPANSIONS_PER_ENTRY, ExactSets
 from ggp.belief.segments import Segments, join, pooled, replaced
-from ggp.belief.turns.one_turn import Grown
+from ggp.belief.turns.one_turn import Grown, TurnLimits, advance
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import BoolArray, IntArray
 
@@ -110,7 +110,7 @@ class Forward(Finder):
         """
         stop = self._setting.stop if stop is None else stop
         # Without a clock bags stay as they were: counts, not time, limit them.
-        draws = self._setting.timed
+        limits = TurnLimits(capacity, draws=self._setting.timed, stop=stop)
         sets = sets.thinned(capacity, rng)
         stepped = np.zeros(len(paths), dtype=np.int64)
         for steps in self._tree.beginnings(paths, back) if back else ():
@@ -118,9 +118,7 @@ class Forward(Finder):
                 return Grown(self._setting.nothing(len(paths)), stepped)
             if not len(sets.states):
                 break  # nothing comes of nothing
-            grown = self._setting.one_turn_on(
-                role, sets, steps, capacity, rng, stop=stop, draws=draws
-            )
+            grown = advance(self._setting, role, sets, steps, limits, rng)
             sets, stepped = grown.sets, stepped + grown.stepped
         return Grown(sets, stepped)
 

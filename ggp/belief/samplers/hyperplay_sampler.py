@@ -26,6 +26,7 @@ from ggp.belief.segments import Segments, join, replaced
 from ggp.belief.solving.finder import Solving
 from ggp.belief.solving.windows import is_solvable
 from ggp.belief.turns.completions import never
+from ggp.belief.turns.one_turn import TurnLimits, advance
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import IntArray, Machine
 
@@ -139,7 +140,7 @@ class HyperPlaySampler(Setting):
             return self._assemble(role, paths, sampled, None)
         room = self.most_entries
         before = bags.sets.take(bags.segment[sampled]).thinned(room, rng)
-        after = self.one_turn_on(role, before, paths[sampled], room, rng).sets
+        after = advance(self, role, before, paths[sampled], TurnLimits(room), rng).sets
         after = self._filled(role, paths[sampled], after, rng)
         if len(paths) == 1 and len(after.states):
             for finder in self._finders:

@@ -25,7 +25,8 @@ from ggp.belief.paths import PathTree
 from ggp.belief.samplers.board_maker import BoardMaker
 from ggp.belief.samplers.hyperplay_sampler import HyperPlaySampler
 from ggp.belief.segments import Segments, join, one_set
-from ggp.belief.turns.walks import moves_are, united, walks
+from ggp.belief.turns.one_turn import TurnLimits, advance
+from ggp.belief.turns.walks import WalkEvidence, moves_are, united, walks
 from ggp.machine.base import IntArray, Machine
 
 # ------------------------------------------------------------------------
@@ -105,33 +106,6 @@ class HistorySampler(ObservationSampler):
     @abstractmethod
     def _more(self, role: int, path: int, wanted: int, rng: np.random.Generator) -> Segments:
         """New boards for a path, `wanted` of them if so many are found."""
-
-    def _walks(
-        self,
-        role: int,
-        path: int,
-        wanted: int,
-        rng: np.random.Generator,
-        *,
-        last_only: bool,
-        legal: IntArray | None = None,
-        most: int | None = None,
-    ) -> Segments:
-        return walks(
-            self.machine,
-            self.tree,
-            role,
-            path,
-            wanted,
-            rng,
-            last_only=last_only,
-            keep_views=self.keep_views,
-            most=most or self._max_attempts,
-            stop=self.stop,
-            at_once=self.lanes_at_once,
-            model=self.model,
-            legal=legal,
-        )
 
 
 # ------------------------------------------------------------------------
@@ -217,12 +191,11 @@ class LastObservation(HistorySampler):
             legal = np.sort(self.machine.legal(first, role, allow_stuck=True).values)
             if len(legal) == 1:
                 wanted = min(wanted, KNOWN_BOARDS)  # there is nothing to decide
+        evidence = WalkEvidence(role, path, last_only=True, legal=legal)
         if self._maker is None:
-            return self._walks(role, path, wanted, rng, last_only=True, legal=legal)
+            return walks(self, evidence, wanted, self._max_attempts, rng)
         if not self._walked_in_vain:
-            found = self._walks(
-                role, path, wanted, rng, last_only=True, legal=legal, most=MOST_WALKED
-            )
+            found = walks(self, evidence, wanted, MOST_WALKED, rng)
             if len(found.states):
                 return found
             # Longer histories agree even less.
@@ -386,4 +359,4 @@ class LastObservation(HistorySampler):
         self, role: int, sets: Segments, path: int, capacity: int, rng: np.random.Generator
     ) -> Segments:
         """The successors of boards in the last turn of a path."""
-        return self.one_turn_on(role, sets, np.array([path]), capacity, rng).sets
+        return advance(self, role, sets, np.array([path]), TurnLimits(capacity), rng).sets

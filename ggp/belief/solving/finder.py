@@ -23,15 +23,15 @@ from ggp.belief.bags import Bags
 from ggp.belief.finder import Finder, Setting
 from ggp.belief.finding.earlier import BagHistory
 from ggp.belief.finding.exact import ExactSets
-from ggp.belief.move_models import UNIFORM, MoveModel
+from ggp.belief.move_models import MoveModel
 from ggp.belief.paths import PathTree
 from ggp.belief.segments import Segments, depleted_segments, with_more
-from ggp.belief.solving.replay import Paths, options_of, tried_turn
+from ggp.belief.solving.replay import IncompletePath, Paths, tried_turn
 from ggp.belief.solving.windows import MOST_STARTS, Spent, Window
 from ggp.belief.turns.open_moves import MOST_COMPLETIONS
 from ggp.belief.turns.walks import set_of
 from ggp.machine.abilities import OnCircuit
-from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, States
+from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine, States
 
 STEPS_BACK = (5, 10, 20, 40, 80)
 """Turns that windows go back, roughly; the last one begins where the set is known."""
@@ -200,19 +200,7 @@ class SolvedFinder:
         found = window.witnesses(WITNESSES, budget, rng)
         if found is None:
             return None
-        return sampled(
-            self._machine,
-            window.role,
-            found,
-            bag.states,
-            bag.log_weights,
-            since,
-            capacity,
-            CHAIN_STEPS,
-            rng,
-            budget.stop,
-            self._model,
-        )
+        return sampled(window.path, found, bag, capacity, rng, budget.stop)
 
     def _bag(self, role: int, path: int, start: Segments, paths: Paths) -> Segments:
         """One set of the ends of paths, equal ends merged."""
@@ -265,25 +253,20 @@ LONGER = 0.5
 
 
 def stepped_chains(
-    machine: Machine,
-    role: int,
+    path: IncompletePath,
     paths: Paths,
-    begun: States,
-    log_weights: FloatArray,
-    turns: IntArray,
+    bag: Segments,
     rng: np.random.Generator,
     stop: Callable[[], bool],
-    model: MoveModel = UNIFORM,
 ) -> Paths:
     """The paths after one step of each chain.
 
     Args:
-        begun: K states in which paths may begin.
-        log_weights: `[K]` log of the weights of these.
-        turns: `[T, 3]` what the role knows, see `PathTree.last_turns`.
+        path: what all of them agree with.
+        bag: one set, in whose states paths may begin.
         stop: asked each turn; when true, the chains stay where they were.
     """
-    count, num_turns = len(paths), len(turns)
+    machine, count, num_turns = path.machine, len(paths), len(path.turns)
     # In one of T + 1 steps the state in which the path begins is drawn anew.
     first = rng.integers(-1, num_turns, count)
     after = first + rng.geometric(1 - LONGER, count)
@@ -291,28 +274,27 @@ def stepped_chains(
     after[after > num_turns] = num_turns
     new_start = after <= first
     starts = paths.starts.copy()
-    weights = np.exp(log_weights - log_weights.max())
+    weights = np.exp(bag.log_weights - bag.log_weights.max())
     starts[new_start] = rng.choice(len(weights), new_start.sum(), p=weights / weights.sum())
     moves = paths.moves.copy()
     priors, counts = paths.log_priors.copy(), paths.log_counts.copy()
     alive = np.zeros(0, dtype=np.int64)
     states = paths.ends.take(alive)
     trail: list[tuple[IntArray, States]] = []
-    for turn, told in enumerate(turns):
+    for turn in range(num_turns):
         if stop():
             return paths
         # Chains join in where they begin to differ.
         joining = np.flatnonzero(first == turn)
         anew = new_start[joining]
         joined = [states, paths.states[turn].take(joining[~anew])]
-        joined.append(begun.take(starts[joining[anew]]))
+        joined.append(bag.states.take(starts[joining[anew]]))
         states = machine.concatenate(joined)
         alive = np.concatenate([alive, joining[~anew], joining[anew]])
         trail.append((alive, states))
         drawn = (turn >= first[alive]) & (turn < after[alive])
         wanted = np.where(drawn[:, None], UNKNOWN, paths.moves[alive, turn])
-        options = options_of(machine, role, states, told, model)
-        tried = tried_turn(machine, role, states, wanted, told, options, rng)
+        tried = tried_turn(path, turn, states, wanted, rng)
         alive, states = alive[tried.lanes], tried.states
         moves[alive, turn] = tried.moves
         priors[alive, turn], counts[alive, turn] = tried.log_priors, tried.log_counts
@@ -355,35 +337,29 @@ def _merged(
 
 
 def sampled(
-    machine: Machine,
-    role: int,
+    path: IncompletePath,
     found: Paths,
-    begun: States,
-    log_weights: FloatArray,
-    turns: IntArray,
+    bag: Segments,
     count: int,
-    steps: int,
     rng: np.random.Generator,
     stop: Callable[[], bool],
-    model: MoveModel = UNIFORM,
 ) -> Paths:
-    """`count` paths that agree: chains begun in found paths, drawn by prior, after some steps.
+    """`count` paths that agree: chains begun in found paths, drawn by prior, after `CHAIN_STEPS`.
 
     Args:
-        begun, log_weights, turns: see `stepped_chains`.
-        steps: of each chain.
+        path, bag: see `stepped_chains`.
         stop: when true, the chains stay where they are.
     """
-    logs = found.log_priors.sum(axis=1) + log_weights[found.starts]
+    logs = found.log_priors.sum(axis=1) + bag.log_weights[found.starts]
     first = _distinct(found)
     weights = np.exp(logs[first] - logs[first].max())
     upto = np.cumsum(weights / weights.sum())
     points = (rng.random() + np.arange(count)) / count
     paths = found.take(first[np.minimum(np.searchsorted(upto, points), len(first) - 1)])
-    for _ in range(steps):
+    for _ in range(CHAIN_STEPS):
         if stop():
             break
-        paths = stepped_chains(machine, role, paths, begun, log_weights, turns, rng, stop, model)
+        paths = stepped_chains(path, paths, bag, rng, stop)
     return paths
 
 

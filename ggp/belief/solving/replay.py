@@ -8,8 +8,21 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.belief.move_models import UNIFORM, MoveModel
-from ggp.belief.turns.open_moves import Learnt, OpenMoves, open_moves
+from ggp.belief.turns.open_moves import Learnt, open_moves
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States
+
+
+class IncompletePath(NamedTuple):
+    """What a role did and saw in some turns, and how the others are believed to move.
+
+    Attributes:
+        turns: `[T, 3]` see `PathTree.last_turns`.
+    """
+
+    machine: Machine
+    role: int
+    turns: IntArray
+    model: MoveModel = UNIFORM
 
 
 @dataclass(frozen=True)
@@ -50,14 +63,11 @@ class Paths:
 
 
 def replayed(
-    machine: Machine,
-    role: int,
+    path: IncompletePath,
     begun: States,
     starts: IntArray,
     moves: IntArray,
-    turns: IntArray,
     rng: np.random.Generator,
-    model: MoveModel = UNIFORM,
 ) -> Paths:
     """The paths that some moves make, if they agree with what a role did and saw.
 
@@ -65,15 +75,13 @@ def replayed(
         begun: N states in which they begin.
         starts: `[N]` see `Paths`.
         moves: `[N, T, R]`, `UNKNOWN` where any legal move will do: there one is drawn.
-        turns: `[T, 3]` what the role knows, see `PathTree.last_turns`.
     """
     alive = np.arange(len(starts))
     moves = moves.copy()
     states = [begun]
-    log_priors, log_counts = np.zeros((2, len(starts), len(turns)))
-    for turn, told in enumerate(turns):
-        options = options_of(machine, role, states[-1], told, model)
-        tried = tried_turn(machine, role, states[-1], moves[alive, turn], told, options, rng)
+    log_priors, log_counts = np.zeros((2, len(starts), len(path.turns)))
+    for turn in range(len(path.turns)):
+        tried = tried_turn(path, turn, states[-1], moves[alive, turn], rng)
         lanes = tried.lanes
         alive = alive[lanes]
         moves[alive, turn] = tried.moves
@@ -99,22 +107,21 @@ class Tried(NamedTuple):
 
 
 def tried_turn(
-    machine: Machine,
-    role: int,
-    states: States,
-    moves: IntArray,
-    told: IntArray,
-    options: OpenMoves,
-    rng: np.random.Generator,
+    path: IncompletePath, turn: int, states: States, moves: IntArray, rng: np.random.Generator
 ) -> Tried:
-    """Make joint moves `[N, R]`; moves that are `UNKNOWN` are drawn from the open ones."""
+    """Make joint moves `[N, R]` in a turn; moves that are `UNKNOWN` are drawn from the open
+    ones."""
+    machine, role, turns, model = path
+    evidence = Learnt(*np.tile(turns[turn][:, None], len(states)))
+    options = open_moves(machine, role, states, evidence, model)
     given = options.given(moves)
     lanes = np.flatnonzero(given.counts > 0)
     made, log_priors = given.random(lanes, rng)
     stepped = machine.step(states.take(lanes), made)
     agrees = ~machine.terminal(stepped.states)
-    if told[1] != UNKNOWN:
-        agrees &= stepped.percepts[:, role] == told[1]
+    percepts = turns[turn, 1]
+    if percepts != UNKNOWN:
+        agrees &= stepped.percepts[:, role] == percepts
     kept = np.flatnonzero(agrees)
     return Tried(
         lanes[kept],
@@ -123,11 +130,3 @@ def tried_turn(
         log_priors[kept],
         np.log(options.counts[lanes[kept]]),
     )
-
-
-def options_of(
-    machine: Machine, role: int, states: States, told: IntArray, model: MoveModel
-) -> OpenMoves:
-    """The open moves of each role in a turn, given what the role knows of it."""
-    known = np.tile(told[:, None], len(states))
-    return open_moves(machine, role, states, Learnt(*known), model)

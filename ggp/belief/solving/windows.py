@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ggp.belief.move_models import UNIFORM, MoveModel
-from ggp.belief.solving.replay import Paths, replayed
+from ggp.belief.solving.replay import IncompletePath, Paths, replayed
 from ggp.belief.solving.sat import ClauseSolver, clause_solver
 from ggp.belief.solving.unrolling import Contradiction, Unrolling
 from ggp.machine.abilities import FluentBits, InParts, OnCircuit
@@ -105,6 +105,11 @@ class Window:
         self._solver: ClauseSolver | None = None
         self.is_empty = self.is_too_large = False
 
+    @property
+    def path(self) -> IncompletePath:
+        """What the role did and saw in the turns it was opened for."""
+        return IncompletePath(self._machine, self.role, self.turns, self._model)
+
     def open(self, turns: IntArray, budget: Spent) -> bool:
         """Unroll some turns and load the solver; false if that was stopped, or needs too much
         memory. A later call continues where it was stopped.
@@ -158,16 +163,8 @@ class Window:
             moves.append(made)
         if not starts:
             return None
-        paths = replayed(
-            self._machine,
-            self.role,
-            self._states.take(np.array(starts)),
-            np.array(starts),
-            np.stack(moves),
-            self.turns,
-            rng,
-            self._model,
-        )
+        begun = self._states.take(np.array(starts))
+        paths = replayed(self.path, begun, np.array(starts), np.stack(moves), rng)
         return paths if len(paths) else None
 
     def _solve(self, solver: ClauseSolver, budget: Spent) -> bool | None:

@@ -57,6 +57,58 @@ def lanes_at_once() -> int:
     return LANES_AT_ONCE
 
 
+class Polling(NamedTuple):
+    """When a search is to stop, and how often it asks.
+
+    Attributes:
+        stop: when true, the rest is left out.
+        at_once: gives the number of lanes to step between two calls of `stop`.
+    """
+
+    stop: Callable[[], bool] = never
+    at_once: Callable[[], int] = lanes_at_once
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTurn:
+    """A turn of L lanes, of which a role knows its own part.
+
+    Attributes:
+        role: its index.
+        states: `[L]` the states before the turn.
+        options: `[L]` the moves that each role may have made.
+        percepts: `[L]` percept id of the role after the turn, or `UNKNOWN`.
+    """
+
+    machine: Machine
+    role: int
+    states: States
+    options: OpenMoves
+    percepts: IntArray
+
+    def matching(self, rows: IntArray, joint_moves: IntArray) -> tuple[IntArray, States]:
+        """Indices of joint moves that give the role its percepts, and their successors.
+
+        Args:
+            rows: `[K]` the lane of each joint move.
+            joint_moves: `[K, R]`.
+        """
+        machine, states, wanted = self.machine, self.states, self.percepts
+        if isinstance(machine, Matcher):
+            at = rows
+            if len(rows) < len(states):
+                # Only states that are completed are asked anything.
+                used, at = np.unique(rows, return_inverse=True)
+                states, wanted, rows = states.take(used), wanted[used], at
+            found = machine.step_matching(states, at, joint_moves, self.role, wanted)
+            if found is not None:
+                return found
+        stepped = machine.step(states.take(rows), joint_moves)
+        target = wanted[rows]
+        match = np.flatnonzero((stepped.percepts[:, self.role] == target) | (target == UNKNOWN))
+        return match, stepped.states if len(match) == len(rows) else stepped.states.take(match)
+
+
 @dataclass(frozen=True)
 class Completions:
     """K matching completions.
@@ -97,14 +149,9 @@ class Completions:
 
 
 def list_completions(
-    machine: Machine,
-    role: int,
-    states: States,
-    options: OpenMoves,
+    turn: OpenTurn,
     lanes: IntArray,
-    wanted: IntArray,
-    stop: Callable[[], bool],
-    at_once: Callable[[], int] = lanes_at_once,
+    polling: Polling,
     rng: np.random.Generator | None = None,
     most: float = np.inf,
 ) -> tuple[Completions, IntArray]:
@@ -112,9 +159,7 @@ def list_completions(
 
     Args:
         lanes: increasing; the lanes to complete.
-        wanted: `[L]` percept id of the role, or `UNKNOWN`.
-        stop: when true, the pairs that were not tried yet are left out.
-        at_once: gives the number of pairs to try between two looks at `stop`.
+        polling: when it stops, the pairs that were not tried yet are left out.
         rng: draws the order of pairs, if they are not all tried at once, so that what is left out
             is left out at random. Without it they are tried lane by lane.
         most: approximate number of matches after which the rest is left out, too: bounds memory.
@@ -122,24 +167,23 @@ def list_completions(
     Returns:
         the completions, in no order if there is an `rng`, and how many were tried in each lane.
     """
-    counts = options.counts[lanes].astype(np.int64)
+    counts = turn.options.counts[lanes].astype(np.int64)
     tried = np.zeros(len(lanes), dtype=np.int64)
     parts: list[Completions] = []
     found_so_far = 0
-    for at, numbers in completion_pairs(counts, at_once, rng):
-        if parts and (found_so_far > most or stop()):
+    for at, numbers in completion_pairs(counts, polling.at_once, rng):
+        if parts and (found_so_far > most or polling.stop()):
             break
         rows = lanes[at]
-        joint_moves, log_priors = options.joint(rows, numbers)
-        found, _ = _matching(machine, role, states, rows, joint_moves, log_priors, wanted)
+        found, _ = _matching(turn, rows, *turn.options.joint(rows, numbers))
         parts.append(found)
         found_so_far += len(found.lanes)
         tried += np.bincount(at, minlength=len(lanes))
     if not parts:
         none = np.zeros(0, dtype=np.int64)
-        joint_moves = np.zeros((0, len(machine.roles)), dtype=np.int64)
-        parts = [_matching(machine, role, states, none, joint_moves, np.zeros(0), wanted)[0]]
-    return Completions.joined(machine, parts), tried
+        joint_moves = np.zeros((0, len(turn.machine.roles)), dtype=np.int64)
+        parts = [_matching(turn, none, joint_moves, np.zeros(0))[0]]
+    return Completions.joined(turn.machine, parts), tried
 
 
 def completion_pairs(
@@ -168,17 +212,12 @@ def _lane_by_lane(
 
 
 def draw_completions(
-    machine: Machine,
-    role: int,
-    states: States,
-    options: OpenMoves,
+    turn: OpenTurn,
     lanes: IntArray,
-    wanted: IntArray,
     shares: IntArray,
     draw_limits: IntArray,
     rng: np.random.Generator,
-    stop: Callable[[], bool],
-    at_once: Callable[[], int] = lanes_at_once,
+    polling: Polling,
     shuffle: bool = False,
 ) -> tuple[Completions, IntArray]:
     """Some matching completions of some lanes, drawn without replacement.
@@ -191,38 +230,34 @@ def draw_completions(
 
     Args:
         lanes: `[D]` the lanes to complete; each must have completions.
-        wanted: `[L]` percept id of the role, or `UNKNOWN`.
         shares: `[D]` number of matches wanted in each lane.
         draw_limits: `[D]` most completions to draw in each lane.
-        stop: when true, no more are drawn.
-        at_once: gives the number of completions to step between two looks at `stop`.
+        polling: when it stops, no more are drawn.
         shuffle: if they are not all drawn at once, lanes take their turns in random order, so that
             the lanes without draws when it is stopped are left out at random.
 
     Returns:
         the completions, and `[D]` the number of draws made.
     """
-    draws = _Draws(options, lanes, shares, draw_limits, rng)
+    draws = _Draws(turn.options, lanes, shares, draw_limits, rng)
     kept: list[Completions] = []
     active = np.arange(len(lanes))
-    if shuffle and draws.next_counts(active).sum() > at_once():
+    if shuffle and draws.next_counts(active).sum() > polling.at_once():
         active = rng.permutation(active)
     while len(active):
-        draws.most = at_once()
+        draws.most = polling.at_once()
         for start, end in chunks(draws.next_counts(active), draws.most):
-            if kept and stop():
+            if kept and polling.stop():
                 draws.done[:] = True
                 break
             some = active[start:end]
             drawn = draws.draw(some)
             rows = lanes[drawn.owners]
-            found, matches = _matching(
-                machine, role, states, rows, drawn.joint_moves, drawn.log_priors, wanted
-            )
+            found, matches = _matching(turn, rows, drawn.joint_moves, drawn.log_priors)
             kept.append(_select(found, draws.record(some, drawn, matches)))
         active = active[~draws.done[active]]
-    found = Completions.joined(machine, kept)
-    stands_for = np.zeros(len(options.counts))
+    found = Completions.joined(turn.machine, kept)
+    stands_for = np.zeros(len(turn.options.counts))
     stands_for[lanes] = draws.stands_for()
     # Drawn uniformly: prior * (completions / kept) * estimated share that matches.
     return Completions(
@@ -331,19 +366,13 @@ class _Draws:
 
 
 def _matching(
-    machine: Machine,
-    role: int,
-    states: States,
-    rows: IntArray,
-    joint_moves: IntArray,
-    log_priors: FloatArray,
-    wanted: IntArray,
+    turn: OpenTurn, rows: IntArray, joint_moves: IntArray, log_priors: FloatArray
 ) -> tuple[Completions, IntArray]:
     """The completions that match, and `[K]` their indices among those given."""
-    match, after = step_matching(machine, role, states, rows, joint_moves, wanted)
+    match, after = turn.matching(rows, joint_moves)
     # A role that goes on playing knows that the game is not over: information sets consist of
     # decision states (paper 004, Definition 1).
-    over = machine.terminal(after)
+    over = turn.machine.terminal(after)
     if over.any():
         on = np.flatnonzero(~over)
         match, after = match[on], after.take(on)
@@ -355,30 +384,6 @@ def _matching(
         np.ones(len(match)),
     )
     return found, match
-
-
-def step_matching(
-    machine: Machine,
-    role: int,
-    states: States,
-    rows: IntArray,
-    joint_moves: IntArray,
-    wanted: IntArray,
-) -> tuple[IntArray, States]:
-    """Indices of joint moves that give the role its percepts, and their successors."""
-    if isinstance(machine, Matcher):
-        at = rows
-        if len(rows) < len(states):
-            # Only states that are completed are asked anything.
-            used, at = np.unique(rows, return_inverse=True)
-            states, wanted, rows = states.take(used), wanted[used], at
-        found = machine.step_matching(states, at, joint_moves, role, wanted)
-        if found is not None:
-            return found
-    stepped = machine.step(states.take(rows), joint_moves)
-    target = wanted[rows]
-    match = np.flatnonzero((stepped.percepts[:, role] == target) | (target == UNKNOWN))
-    return match, stepped.states if len(match) == len(rows) else stepped.states.take(match)
 
 
 def _select(found: Completions, keep: BoolArray) -> Completions:

@@ -16,17 +16,18 @@ thinned. All sets are advanced side by side, and no result depends on its neighb
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from ggp.belief.move_models import MoveModel
-from ggp.belief.paths import PathTree
+from ggp.belief.finder import Setting
 from ggp.belief.segments import Segments, depleted_segments, join
 from ggp.belief.turns.completions import (
     Completions,
+    OpenTurn,
+    Polling,
     draw_completions,
-    lanes_at_once,
     list_completions,
 )
 from ggp.belief.turns.open_moves import MOST_COMPLETIONS, Learnt, OpenMoves, open_moves
@@ -67,6 +68,33 @@ COMPLETIONS_AT_ONCE = 1 << 19
 """Completions of sets that are advanced side by side: bounds memory."""
 
 
+@dataclass(frozen=True, slots=True)
+class TurnLimits:
+    """What may become of S sets in a turn.
+
+    Attributes:
+        capacity: `[S]` most entries of a set.
+        expansions: `[S]` if given, sets are only enumerated: those with more completions than
+            this, or more children than `capacity`, come back empty and not exact.
+        draws: whether completions of sets with many more than `capacity` are drawn, although they
+            could be listed: that is cheaper where most of them match.
+        stop: replaces the `stop` of the setting.
+    """
+
+    capacity: IntArray | int
+    expansions: IntArray | int | None = None
+    draws: bool = False
+    stop: Callable[[], bool] | None = None
+
+    def of(self, sets: slice, number: int) -> TurnLimits:
+        """The limits of some of a number of sets."""
+        capacity = np.broadcast_to(self.capacity, number)[sets]
+        expansions = self.expansions
+        if expansions is not None:
+            expansions = np.broadcast_to(expansions, number)[sets]
+        return replace(self, capacity=capacity, expansions=expansions)
+
+
 class Grown(NamedTuple):
     """Sets one turn later, and `[S]` how many lanes were stepped for each."""
 
@@ -75,19 +103,12 @@ class Grown(NamedTuple):
 
 
 def advance(
-    machine: Machine,
-    tree: PathTree,
+    setting: Setting,
     role: int,
     sets: Segments,
     paths: IntArray,
-    *,
-    capacity: IntArray | int,
+    limits: TurnLimits,
     rng: np.random.Generator,
-    model: MoveModel,
-    expansion_limit: IntArray | int | None = None,
-    draws: bool = False,
-    stop: Callable[[], bool],
-    at_once: Callable[[], int] = lanes_at_once,
 ) -> Grown:
     """Advance sets by one turn: each entry is completed by moves of the others that give our
     percepts.
@@ -95,35 +116,30 @@ def advance(
     The completions of an entry are its children. A child's weight is its parent's weight times
     the prior probability of the completion; where the completions are too many to list, the
     weight is estimated without bias from those drawn. Children equal in state (and in views,
-    where these are kept) are merged. Sets of more than `capacity` children are thinned so
+    where these are kept) are merged. Sets of more children than `capacity` are thinned so
     that the expectation of every weighted sum is unchanged.
 
     A set that was exact stays so if nothing had to be drawn or thinned. A set without
     children has no entries in the result: it is depleted.
 
+    When it is stopped, whatever was not reached yet is left out: of a single set at random, of
+    several sets the last ones.
+
     Args:
         sets: S sets.
         paths: `[S]` incomplete paths of the role (tree nodes) that end with this turn.
-        capacity: `[S]` most entries of a set.
-        model: how the other roles move.
-        expansion_limit: `[S]` if given, sets are only enumerated: those with more completions
-            than this, or more children than `capacity`, come back empty and not exact.
-        draws: whether completions of sets with many more than `capacity` are drawn, although
-            they could be listed: that is cheaper where most of them match.
-        stop: when true, whatever was not reached yet is left out: of a single set at random, of
-            several sets the last ones.
-        at_once: gives the number of lanes to step between two looks at `stop`.
     """
-    capacity = np.broadcast_to(np.asarray(capacity, dtype=np.int64), len(sets))
+    machine = setting.machine
+    capacity = np.broadcast_to(np.asarray(limits.capacity, dtype=np.int64), len(sets))
     set_of = segment_ids(sets.offsets)
-    evidence = Learnt(*np.ascontiguousarray(tree.last_turns(paths).T[:, set_of]))
-    options = open_moves(machine, role, sets.states, evidence, model, sets.views)
-    if expansion_limit is None:
-        listed = _listed(options, set_of, capacity, draws=draws)
+    evidence = Learnt(*np.ascontiguousarray(setting.tree.last_turns(paths).T[:, set_of]))
+    options = open_moves(machine, role, sets.states, evidence, setting.model, sets.views)
+    if limits.expansions is None:
+        listed = _listed(options, set_of, capacity, draws=limits.draws)
         exact = sets.exact & (np.bincount(set_of[~listed], minlength=len(sets)) == 0)
     else:
         num_open = np.bincount(set_of, weights=options.counts, minlength=len(sets))
-        exact = sets.exact & (num_open <= expansion_limit)
+        exact = sets.exact & (num_open <= limits.expansions)
         # Sets that are not enumerated are not stepped either.
         options.counts[~exact[set_of]] = 0.0
         listed = np.ones(len(set_of), dtype=np.bool_)
@@ -132,84 +148,38 @@ def advance(
     )
     parts = list(chunks(effort, COMPLETIONS_AT_ONCE))
     if len(parts) > 1:
-        return _advance_parts(
-            machine,
-            tree,
-            role,
-            sets,
-            paths,
-            parts,
-            capacity,
-            rng,
-            model,
-            expansion_limit,
-            draws,
-            stop,
-            at_once,
-        )
-    children, stepped, cut = _complete(
-        machine,
-        role,
-        sets,
-        set_of,
-        options,
-        listed,
-        evidence.percepts,
-        capacity,
-        rng,
-        stop,
-        at_once,
-    )
-    views = _views(machine, tree, role, sets, paths[set_of], children)
+        return _advance_parts(setting, role, sets, paths, parts, limits, rng)
+    turn = OpenTurn(machine, role, sets.states, options, evidence.percepts)
+    polling = Polling(limits.stop or setting.stop, setting.lanes_at_once)
+    children, stepped, cut = _complete(turn, sets, set_of, listed, capacity, rng, polling)
+    views = _views(setting, role, sets, paths[set_of], children)
     grown = _gather(machine, sets, set_of, children, views, exact & ~cut, capacity)
-    limits = capacity if expansion_limit is None else np.where(grown.exact, capacity, 0)
-    return Grown(grown.thinned(limits, rng), stepped)
+    most = capacity if limits.expansions is None else np.where(grown.exact, capacity, 0)
+    return Grown(grown.thinned(most, rng), stepped)
 
 
 def _advance_parts(
-    machine: Machine,
-    tree: PathTree,
+    setting: Setting,
     role: int,
     sets: Segments,
     paths: IntArray,
     parts: list[tuple[int, int]],
-    capacity: IntArray,
+    limits: TurnLimits,
     rng: np.random.Generator,
-    model: MoveModel,
-    expansion_limit: IntArray | int | None,
-    draws: bool,
-    stop: Callable[[], bool],
-    at_once: Callable[[], int],
 ) -> Grown:
     """`advance` for one run of sets after another."""
     done: list[Grown] = []
     for start, end in parts:
-        if done and stop():
+        if done and (limits.stop or setting.stop)():
             left = len(sets) - start
-            lost = depleted_segments(machine, left, keep_views=sets.views is not None)
+            lost = depleted_segments(setting.machine, left, keep_views=sets.views is not None)
             done.append(Grown(lost, np.zeros(left, dtype=np.int64)))
             break
-        limit = expansion_limit
-        if limit is not None:
-            limit = np.broadcast_to(limit, len(sets))[start:end]
-        done.append(
-            advance(
-                machine,
-                tree,
-                role,
-                sets.take(np.arange(start, end)),
-                paths[start:end],
-                capacity=capacity[start:end],
-                rng=rng,
-                model=model,
-                expansion_limit=limit,
-                draws=draws,
-                stop=stop,
-                at_once=at_once,
-            )
-        )
+        part, places = sets.take(np.arange(start, end)), slice(start, end)
+        bounds = limits.of(places, len(sets))
+        done.append(advance(setting, role, part, paths[places], bounds, rng))
     return Grown(
-        join(machine, [part.sets for part in done]),
+        join(setting.machine, [part.sets for part in done]),
         np.concatenate([part.stepped for part in done]),
     )
 
@@ -228,37 +198,25 @@ def _listed(options: OpenMoves, set_of: IntArray, capacity: IntArray, *, draws: 
 
 
 def _complete(
-    machine: Machine,
-    role: int,
+    turn: OpenTurn,
     sets: Segments,
     set_of: IntArray,
-    options: OpenMoves,
     listed: BoolArray,
-    wanted: IntArray,
     capacity: IntArray,
     rng: np.random.Generator,
-    stop: Callable[[], bool],
-    at_once: Callable[[], int],
+    polling: Polling,
 ) -> tuple[Completions, IntArray, BoolArray]:
     """Matching completions of all entries; `[S]` lanes stepped, `[S]` sets cut short by `stop`."""
-    open_ = options.counts > 0
+    counts = turn.options.counts
+    open_ = counts > 0
     lanes = np.flatnonzero(listed & open_)
     # The order matters if not all are reached, and then only within a set.
     alone = len(sets) == 1
     children, tried = list_completions(
-        machine,
-        role,
-        sets.states,
-        options,
-        lanes,
-        wanted,
-        stop,
-        at_once,
-        rng=rng if alone else None,
-        most=MOST_CHILDREN,
+        turn, lanes, polling, rng if alone else None, most=MOST_CHILDREN
     )
     stepped = np.bincount(set_of[lanes], tried, minlength=len(sets)).astype(np.int64)
-    whole = np.bincount(set_of[lanes], options.counts[lanes], minlength=len(sets))
+    whole = np.bincount(set_of[lanes], counts[lanes], minlength=len(sets))
     cut = stepped < whole
     if alone and cut[0] and stepped[0]:
         children = children.standing_for(whole[0] / stepped[0])
@@ -273,41 +231,26 @@ def _complete(
         most = np.maximum(DRAW_LIMIT, 16 * capacity)[owners]
         limits = np.clip(budget * (shares / total), LISTED_PER_ENTRY, most).astype(np.int64)
         others, num_drawn = draw_completions(
-            machine,
-            role,
-            sets.states,
-            options,
-            drawn,
-            wanted,
-            shares,
-            limits,
-            rng,
-            stop,
-            at_once,
-            shuffle=alone,
+            turn, drawn, shares, limits, rng, polling, shuffle=alone
         )
         if alone and 0 < (come_to := np.count_nonzero(num_drawn)) < len(drawn):
             others = others.standing_for(len(drawn) / come_to)
-        children = Completions.joined(machine, [children, others])
+        children = Completions.joined(turn.machine, [children, others])
         stepped += np.bincount(owners, num_drawn, minlength=len(sets)).astype(np.int64)
     return children, stepped, cut
 
 
 def _views(
-    machine: Machine,
-    tree: PathTree,
-    role: int,
-    sets: Segments,
-    paths: IntArray,
-    children: Completions,
+    setting: Setting, role: int, sets: Segments, paths: IntArray, children: Completions
 ) -> IntArray | None:
     """`[K, R]` incomplete path of every role along each child; ours is our real one."""
     if sets.views is None:
         return None
     views = sets.views[children.lanes]
     # So far only our own percepts were asked for, and of many more joint moves.
-    percepts = machine.step(sets.states.take(children.lanes), children.joint_moves).percepts
-    tree.extend_views(views, children.joint_moves, percepts, role, paths[children.lanes])
+    states = sets.states.take(children.lanes)
+    percepts = setting.machine.step(states, children.joint_moves).percepts
+    setting.tree.extend_views(views, children.joint_moves, percepts, role, paths[children.lanes])
     return views
 
 

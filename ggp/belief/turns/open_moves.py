@@ -79,7 +79,7 @@ class OpenMoves:
             -log(our legal moves) for one that was drawn for us, 0 for all parts but the first.
         counts: `[L]` number of completions, as a float because it may be huge (up to
             `MOST_COMPLETIONS`); 0 if the lane cannot go on as the evidence says. Parts of some
-            completions may not fit together: these match nothing (`completions.step_matching`).
+            completions may not fit together: these match nothing (`OpenTurn`).
         made_of: builds moves from parts; None if there are none.
     """
 

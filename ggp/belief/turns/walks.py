@@ -8,13 +8,12 @@ of where they end.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
-from ggp.belief.move_models import UNIFORM, MoveModel
-from ggp.belief.paths import PathTree
-from ggp.belief.segments import Segments, depleted_segments, initial_segments, join
+from ggp.belief.finder import Setting
+from ggp.belief.segments import Segments, depleted_segments, join
 from ggp.belief.turns.open_moves import Learnt, open_moves
 from ggp.machine.abilities import InParts
 from ggp.machine.arrays import first_seen_columns, log_sums, offsets_of
@@ -26,31 +25,36 @@ FRUITLESS = 8
 """After this many batches of walks in a row without a new end, there are taken to be no more."""
 
 
+class WalkEvidence(NamedTuple):
+    """What a walk has to agree with.
+
+    Attributes:
+        path: tree node of the role's incomplete path.
+        last_only: only the percepts of the last turn must agree.
+        legal: the moves that the role must have at the end of a walk, sorted; None for any.
+    """
+
+    role: int
+    path: int
+    last_only: bool
+    legal: IntArray | None = None
+
+
 def walk(
-    machine: Machine,
-    tree: PathTree,
-    role: int,
-    path: int,
-    number: int,
-    rng: np.random.Generator,
-    *,
-    last_only: bool,
-    keep_views: bool,
-    model: MoveModel = UNIFORM,
-    legal: IntArray | None = None,
+    setting: Setting, evidence: WalkEvidence, number: int, rng: np.random.Generator
 ) -> tuple[Segments, int]:
-    """The ends of random walks that agree with an incomplete path.
+    """The ends of random walks that agree with an incomplete path, which is not the empty one.
+
+    Where views are kept, the role's own is its real path.
 
     Args:
-        path: tree node of the role's incomplete path; not the empty one.
         number: of walks to begin.
-        last_only: only the percepts of the last turn must agree.
-        keep_views: see `Segments`; the role's own view is its real path.
-        legal: the moves that the role must have at the end of a walk, sorted; None for any.
 
     Returns:
         one set of the walks that agree, equal ends merged, and the number of lanes stepped.
     """
+    machine, tree, keep_views = setting.machine, setting.tree, setting.keep_views
+    role, path, last_only, legal = evidence
     steps = tree.beginnings(np.array([path]))
     states, views = _begin(machine, number)
     log_weights = np.zeros(number)
@@ -62,7 +66,7 @@ def walk(
             seen, refused = UNKNOWN, UNKNOWN
         told = np.tile(np.array([[move], [seen], [refused]]), len(states))
         known = views if keep_views else None
-        options = open_moves(machine, role, states, Learnt(*told), model, known)
+        options = open_moves(machine, role, states, Learnt(*told), setting.model, known)
         lanes = np.flatnonzero(options.counts > 0)
         joint, log_priors = options.random(lanes, rng)
         stepped = machine.step(states.take(lanes), joint)
@@ -87,46 +91,22 @@ def walk(
 
 
 def walks(
-    machine: Machine,
-    tree: PathTree,
-    role: int,
-    path: int,
-    wanted: int,
-    rng: np.random.Generator,
-    *,
-    last_only: bool,
-    keep_views: bool,
-    most: int,
-    stop: Callable[[], bool],
-    at_once: Callable[[], int],
-    model: MoveModel = UNIFORM,
-    legal: IntArray | None = None,
+    setting: Setting, evidence: WalkEvidence, wanted: int, most: int, rng: np.random.Generator
 ) -> Segments:
-    """Walks until `wanted` ends are found, `most` lanes have been stepped, or `stop` says so."""
-    if tree.depth(path) == 0:
-        return initial_segments(machine, 1, keep_views=keep_views)
-    found = depleted_segments(machine, 1, keep_views=keep_views)
+    """Walks until `wanted` ends are found, `most` lanes have been stepped, or it is stopped."""
+    if setting.tree.depth(evidence.path) == 0:
+        return setting.beginning(1)
+    found = setting.nothing(1)
     spent = fruitless = 0
     while found.counts[0] < wanted and spent < most and fruitless < FRUITLESS:
-        number = min(WALKS_AT_ONCE, max(1, at_once()))
-        drawn, stepped = walk(
-            machine,
-            tree,
-            role,
-            path,
-            number,
-            rng,
-            last_only=last_only,
-            keep_views=keep_views,
-            model=model,
-            legal=legal,
-        )
+        number = min(WALKS_AT_ONCE, max(1, setting.lanes_at_once()))
+        drawn, stepped = walk(setting, evidence, number, rng)
         spent += max(stepped, 1)
         before = len(found.states)
-        found = united(machine, [found, drawn])
+        found = united(setting.machine, [found, drawn])
         # While nothing has been found, the next walk may find the first.
         fruitless = fruitless + 1 if 0 < before == len(found.states) else 0
-        if stop():
+        if setting.stop():
             break
     return found.thinned(wanted, rng)
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ggp.belief import POOL_LIMIT, Bags
-from ggp.labs.kriegspiel.boards.board_search import BoardSearch
+from ggp.labs.kriegspiel.boards.board_search import BoardLimits, BoardSearch
 from ggp.labs.kriegspiel.piece_files import with_captures
 from ggp.machine.base import Ragged
 from ggp.players.options.evaluations import evaluation_field, evaluation_of
@@ -114,15 +114,14 @@ class ChooseMove(SearchPlayer):
             moves: the candidates, if known.
         """
         counted = deadline is None and not self.options.states
+        most = self.options.worlds if counted else len(bag.sets.states)
         return BoardSearch(
             self.machine,
             bag,
             self.rng,
-            depth=depth or self.options.depth,
-            steps=self.options.steps,
+            BoardLimits(depth or self.options.depth, self.options.steps, most),
             evaluation=self._evaluation,
             deadline=deadline,
-            most=self.options.worlds if counted else len(bag.sets.states),
             moves=moves,
         )
 

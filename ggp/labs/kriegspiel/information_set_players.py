@@ -9,10 +9,10 @@ from typing import ClassVar
 from ggp.belief import POOL_LIMIT, UNIFORM, Bags
 from ggp.errors import ConfigError, GGPError
 from ggp.labs.kriegspiel.information_sets.set_search import (
-    MOST_JOINT,
     InformationSetSearch,
     TooLarge,
 )
+from ggp.labs.kriegspiel.information_sets.set_tree import MOST_JOINT, LookAhead
 from ggp.labs.kriegspiel.information_sets.set_values import Leaf
 from ggp.players.options.evaluations import evaluation_field, evaluation_of
 from ggp.players.options.option_fields import choice, whole
@@ -98,18 +98,16 @@ class InformationSetPlayer(SearchPlayer):
         most = MOST_JOINT
         if budgets:
             most = min(most, budgets[min(self.turn, len(budgets) - 1)] // STATES_A_JOINT_MOVE)
+        options = self.options
+        ahead = LookAhead(depth or options.depth, self.paranoid, options.leaf, options.tries, most)
         return InformationSetSearch(
             self.machine,
             bag,
             self.rng,
-            depth=depth or self.options.depth,
-            paranoid=self.paranoid,
-            leaf=self.options.leaf,
-            tries=self.options.tries,
+            ahead,
             model=UNIFORM if self.path_model is not None else self.model,
             deadline=deadline,
             evaluation=self._evaluation,
-            most=most,
         )
 
     def rescue(self, bag: Bags, deadline: Deadline | None) -> Choice:

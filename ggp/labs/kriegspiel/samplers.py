@@ -7,7 +7,6 @@ HS     the same, filled up with boards that agree with the last observation only
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Unpack
 
@@ -26,11 +25,11 @@ from ggp.belief.samplers.last_observation import (
     ObservationSampler,
 )
 from ggp.belief.segments import Segments, one_set
-from ggp.belief.turns.completions import completion_pairs, step_matching
-from ggp.belief.turns.one_turn import LIST_LIMIT
-from ggp.belief.turns.open_moves import MOST_COMPLETIONS, Learnt, OpenMoves, open_moves
+from ggp.belief.turns.completions import OpenTurn, Polling, completion_pairs
+from ggp.belief.turns.one_turn import LIST_LIMIT, TurnLimits, advance
+from ggp.belief.turns.open_moves import MOST_COMPLETIONS, Learnt, open_moves
 from ggp.belief.turns.unseen import estimated_sizes
-from ggp.belief.turns.walks import united
+from ggp.belief.turns.walks import WalkEvidence, united, walks
 from ggp.machine.arrays import first_seen, first_seen_columns
 from ggp.machine.base import IntArray, Machine, States
 
@@ -50,7 +49,8 @@ class AllObservations(HistorySampler):
         """Follow `PathTree.prune`."""
 
     def _more(self, role: int, path: int, wanted: int, rng: np.random.Generator) -> Segments:
-        return self._walks(role, path, wanted, rng, last_only=False)
+        evidence = WalkEvidence(role, path, last_only=False)
+        return walks(self, evidence, wanted, self._max_attempts, rng)
 
 
 class Pool(ObservationSampler):
@@ -147,21 +147,13 @@ class Pool(ObservationSampler):
             learnt = Learnt(*np.repeat(self.tree.last_turns(node).T, len(pool.states), axis=1))
             options = open_moves(self.machine, role, pool.states, learnt, self.model)
             if (options.counts <= LIST_LIMIT).all():
-                states, parents, born = distinct_successors(
-                    self.machine,
-                    role,
-                    pool.states,
-                    options,
-                    learnt.percepts,
-                    most=self._limit,
-                    rng=rng,
-                    stop=self.stop,
-                    at_once=self.lanes_at_once,
-                )
+                turn = OpenTurn(self.machine, role, pool.states, options, learnt.percepts)
+                polling = Polling(self.stop, self.lanes_at_once)
+                states, parents, born = distinct_successors(turn, self._limit, rng, polling)
                 total = min(pool.sizes[0] * born / len(pool.states), MOST_COMPLETIONS)
                 sizes = estimated_sizes(parents, np.zeros_like(parents), np.full(1, total))
                 return replace(one_set(states), sizes=np.maximum(sizes, len(states)))
-        return self.one_turn_on(role, _alike(pool), node, ROOM, rng).sets
+        return advance(self, role, _alike(pool), node, TurnLimits(ROOM), rng).sets
 
     def _with(self, boards: Segments, others: Segments) -> Segments:
         """The boards of two sets, each once."""
@@ -258,7 +250,7 @@ def depth_first(setting: Setting, role: int, path: int, rng: np.random.Generator
         if setting.stop():
             break
         node = steps[len(waiting) + 1]
-        after = setting.one_turn_on(role, current, node, CHILDREN, rng).sets
+        after = advance(setting, role, current, node, TurnLimits(CHILDREN), rng).sets
         waiting.append((after, rng.permutation(len(after.states)).tolist()))
         while waiting and not waiting[-1][1]:
             waiting.pop()
@@ -286,27 +278,15 @@ FEWEST_AT_ONCE = 2048
 
 
 def distinct_successors(
-    machine: Machine,
-    role: int,
-    boards: States,
-    options: OpenMoves,
-    wanted: IntArray,
-    *,
-    most: int,
-    rng: np.random.Generator,
-    stop: Callable[[], bool],
-    at_once: Callable[[], int],
+    turn: OpenTurn, most: int, rng: np.random.Generator, polling: Polling
 ) -> tuple[States, IntArray, float]:
     """Different states that follow in one turn, agree with what a role sees, and are not the end.
 
     Args:
-        boards: L different states before the turn.
-        options: their open moves.
-        wanted: `[L]` percept id of the role, or `UNKNOWN`.
+        turn: of L different states.
         most: as soon as there are more states than this, no more are looked for.
         rng: draws the order, if they are not all made together.
-        stop: when true, no more are looked for.
-        at_once: gives the number of completions to make between two looks at `stop`.
+        polling: when it stops, no more are looked for.
 
     Returns:
         K states, `[K]` from how many of the boards each was reached, and the sum of these numbers
@@ -314,20 +294,21 @@ def distinct_successors(
     """
 
     def together() -> int:
-        return min(at_once(), max(2 * most, FEWEST_AT_ONCE))
+        return min(polling.at_once(), max(2 * most, FEWEST_AT_ONCE))
 
+    options = turn.options
     lanes = np.flatnonzero(options.counts > 0)
     counts = options.counts[lanes].astype(np.int64)
-    found = boards.take(np.zeros(0, dtype=np.int64))
+    found = turn.states.take(np.zeros(0, dtype=np.int64))
     reached: list[tuple[IntArray, IntArray]] = []
     tried = 0
     for at, numbers in completion_pairs(counts, together, rng):
-        if tried and stop():
+        if tried and polling.stop():
             break
         rows = lanes[at]
         joint_moves, _ = options.joint(rows, numbers)
-        matches, after = step_matching(machine, role, boards, rows, joint_moves, wanted)
-        found, numbers = _with_new(machine, found, after)
+        matches, after = turn.matching(rows, joint_moves)
+        found, numbers = _with_new(turn.machine, found, after)
         reached.append((rows[matches[numbers >= 0]], numbers[numbers >= 0]))
         tried += len(rows)
         if len(found) > most:

@@ -16,7 +16,7 @@ import numpy as np
 from ggp.belief import never
 from ggp.errors import ConfigError, GGPError
 from ggp.labs.learning.env.engine import Engine, engine_of, suits
-from ggp.labs.learning.env.environment import Environment
+from ggp.labs.learning.env.environment import Environment, Episodes
 from ggp.labs.learning.selfplay import Learner, Settings, StoppedError
 from ggp.labs.learning.selfplay.files import read_policy
 from ggp.labs.learning.selfplay.policies import LearntPolicy, LearntValues
@@ -140,28 +140,18 @@ def new_learner(
     seed: int,
     lanes: int,
     settings: Settings | None = None,
-    *,
-    proves: bool = False,
-    stop: Callable[[], bool] = never,
+    stop: Callable[[], bool] | None = None,
 ) -> Learner:
     """A learner of all roles, by as many threads as the machine has.
 
     Args:
         lanes: matches side by side.
         settings: default: the usual ones.
-        proves: see `Environment`; policies read it where roles do not know the state.
-        stop: see `Environment`.
+        stop: see `Environment`; policies read what is proved where roles do not know the state.
     """
     threads = machine.threads if suits(machine) else 1
     env = Environment(
-        program,
-        machine,
-        lanes,
-        paths=False,
-        names=names,
-        threads=threads,
-        proves=proves,
-        stop=stop,
+        program, machine, lanes, Episodes(paths=False), threads=threads, names=names, stop=stop
     )
     return Learner(env, seed=seed, settings=settings, threads=threads)
 
@@ -218,7 +208,7 @@ class MatchLearner:
         clock: Callable[[], float],
     ) -> None:
         self._about = program, machine, names, seed
-        self._proves = not names.is_plain
+        self._stop = None if names.is_plain else never
         self._few: Learner | None = None
         try:
             first = new_learner(*self._about, 1, Settings(turns=1))
@@ -238,7 +228,7 @@ class MatchLearner:
         Raises:
             GGPError: the game cannot be learnt.
         """
-        learner = new_learner(*self._about, self._lanes, proves=self._proves)
+        learner = new_learner(*self._about, self._lanes, stop=self._stop)
         learner.learn(updates=updates)
         return learner.policies()
 
@@ -256,8 +246,8 @@ class MatchLearner:
             raise self._error
         learner, left_s = self._few, until.left_s()
         if left_s >= max(ROOMY_S, ROOMY_BUILDS * self._build_s):
-            proof = until.part(PROOF_SHARE)
-            learner = new_learner(*self._about, self._lanes, proves=self._proves, stop=proof.passed)
+            stop = self._stop and until.part(PROOF_SHARE).passed
+            learner = new_learner(*self._about, self._lanes, stop=stop)
         stops = StopsEarly(deadline, self._step_s)
         try:
             left_s = max(until.left_s(), 1e-9)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from ggp.cli.arguments import Opened
     from ggp.labs.learning.respond import Bound, Judged
     from ggp.machine import Limits
-    from ggp.solve import MakeChooser
+    from ggp.solve import MakeChooser, TreeBounds
     from ggp.statistics.intervals import Interval
 
 UNIFORM_PLAYER = "random"
@@ -118,9 +117,10 @@ def respond(
     """
     _check_options(check)
     preload("ggp.players", "ggp.labs.learning.respond")
-    from ggp.labs.learning.respond import Budget, measure
+    from ggp.labs.learning.respond import Budget, Rival, measure
     from ggp.machine.base import player_roles
     from ggp.players import blamed, parse_spec
+    from ggp.solve import TreeBounds
 
     spec = parse_spec(player)
     opened = open_game(game, backend, limits=limits)
@@ -128,8 +128,8 @@ def respond(
     is_uniform, roles = spec.text == UNIFORM_PLAYER, player_roles(machine)
     tells = bool(getattr(make(roles[0], _any_stream(seed)), "tells_policy", False))
     with blamed(spec):
-        bounds = (states, max_turns, max_seconds)
-        exact = _exact(opened, make, *bounds, tells=tells) if check else None
+        bounds = TreeBounds(states, max_turns, max_seconds)
+        exact = _exact(opened, make, bounds, tells) if check else None
     budget = Budget(updates, None if updates is not None else seconds / len(roles))
     with telling(f"responding to {spec.text}") as tell, blamed(spec):
 
@@ -139,17 +139,8 @@ def respond(
             else:
                 tell(f"as {role}, {found.matches:,} matches: {_text(found.score)}")
 
-        bound = measure(
-            machine,
-            None if is_uniform else make,
-            budget,
-            matches,
-            seed,
-            tells=tells,
-            program=opened.program,
-            few=few,
-            progress=progress,
-        )
+        rival = Rival(machine, None if is_uniform else make, tells, opened.program, few)
+        bound = measure(rival, budget, matches, seed, progress=progress)
     if plot is not None:
         _draw(bound, exact, spec.text, plot)
     if as_json:
@@ -196,7 +187,7 @@ def _any_stream(seed: int) -> Any:
 
 
 def _exact(
-    opened: Opened, make: MakeChooser, states: int, turns: int, seconds: float, *, tells: bool
+    opened: Opened, make: MakeChooser, bounds: TreeBounds, tells: bool
 ) -> dict[str, float] | None:
     """The score of a best response in each role.
 
@@ -212,15 +203,8 @@ def _exact(
             "--check needs a player that tells its policy, such as random or policy:file=FILE; "
             "`ggp exploit` without --approximate asks others again and again"
         )
-    until_s = time.monotonic() + seconds
     with growth_told(opened.program), counting("walking the whole tree") as progress:
-        tree = build_tree(
-            opened.machine,
-            most_states=states,
-            most_turns=turns,
-            is_over=lambda: time.monotonic() > until_s,
-            progress=progress,
-        )
+        tree = build_tree(opened.machine, bounds._replace(progress=progress))
         samples = [sample_policy(tree, k, make, 1, 0) for k in range(len(tree.players))]
         if not all(each.is_told for each in samples):
             raise ConfigError("--check needs a player that tells its policy everywhere")

@@ -184,11 +184,13 @@ def _by_position(machine: Machine, role: int, most_states: int, effort: SolvingE
 def _by_tree(machine: Machine, role: int, most_states: int, effort: SolvingEffort) -> Looked:
     from ggp.solve.following import Part
     from ggp.solve.solver import solve_tree
-    from ggp.solve.trees.build import build_tree  # with scipy, which takes long to import
-
-    tree = build_tree(
-        machine, split=True, keep_stands=True, most_states=most_states, is_over=effort.is_over
+    from ggp.solve.trees.build import (  # with scipy, which takes long to import
+        TreeBounds,
+        build_tree,
     )
+
+    bounds = TreeBounds(most_states, is_over=effort.is_over)
+    tree = build_tree(machine, bounds, split=True, keep_stands=True)
     if len(tree.players) > 1 and not tree.is_constant_sum:
         return Looked(True, None)
     both = tree.actors.sum(axis=1) > 1

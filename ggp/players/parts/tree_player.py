@@ -122,7 +122,7 @@ class TreePlayer(SearchPlayer):
     ) -> TreeSearch:
         """A search of the candidates of one bag, or of what may come of a submitted move."""
         elsewhere = self.elsewhere(deadline)
-        return TreeSearch(self.machine, self._tree, bag, self.rng, deadline, elsewhere, submitted)
+        return TreeSearch(self._tree, bag, self.rng, deadline, elsewhere, submitted)
 
     def think_on(self, bag: Bags, deadline: Deadline, submitted: int | None) -> None:
         """See `ThinksOn`; not where states are counted."""

@@ -42,19 +42,14 @@ class SimulationSearch:
 
     The value of a move is the weighted mean, over the particles, of simulations after that
     move and random moves of the others. In a simulation every role but `random` has its own
-    bag, made from its own incomplete path along the particle, and moves by `policy`.
+    bag, made from its own incomplete path along the particle, and moves by its policy.
 
     Args:
         bags: one bag whose entries have views.
-        belief: makes the bags of the simulated roles.
-        policy: how the simulated roles move.
-        deadline: looked at during rounds, between the turns of simulations.
-        model: how the others make their first move; a `PathModel` also decides their later moves,
-            as far as it is sure, and `policy` the rest.
         most: simulations side by side, up to `MAX_SIMULATIONS`: fewer if a turn of many takes too
             long.
         before_round: receives the least number of simulations of any candidate of a round, so
-            that `policy` may be improved.
+            that the policy may be improved.
         first: simulations of each candidate in the first round against a clock. Small rounds cost
             nearly as much as large ones: whoever has no use for fewer should not begin with fewer.
 
@@ -64,23 +59,19 @@ class SimulationSearch:
 
     def __init__(
         self,
-        machine: Machine,
+        simulator: Simulator,
         bags: Bags,
-        belief: Sampler,
-        policy: Policy,
         rng: np.random.Generator,
-        deadline: Deadline | None = None,
-        model: MoveModel = UNIFORM,
+        *,
         most: int = MAX_SIMULATIONS,
         before_round: Callable[[int], None] | None = None,
         first: int = 1,
     ) -> None:
         if bags.sets.views is None:
             raise ValueError("incomplete-information simulations need the entries' views")
-        self._machine, self._bags, self._rng, self._deadline = machine, bags, rng, deadline
+        self._simulator, self._bags, self._rng = simulator, bags, rng
         self._views = bags.sets.views
-        self._simulator = Simulator(machine, belief, policy, deadline, model)
-        self.moves = candidates(machine, bags)
+        self.moves = candidates(simulator.machine, bags)
         self.tally = Tally(len(self.moves.values))
         self.side_by_side = first * len(self.moves.values)
         self._most = min(most, MAX_SIMULATIONS)
@@ -95,7 +86,7 @@ class SimulationSearch:
         if self._before_round is not None:
             self._before_round(self.tally.least_visits(chosen))
         trials = plan_round(self._bags, self.moves, count, self._rng, chosen)
-        results = Results(trials, sum(self._machine.goal_range) / 2)
+        results = Results(trials, sum(self._simulator.machine.goal_range) / 2)
         bounds = self._bounds(len(trials))
         rngs = self._rngs(len(bounds) - 1)
 
@@ -110,7 +101,7 @@ class SimulationSearch:
                 return None
 
         # With a deadline other processes run their own rounds, see `run_search`.
-        machine = self._machine if self._deadline is None else None
+        machine = self._simulator.machine if self._simulator.deadline is None else None
         try:
             found = shared(machine, play, len(rngs))
             for start, ended in zip(bounds, found, strict=False):
@@ -164,7 +155,15 @@ class SimulationSearch:
 
 
 class Simulator:
-    """Continues games as if particles were true states, every role knowing only its own path."""
+    """Continues games as if particles were true states, every role knowing only its own path.
+
+    Args:
+        belief: makes the bags of the simulated roles.
+        policy: how the simulated roles move.
+        deadline: looked at between the turns of simulations.
+        model: how the others make their first move; a `PathModel` also decides their later moves,
+            as far as it is sure, and `policy` the rest.
+    """
 
     def __init__(
         self,
@@ -174,9 +173,8 @@ class Simulator:
         deadline: Deadline | None = None,
         model: MoveModel = UNIFORM,
     ) -> None:
-        self._model = model
-        self._machine, self._belief = machine, belief
-        self._policy, self._deadline = policy, deadline
+        self.machine, self.deadline = machine, deadline
+        self._belief, self._policy, self._model = belief, policy, model
         self._players = player_roles(machine)
 
     def run(
@@ -197,7 +195,7 @@ class Simulator:
             moves: `[L]` its move; the others' first moves are random.
             told: receives each turn, for onlookers.
         """
-        machine = self._machine
+        machine = self.machine
         submitted = {role: moves}
         for j in self._players:
             if j != role:
@@ -208,7 +206,7 @@ class Simulator:
         lanes = np.arange(len(states))
         bags: dict[int, Bags] = {}
         for turn in range(MAX_TURNS):
-            check(self._deadline)
+            check(self.deadline)
             joint_moves, refused = self._execute(states, submitted, rng)
             if told is not None:
                 told(lanes, joint_moves)
@@ -226,7 +224,7 @@ class Simulator:
             if not len(lanes):
                 break
             for j in self._players:
-                check(self._deadline)
+                check(self.deadline)
                 heard = joint_moves[:, j], percepts[:, j]
                 # The first bags are made from whole paths, later ones from the turn before.
                 if turn:
@@ -234,7 +232,7 @@ class Simulator:
                 else:
                     paths = self._belief.tree.extend(views[:, j], *heard, refused[:, j])
                     bags[j] = self._belief.at(paths, j, rng)
-                check(self._deadline)  # listing candidates takes as long as a turn of belief
+                check(self.deadline)  # listing candidates takes as long as a turn of belief
                 submitted[j] = self._decide(bags[j], rng)
                 if j != role and isinstance(self._model, PathModel):
                     paths = bags[j].paths
@@ -251,7 +249,7 @@ class Simulator:
         rng: np.random.Generator,
     ) -> IntArray:
         """`[L]` moves of a role; a model draws as many of them as it is sure of."""
-        lists = self._machine.legal(states, role, allow_stuck=True)
+        lists = self.machine.legal(states, role, allow_stuck=True)
         shares, trust = model.shares(role, paths, lists)
         sure = np.flatnonzero((rng.random(len(paths)) < trust) & (lists.counts > 0))
         places = drawn_places(lists, np.cumsum(shares), sure, rng.random(len(sure)))
@@ -263,7 +261,7 @@ class Simulator:
         self, states: States, submitted: dict[int, IntArray], rng: np.random.Generator
     ) -> tuple[IntArray, IntArray]:
         """`[L, R]` executed moves, and `[L, R]` refused moves, `DRAWN` where there was none."""
-        machine = self._machine
+        machine = self.machine
         executed = np.zeros((len(states), len(machine.roles)), dtype=np.int64)
         refused = np.full_like(executed, UNKNOWN)
         for j in range(len(machine.roles)):

@@ -25,7 +25,7 @@ import numpy as np
 
 from ggp.belief import Bags
 from ggp.machine.arrays import first_seen
-from ggp.machine.base import FloatArray, Machine
+from ggp.machine.base import FloatArray
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates
 from ggp.search.trees.paths_tree import PathsTree
@@ -70,7 +70,6 @@ class OutcomeSampling(TreeSearch):
 
     def __init__(
         self,
-        machine: Machine,
         tree: PathsTree,
         bags: Bags,
         rng: np.random.Generator,
@@ -80,13 +79,13 @@ class OutcomeSampling(TreeSearch):
         matching: Matching | None = None,
     ) -> None:
         self._matching = matching or Matching()
-        super().__init__(machine, tree, bags, rng, deadline, elsewhere, submitted)
+        super().__init__(tree, bags, rng, deadline, elsewhere, submitted)
         self._prior = self._roots
         self._learner = np.asarray(self._roots.learns.argmax(axis=1), dtype=np.int64)
         self._views = tree.views_of(self._roots.worlds)
-        self._from_start = (self._views < len(machine.roles)).all(axis=1)
+        self._from_start = (self._views < len(tree.machine.roles)).all(axis=1)
         self._refresh_at = 0
-        self._sent = np.zeros(len(machine.roles))
+        self._sent = np.zeros(len(tree.machine.roles))
 
     def strategy(self, estimates: Estimates) -> FloatArray:
         """`[C]` the average strategy at the role's path, which is the one to play; sums to 1.

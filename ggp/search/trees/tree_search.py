@@ -15,7 +15,7 @@ import numpy as np
 
 from ggp.belief import Bags, Sampler
 from ggp.machine.arrays import first_seen
-from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
+from ggp.machine.base import BoolArray, FloatArray, IntArray, States
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.trees.node_table import ActionSums
@@ -77,7 +77,6 @@ class TreeSearch(WaveSearch):
 
     def __init__(
         self,
-        machine: Machine,
         tree: PathsTree,
         bags: Bags,
         rng: np.random.Generator,
@@ -88,7 +87,7 @@ class TreeSearch(WaveSearch):
         views = bags.sets.views
         if views is None:
             raise ValueError("trees over incomplete paths need the entries' views")
-        self._machine, self._tree, self._rng = machine, tree, rng
+        self._machine, self._tree, self._rng = tree.machine, tree, rng
         self._path = int(bags.paths[0])
         own = Particles(
             bags.role, bags.paths, bags.states_of(0), views[bags.lanes_of(0)], bags.weights_of(0)
@@ -100,7 +99,7 @@ class TreeSearch(WaveSearch):
         # A result that holds in one of several particles is no proof.
         tree.proves = tree.settings.proves and len(own.weights) == 1
         roots = self._begin([own, *others], shares)
-        super().__init__(tree, candidates(machine, bags), roots, rng, deadline)
+        super().__init__(tree, candidates(tree.machine, bags), roots, rng, deadline)
 
     def _others(self, bags: Bags, belief: Sampler) -> list[Particles]:
         """States the others may think possible, judging by their paths along our particles."""

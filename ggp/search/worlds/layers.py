@@ -19,7 +19,7 @@ from ggp.machine.propnet.play.turns import MovesTold, Turned
 from ggp.search.anytime import Deadline, Pace
 from ggp.search.estimates import TIE_TOLERANCE
 from ggp.search.joint_moves import LANES_AT_ONCE, TIMED_LANES, JointMoves, joint_moves
-from ggp.search.refusals import moves_after, refused_tries, refused_turns, turned
+from ggp.search.refusals import MovesAfter, refused_tries, refused_turns, turned
 
 MADE_AT_ONCE = 2 * LANES_AT_ONCE
 """Joint moves made at once, at most. Where equal states of several batches have to be merged, a
@@ -274,11 +274,9 @@ class Layers:
         on = np.flatnonzero(place >= 0)
         state, joint = moves.some(0, len(after))
         refused = np.zeros(len(after), dtype=np.bool_)
-        found = moves_after(self._machine, level.open)
+        found = MovesAfter(self._machine, level.open)
         level.choices = found.counts
-        refused[on] = refused_tries(
-            self._machine, self.open, moves, state[on], joint[on], level.open, place[on], found
-        )
+        refused[on] = refused_tries(self.open, moves, state[on], joint[on], found, place[on])
         return refused
 
     def _level(self, states: States, over: BoolArray) -> _Level:

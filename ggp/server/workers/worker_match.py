@@ -26,7 +26,7 @@ from ggp.machine.abilities import Prover
 from ggp.machine.base import FloatArray
 from ggp.machine.build import build_by_the_first_clock, tell_moves
 from ggp.machine.propnet.compile.ground_rules.forecast import GroundingForecast
-from ggp.players import Decision, Player, make_player, parse_spec
+from ggp.players import Context, Decision, Player, make_player, parse_spec, player_of
 from ggp.players.known_state import KnownStatePlayer
 from ggp.players.parts.belief_player import BeliefPlayer
 from ggp.players.player import Believing, Pondering, Preparing
@@ -289,8 +289,7 @@ class WorkerMatch:
         if follow and self._is_told_moves and spec.player is RandomLegal:
             return KnownStatePlayer(machine, role, rng)
         before, self._before = self._before, None
-        return make_player(
-            spec,
+        context = Context(
             machine,
             role,
             rng,
@@ -298,6 +297,7 @@ class WorkerMatch:
             program=self._program,
             belief=None if before is None else before.belief,
         )
+        return player_of(spec, context)
 
     def _stand_in(self, error: Exception, deadline: Deadline) -> Decision | None:
         """The decision after the player failed: its best so far, else any legal move.

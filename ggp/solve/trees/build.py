@@ -12,6 +12,8 @@ known; until then -1 - g is the empty sequence of subgame g, and the others are 
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -55,16 +57,41 @@ Progress = Callable[[int, int], None]
 """Called with the number of turns and of states so far."""
 
 
+class TreeBounds(NamedTuple):
+    """Bounds on a tree, and on the time until it is built; whatever is larger is refused.
+
+    Attributes:
+        states: greatest number of nodes.
+        turns: greatest number of turns of the game.
+        seconds: until it is built, from when that begins.
+        is_over: says when to give up, too; asked so often that no part takes long.
+        progress: called with the progress.
+    """
+
+    states: int = MOST_STATES
+    turns: int = DEFAULT_MAX_STEPS
+    seconds: float = math.inf
+    is_over: Callable[[], bool] = lambda: False
+    progress: Progress = lambda turns, states: None
+
+    def begun(self) -> TreeBounds:
+        """The same, with the seconds counted from now on by `is_over`."""
+        until_s, is_over = time.monotonic() + self.seconds, self.is_over
+        return self._replace(
+            seconds=math.inf, is_over=lambda: is_over() or time.monotonic() > until_s
+        )
+
+
+USUAL_BOUNDS = TreeBounds()
+
+
 def build_tree(
     machine: Machine,
+    bounds: TreeBounds = USUAL_BOUNDS,
     *,
     split: bool = False,
     keep_layers: bool = False,
     keep_stands: bool = False,
-    most_states: int = MOST_STATES,
-    most_turns: int = DEFAULT_MAX_STEPS,
-    is_over: Callable[[], bool] = lambda: False,
-    progress: Progress | None = None,
 ) -> GameTree:
     """The whole tree of a game.
 
@@ -74,32 +101,23 @@ def build_tree(
             subgame then stand for all histories that lead there.
         keep_layers: keep the nodes and how they follow from each other. Not together with `split`.
         keep_stands: keep all paths to the beginnings of subgames, so that a match can be followed.
-        most_states: greatest number of nodes of the tree.
-        most_turns: greatest number of turns of the game.
-        is_over: says when to give up; asked so often that no part takes long.
-        progress: called with the progress.
 
     Raises:
         SolvingError: the tree is larger, or the game may not end, or time is up, or a player has
             different legal moves after one and the same incomplete path.
         NoLegalMoveError, ReasonerLimitError, GoalError: raised by the machine.
     """
-    bounds = _Bounds(most_states, most_turns, is_over)
-    builder = _Builder(machine, split, keep_layers, keep_stands, bounds)
-    return builder.build(progress)
-
-
-class _Bounds(NamedTuple):
-    """Bounds on the size of a tree, and on the time until it is built."""
-
-    states: int
-    turns: int
-    is_over: Callable[[], bool]
+    return _Builder(machine, split, keep_layers, keep_stands, bounds.begun()).build()
 
 
 class _Builder:
     def __init__(
-        self, machine: Machine, split: bool, keep_layers: bool, keep_stands: bool, bounds: _Bounds
+        self,
+        machine: Machine,
+        split: bool,
+        keep_layers: bool,
+        keep_stands: bool,
+        bounds: TreeBounds,
     ) -> None:
         if split and keep_layers:
             raise ValueError("layers are kept of whole trees only")
@@ -124,7 +142,7 @@ class _Builder:
         self._root_turns = [0]
         self._stands: list[list[Stands]] = [[] for _ in self._players]
 
-    def build(self, progress: Progress | None) -> GameTree:
+    def build(self) -> GameTree:
         if not self._players:
             raise SolvingError("nobody plays this game but chance")
         nodes = first_node(self._machine, self._players)
@@ -135,8 +153,7 @@ class _Builder:
             self._refuse_if_large(self._num_states, self._turn)
             if self._turn > self._bounds.turns:
                 raise SolvingError(f"the game may not be over after {self._bounds.turns:,} turns")
-            if progress is not None:
-                progress(self._turn, self._num_states)
+            self._bounds.progress(self._turn, self._num_states)
             nodes = self._next(nodes)
             self._turn += 1
         num_subgames = len(self._totals)

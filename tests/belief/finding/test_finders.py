@@ -19,6 +19,7 @@ from ggp.belief.finding.histories import HistoryFinder
 from ggp.belief.finding.larger import Larger
 from ggp.belief.segments import Segments
 from ggp.belief.solving.finder import Solving
+from ggp.belief.turns.one_turn import TurnLimits, advance
 from ggp.errors import BeliefDepletedError
 from ggp.machine import Machine
 from ggp.machine.base import States
@@ -86,7 +87,7 @@ def after_coins(told: int) -> tuple[Setting, BagHistory, Bags]:
     for depth, (move, percepts) in enumerate(ALL_HEADS[: THROWN + told], start=1):
         turn = move_array(machine, move), percept_array(machine, percepts)
         path = setting.tree.extend(path, *turn)
-        sets = setting.one_turn_on(0, sets, path, 64, rng).sets
+        sets = advance(setting, 0, sets, path, TurnLimits(64), rng).sets
         trail.keep(int(path[0]), depth, sets)
     return setting, trail, Bags(0, path, np.arange(1), sets)
 

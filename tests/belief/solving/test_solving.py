@@ -93,9 +93,8 @@ def test_chains_come_to_the_posterior() -> None:
         window, budget = window_of(machine, 1, turns)
         witnesses = window.witnesses(5, budget, rng)
         assert witnesses is not None
-        paths = sampled(
-            machine, 1, witnesses, machine.initial(1), np.zeros(1), turns, 100, 30, rng, never
-        )
+        start = initial_segments(machine, 1, keep_views=False)
+        paths = sampled(window.path, witnesses, start, 100, rng, never)
         found.update(machine.fluents(paths.ends))
         window.close()
     assert found.keys() <= truth.keys()

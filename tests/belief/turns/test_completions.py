@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ggp.belief import never
 from ggp.belief.turns.completions import (
     LANES_AT_ONCE,
     Completions,
+    OpenTurn,
+    Polling,
     draw_completions,
     list_completions,
 )
-from ggp.belief.turns.open_moves import Learnt, OpenMoves, open_moves
+from ggp.belief.turns.open_moves import Learnt, open_moves
 from ggp.machine import Machine
-from ggp.machine.base import UNKNOWN, FloatArray, IntArray, States
+from ggp.machine.base import UNKNOWN, FloatArray, IntArray
 from ggp.search.moves import random_moves
 from tests.support.games import machine_of_game, machine_of_rules
 
@@ -49,29 +50,20 @@ def _machine() -> Machine:
     return machine_of_rules(PICKS)
 
 
-def opened(machine: Machine, count: int) -> tuple[States, OpenMoves]:
+def opened(machine: Machine, wanted: IntArray) -> OpenTurn:
+    count = len(wanted)
     states = machine.initial(count)
     wait = np.full(count, machine.move_id("wait"))
     unknown = np.full(count, UNKNOWN)
-    return states, open_moves(machine, SEER, states, Learnt(wait, unknown, unknown))
+    options = open_moves(machine, SEER, states, Learnt(wait, unknown, unknown))
+    return OpenTurn(machine, SEER, states, options, wanted)
 
 
 def draw(
     machine: Machine, wanted: IntArray, shares: IntArray, limits: IntArray, seed: int
 ) -> tuple[Completions, IntArray]:
-    states, options = opened(machine, len(wanted))
-    return draw_completions(
-        machine,
-        SEER,
-        states,
-        options,
-        np.arange(len(wanted)),
-        wanted,
-        shares,
-        limits,
-        np.random.default_rng(seed),
-        never,
-    )
+    turn, rng = opened(machine, wanted), np.random.default_rng(seed)
+    return draw_completions(turn, np.arange(len(wanted)), shares, limits, rng, Polling())
 
 
 def percepts(machine: Machine, *texts: str) -> int:
@@ -133,61 +125,40 @@ class TestDraws:
         assert (drawn[2::3] == shares[2::3] + 1).all()  # the first draws all match
 
     def test_a_stop_leaves_what_was_drawn(self, machine: Machine) -> None:
-        states, options = opened(machine, 3_000)
-        wanted = np.full(3_000, percepts(machine, "special"))
         found, drawn = draw_completions(
-            machine,
-            SEER,
-            states,
-            options,
+            opened(machine, np.full(3_000, percepts(machine, "special"))),
             np.arange(3_000),
-            wanted,
             np.full(3_000, 5),
             np.full(3_000, 1000),
             np.random.default_rng(0),
-            lambda: True,
+            Polling(lambda: True),
         )
         assert 0 < len(found.lanes) < 15_000
         assert (drawn[: found.lanes.max()] > 0).all()
 
 
 def test_listing_finds_all_matches_and_none_else(machine: Machine) -> None:
-    states, options = opened(machine, 4)
     wanted = np.array(
         [percepts(machine), percepts(machine, "special"), UNKNOWN, percepts(machine, "rare")]
     )
-    found, tried = list_completions(
-        machine, SEER, states, options, np.array([0, 1, 2, 3]), wanted, never
-    )
-    assert (tried == options.counts).all()
+    turn = opened(machine, wanted)
+    found, tried = list_completions(turn, np.array([0, 1, 2, 3]), Polling())
+    assert (tried == turn.options.counts).all()
     assert np.bincount(found.lanes, minlength=4).tolist() == [90, 29, 120, 0]
     assert found.log_factors == pytest.approx(np.full(239, -np.log(2 * NUMBERS)))
 
 
 def test_a_stop_leaves_lanes_out_at_the_end(machine: Machine) -> None:
-    states, options = opened(machine, 1_000)
-    wanted = np.full(1_000, UNKNOWN)
-    found, tried = list_completions(
-        machine, SEER, states, options, np.arange(1_000), wanted, lambda: True
-    )
+    turn = opened(machine, np.full(1_000, UNKNOWN))
+    found, tried = list_completions(turn, np.arange(1_000), Polling(lambda: True))
     done = np.count_nonzero(tried)
     assert 0 < done < 1_000
     assert np.bincount(found.lanes).tolist() == [2 * NUMBERS] * done
 
 
 def test_a_stop_leaves_pairs_out_at_random_if_it_may(machine: Machine) -> None:
-    states, options = opened(machine, 1_000)
-    wanted = np.full(1_000, UNKNOWN)
-    found, tried = list_completions(
-        machine,
-        SEER,
-        states,
-        options,
-        np.arange(1_000),
-        wanted,
-        lambda: True,
-        rng=np.random.default_rng(3),
-    )
+    turn, rng = opened(machine, np.full(1_000, UNKNOWN)), np.random.default_rng(3)
+    found, tried = list_completions(turn, np.arange(1_000), Polling(lambda: True), rng)
     assert len(found.lanes) == tried.sum() == LANES_AT_ONCE
     # Of every lane some 33 in 240: the children of all of them are there.
     assert tried.min() > 0
@@ -197,20 +168,13 @@ def test_a_stop_leaves_pairs_out_at_random_if_it_may(machine: Machine) -> None:
 
 
 def test_drawing_that_is_stopped_leaves_lanes_out_at_random_if_it_may(machine: Machine) -> None:
-    states, options = opened(machine, 5_000)
-    wanted = np.full(5_000, UNKNOWN)
-    lanes = np.arange(5_000)
     _, drawn = draw_completions(
-        machine,
-        SEER,
-        states,
-        options,
-        lanes,
-        wanted,
+        opened(machine, np.full(5_000, UNKNOWN)),
+        np.arange(5_000),
         np.full(5_000, 4),
         np.full(5_000, 64),
         np.random.default_rng(0),
-        lambda: True,
+        Polling(lambda: True),
         shuffle=True,
     )
     come_to = np.flatnonzero(drawn)

@@ -9,19 +9,17 @@ import numpy as np
 import pytest
 
 from ggp.belief import PathTree, never
-from ggp.belief.turns.completions import lanes_at_once, list_completions
+from ggp.belief.turns.completions import OpenTurn, Polling, lanes_at_once, list_completions
 from ggp.belief.turns.one_turn import LIST_LIMIT
-from ggp.belief.turns.open_moves import Learnt, OpenMoves, open_moves
+from ggp.belief.turns.open_moves import Learnt, open_moves
 from ggp.labs.kriegspiel import samplers as pool_samplers
 from ggp.labs.kriegspiel.samplers import distinct_successors
 from ggp.machine import Machine
-from ggp.machine.base import UNKNOWN, IntArray, States
+from ggp.machine.base import UNKNOWN, States
 from tests.support.games import machine_of_game
 
 ALL = 10**6
 GAMES = ("krieg_tic_tac_toe", "kriegspiel_5x5")
-
-Turn = tuple[Machine, States, OpenMoves, IntArray]
 
 
 def after_all_moves(machine: Machine, states: States) -> States:
@@ -36,7 +34,7 @@ def after_all_moves(machine: Machine, states: States) -> States:
     return machine.concatenate(list(found.values()))
 
 
-def turn_of(game: str) -> Turn:
+def turn_of(game: str) -> OpenTurn:
     """Boards on which the other role is to move, its moves, and what we see after most of them."""
     machine = machine_of_game(game, "propnet")
     boards = machine.initial(1)
@@ -50,32 +48,28 @@ def turn_of(game: str) -> Turn:
     lanes = np.arange(len(boards))
     joint, _ = options.joint(lanes, np.zeros(len(boards), dtype=np.int64))
     seen = Counter(machine.step(boards.take(lanes), joint).percepts[:, 0].tolist())
-    return machine, boards, options, np.full(len(boards), seen.most_common(1)[0][0])
+    percepts = np.full(len(boards), seen.most_common(1)[0][0])
+    return OpenTurn(machine, 0, boards, options, percepts)
 
 
 def found_in(
-    turn: Turn,
+    turn: OpenTurn,
     most: int,
     at_once: Callable[[], int] = lanes_at_once,
     stop: Callable[[], bool] = never,
     seed: int = 0,
 ) -> tuple[list[tuple[str, ...]], float]:
-    machine, boards, options, wanted = turn
     rng = np.random.default_rng(seed)
-    states, parents, born = distinct_successors(
-        machine, 0, boards, options, wanted, most=most, rng=rng, stop=stop, at_once=at_once
-    )
+    states, parents, born = distinct_successors(turn, most, rng, Polling(stop, at_once))
     assert len(parents) == len(states)
     assert (parents > 0).all()
-    return machine.fluents(states), born
+    return turn.machine.fluents(states), born
 
 
-def expected(turn: Turn) -> Counter[tuple[str, ...]]:
+def expected(turn: OpenTurn) -> Counter[tuple[str, ...]]:
     """In how many ways each state is reached that agrees and is not the end."""
-    machine, boards, options, wanted = turn
-    lanes = np.arange(len(boards))
-    listed, _ = list_completions(machine, 0, boards, options, lanes, wanted, never)
-    return Counter(machine.fluents(listed.states))
+    listed, _ = list_completions(turn, np.arange(len(turn.states)), Polling())
+    return Counter(turn.machine.fluents(listed.states))
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -119,9 +113,9 @@ def test_nothing_more_is_made_when_time_is_up() -> None:
 
 
 def test_boards_that_cannot_go_on_have_no_successors() -> None:
-    machine, boards, options, wanted = turn_of("krieg_tic_tac_toe")
-    options.counts[:] = 0.0
-    found, born = found_in((machine, boards, options, wanted), ALL)
+    turn = turn_of("krieg_tic_tac_toe")
+    turn.options.counts[:] = 0.0
+    found, born = found_in(turn, ALL)
     assert (found, born) == ([], 0.0)
 
 

@@ -12,7 +12,7 @@ from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import NEXT, Literal
 from ggp.machine import build_machine
 from ggp.study.findings import Trouble
-from ggp.study.rehearsal import rehearse
+from ggp.study.rehearsal import RehearsalLimits, rehearse
 from tests.support.games import SHARED
 
 LIGHTS = """
@@ -120,5 +120,5 @@ def test_no_sheet_of_others_is_suspected_in_vain(path: Path) -> None:
     frames = Frames(program)
     if not frames.suspects:  # of most, nothing need be played
         return
-    seen = rehearse(build_machine(program), 10, 0, frames=frames, max_turns=100, max_seconds=20)
+    seen = rehearse(build_machine(program), 10, 0, frames=frames, limits=RehearsalLimits(100, 20))
     assert "no-frame" not in [trouble.kind for trouble in seen.troubles]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ggp.belief.move_models import UNIFORM
-from ggp.players import BeliefPlayer, make_player, parse_spec
+from ggp.players import BeliefPlayer, Context, make_player, parse_spec, player_of
 from ggp.players.auto import Auto
 from ggp.players.parts.search_player import SearchPlayer
 from ggp.search.moves import random_moves
@@ -23,7 +23,7 @@ def test_sets_that_an_earlier_player_knew_are_not_made_again(spec: str) -> None:
     def player(earlier: BeliefPlayer | Auto | None = None) -> BeliefPlayer | Auto:
         rng = np.random.default_rng(0)
         belief = None if earlier is None else earlier.belief
-        made = make_player(parse_spec(spec), machine, 0, rng, belief=belief)
+        made = player_of(parse_spec(spec), Context(machine, 0, rng, belief=belief))
         assert isinstance(made, BeliefPlayer | Auto)
         return made
 
@@ -65,7 +65,7 @@ def test_who_goes_on_with_a_belief_believes_the_same_of_the_others(spec: str) ->
     machine, rng = machine_of_game("leduc_poker"), np.random.default_rng(0)
     first = make_player(parse_spec(spec), machine, 0, rng)
     assert isinstance(first, SearchPlayer)
-    after = make_player(parse_spec(spec), machine, 0, rng, belief=first.belief)
+    after = player_of(parse_spec(spec), Context(machine, 0, rng, belief=first.belief))
     assert isinstance(after, SearchPlayer)
     assert after.model is first.model
     assert after.model is not UNIFORM

@@ -34,7 +34,7 @@ class Follower:
         self.rng = np.random.default_rng(0)
 
     def search(self, submitted: int | None = None) -> TreeSearch:
-        return TreeSearch(self.machine, self.tree, self.bag, self.rng, None, submitted=submitted)
+        return TreeSearch(self.tree, self.bag, self.rng, None, submitted=submitted)
 
     def go_on(self, joint: list[int] | None = None, *, prune: bool = True) -> None:
         """Play a turn, random if not given, and forget what can no longer be."""

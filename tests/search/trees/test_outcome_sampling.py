@@ -129,7 +129,7 @@ def search_of(machine: Machine, role: int, seed: int, **matching: float) -> Outc
     rng = np.random.default_rng(seed)
     bags = belief.start(role)
     return OutcomeSampling(
-        machine, tree, bags, rng, None, Elsewhere(belief, 0.5), matching=Matching(**matching)
+        tree, bags, rng, None, Elsewhere(belief, 0.5), matching=Matching(**matching)
     )
 
 

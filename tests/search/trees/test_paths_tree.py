@@ -70,7 +70,7 @@ def search_of(
     for _ in range(turns):
         moves = machine.legal(bags.sets.states, 0).values[:1]
         bags = belief.advance(bags, moves, np.full(1, UNKNOWN), rng)
-    return tree, TreeSearch(machine, tree, bags, rng)
+    return tree, TreeSearch(tree, bags, rng)
 
 
 def values_of(search: TreeSearch, machine: Machine) -> dict[str, float]:
@@ -207,7 +207,7 @@ def test_search_ends_at_its_deadline() -> None:
     warm.send(100)
     belief = HyperPlaySampler(machine, tree.paths, capacity=100, keep_views=True)
     deadline = Deadline(time.monotonic() + 0.3, time.monotonic)
-    search = TreeSearch(machine, tree, belief.start(0), np.random.default_rng(0), deadline)
+    search = TreeSearch(tree, belief.start(0), np.random.default_rng(0), deadline)
     search.run(deadline)
     assert -0.5 < deadline.left_s() < 0.1
 
@@ -259,7 +259,7 @@ def test_waves_grow_though_each_has_a_cost_of_its_own(monkeypatch: pytest.Monkey
     belief = HyperPlaySampler(machine, tree.paths, capacity=100, keep_views=True)
     now_s, sizes = [0.0], []
     deadline = Deadline(2.0, lambda: now_s[0])
-    search = TreeSearch(machine, tree, belief.start(0), np.random.default_rng(0), deadline)
+    search = TreeSearch(tree, belief.start(0), np.random.default_rng(0), deadline)
 
     def send(size: int) -> None:
         now_s[0] += 0.035 + 1e-5 * size
@@ -280,7 +280,7 @@ def test_waves_are_not_nearly_all_fixed_cost_also_while_nobody_waits(
     belief = HyperPlaySampler(machine, tree.paths, capacity=100, keep_views=True)
     now_s, longest_s, lanes = [0.0], [0.0], [0]
     deadline = Deadline(2.0, lambda: now_s[0])
-    search = TreeSearch(machine, tree, belief.start(0), np.random.default_rng(0), deadline)
+    search = TreeSearch(tree, belief.start(0), np.random.default_rng(0), deadline)
 
     def send(size: int) -> None:
         took_s = 0.027 + 3e-4 * size  # as in kriegspiel_5x5

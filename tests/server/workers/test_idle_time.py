@@ -75,7 +75,7 @@ def test_a_mistake_while_pondering_costs_nothing_but_the_player(
         made.append(Ponderer())
         return made[-1]
 
-    monkeypatch.setattr(worker_match, "make_player", make)
+    monkeypatch.setattr(worker_match, "player_of", make)
     told: list[Answer] = []
     orders = [False]
     match = worker_match.WorkerMatch(told.append, lambda: orders[0])
@@ -117,7 +117,7 @@ def test_the_start_clock_is_for_the_player_but_for_a_first_look(
     turns: tuple[PathTurn, ...], prepares: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = Preparer()
-    monkeypatch.setattr(worker_match, "make_player", lambda *args, **kwargs: made)
+    monkeypatch.setattr(worker_match, "player_of", lambda *args, **kwargs: made)
     told: list[Answer] = []
     match = worker_match.WorkerMatch(told.append, lambda: False)
     match.build(setup())

@@ -13,18 +13,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ggp import children
-from ggp.belief import Sampler
 from ggp.errors import LocalProtocolError
 from ggp.gdl.games import find_game
-from ggp.gdl.program import Program
-from ggp.machine import Limits, Machine
-from ggp.players import Decision, MoveValue, Player, PlayerSpec, make_player
+from ggp.machine import Limits
+from ggp.players import Context, Decision, MoveValue, Player, PlayerSpec, player_of
 from ggp.players.elsewhere.decision_json import MAX_SHOWN_VALUES
 from ggp.players.hyperplay import HyperPlay
 from ggp.protocol.turns import PathTurn
@@ -204,22 +201,13 @@ class Careless:
 def _careless(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
     """Mistakes of the player `hyperplay` in workers of this process; may be changed."""
 
-    def make(
-        spec: PlayerSpec,
-        machine: Machine,
-        role: int,
-        rng: np.random.Generator,
-        *,
-        report: Callable[[Decision], None] | None = None,
-        program: Program,
-        belief: Sampler | None,
-    ) -> Player:
+    def make(spec: PlayerSpec, context: Context) -> Player:
         if spec.player is HyperPlay and "make" in Careless.mistakes:
             raise TypeError("a mistake")
-        made = make_player(spec, machine, role, rng, belief=belief)
-        return Careless(made, report) if spec.player is HyperPlay else made
+        made = player_of(spec, replace(context, report=None, program=None))
+        return Careless(made, context.report) if spec.player is HyperPlay else made
 
-    monkeypatch.setattr(worker_match, "make_player", make)
+    monkeypatch.setattr(worker_match, "player_of", make)
     yield Careless.mistakes
     Careless.mistakes.clear()
 

@@ -13,6 +13,8 @@ of a circuit.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ggp.belief import Bags
@@ -35,6 +37,21 @@ JOINT_AT_ONCE = 1 << 16
 """Most boards searched side by side, and joint moves that they should have: bounds memory."""
 
 
+class BoardLimits(NamedTuple):
+    """How far boards are searched, and how many of them.
+
+    Attributes:
+        depth: plies to search each board.
+        steps: joint moves that may be tried for a board; if there are more, fewer plies are
+            searched.
+        boards: drawn from a bag that has more.
+    """
+
+    depth: int
+    steps: int
+    boards: int = 1 << 30
+
+
 class BoardSearch:
     """Values of the candidates of one bag, by more and more of its boards.
 
@@ -42,13 +59,9 @@ class BoardSearch:
 
     Args:
         bags: one bag, not depleted.
-        depth: plies to search each board.
-        steps: joint moves that may be tried for a board; if there are more, fewer plies are
-            searched.
         evaluation: of the states where the search stops, from our role's point of view; default:
             random playouts, `PLAYOUTS` each, in which each role gets its own goals.
         deadline: looked at all the time.
-        most: boards drawn from the bag, if it has more.
         moves: the candidates, if known: in a large bag it takes time to find them.
 
     Attributes:
@@ -62,22 +75,20 @@ class BoardSearch:
         machine: Machine,
         bags: Bags,
         rng: np.random.Generator,
+        limits: BoardLimits,
         *,
-        depth: int,
-        steps: int,
         evaluation: Evaluation | None = None,
         deadline: Deadline | None = None,
-        most: int = 1 << 30,
         moves: Ragged | None = None,
     ) -> None:
         self._machine, self._role, self._rng = machine, bags.role, rng
-        self._depth, self._steps, self._deadline = depth, steps, deadline
+        self._limits, self._deadline = limits, deadline
         self._evaluation = evaluation
         self._playouts = PLAYOUTS if evaluation is None else 1
         self.moves = candidates(machine, bags) if moves is None else moves
         self._seen: list[ClairvoyantValues] = []
         self._at_once = FIRST_BOARDS
-        self._states, self._weights = self._drawn(bags, most)
+        self._states, self._weights = self._drawn(bags, limits.boards)
 
     @property
     def num_searched(self) -> int:
@@ -151,9 +162,9 @@ class BoardSearch:
         Raises:
             OutOfTime: the deadline passed.
         """
-        machine, steps = self._machine, self._steps * len(states)
+        machine, steps = self._machine, self._limits.steps * len(states)
         worlds = SharedWorlds(machine, states, self._role, self._evaluation, skip_refused=True)
-        worlds.grow(DepthLimit(CountLimit(steps), self._depth), self._deadline)
+        worlds.grow(DepthLimit(CountLimit(steps), self._limits.depth), self._deadline)
         check(self._deadline)
         if self._deadline is None:
             tried = sum(len(layer.after) for layer in worlds.layers.layers)

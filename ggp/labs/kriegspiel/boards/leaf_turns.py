@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ggp.labs.kriegspiel.boards.block_boards import BlockBoards, BoardTables, block_boards
 from ggp.labs.kriegspiel.boards.leaf_kernels import value_turns
 from ggp.machine.base import IntArray, Ragged, States
-from ggp.machine.propnet.play.turns import CircuitTurns
+from ggp.machine.propnet.play.turns import CircuitTurns, TurnKernel
 from ggp.search.parts import ValuedTurns
 
 WIDTH = (0, 0)
@@ -57,25 +57,15 @@ class LeafTurns:
             block = self._spare.pop()
         except IndexError:
             block = block_boards(self._squares, len(machine.roles), machine.num_fluents, WIDTH)
+        rest = self._tables, codes.ravel(), held, self._marks, block, values, keys
         told = machine.told_by(
-            value_turns,
-            (
-                self._tables,
-                codes.ravel(),
-                held,
-                self._marks,
-                block,
-                values,
-                keys,
-                WIDTH,
-            ),
+            TurnKernel(value_turns, rest, WIDTH),
             states,
             lanes,
             joint_moves,
             percepts=True,
             only=self._role,
             before=before,
-            width=WIDTH,
         )
         self._spare.append(block)
         if told is None:

@@ -23,8 +23,7 @@ import numpy as np
 
 from ggp.belief import UNIFORM, Bags, MoveModel
 from ggp.labs.kriegspiel.information_sets.leaf_sums import merge_leaves
-from ggp.labs.kriegspiel.information_sets.set_tree import SetTree
-from ggp.labs.kriegspiel.information_sets.set_values import Leaf
+from ggp.labs.kriegspiel.information_sets.set_tree import LookAhead, SetTree
 from ggp.machine.arrays import first_seen_columns
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
 from ggp.machine.propnet.play.turns import MovesTold, Turned
@@ -33,13 +32,10 @@ from ggp.search.estimates import Estimates, candidates
 from ggp.search.joint_moves import LANES_AT_ONCE, TIMED_LANES, JointMoves, joint_moves
 from ggp.search.parts import Evaluation, TurnEvaluation, ValuedTurns
 from ggp.search.playouts import RandomPlayouts
-from ggp.search.refusals import joined_turns, refused_tries, refused_turns, turned
+from ggp.search.refusals import MovesAfter, joined_turns, refused_tries, refused_turns, turned
 
 JOINT_AT_ONCE = 1 << 18
 """Joint moves of one turn that a batch of histories folded in together should have."""
-
-MOST_JOINT = 1 << 20
-"""Joint moves of one turn of one history: with more, the search does not look so far ahead."""
 
 MOST_VALUED = 1 << 20
 """Values of states requested at once, not counting one of each: bounds memory."""
@@ -79,12 +75,9 @@ class InformationSetSearch:
 
     Args:
         bags: one bag, not depleted.
-        depth: plies to look ahead, at least 1.
-        tries: refused tries in a row that cost no ply.
         deadline: looked at all the time.
         evaluation: of the states where the search stops.
         model: how the others move; for the paranoid search only their possible moves matter.
-        most: most joint moves of one history and turn.
 
     Attributes:
         moves: the candidates.
@@ -99,22 +92,16 @@ class InformationSetSearch:
         machine: Machine,
         bags: Bags,
         rng: np.random.Generator,
+        ahead: LookAhead,
         *,
-        depth: int,
-        paranoid: bool,
-        leaf: Leaf = Leaf.MEAN,
-        tries: int = 0,
         deadline: Deadline | None = None,
         evaluation: Evaluation | None = None,
         model: MoveModel = UNIFORM,
-        most: int = MOST_JOINT,
     ) -> None:
         self._machine, self._bags, self._rng, self._model = machine, bags, rng, model
         self._evaluation = evaluation or RandomPlayouts(machine)
-        self._most = most
-        self._tree = SetTree(
-            depth, tries, paranoid=paranoid, leaf=leaf, goal_range=machine.goal_range
-        )
+        self._most = ahead.most
+        self._tree = SetTree(ahead, machine.goal_range)
         self._folded = 0
         self._at_once = 1
         self.until(deadline)
@@ -263,9 +250,8 @@ class InformationSetSearch:
                 refused[tried] = found_so[goes_on[tried]]
             elif len(tried):
                 at = goes_on[tried]
-                refused[tried] = refused_tries(
-                    machine, lanes.states, options, state[at], joint[at], reached.states(at)
-                )
+                later = MovesAfter(machine, reached.states(at))
+                refused[tried] = refused_tries(lanes.states, options, state[at], joint[at], later)
             # Where the game goes on after all of them, nothing is picked out.
             on = goes_on if len(ends) else slice(None)
             nodes[on] = tree.reached(actions[on], reached.percepts[on], refused)

@@ -17,6 +17,8 @@ Shapes: N nodes, A actions, K lanes that are folded in.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,35 +32,41 @@ _ROOT, _END = -1, -2
 """Stands in the place of percepts: the node is the root, or an end of the game."""
 
 
-class SetTree:
-    """Information sets of one role, named by its paths from the root on.
+MOST_JOINT = 1 << 20
+"""Joint moves of one turn of one history: with more, the search does not look so far ahead."""
 
-    Args:
-        depth: plies to search.
-        tries: refused tries in a row that cost no ply.
+
+class LookAhead(NamedTuple):
+    """How information sets are searched.
+
+    Attributes:
+        depth: plies, at least 1.
         paranoid: whether the worst outcome of an action counts, or the mean.
         leaf: how the values of states are combined into that of a leaf.
-        goal_range: of the game.
+        tries: refused tries in a row that cost no ply.
+        most: most joint moves of one history and turn.
     """
 
-    def __init__(
-        self,
-        depth: int,
-        tries: int,
-        *,
-        paranoid: bool,
-        leaf: Leaf,
-        goal_range: tuple[float, float],
-    ) -> None:
-        self._tries, self._paranoid, self._leaf = tries, paranoid, leaf
+    depth: int
+    paranoid: bool
+    leaf: Leaf = Leaf.MEAN
+    tries: int = 0
+    most: int = MOST_JOINT
+
+
+class SetTree:
+    """Information sets of one role, named by its paths from the root on."""
+
+    def __init__(self, ahead: LookAhead, goal_range: tuple[float, float]) -> None:
+        self._tries, self._paranoid, self._leaf = ahead.tries, ahead.paranoid, ahead.leaf
         self._middle = sum(goal_range) / 2
         self._nodes, self._actions = RowTable(3), RowTable(2)
         self._leaves, self._mixtures = LeafSums(), Mixtures()
         # For each node: turns since the root, plies left, free tries left, whether it is ever
         # certain to follow its action, and the mass of its histories.
         self._level = np.zeros(64, dtype=np.int64)
-        self._depth = np.full(64, depth, dtype=np.int64)
-        self._free = np.full(64, tries, dtype=np.int64)
+        self._depth = np.full(64, ahead.depth, dtype=np.int64)
+        self._free = np.full(64, ahead.tries, dtype=np.int64)
         self._certain = np.zeros(64, dtype=np.bool_)
         self._mass = np.zeros(64)
         self._nodes.numbers(np.array([[_ROOT, _ROOT, 0]], dtype=np.int64).view(np.uint64))

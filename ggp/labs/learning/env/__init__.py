@@ -18,8 +18,8 @@ small games.
 both are extras, and imported by nobody else. `docs/use/environment.md` shows how all of it is used.
 """
 
-from ggp.labs.learning.env.environment import Environment, make
+from ggp.labs.learning.env.environment import Environment, Episodes, make
 from ggp.labs.learning.env.turn import Turn
 from ggp.study.names import Names, names_of
 
-__all__ = ["Environment", "Names", "Turn", "make", "names_of"]
+__all__ = ["Environment", "Episodes", "Names", "Turn", "make", "names_of"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from copy import deepcopy
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeGuard
 
@@ -77,25 +78,31 @@ def make(
         )
     machine = build_machine(program, backend, Limits(grounding_seconds=120.0))
     check_first_turn(machine)
-    return Environment(
-        program,
-        machine,
-        lanes,
-        roles=roles,
-        max_turns=max_turns,
-        max_percepts=max_percepts,
-        paths=paths,
-        restarts=restarts,
-        threads=threads,
-    )
+    episodes = Episodes(roles, max_turns, max_percepts, paths, restarts)
+    return Environment(program, machine, lanes, episodes, threads=threads)
+
+
+@dataclass(frozen=True, slots=True)
+class Episodes:
+    """Who plays an episode, how long it is, and what is told of it; see `make`."""
+
+    roles: Sequence[str] | None = None
+    max_turns: int | None = None
+    max_percepts: int | None = None
+    paths: bool = True
+    restarts: bool = True
+
+
+EPISODES = Episodes()
 
 
 class Environment:
     """L lanes of a game, in which Q roles choose moves; see `make` for the arguments.
 
     Args:
-        proves: whether it is to be proved how long a match may be, which may take a second.
-        stop: asked during that; when true, nothing is proved.
+        names: if they are known.
+        stop: asked while it is proved how long a match may be, which may take a second; when true,
+            nothing is proved. None: nothing is to be proved.
 
     Attributes:
         program, machine: the game.
@@ -116,30 +123,28 @@ class Environment:
         program: GameDefinition,
         machine: Machine,
         lanes: int,
+        episodes: Episodes = EPISODES,
         *,
-        roles: Sequence[str] | None = None,
-        max_turns: int | None = None,
-        max_percepts: int | None = None,
-        paths: bool = True,
-        restarts: bool = True,
         threads: int = 1,
         names: Names | None = None,
-        proves: bool = True,
-        stop: Callable[[], bool] = never,
+        stop: Callable[[], bool] | None = never,
     ) -> None:
         lanes, threads = checked_count(lanes, "lanes"), checked_count(threads, "threads")
         self.program, self.machine = program, machine
         self.names = names or names_of(program, machine)
-        self.num_lanes, self.restarts = lanes, restarts
-        self.roles = tuple(self.names.roles if roles is None else roles)
+        self.num_lanes, self.restarts = lanes, episodes.restarts
+        self.roles = tuple(self.names.roles if episodes.roles is None else episodes.roles)
         self._played = _numbers(self.roles, self.names.roles)
-        proved, self._most_percepts = longest(machine, stop) if proves else Longest(None, None)
-        self.is_proved = proved is not None and (max_turns is None or max_turns >= proved)
-        self.max_turns = _turns(program, max_turns, proved, paths)
+        proved, self._most_percepts = longest(machine, stop) if stop else Longest(None, None)
+        most, paths = episodes.max_turns, episodes.paths
+        self.is_proved = proved is not None and (most is None or most >= proved)
+        self.max_turns = _turns(program, most, proved, paths)
         self.seeds = np.zeros(lanes, dtype=np.uint64)
         self.lane_numbers = np.arange(lanes)
         self._threads = threads
-        kept = self._shape_of_paths(max_percepts) if paths else (lanes, len(self.roles), 0, 0)
+        kept = (
+            self._shape_of_paths(episodes.max_percepts) if paths else (lanes, len(self.roles), 0, 0)
+        )
         self._paths = np.zeros(kept, dtype=np.int32)
         self._told = self._arrays()
         self._make_slices()

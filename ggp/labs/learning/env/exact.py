@@ -17,7 +17,7 @@ from ggp.labs.learning.env.environment import Environment
 from ggp.labs.learning.env.kernels import I32, Bools
 from ggp.machine.base import FloatArray, IntArray
 from ggp.solve.forest import evaluate
-from ggp.solve.trees.build import MOST_STATES, build_tree
+from ggp.solve.trees.build import MOST_STATES, TreeBounds, build_tree
 
 
 class Sets(NamedTuple):
@@ -67,7 +67,7 @@ class ExactGame:
         if env.roles != env.names.roles or not env.path_shape[2]:
             raise ConfigError("exact values need an environment of all players, with paths")
         self._env = env
-        self._tree = build_tree(env.machine, most_states=most_states)
+        self._tree = build_tree(env.machine, TreeBounds(most_states))
         self._slots: list[IntArray] = []
         self.sets = tuple(self._sets(player) for player in range(len(env.roles)))
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ggp.clocks import cpu_seconds
 from ggp.errors import ConfigError
-from ggp.labs.learning.env.environment import Environment
+from ggp.labs.learning.env.environment import Environment, Episodes
 from ggp.labs.learning.env.kernels import U64
 from ggp.labs.learning.env.turn import Turn
 from ggp.labs.learning.respond.movers import Mover, PathPolicy
@@ -63,7 +63,7 @@ class LearntResponder:
         self._rival, self._role, self._rng = rival, role, rng
         lanes = CHEAP_LANES if rival.is_cheap else ASKED_LANES
         settings = replace(SETTINGS, block=lanes // BLOCKS)
-        self._env = Environment(rival.program, rival.machine, lanes, paths=False)
+        self._env = Environment(rival.program, rival.machine, lanes, Episodes(paths=False))
         self._sides = Sides(rival, self._env, rival.movers(role, rng))
         self._learner = Learner(
             self._env,

@@ -12,11 +12,10 @@ Intervals are by betting (`ggp.statistics.betting`): they hold at whatever time 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ggp.belief import PathTree
 from ggp.clocks import cpu_seconds
 from ggp.errors import ConfigError
 from ggp.labs.learning.respond.learnt import learnt
@@ -30,8 +29,6 @@ from ggp.labs.learning.respond.responders import (
     scores,
 )
 from ggp.machine.base import FloatArray, Machine, player_roles
-from ggp.machine.definition import GameDefinition
-from ggp.solve.sampling import MakeChooser
 from ggp.statistics.intervals import LEVEL, Interval, mean_interval, mean_of_means
 
 RESPONDERS: tuple[MakeResponder, ...] = (Searched, learnt)
@@ -102,41 +99,31 @@ Progress = Callable[[str, Judged | int], None]
 
 
 def measure(
-    machine: Machine,
-    make: MakeChooser | None,
+    rival: Rival,
     budget: Budget,
     matches: int,
     seed: int,
     *,
-    tells: bool = False,
-    program: GameDefinition | None = None,
-    few: bool = False,
     responders: Sequence[MakeResponder] = RESPONDERS,
     progress: Progress = lambda role, found: None,
 ) -> Bound:
     """Learn to respond to a player in every role, and see what that gets.
 
     Args:
-        make: makes the player for a role, as it is in one match; None for uniform random moves.
+        rival: the player. Each role's responders meet it anew, with no path known.
         budget: in each role: seconds for all responders together, or updates of each.
         matches: fresh ones in each role, at the end.
-        tells: whether it may tell its policy: then it is asked for that at each path.
-        program: the rules of the game; without them nobody learns by gradients.
-        few: whether an update has as few matches as against players that do not tell their policy:
-            then the same updates are the same responder's whoever is measured.
         responders: who tries; the one that gets most while it learns is judged.
 
     Raises:
         ConfigError: none of them can play the game.
         MachineError: the game cannot be played to its end.
     """
-    names = machine.roles
     found = {}
-    for role in player_roles(machine):
-        rival = Rival(machine, PathTree(machine), make, tells, program, few)
-        course = _Course(rival, role, budget, seed, progress)
-        found[names[role]] = course.run(responders, matches)
-    return _summed(machine, found)
+    for role in player_roles(rival.machine):
+        course = _Course(replace(rival), role, budget, seed, progress)
+        found[rival.machine.roles[role]] = course.run(responders, matches)
+    return _summed(rival.machine, found)
 
 
 class _Course:

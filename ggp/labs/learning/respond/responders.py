@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -57,21 +58,25 @@ class Rival:
 
     Attributes:
         machine: plays them.
-        paths: names incomplete paths.
         make: makes a player for a role, as it is in one match; None for uniform random moves.
         tells: whether it may tell its policy.
-        program: the rules of the game, for those who need them.
-        few: whether to play as few matches side by side as if it were asked in each of them.
+        program: the rules of the game; without them nobody learns by gradients.
+        few: whether an update has as few matches as if it were asked in each of them: then the same
+            updates are the same responder's whoever is measured.
         told: what it told so far, by role: that is asked for only once.
     """
 
     machine: Machine
-    paths: PathTree
     make: MakeChooser | None
-    tells: bool
+    tells: bool = False
     program: GameDefinition | None = None
     few: bool = False
-    told: dict[int, PolicyTeller] = field(default_factory=dict)
+    told: dict[int, PolicyTeller] = field(init=False, default_factory=dict)
+
+    @cached_property
+    def paths(self) -> PathTree:
+        """Names incomplete paths."""
+        return PathTree(self.machine)
 
     def movers(self, responder: int, rng: np.random.Generator) -> dict[int, Mover]:
         """The player in every role except that of the responder, and `random`.

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ggp.belief import never
-from ggp.belief.turns.completions import draw_completions, list_completions
+from ggp.belief.turns.completions import OpenTurn, Polling, draw_completions, list_completions
 from ggp.belief.turns.open_moves import Learnt, open_moves
 from ggp.belief.turns.resample import choose_entries
 from ggp.errors import BeliefDepletedError
@@ -81,15 +80,14 @@ def _sample(
         lanes = len(log_weights)
         seen, own = np.full(lanes, percepts), np.full(lanes, move)
         options = open_moves(machine, role, states, Learnt(own, seen, np.full(lanes, UNKNOWN)))
+        turn = OpenTurn(machine, role, states, options, seen)
         open_ = np.flatnonzero(options.counts > 0)
         if options.counts.sum() <= LISTED:
-            found, _ = list_completions(machine, role, states, options, open_, seen, never)
+            found, _ = list_completions(turn, open_, Polling())
         else:
             shares = np.full(len(open_), -(-MOST_WORLDS // len(open_)))
             limits = np.full(len(open_), DRAWS)
-            found, _ = draw_completions(
-                machine, role, states, options, open_, seen, shares, limits, rng, never
-            )
+            found, _ = draw_completions(turn, open_, shares, limits, rng, Polling())
         if not len(found.lanes):
             return None
         logs = log_weights[found.lanes] + found.log_factors

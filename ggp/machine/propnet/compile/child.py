@@ -24,7 +24,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 from ggp import children
 from ggp.errors import (
@@ -58,13 +58,26 @@ _OUT_OF_MEMORY = (b"bad_alloc", b"out of memory", b"MemoryError", b"cannot alloc
 # -------------------------------------------------------------------- the parent's side
 
 
+class ChildLimits(NamedTuple):
+    """What a child may take.
+
+    Attributes:
+        seconds: of processor time, its start (about 0.2 s) included. The system counts whole
+            seconds, and ends the child at the next one.
+        wait_seconds: of wall time; at most a day.
+        memory_bytes: of address space, libraries (about 0.3 GB) included.
+    """
+
+    seconds: float
+    wait_seconds: float
+    memory_bytes: int
+
+
 def run_limited(
     task: str,
     argument: object,
+    limits: ChildLimits,
     *,
-    seconds: float,
-    wait_seconds: float,
-    memory_bytes: int,
     doing: str = "grounding the rules",
     hear: Callable[[bytes], None] | None = None,
     meanwhile: Meanwhile | None = None,
@@ -74,10 +87,6 @@ def run_limited(
     Args:
         task: a function of ours with one argument that returns bytes, as `module:name`.
         argument: the task's argument; must be picklable.
-        seconds: processor time the child may take, its start (about 0.2 s) included. The system
-            counts whole seconds, and ends the child at the next one.
-        wait_seconds: wall time it may take; at most a day.
-        memory_bytes: address space it may use, libraries (about 0.3 GB) included.
         doing: a description of the task, for error messages.
         hear: called with the progress reports that the child sends.
         meanwhile: called again and again while the child works, see `Meanwhile`. What it raises
@@ -90,11 +99,12 @@ def run_limited(
         InstallationError: another module is missing.
         MachineError: what the task raised, or the child crashed or was killed.
     """
+    seconds, wait_seconds, memory_bytes = limits
     seconds, wait_seconds = min(seconds, _MOST_SECONDS), min(wait_seconds, _MOST_SECONDS)
     pickled = pickle.dumps(argument, protocol=pickle.HIGHEST_PROTOCOL)
-    limits = (repr(float(seconds)), str(int(memory_bytes)))
+    sent = (repr(float(seconds)), str(int(memory_bytes)))
     try:
-        child = children.start(_ENTRY, task, *limits, collects_errors=True)
+        child = children.start(_ENTRY, task, *sent, collects_errors=True)
     except OSError as error:
         raise BackendUnavailableError(
             "a child process", f"{error}; play with `--backend prolog`"

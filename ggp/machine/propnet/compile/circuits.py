@@ -22,7 +22,13 @@ from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl.program import Program
 from ggp.machine.base import PATIENCE, WAITING, Limits
 from ggp.machine.propnet.compile.cache import DiskCache, user_cache
-from ggp.machine.propnet.compile.child import Meanwhile, give_up, run_limited, send_news
+from ggp.machine.propnet.compile.child import (
+    ChildLimits,
+    Meanwhile,
+    give_up,
+    run_limited,
+    send_news,
+)
 from ggp.machine.propnet.compile.circuit_file import Built, Refusal, from_bytes, to_bytes
 from ggp.machine.propnet.compile.ground_rules.forecast import (
     DOING,
@@ -209,9 +215,7 @@ def foresee(program: Program, limits: Limits) -> GroundingForecast:
         data = run_limited(
             f"{__name__}:foretell",
             (program, limits),
-            seconds=FORECAST_SECONDS,
-            wait_seconds=PATIENCE * FORECAST_SECONDS,
-            memory_bytes=limits.grounding_bytes,
+            ChildLimits(FORECAST_SECONDS, PATIENCE * FORECAST_SECONDS, limits.grounding_bytes),
             doing="estimating the ground rules",
         )
         known = _foreseen[program.digest, limits] = forecast_of(data)
@@ -246,9 +250,7 @@ def _made(
     data = run_limited(
         f"{__name__}:make",
         (program, limits, key),
-        seconds=limits.grounding_seconds,
-        wait_seconds=limits.longest_grounding_s,
-        memory_bytes=limits.grounding_bytes,
+        ChildLimits(limits.grounding_seconds, limits.longest_grounding_s, limits.grounding_bytes),
         doing=DOING,
         hear=hear,
         meanwhile=meanwhile,

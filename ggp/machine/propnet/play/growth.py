@@ -15,9 +15,10 @@ import numpy as np
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Ragged, States
 from ggp.machine.goal_values import number_or_nan
 from ggp.machine.propnet.play.answers import Answers
+from ggp.machine.propnet.play.kernels.lanes.growing import Goals
 from ggp.machine.propnet.play.kernels.lanes.listing import list_turns
 from ggp.machine.propnet.play.kernels.packed import unpack
-from ggp.machine.propnet.play.kernels.vectors import words_of
+from ggp.machine.propnet.play.kernels.vectors import aligned_words, words_of
 from ggp.machine.propnet.play.listers import Lister
 from ggp.machine.propnet.play.turns import WIDTH, CircuitTurns, fluents_read
 from ggp.machine.threads import made_once
@@ -111,14 +112,23 @@ class CircuitGrowth(CircuitTurns):
             return None
         queries, step = self._queries, self._queries.step
         asked = step._replace(starts=step.starts - step.starts[1])
-        goals = self._goal_table.reshape(self._num_goals, 2, -1).sum(axis=2)
+        points, usual = self._goal_table.reshape(self._num_goals, 2, -1).sum(axis=2).T
+        words = words_of(WIDTH)
+        goals = Goals(
+            queries.goals,
+            fluents_read(queries.goals),
+            np.ascontiguousarray(points),
+            np.ascontiguousarray(usual).astype(np.int64),
+            float(self.goal_range[0]),
+            float(self.goal_range[1]),
+            -1 if self.random_role is None else self.random_role,
+            aligned_words(queries.goals.num_rows * words),
+            np.zeros(2 * words, dtype=np.uint64),
+        )
         return Lister(
             queries,
             self.turn_circuit(queries.look),
-            fluents_read(queries.goals),
             goals,
-            self.goal_range,
-            self.random_role,
             partial(self._percepts.after, asked),
             is_open=not self._percepts.is_gdl2,
             width=WIDTH,

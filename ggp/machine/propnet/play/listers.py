@@ -11,11 +11,10 @@ from collections.abc import Callable
 import numpy as np
 
 from ggp.machine.arrays import enlarged
-from ggp.machine.base import FloatArray, IntArray
+from ggp.machine.base import IntArray
 from ggp.machine.propnet.play.kernels.lanes.growing import Goals, Listing, Seen
 from ggp.machine.propnet.play.kernels.lanes.turn_parts import TurnCircuit
 from ggp.machine.propnet.play.kernels.packed import Packed
-from ggp.machine.propnet.play.kernels.tapes import I32
 from ggp.machine.propnet.play.kernels.vectors import aligned_words, words_of
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.rows import RowTable
@@ -32,10 +31,6 @@ class Lister:
 
     Args:
         circuit: with `Queries.look`.
-        needed: the fluents that the goals read.
-        goals: `[literals, 2]` see `Goals`.
-        goal_range: lowest and highest goal.
-        random_role: if there is one.
         is_open: whether percepts are joint moves.
         width: of the kernel.
 
@@ -47,34 +42,21 @@ class Lister:
         self,
         queries: Queries,
         circuit: TurnCircuit,
-        needed: I32,
-        goals: FloatArray,
-        goal_range: tuple[float, float],
-        random_role: int | None,
+        goals: Goals,
         spell: Spell,
         *,
         is_open: bool,
         width: tuple[int, ...],
     ) -> None:
         words, num_roles = words_of(width), queries.num_roles
-        most, step, look, asked = 64 * words, queries.step, circuit.look, queries.goals
+        most, step, look = 64 * words, queries.step, circuit.look
         self._spell = spell
         starts = step.starts[1 : num_roles + 2] - step.starts[1]
         self._table = RowTable(num_roles if is_open else 1 + int(np.diff(starts).max()))
         roles = np.arange(num_roles)
         self.listing = Listing(
             circuit,
-            Goals(
-                asked,
-                needed,
-                np.ascontiguousarray(goals[:, 0]),
-                np.ascontiguousarray(goals[:, 1]).astype(np.int64),
-                float(goal_range[0]),
-                float(goal_range[1]),
-                -1 if random_role is None else random_role,
-                aligned_words(asked.num_rows * words),
-                np.zeros(2 * words, dtype=np.uint64),
-            ),
+            goals,
             Seen(
                 is_open,
                 starts,

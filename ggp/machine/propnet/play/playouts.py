@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.clocks import TellsTime
-from ggp.machine.abilities import PlayoutSums, TrialBatch
+from ggp.machine.abilities import PlayoutLimits, PlayoutSums, TrialBatch
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Playouts
 from ggp.machine.goal_values import GoalValues, number_or_nan
 from ggp.machine.propnet.play.kernels.block_playouts import play
@@ -196,15 +196,10 @@ class CircuitPlayouts:
         self._last_odds: tuple[IntArray | None, I32] = (None, UNIFORM)
 
     def once(
-        self,
-        packed: Packed,
-        rng: np.random.Generator,
-        max_steps: int,
-        max_seconds: float | None,
-        clock: TellsTime,
+        self, packed: Packed, rng: np.random.Generator, limits: PlayoutLimits
     ) -> tuple[Playouts, int]:
         """See `Machine.playout`; with the number of states stepped."""
-        return self._played(self.queues.once(packed), rng, max_steps, max_seconds, clock)
+        return self._played(self.queues.once(packed), rng, limits)
 
     def weighed(
         self,
@@ -213,9 +208,7 @@ class CircuitPlayouts:
         weights: IntArray,
         credits: FloatArray,
         rng: np.random.Generator,
-        max_steps: int,
-        max_seconds: float | None,
-        clock: TellsTime,
+        limits: PlayoutLimits,
     ) -> tuple[Playouts, int]:
         """See `WeightedPlayer.playout_by_weights`; with the number of states stepped.
 
@@ -230,7 +223,7 @@ class CircuitPlayouts:
         first = self._first_moves
         found = np.zeros((first[-1], 2))
         queue = self.queues.once(packed, odds, found)
-        played = self._played(queue, rng, max_steps, max_seconds, clock)
+        played = self._played(queue, rng, limits)
         for role, moves in numbers.items():
             credits[role, moves] += found[first[role] : first[role + 1]]
         return played
@@ -270,12 +263,7 @@ class CircuitPlayouts:
         return [sum(counts[:role]) for role in range(len(counts) + 1)]
 
     def _played(
-        self,
-        queue: Queue,
-        rng: np.random.Generator,
-        max_steps: int,
-        max_seconds: float | None,
-        clock: TellsTime,
+        self, queue: Queue, rng: np.random.Generator, limits: PlayoutLimits
     ) -> tuple[Playouts, int]:
         """Play a queue in which each state is an entry and a sum of its own."""
         steps = np.empty(len(queue.lanes), dtype=np.int64)
@@ -285,49 +273,31 @@ class CircuitPlayouts:
             steps[first:end] = queue.spread[first:end, 0]
             np.equal(queue.unfinished[first:end], 0, out=finished[first:end])
 
-        visited = self._play(queue, rng, max_steps, max_seconds, clock, done)
+        visited = self._play(queue, rng, limits, done)
         return Playouts(queue.goals, steps, finished), visited
 
-    def after(
-        self,
-        packed: Packed,
-        role: int,
-        trials: TrialBatch,
-        places: I32,
-        rng: np.random.Generator,
-        *,
-        cut_value: float,
-        spread: bool,
-        max_steps: int,
-        max_seconds: float | None,
-        clock: TellsTime,
+    def summed(
+        self, queue: Queue, rng: np.random.Generator, limits: PlayoutLimits
     ) -> tuple[PlayoutSums, int]:
-        """See `TrialPlayer.playouts_after`; with the number of states stepped.
-
-        Args:
-            places: place of each move tried among those of the role.
-        """
-        queue = self.queues.of_trials(packed, role, trials, places, cut_value, spread=spread)
-        visited = self._play(queue, rng, max_steps, max_seconds, clock)
-        found = queue.spread.T if spread else np.zeros((3, 0))
+        """The sums of a queue of trials; with the number of states stepped."""
+        visited = self._play(queue, rng, limits)
+        found = queue.spread.T if queue.spread.size else np.zeros((3, 0))
         return PlayoutSums(queue.goals[:, 0], not queue.unfinished.any(), *found), visited
 
     def _play(
         self,
         queue: Queue,
         rng: np.random.Generator,
-        max_steps: int,
-        max_seconds: float | None,
-        clock: TellsTime,
+        limits: PlayoutLimits,
         done: Done | None = None,
     ) -> int:
-        visited = self.player.play(queue, rng, max_steps, max_seconds, done, clock)
+        visited = self.player.play(queue, rng, limits, done)
         self.queues.warn_of_goals(queue)
         return visited
 
     def warm_up(self, packed: Packed) -> None:
         """Load every kernel; goal values that are met are not warned about."""
-        self.player.play(self.queues.once(packed), np.random.default_rng(0), 2, None)
+        self.player.play(self.queues.once(packed), np.random.default_rng(0), PlayoutLimits(2))
 
     def use_one_thread(self) -> None:
         """See `QueuePlayer.use_one_thread`."""
@@ -386,21 +356,19 @@ class QueuePlayer:
         self,
         queue: Queue,
         rng: np.random.Generator,
-        max_steps: int,
-        max_seconds: float | None,
+        limits: PlayoutLimits,
         done: Done | None = None,
-        clock: TellsTime = time.monotonic,
     ) -> int:
         """Play every entry to its end; the use of `rng` does not depend on the threads.
 
         Args:
             done: called for entries `first .. end` when they have been played, if each has a sum
                 of its own, by the thread that played them.
-            clock: measures `max_seconds`.
 
         Returns:
             number of states stepped.
         """
+        max_steps, max_seconds, clock = limits
         if max_seconds is None:
             until_s, clock = np.inf, time.monotonic
         else:

@@ -16,7 +16,7 @@ from ggp.errors import MachineError, NoLegalMoveError
 from ggp.gdl import canonical_term
 from ggp.gdl.analysis.joint_move_percepts import PLAIN
 from ggp.gdl.program import RANDOM
-from ggp.machine.abilities import PlayoutSums, TrialBatch
+from ggp.machine.abilities import UNLIMITED, PlayoutLimits, PlayoutSums, TrialBatch
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
     UNKNOWN,
@@ -206,7 +206,8 @@ class PropnetMachine(CircuitGrowth):
         clock: TellsTime = time.monotonic,
     ) -> Playouts:
         packed = self._packed(states)
-        found, visited = self._playouts.once(packed, rng, max_steps, max_seconds, clock)
+        limits = PlayoutLimits(max_steps, max_seconds, clock)
+        found, visited = self._playouts.once(packed, rng, limits)
         self.states_visited += visited
         return found
 
@@ -228,9 +229,8 @@ class PropnetMachine(CircuitGrowth):
         """See `WeightedPlayer`."""
         packed, numbers = self._packed(states), enumerate(self._moves.numbers[: len(self.roles)])
         own = {role: moves for role, moves in numbers if role != self.random_role}
-        found, visited = self._playouts.weighed(
-            packed, own, weights, credits, rng, max_steps, max_seconds, clock
-        )
+        limits = PlayoutLimits(max_steps, max_seconds, clock)
+        found, visited = self._playouts.weighed(packed, own, weights, credits, rng, limits)
         self.states_visited += visited
         return found
 
@@ -243,22 +243,13 @@ class PropnetMachine(CircuitGrowth):
         *,
         cut_value: float,
         spread: bool,
-        max_steps: int = DEFAULT_MAX_STEPS,
-        max_seconds: float | None = None,
-        clock: TellsTime = time.monotonic,
+        limits: PlayoutLimits = UNLIMITED,
     ) -> PlayoutSums:
-        found, visited = self._playouts.after(
-            self._packed(states),
-            role,
-            trials,
-            self._moves.places[role][trials.moves],
-            rng,
-            cut_value=cut_value,
-            spread=spread,
-            max_steps=max_steps,
-            max_seconds=max_seconds,
-            clock=clock,
+        packed, places = self._packed(states), self._moves.places[role][trials.moves]
+        queue = self._playouts.queues.of_trials(
+            packed, role, trials, places, cut_value, spread=spread
         )
+        found, visited = self._playouts.summed(queue, rng, limits)
         self.states_visited += visited
         return found
 

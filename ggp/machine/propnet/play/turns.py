@@ -67,6 +67,21 @@ class TurnsTold(NamedTuple):
     told: MovesTold | None
 
 
+class TurnKernel(NamedTuple):
+    """A kernel that makes turns.
+
+    Attributes:
+        make: its first arguments are those of `make_turns`, up to `agains`, and its last one is
+            `width`; it returns what that does.
+        rest: its arguments between these.
+        width: lanes side by side.
+    """
+
+    make: Callable[..., bool]
+    rest: Sequence[Any]
+    width: tuple[int, ...] = WIDTH
+
+
 class Turned(NamedTuple):
     """K successors.
 
@@ -122,8 +137,7 @@ class CircuitTurns:
             return None
         out = np.empty((len(joint_moves), self.num_words), dtype=np.uint64)
         told = self.told_by(
-            make_turns,
-            (out, WIDTH),
+            TurnKernel(make_turns, (out,)),
             states,
             lanes,
             joint_moves,
@@ -134,8 +148,7 @@ class CircuitTurns:
 
     def told_by(
         self,
-        make: Callable[..., bool],
-        rest: Sequence[Any],
+        kernel: TurnKernel,
         states: States,
         lanes: IntArray,
         joint_moves: IntArray,
@@ -143,16 +156,11 @@ class CircuitTurns:
         percepts: bool,
         only: int | None = None,
         before: Sequence[Ragged] = (),
-        width: tuple[int, ...] = WIDTH,
     ) -> TurnsTold | None:
         """What is told of turns that a kernel makes; other arguments, and errors, as for `turned`.
 
         Args:
-            make: the kernel; its first arguments are those of `make_turns`, up to `agains`, and it
-                returns what that does.
-            rest: its other arguments.
             only: the only role whose percepts are wanted; default: all.
-            width: of the kernel.
 
         Returns:
             None if the machine makes no turns.
@@ -168,8 +176,8 @@ class CircuitTurns:
         choices = np.empty((number, len(before)), dtype=np.int64)
         news, agains = np.empty((2, number, len(before)), dtype=np.bool_)
         lists = _NO_LISTS if not before else _joined(before)
-        with self.turn_scratch(look, width) as scratch:
-            done = make(
+        with self.turn_scratch(look, kernel.width) as scratch:
+            done = kernel.make(
                 circuit,
                 packed,
                 np.ascontiguousarray(lanes),
@@ -181,7 +189,8 @@ class CircuitTurns:
                 choices,
                 news,
                 agains,
-                *rest,
+                *kernel.rest,
+                kernel.width,
             )
         if not done:
             # Raises an error that says what is wrong.

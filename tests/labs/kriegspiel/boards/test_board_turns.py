@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ggp.errors import MachineError
-from ggp.labs.kriegspiel.boards.board_search import BoardSearch
+from ggp.labs.kriegspiel.boards.board_search import BoardLimits, BoardSearch
 from ggp.labs.kriegspiel.boards.board_values import BoardValues
 from ggp.labs.kriegspiel.boards.exchanges import exchange_player
 from ggp.labs.kriegspiel.boards.exchanges.captures import (
@@ -24,6 +24,7 @@ from ggp.labs.kriegspiel.boards.exchanges.captures import (
 from ggp.labs.kriegspiel.boards.exchanges.exchange_player import ExchangePlayer
 from ggp.labs.kriegspiel.boards.lower_bounds import ordered
 from ggp.labs.kriegspiel.information_sets.set_search import InformationSetSearch
+from ggp.labs.kriegspiel.information_sets.set_tree import LookAhead
 from ggp.machine import Machine
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import FloatArray, States
@@ -40,9 +41,8 @@ STEPS = 1 << 20
 def board_search(machine: Machine, count: int) -> Search:
     bag = bag_of(machine, tried_positions(machine).take(np.arange(count)), 0)
     rng = np.random.default_rng(0)
-    return BoardSearch(
-        machine, bag, rng, depth=2, steps=STEPS, evaluation=quiescence(machine, 0, 4)
-    )
+    evaluation = quiescence(machine, 0, 4)
+    return BoardSearch(machine, bag, rng, BoardLimits(2, STEPS), evaluation=evaluation)
 
 
 def informed(
@@ -50,9 +50,8 @@ def informed(
 ) -> Search:
     bag = bag_of(machine, tried_positions(machine).take(np.arange(count)), 0)
     values, rng = BoardValues(machine, KS), np.random.default_rng(0)
-    return InformationSetSearch(
-        machine, bag, rng, depth=depth, paranoid=paranoid, tries=tries, evaluation=values
-    )
+    ahead = LookAhead(depth, paranoid, tries=tries)
+    return InformationSetSearch(machine, bag, rng, ahead, evaluation=values)
 
 
 @pytest.mark.parametrize(

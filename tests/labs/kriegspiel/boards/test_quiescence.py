@@ -12,7 +12,7 @@ from ggp.belief import Bags
 from ggp.belief.segments import initial_segments
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_companion
-from ggp.labs.kriegspiel.boards.board_search import BoardSearch
+from ggp.labs.kriegspiel.boards.board_search import BoardLimits, BoardSearch
 from ggp.labs.kriegspiel.boards.board_values import BoardTerms, BoardValues
 from ggp.labs.kriegspiel.boards.exchanges import exchange_player
 from ggp.labs.kriegspiel.boards.exchanges.quiescence import Quiescence
@@ -114,8 +114,7 @@ def search(
         machine,
         bag_of(machine, states, role),
         np.random.default_rng(0),
-        depth=depth,
-        steps=100_000,
+        BoardLimits(depth, 100_000),
         evaluation=evaluation,
     )
     found.round(len(states))
@@ -275,8 +274,7 @@ def test_boards_are_searched_until_the_time_is_up() -> None:
         machine,
         bag_of(machine, states.take(own), 0),
         np.random.default_rng(0),
-        depth=1,
-        steps=1000,
+        BoardLimits(1, 1000),
         evaluation=BoardValues(machine, KS),
         deadline=deadline,
     )

@@ -13,14 +13,16 @@ import pytest
 from ggp.belief import Bags, HyperPlaySampler, PathTree
 from ggp.labs.kriegspiel.information_sets import set_search as information_sets
 from ggp.labs.kriegspiel.information_sets.set_search import InformationSetSearch, TooLarge
+from ggp.labs.kriegspiel.information_sets.set_tree import LookAhead
 from ggp.labs.kriegspiel.information_sets.set_values import Leaf
 from ggp.machine import Machine, role_index
 from ggp.machine.base import BoolArray, FloatArray, IntArray, States
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.joint_moves import joint_moves
 from ggp.search.moves import random_moves
+from ggp.search.parts import Evaluation
 from ggp.search.playouts import PlayoutSearch
-from ggp.search.refusals import refused_tries
+from ggp.search.refusals import MovesAfter, refused_tries
 from tests.labs.kriegspiel.information_sets.set_reference import Kind, Reference, Rules
 from tests.support.games import machine_of_game, machine_of_rules
 from tests.support.plain.enumeration import Path, one, random_paths
@@ -60,9 +62,16 @@ def bag_of(machine: Machine, role: int, path: Path, capacity: int = 200, exact: 
 
 
 def searched(
-    machine: Machine, bags: Bags, trials: int = 10, seed: int = 0, **options: Any
+    machine: Machine,
+    bags: Bags,
+    trials: int = 10,
+    seed: int = 0,
+    *,
+    evaluation: Evaluation | None = None,
+    **ahead: Any,
 ) -> InformationSetSearch:
-    search = InformationSetSearch(machine, bags, np.random.default_rng(seed), **options)
+    rng = np.random.default_rng(seed)
+    search = InformationSetSearch(machine, bags, rng, LookAhead(**ahead), evaluation=evaluation)
     search.round(trials)
     return search
 
@@ -149,7 +158,8 @@ def tries_of(machine: Machine, states: States) -> tuple[BoolArray, IntArray, lis
     lanes, moves = options.some(0, int(options.offsets[-1]))
     stepped = machine.step(states.take(lanes), moves)
     on = np.flatnonzero(~machine.terminal(stepped.states))
-    found = refused_tries(machine, states, options, lanes[on], moves[on], stepped.states.take(on))
+    after = MovesAfter(machine, stepped.states.take(on))
+    found = refused_tries(states, options, lanes[on], moves[on], after)
     seen = [
         [text for percept in row for text in machine.percept_texts(int(percept))]
         for row in stepped.percepts[on]
@@ -338,9 +348,8 @@ def test_a_history_that_does_not_fit_into_the_time_is_left_out() -> None:
     bags = bag_of(machine, 0, [])
     looks = count()
     deadline = Deadline(8.0, lambda: float(next(looks)))
-    search = InformationSetSearch(
-        machine, bags, np.random.default_rng(0), depth=6, paranoid=True, deadline=deadline
-    )
+    ahead, rng = LookAhead(6, paranoid=True), np.random.default_rng(0)
+    search = InformationSetSearch(machine, bags, rng, ahead, deadline=deadline)
     with pytest.raises(OutOfTime):
         search.round(10)
     assert not search.estimates().visits.any()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
 
 from ggp.errors import ConfigError, IllegalMoveError, MachineError
-from ggp.labs.learning.env import Environment, Names, Turn, make, names_of
+from ggp.labs.learning.env import Environment, Episodes, Names, Turn, make, names_of
 from ggp.machine.games import load_program, read_program
 from tests.support.effort import rarely
 from tests.support.games import MODEST_GAMES, build_here, machine_of_game
@@ -27,11 +28,12 @@ def environment(
     *,
     backend: str = "propnet",
     names: Names | None = None,
-    **options: object,
+    **options: Any,
 ) -> Environment:
     machine = machine_of_game(game, backend)
-    options = {"max_turns": 40, "max_percepts": 4} | options
-    return Environment(load_program(game), machine, lanes, names=names, **options)  # type: ignore[arg-type]
+    threads = options.pop("threads", 1)
+    episodes = Episodes(**{"max_turns": 40, "max_percepts": 4} | options)
+    return Environment(load_program(game), machine, lanes, episodes, threads=threads, names=names)
 
 
 @cache
@@ -293,8 +295,8 @@ def test_environment_without_paths_needs_no_bound() -> None:
 @pytest.mark.verify
 def test_moves_of_chance_that_are_not_listed_are_drawn_by_lane() -> None:
     machine, program = machine_listing(DEAL, 10), read_program(DEAL)
-    env = Environment(program, machine, 300, max_turns=3)
-    few = Environment(program, machine, 2, max_turns=3)
+    env = Environment(program, machine, 300, Episodes(max_turns=3))
+    few = Environment(program, machine, 2, Episodes(max_turns=3))
     assert env.names.chance == ()
     env.reset(0), few.reset(0)
     counts = np.zeros(8)
@@ -333,7 +335,7 @@ def test_terms_that_grow_cannot_be_numbered() -> None:
     program = read_program(rules)
     machine = build_here(program, "prolog")
     with pytest.raises(ConfigError, match="too many to be numbered"):
-        Environment(program, machine, 1, max_turns=5)
+        Environment(program, machine, 1, Episodes(max_turns=5))
     machine.close()
 
 

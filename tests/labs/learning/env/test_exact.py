@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from ggp.errors import ConfigError
-from ggp.labs.learning.env import Environment
+from ggp.labs.learning.env import Environment, Episodes
 from ggp.labs.learning.env.exact import ExactGame
 from ggp.machine.games import load_program
 from tests.support.games import machine_of_game
 
 
-def environment(game: str, lanes: int = 1, **options: object) -> Environment:
-    return Environment(load_program(game), machine_of_game(game, "propnet"), lanes, **options)  # type: ignore[arg-type]
+def environment(game: str, lanes: int = 1, **options: Any) -> Environment:
+    machine = machine_of_game(game, "propnet")
+    return Environment(load_program(game), machine, lanes, Episodes(**options))
 
 
 def test_uniform_play_in_kuhn_poker_is_worth_what_is_known() -> None:

@@ -15,7 +15,7 @@ from ggp.labs.learning.respond import Bound, Budget, measure, movers
 from ggp.labs.learning.respond import learnt as responding
 from ggp.labs.learning.respond.learnt import learnt
 from ggp.labs.learning.respond.movers import AskedPlayer, Mover, PathPolicy, PolicyTeller, Uniform
-from ggp.labs.learning.respond.responders import Searched, play
+from ggp.labs.learning.respond.responders import Rival, Searched, play
 from ggp.machine import Machine
 from ggp.machine.base import IntArray, Ragged
 from ggp.machine.games import build_machine, load_program
@@ -105,7 +105,7 @@ def assert_near(bound: Bound, exact: Mapping[str, float], points: float) -> None
 )
 def test_the_search_finds_best_responses_to_uniform_play(game: str, updates: int) -> None:
     machine = machine_of_game(game, "propnet")
-    found = measure(machine, None, Budget(updates, None), 4000, seed=1)
+    found = measure(Rival(machine, None), Budget(updates, None), 4000, seed=1)
     assert_near(found, best_against_uniform(machine), points=3.0)
 
 
@@ -113,12 +113,14 @@ def test_the_search_finds_best_responses_to_uniform_play(game: str, updates: int
 def test_the_search_comes_near_in_a_game_too_large_for_a_tree() -> None:
     """The exact values come from enumerating all of the responder's information sets."""
     machine = machine_of_game("phantom_ttt", "propnet")
-    found = measure(machine, None, Budget(35, None), 4000, seed=1, responders=(Searched,))
+    found = measure(Rival(machine, None), Budget(35, None), 4000, seed=1, responders=(Searched,))
     assert_near(found, {"xplayer": 97.65625, "oplayer": 81.21693}, points=4.0)
 
 
 def test_scores_of_both_sides_add_up() -> None:
-    found = measure(machine_of_game("kuhn_poker", "propnet"), None, Budget(15, None), 500, seed=1)
+    found = measure(
+        Rival(machine_of_game("kuhn_poker", "propnet"), None), Budget(15, None), 500, seed=1
+    )
     assert found.total == 100
     assert found.nash_conv is not None
     scores = [each.score.value or 0.0 for each in found.responses.values()]
@@ -131,7 +133,9 @@ def test_scores_of_both_sides_add_up() -> None:
 
 
 def test_a_game_of_one_player_is_only_solved() -> None:
-    found = measure(machine_of_game("monty_hall", "propnet"), None, Budget(12, None), 2000, seed=1)
+    found = measure(
+        Rival(machine_of_game("monty_hall", "propnet"), None), Budget(12, None), 2000, seed=1
+    )
     assert (found.left, found.total, found.nash_conv) == ({}, None, None)
     (response,) = found.responses.values()
     assert response.score.value == pytest.approx(200 / 3, abs=4)
@@ -143,7 +147,7 @@ def test_the_same_seed_gives_the_same_bound() -> None:
     def make(role: int, rng: np.random.Generator) -> Chooser:
         return Coin(rng, tells=False)
 
-    first, second = (measure(machine, make, Budget(4, None), 40, seed=5) for _ in range(2))
+    first, second = (measure(Rival(machine, make), Budget(4, None), 40, seed=5) for _ in range(2))
     for role, response in first.responses.items():
         assert (response.goals == second.responses[role].goals).all()
         scores = [judged.score for judged in response.over_time]
@@ -153,7 +157,7 @@ def test_the_same_seed_gives_the_same_bound() -> None:
 def test_an_equilibrium_yields_no_more_than_its_value() -> None:
     tree = plain_tree("kuhn_poker")
     make = told(tree, solve_tree(tree).profile.strategies)
-    found = measure(tree.machine, make, Budget(15, None), 3000, seed=1, tells=True)
+    found = measure(Rival(tree.machine, make, tells=True), Budget(15, None), 3000, seed=1)
     assert_near(found, {"player1": 875 / 18, "player2": 925 / 18}, points=3.0)
 
 
@@ -165,7 +169,7 @@ def test_a_player_that_tosses_coins_cannot_be_exploited(tells: bool) -> None:
         return Coin(rng, tells)
 
     Coin.made = 0
-    found = measure(machine_of_rules(ODD_OR_EVEN), make, Budget(3, None), 200, seed=1, tells=tells)
+    found = measure(Rival(machine_of_rules(ODD_OR_EVEN), make, tells), Budget(3, None), 200, seed=1)
     for response in found.responses.values():
         assert response.score.low is not None
         assert response.score.low < 50
@@ -241,13 +245,15 @@ def test_a_net_learns_to_respond(player: str | None) -> None:
     """Asked for its policy or made at random by kernels, uniform play is the same."""
     machine = machine_of_game("kuhn_poker", "propnet")
     found = measure(
-        machine,
-        None if player is None else maker(machine, player),
+        Rival(
+            machine,
+            None if player is None else maker(machine, player),
+            tells=player is not None,
+            program=load_program("kuhn_poker"),
+        ),
         Budget(12, None),
         2000,
         seed=1,
-        tells=player is not None,
-        program=load_program("kuhn_poker"),
         responders=(learnt,),
     )
     assert_near(found, {"player1": 62.5, "player2": 50 + 125 / 12}, points=4.0)
@@ -272,12 +278,10 @@ def test_a_net_learns_from_players_that_are_asked_in_each_match(
             return Choice("(guess odd)" if self.told else "(hide odd)")
 
     found = measure(
-        machine_of_rules(ODD_OR_EVEN),
-        make,
+        Rival(machine_of_rules(ODD_OR_EVEN), make, program=normalize(parse(ODD_OR_EVEN))),
         Budget(10, None),
         50,
         seed=1,
-        program=normalize(parse(ODD_OR_EVEN)),
         responders=(learnt,),
     )
     assert min(each.score.value or 0.0 for each in found.responses.values()) > 85
@@ -295,7 +299,7 @@ def test_few_players_that_are_asked_are_there_at_a_time(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(AskedPlayer, "begin", watched)
     machine = machine_of_game("kuhn_poker", "propnet")
-    found = measure(machine, maker(machine, "legal"), Budget(2, None), 100, seed=1)
+    found = measure(Rival(machine, maker(machine, "legal")), Budget(2, None), 100, seed=1)
     assert max(begun) == 32
     assert {len(each.goals) for each in found.responses.values()} == {100}
 
@@ -307,7 +311,7 @@ def test_with_few_matches_an_update_responders_learn_from_as_many_whoever_plays(
         def make(role: int, rng: np.random.Generator) -> Chooser:
             return Coin(rng, tells=tells)
 
-        found = measure(machine, make, Budget(3, None), 20, seed=1, tells=tells, few=True)
+        found = measure(Rival(machine, make, tells, few=True), Budget(3, None), 20, seed=1)
         (response, *_) = found.responses.values()
         return [(judged.by, judged.matches) for judged in response.over_time]
 
@@ -318,5 +322,5 @@ def test_a_game_without_rules_is_searched() -> None:
     pytest.importorskip("pyspiel")
     game = load_program("openspiel:kuhn_poker")
     machine = build_machine(game)
-    found = measure(machine, None, Budget(1, None), 4, seed=1, program=game)
+    found = measure(Rival(machine, None, program=game), Budget(1, None), 4, seed=1)
     assert {each.by for each in found.responses.values()} == {"searched"}

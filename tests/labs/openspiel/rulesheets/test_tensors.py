@@ -13,7 +13,7 @@ from open_spiel.python.tests import games_sim_test
 
 import ggp.labs.openspiel.rulesheets  # noqa: F401
 from ggp.errors import MachineError
-from ggp.labs.learning.env import Environment
+from ggp.labs.learning.env import Environment, Episodes
 from ggp.machine.games import load_program
 from tests.labs.openspiel.rulesheets.test_games_out import SMALL, open_game
 from tests.labs.openspiel.rulesheets.trees import states_below
@@ -85,7 +85,8 @@ def test_what_a_player_chose_in_a_turn_is_part_of_what_it_knows() -> None:
 @pytest.mark.parametrize("name", ["krieg_tic_tac_toe", "tic_tac_toe"])
 def test_rows_are_those_of_environments(name: str) -> None:
     game = open_game(name)
-    env = Environment(load_program(name), machine_of_game(name, "propnet"), 1, restarts=False)
+    machine = machine_of_game(name, "propnet")
+    env = Environment(load_program(name), machine, 1, Episodes(restarts=False))
     env.reset(0)
     told = make_observation(game, pyspiel.IIGObservationType(perfect_recall=True))
     state = game.new_initial_state()

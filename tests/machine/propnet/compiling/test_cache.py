@@ -26,7 +26,7 @@ from ggp.machine.propnet.circuit import Circuit, Loop, Outputs
 from ggp.machine.propnet.compile import circuits as building
 from ggp.machine.propnet.compile import version
 from ggp.machine.propnet.compile.cache import DiskCache, user_cache
-from ggp.machine.propnet.compile.child import run_limited
+from ggp.machine.propnet.compile.child import ChildLimits, run_limited
 from ggp.machine.propnet.compile.circuit_file import Built, Refusal, from_bytes, to_bytes
 from ggp.machine.propnet.compile.circuits import build, make
 from ggp.machine.propnet.compile.gates import build_circuit
@@ -66,10 +66,10 @@ def count_children(monkeypatch: pytest.MonkeyPatch, *, real: bool = False) -> li
     """
     started: list[str] = []
 
-    def counted(task: str, argument: Any, **options: Any) -> bytes:
+    def counted(task: str, argument: Any, limits: ChildLimits, **options: Any) -> bytes:
         started.append(task)
         if real:
-            return run_limited(task, argument, **options)
+            return run_limited(task, argument, limits, **options)
         began_s, process_time = time.process_time(), time.process_time
         with pytest.MonkeyPatch.context() as patch:  # as of a process that has just begun
             patch.setattr(time, "process_time", lambda: process_time() - began_s)
@@ -414,9 +414,9 @@ def test_a_child_that_was_kept_waiting_is_given_some_more_starts(
     program = normalize(parse(SLOW_TO_GROUND))
     started: list[float] = []
 
-    def fail(*_: object, seconds: float, **__: object) -> bytes:
-        started.append(seconds)
-        raise ReasonerLimitError(WAITING, 4 * seconds, "grounding")
+    def fail(_: str, __: object, limits: ChildLimits, **___: object) -> bytes:
+        started.append(limits.seconds)
+        raise ReasonerLimitError(WAITING, 4 * limits.seconds, "grounding")
 
     monkeypatch.setattr(building, "run_limited", fail)
     for seconds in (20.0, 40.0):
@@ -459,7 +459,7 @@ def unfinished(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Children whose clock runs out before the first pass; notes every start."""
     started: list[str] = []
 
-    def run(task: str, argument: Any, **_: object) -> bytes:
+    def run(task: str, argument: Any, *_: object, **__: object) -> bytes:
         started.append(task)
         program, limits, key = argument
         circuit = build_circuit(ground(program))

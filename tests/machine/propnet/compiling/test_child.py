@@ -19,7 +19,7 @@ from ggp.errors import (
 )
 from ggp.gdl import parse
 from ggp.gdl.normalize import load, normalize
-from ggp.machine.propnet.compile.child import run_limited
+from ggp.machine.propnet.compile.child import ChildLimits, run_limited
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from tests.support.commands import start
 from tests.support.games import REPOSITORY
@@ -44,9 +44,7 @@ def run(
     return run_limited(
         f"{TASKS}:{task}",
         argument,
-        seconds=seconds,
-        wait_seconds=wait_seconds,
-        memory_bytes=memory_bytes,
+        ChildLimits(seconds, wait_seconds, memory_bytes),
         doing="the work",
     )
 
@@ -241,9 +239,8 @@ def test_child_is_killed_when_it_is_late(tmp_path: Path) -> None:
 def test_child_dies_with_its_parent(number: int, tmp_path: Path) -> None:
     path = tmp_path / "pid"
     code = (
-        "from ggp.machine.propnet.compile.child import run_limited\n"
-        f"run_limited('{TASKS}:sleep', {str(path)!r}, seconds=60, wait_seconds=60, "
-        "memory_bytes=1 << 30)"
+        "from ggp.machine.propnet.compile.child import ChildLimits, run_limited\n"
+        f"run_limited('{TASKS}:sleep', {str(path)!r}, ChildLimits(60, 60, 1 << 30))"
     )
     parent = start("-c", code)
     child = pid_in(path)

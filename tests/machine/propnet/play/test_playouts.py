@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ggp.errors import MachineError
 from ggp.gdl.normalize import load
-from ggp.machine.abilities import TrialBatch
+from ggp.machine.abilities import PlayoutLimits, TrialBatch
 from ggp.machine.base import UNKNOWN, BoolArray, IntArray
 from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
@@ -331,7 +331,7 @@ def test_trials_that_do_not_end_count_as_they_are_told_to() -> None:
     )
     rng = np.random.default_rng(0)
     found = machine.playouts_after(
-        machine.initial(1), 0, batch, rng, cut_value=50.0, spread=True, max_steps=10
+        machine.initial(1), 0, batch, rng, cut_value=50.0, spread=True, limits=PlayoutLimits(10)
     )
     assert not found.finished
     assert found.goals.tolist() == [150.0, 100_000.0]

@@ -18,7 +18,7 @@ from ggp.labs.kriegspiel.boards.board_kernels import EMPTY
 from ggp.labs.kriegspiel.boards.board_values import Boards, BoardValues, MovePattern, MovesByPlace
 from ggp.machine.base import BoolArray, IntArray, Machine, States, player_roles
 from ggp.machine.propnet.play.turns import CircuitTurns
-from ggp.search.refusals import moves_after
+from ggp.search.refusals import MovesAfter
 
 NOWHERE = EMPTY
 """No square."""
@@ -99,12 +99,13 @@ class CaptureFinder:
         """`[L, R]` number of moves of each role; 2 may stand for more."""
         machine = self._machine
         told = machine.choices(states) if isinstance(machine, CircuitTurns) else None
-        return moves_after(machine, states).counts if told is None else told
+        return MovesAfter(machine, states).counts if told is None else told
 
     def listed(self, position: CaptureBoards) -> dict[int, Captures]:
         """Captures of each role, by its legal moves, on boards where it is clear that it is to
         move: the role that is not has no choice."""
-        counts, lists = moves_after(self._machine, position.states)
+        after = MovesAfter(self._machine, position.states)
+        counts, lists = after.counts, after.lists
         found = {}
         for role in self._players:
             alone = (np.delete(counts, role, axis=1) == 1).all(axis=1) & position.wanted[role]

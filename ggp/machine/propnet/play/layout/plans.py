@@ -32,9 +32,12 @@ from ggp.machine.propnet.play.kernels.packed import pack, pack_rows, words_for
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Tape, Wires
 from ggp.machine.propnet.play.layout.cones import cone
 from ggp.machine.propnet.play.layout.phases import phases_of
-from ggp.machine.propnet.play.layout.tape_layout import Stage, lay_out
+from ggp.machine.propnet.play.layout.tape_layout import Laid, Stage, lay_out
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+_LOOK, _JUDGE, _FIT, _ACT = range(4)
+"""The stages of a circuit that is laid out, in their order."""
 
 
 def playout_plan(circuit: Circuit) -> PlayoutPlan:
@@ -54,12 +57,13 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
     whole = _Variant.of(circuit, matter, None if phases.circuits else goals, every_move=True)
     some = [_Variant.of(each, matter, None, every_move=False) for each in phases.circuits]
     variants = [whole, *some]
-    judge, goal_wires, num_rows = whole.judge, whole.goals, whole.num_rows
+    laid = [each.laid for each in variants]
+    judge, goal_wires, num_rows = laid[0].tapes[_JUDGE], laid[0].wires[_JUDGE], laid[0].num_rows
     if some:
         # The gates of a phase's `look` are not enough.
-        laid = lay_out(circuit, whole.inputs, [Stage(goals)])
-        judge, goal_wires, num_rows = laid.tapes[0], laid.wires[0], laid.num_rows
-    num_rows = max(num_rows, *(each.num_rows for each in variants))
+        apart = lay_out(circuit, whole.inputs, [Stage(goals)])
+        judge, goal_wires, num_rows = apart.tapes[0], apart.wires[0], apart.num_rows
+    num_rows = max(num_rows, *(each.num_rows for each in laid))
     move_rows = np.concatenate([each.move_rows for each in variants])
     move_rows[move_rows < 0] = num_rows
     legal = _together([each.legal for each in variants])
@@ -68,9 +72,9 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
     values = [number_or_nan(name) for outputs in circuit.goals for name in outputs.names]
     ends = np.cumsum([0, *(int(each.role_moves[-1]) for each in variants)])
     return PlayoutPlan(
-        look=_joined([each.look for each in variants]),
-        fit=_joined([each.fit for each in variants]),
-        act=_joined([each.act for each in variants]),
+        look=_joined([each.tapes[_LOOK] for each in laid]),
+        fit=_joined([each.tapes[_FIT] for each in laid]),
+        act=_joined([each.tapes[_ACT] for each in laid]),
         judge=judge,
         num_rows=num_rows + 1 + left,
         row_of=row_of,
@@ -95,7 +99,7 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
         goals=goal_wires,
         goal_values=np.nan_to_num(np.array(values, dtype=np.float64), nan=NO_NUMBER),
         turns=max(1, sum(role != RANDOM for role in circuit.roles[: parts.num_roles])),
-        fits=_together([each.fits for each in variants]),
+        fits=_together([each.wires[_FIT] for each in laid]),
         chance=circuit.roles.index(RANDOM) if parts.apart else -1,
         apart=np.array(parts.apart, dtype=np.int64),
         nothing=_places_of_nothing(circuit, parts),
@@ -127,26 +131,20 @@ def _drawn(
 
 
 class _Variant(NamedTuple):
-    """Tapes of one circuit, and wires, as in `PlayoutPlan`.
+    """A circuit that is laid out, and wires, as in `PlayoutPlan`.
 
     `inputs` are the nets that have the first rows. Rows of fillers are -1, and fluents that change
     are places among those that matter.
     """
 
     inputs: Sequence[int]
-    look: Tape
-    fit: Tape
-    act: Tape
-    judge: Tape
-    num_rows: int
+    laid: Laid
     changed: NDArray[np.int64]
     next: Wires
     terminal: Wires
     role_moves: NDArray[np.int64]
     legal: Wires
     move_rows: I32
-    goals: Wires
-    fits: Wires
 
     @classmethod
     def of(
@@ -188,8 +186,8 @@ class _Variant(NamedTuple):
         ]
         inputs = [*(1 + matter).tolist(), *range(first_move, first_move + len(wanted))]
         laid = lay_out(circuit, inputs, stages)
-        seen, judged, fits, after = laid.wires
-        copied = np.flatnonzero(~laid.straight[3])
+        seen, after = laid.wires[_LOOK], laid.wires[_ACT]
+        copied = np.flatnonzero(~laid.straight[_ACT])
         # Moves of a role are worked on in groups. What fills the last one up is never legal.
         counts = np.bincount(role_of[kept], minlength=len(circuit.legal))
         role_moves = np.concatenate([[0], np.cumsum(-(-counts // GROUP) * GROUP)])
@@ -204,19 +202,13 @@ class _Variant(NamedTuple):
         move_rows[place] = 1 + len(matter) + kept
         return cls(
             inputs,
-            laid.tapes[0],
-            laid.tapes[2],
-            laid.tapes[3],
-            laid.tapes[1],
-            laid.num_rows,
+            laid,
             changed[copied],
             Wires(after.rows[copied], after.inverted[copied]),
             Wires(seen.rows[:1], seen.inverted[:1]),
             role_moves,
             legal,
             move_rows,
-            judged,
-            fits,
         )
 
 
