@@ -23,7 +23,7 @@ from ggp.machine import Machine, build_machine
 from ggp.machine.base import player_roles
 from ggp.players import Player, make_player, parse_spec
 from ggp.search.anytime import Deadline
-from ggp.search.trees.waves import WaveSearch
+from ggp.search.trees.tree_search import WaveSearch
 
 FIRST_WALKS = 1000
 """Walks of a counted player that decides before the clocked one has."""

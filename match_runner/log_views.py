@@ -16,7 +16,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ggp.errors import ConfigError, MatchError
-from ggp.players.elsewhere.decision_json import decision_from_json
+from ggp.players.elsewhere.from_json import decision_from_json
 from ggp.protocol.retelling import FORMAT, LOG_FULL, SUFFIX
 from match_runner.match.views import particles_text, plain, values_table
 

@@ -19,8 +19,8 @@ from benchmarks.apart.ablation_parts import changes_circuit, left_out
 from ggp.gdl.normalize import load
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.compile.gates import build_circuit
-from ggp.machine.propnet.compile.ground_rules.ground_program import GroundProgram
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
+from ggp.machine.propnet.compile.ground_rules.simplify import GroundProgram
 from ggp.machine.propnet.optimise import optimise
 from ggp.machine.propnet.play.parted_machine import machine_of
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine

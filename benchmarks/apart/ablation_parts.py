@@ -20,7 +20,7 @@ from ggp.machine.compiling.jit import inlined
 from ggp.machine.propnet import optimise
 from ggp.machine.propnet.compile.ground_rules import grounding
 from ggp.machine.propnet.compile.rewriting import splits
-from ggp.machine.propnet.optimise import assembling
+from ggp.machine.propnet.optimise import draft
 from ggp.machine.propnet.optimise.passes import extraction, invariants
 from ggp.machine.propnet.play.kernels import block_kernels, block_playouts, blocks
 from ggp.machine.propnet.play.kernels.tapes import U64, Tape
@@ -100,7 +100,7 @@ STEPS: dict[str, tuple[Change, ...]] = {
     "extract: common": (Change(extraction._Shared, "group_common", _nothing),),
     "invariants: equal": (Change(invariants, "equal_fluents", lambda *_: {}),),
     "invariants: groups": (Change(invariants, "exclusive_fluents", lambda *_: []),),
-    "kernels of passes": (Change(assembling, "FOR_KERNELS", math.inf),),
+    "kernels of passes": (Change(draft, "FOR_KERNELS", math.inf),),
 }
 """Steps of passes: by what they are left out."""
 

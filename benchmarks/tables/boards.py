@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ggp.belief import Bags
-from ggp.belief.segments import initial_segments
+from ggp.belief.bags import initial_segments
 from ggp.errors import ConfigError
 from ggp.gdl.games import comes_with_games
 from ggp.labs.kriegspiel.boards.board_search import BoardLimits, BoardSearch

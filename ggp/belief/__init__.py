@@ -1,15 +1,14 @@
 """Belief: from a role's incomplete path (its moves and percepts) to weighted states it may be in.
 
-`paths` names incomplete paths, also for kernels (`path_rows`). `sampler` is the protocol of
-everything that makes `bags` for them: sets of weighted entries (`segments`). Begin with
+`paths` names incomplete paths, also for kernels (`path_rows`). `sampler` has the protocols of
+everything that makes `bags` for them (sets of weighted entries), and of finders. Begin with
 `hyperplay_sampler` in `samplers`. It enumerates sets or advances bags by one turn (`turns`), and
-asks the `finder`s in `finding` where these lose their particles; one of them solves for paths
-(`solving`). How the other roles are believed to move is a model: `move_models`, `policy_models`, by
-`strategies`, and `late_moves`. `quality` says how good a bag is.
+asks the finders in `finding` where these lose their particles; one of them solves for paths
+(`solving`). How the other roles are believed to move is a model: `move_models` and `policy_models`,
+by `strategies`. `quality` says how good a bag is.
 """
 
 from ggp.belief.bags import Bags, require_particles
-from ggp.belief.finder import MAX_ATTEMPTS
 from ggp.belief.move_models import (
     UNIFORM,
     Known,
@@ -20,7 +19,7 @@ from ggp.belief.move_models import (
 )
 from ggp.belief.paths import DRAWN, FollowsPaths, PathTree
 from ggp.belief.quality import How, Quality, in_words, quality_of
-from ggp.belief.sampler import Enumerates, Sampler
+from ggp.belief.sampler import MAX_ATTEMPTS, Enumerates, Sampler
 from ggp.belief.samplers.board_maker import BoardMaker, DrawnPieces
 from ggp.belief.samplers.by_name import POOL_LIMIT, SAMPLERS, SamplerSettings, make_sampler
 from ggp.belief.samplers.hyperplay_sampler import (

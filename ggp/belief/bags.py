@@ -7,15 +7,17 @@ that path; sampled bags are drawn anew for every bag.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ggp.belief.paths import PathTree
-from ggp.belief.segments import Segments
+from ggp.belief.turns.open_moves import MOST_COMPLETIONS
+from ggp.belief.turns.resample import choose_entries
 from ggp.errors import BeliefDepletedError
-from ggp.machine.arrays import first_seen
-from ggp.machine.base import BoolArray, FloatArray, IntArray, States
+from ggp.machine.arrays import first_seen, first_seen_columns, log_sums, offsets_of, take_segments
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 
 
 @dataclass(frozen=True)
@@ -101,3 +103,217 @@ def require_particles(bags: Bags, tree: PathTree, attempts: int) -> None:
     if bags.depleted[0]:
         path = int(bags.paths[0])
         raise BeliefDepletedError(tree.texts(path), attempts, exhausted=bool(bags.exact[0]))
+
+
+# ------------------------------------------------------------------------
+# Segments of weighted particles: the sets that bags are made of.
+
+
+@dataclass(frozen=True)
+class Segments:
+    """S sets of weighted entries of one role: N lanes in all.
+
+    Attributes:
+        offsets: `[S + 1]` lanes of each set.
+        states: `[N]` state of each entry.
+        log_weights: `[N]` log of weights that sum to 1 in each set.
+        exact: `[S]` whether nothing was ever left out: the set is the whole information set,
+            with exact weights.
+        sizes: `[S]` number of entries of the whole information set: known if exact, else a
+            rough estimate.
+        log_masses: `[S]` log of (probability of the role's percepts, given its moves) * (number of
+            draws that estimated it, 1 if exact). Independent samples of one path are pooled in
+            proportion to it.
+        views: `[N, R]` incomplete path of every role along the entry's complete path
+            (tree nodes; that of `random` stays empty). None if not needed.
+    """
+
+    offsets: IntArray
+    states: States
+    log_weights: FloatArray
+    exact: BoolArray
+    sizes: FloatArray
+    log_masses: FloatArray
+    views: IntArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def counts(self) -> IntArray:
+        """`[S]` number of entries of each set; 0 where the set is depleted."""
+        return self.offsets[1:] - self.offsets[:-1]
+
+    def take(self, sets: IntArray) -> Segments:
+        """The sets with these indices, in this order, repeats allowed."""
+        if len(sets) == len(self) and (sets == np.arange(len(sets))).all():
+            return self
+        offsets, lanes = take_segments(self.offsets, sets)
+        return self._with_lanes(offsets, lanes, sets)
+
+    def entry(self, lane: int) -> Segments:
+        """A single entry of a single set, as a set of its own."""
+        return self._with_lanes(np.array([0, 1]), np.array([lane]), np.zeros(1, dtype=np.int64))
+
+    def thinned(self, limits: IntArray | int, rng: np.random.Generator) -> Segments:
+        """Sets thinned to at most `[S]` limits, drawn so that expectations are kept."""
+        counts = self.counts
+        if (counts <= limits).all():
+            return self
+        limits = np.broadcast_to(limits, len(self))
+        kept, log_weights, offsets = choose_entries(self.log_weights, self.offsets, limits, rng)
+        thin = self._with_lanes(offsets, kept, np.arange(len(self)))
+        exact = self.exact & (counts <= limits)
+        draws = np.where(self.exact & ~exact, np.maximum(limits, 1), 1)
+        return Segments(
+            offsets,
+            thin.states,
+            log_weights,
+            exact,
+            self.sizes,
+            self.log_masses + np.log(draws),
+            thin.views,
+        )
+
+    def renumbered(self, numbers: IntArray) -> Segments:
+        """The same sets after `PathTree.prune`."""
+        return replace(self, views=None if self.views is None else numbers[self.views])
+
+    def _with_lanes(self, offsets: IntArray, lanes: IntArray, sets: IntArray) -> Segments:
+        views = None if self.views is None else self.views[lanes]
+        return Segments(
+            offsets,
+            self.states.take(lanes),
+            self.log_weights[lanes],
+            self.exact[sets],
+            self.sizes[sets],
+            self.log_masses[sets],
+            views,
+        )
+
+
+def join(machine: Machine, parts: Sequence[Segments]) -> Segments:
+    """The sets of several `Segments`, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    views = [part.views for part in parts if part.views is not None]
+    return Segments(
+        offsets_of(np.concatenate([part.counts for part in parts])),
+        machine.concatenate([part.states for part in parts]),
+        np.concatenate([part.log_weights for part in parts]),
+        np.concatenate([part.exact for part in parts]),
+        np.concatenate([part.sizes for part in parts]),
+        np.concatenate([part.log_masses for part in parts]),
+        np.concatenate(views) if len(views) == len(parts) else None,
+    )
+
+
+def replaced(
+    machine: Machine, sets: Segments, parts: Sequence[tuple[IntArray, Segments]]
+) -> Segments:
+    """Sets with some of them replaced by others.
+
+    Args:
+        parts: indices of the sets replaced, and their replacements; later parts win.
+    """
+    if not parts:
+        return sets
+    if len(parts) == 1 and len(parts[0][0]) == len(sets):
+        return parts[0][1]
+    pick = np.arange(len(sets))
+    count = len(sets)
+    for which, others in parts:
+        pick[which] = count + np.arange(len(others))
+        count += len(others)
+    return join(machine, [sets, *(others for _, others in parts)]).take(pick)
+
+
+def pooled(machine: Machine, left: Segments, right: Segments) -> Segments:
+    """One sample made of two independent samples of the same path, one set each.
+
+    An entry weighs its weight times the mass of its sample, so that a sample counts by the number
+    of its draws and by the share of what they began with that agrees with the path. Then every
+    expectation is that of all draws together. Equal entries are merged.
+    """
+    both = join(machine, [left, right])
+    log_weights = both.log_weights + np.repeat(both.log_masses, both.counts)
+    keys = [machine.groups(both.states)]
+    if both.views is not None:
+        keys.extend(both.views.T)
+    first, group = first_seen_columns(keys)
+    summed = log_sums(log_weights, group, len(first))
+    log_mass = log_sums(both.log_masses, np.zeros(2, dtype=np.int64), 1)
+    count = len(first)
+    return Segments(
+        offsets_of(np.array([count])),
+        both.states.take(first),
+        summed - log_mass,
+        np.zeros(1, dtype=np.bool_),
+        np.maximum(both.sizes.max(keepdims=True), count),
+        log_mass,
+        None if both.views is None else both.views[first],
+    )
+
+
+def with_more(machine: Machine, sets: Segments, more: Segments) -> Segments:
+    """One bag with more entries of its path found in another way; each argument is one set.
+
+    Whatever their masses, entries of `more` weigh on average as much as those of `sets`. Equal
+    entries are merged. The result is not exact.
+    """
+    before, total = len(sets.states), len(sets.states) + len(more.states)
+    both = join(machine, [sets, more])
+    log_weights = both.log_weights + np.repeat(np.log(np.maximum(both.counts, 1)), both.counts)
+    keys = [machine.groups(both.states), *([] if both.views is None else both.views.T)]
+    first, group = first_seen_columns(keys)
+    summed = log_sums(log_weights, group, len(first))
+    return Segments(
+        offsets_of(np.array([len(first)])),
+        both.states.take(first),
+        summed - np.log(total),
+        np.zeros(1, dtype=np.bool_),
+        np.maximum(sets.sizes, len(first)) if before else np.full(1, MOST_COMPLETIONS),
+        sets.log_masses + np.log(total / before) if before else np.zeros(1),
+        None if both.views is None else both.views[first],
+    )
+
+
+def depleted_segments(machine: Machine, count: int, *, keep_views: bool) -> Segments:
+    """`count` sets without an entry, of which nothing is known."""
+    return Segments(
+        np.zeros(count + 1, dtype=np.int64),
+        machine.initial(0),
+        np.zeros(0),
+        np.zeros(count, dtype=np.bool_),
+        np.ones(count),
+        np.full(count, -np.inf),
+        np.zeros((0, len(machine.roles)), dtype=np.int64) if keep_views else None,
+    )
+
+
+def initial_segments(machine: Machine, count: int, *, keep_views: bool) -> Segments:
+    """`count` sets that hold the initial state and nothing else."""
+    # Node r of a tree of paths is the empty path of role r.
+    roles = np.arange(len(machine.roles), dtype=np.int64)
+    return Segments(
+        np.arange(count + 1, dtype=np.int64),
+        machine.initial(count),
+        np.zeros(count),
+        np.ones(count, dtype=np.bool_),
+        np.ones(count),
+        np.zeros(count),
+        np.tile(roles, (count, 1)) if keep_views else None,
+    )
+
+
+def one_set(states: States) -> Segments:
+    """One set of states of equal weight, without views."""
+    count = len(states)
+    return Segments(
+        np.array([0, count], dtype=np.int64),
+        states,
+        np.full(count, -np.log(max(count, 1))),
+        np.zeros(1, dtype=np.bool_),
+        np.full(1, float(max(count, 1))),
+        np.full(1, np.log(count) if count else -np.inf),
+    )

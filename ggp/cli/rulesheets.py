@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from ggp.machine import Limits
     from ggp.machine.definition import GameDefinition
-    from ggp.study.findings import MatchBeginning, Rehearsal, Trouble
+    from ggp.study.rehearsal import MatchBeginning, Rehearsal, Trouble
 
 
 # ------------------------------------------------------------------------
@@ -111,7 +111,7 @@ def _with_cause(trouble: Trouble, program: GameDefinition) -> Trouble:
 
 def is_wrong(found: Rehearsal, *, strict: bool) -> bool:
     """Whether a game is faulty: it cannot be played, or, if strict, has any trouble."""
-    from ggp.study.findings import ERRORS
+    from ggp.study.rehearsal import ERRORS
 
     return any(strict or trouble.kind in ERRORS for trouble in found.troubles)
 
@@ -146,7 +146,7 @@ def show_rehearsal(game: str, found: Rehearsal, *, strict: bool) -> None:
 
 def _told(trouble: Trouble, *, strict: bool) -> Iterator[str]:
     """A trouble as lines of text."""
-    from ggp.study.findings import ERRORS
+    from ggp.study.rehearsal import ERRORS
 
     severity = "error" if strict or trouble.kind in ERRORS else "warning"
     whose = "" if trouble.role is None else f"{trouble.role}: "

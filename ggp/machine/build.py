@@ -11,21 +11,29 @@ from typing import TYPE_CHECKING
 
 from ggp.errors import (
     BackendUnavailableError,
+    GDLError,
     InstallationError,
     MachineError,
     ReasonerLimitError,
 )
 from ggp.gdl.analysis.joint_move_percepts import told_by
 from ggp.gdl.analysis.what_grows import told_growth
+from ggp.gdl.checks.goals import goal_bounds
+from ggp.gdl.games import find_game
+from ggp.gdl.normalize import normalize, validate
 from ggp.gdl.program import Program
+from ggp.gdl.source import Diagnostic
+from ggp.gdl.syntax.parser import parse
 from ggp.machine.base import PATIENCE, WAITING, Limits, Machine
 from ggp.machine.compiling.jit import demand_compiler
+from ggp.machine.definition import Frontend
 
 if TYPE_CHECKING:
     from ggp.machine.prolog.prolog_machine import PrologMachine
     from ggp.machine.propnet.compile.child import Meanwhile
     from ggp.machine.propnet.compile.circuit_file import Built
     from ggp.machine.propnet.compile.circuits import Foreseen
+
 
 _log = logging.getLogger(__name__)
 
@@ -276,7 +284,7 @@ class _Beside:
 
     def _relational(self, go_on: Callable[[], None]) -> Machine:
         demand_compiler()
-        from ggp.machine.relational.kernels.playout_kernels import KERNELS
+        from ggp.machine.relational.kernels.play_kernels import KERNELS
 
         if not all(kernel.is_cached for kernel in KERNELS):
             raise MachineError("machine code for it is not in the cache")
@@ -312,3 +320,22 @@ def tell_moves(machine: Machine, program: Program, limits: Limits | None = None)
     told.lay_out()
     told.warm_up()
     return told
+
+
+# ------------------------------------------------------------------------
+# The frontend of rulesheets: found by name or path, normalised, built by `ggp.machine.build`.
+
+
+def _read(text: str | bytes, name: str, files: bool) -> Program:
+    return normalize(parse(text, name))
+
+
+def _check(text: str, name: str) -> tuple[Diagnostic, ...]:
+    try:
+        return validate(parse(text, name))
+    except GDLError as error:
+        unreadable = Diagnostic("error", "unreadable", str(error), name, 0, 0, "")
+        return error.diagnostics or (unreadable,)
+
+
+FRONTEND = Frontend(_read, BACKENDS, find_game, _check, goal_bounds)

@@ -23,8 +23,7 @@ from ggp.players.mcts import MCTS, MCTSOptions, learn_field
 from ggp.players.options.evaluations import learner_of_values
 from ggp.players.options.opponents import UNIFORM_MODEL
 from ggp.players.options.option_fields import whole
-from ggp.players.parts.belief_player import BeliefPlayer
-from ggp.players.parts.pondering import ponder_field, ponder_share
+from ggp.players.parts.belief_player import BeliefPlayer, ponder_field, ponder_share
 from ggp.players.parts.risk import RiskOptions
 from ggp.players.parts.tree_player import GuidedOptions
 from ggp.players.pimc import Pimc, PimcOptions
@@ -48,8 +47,8 @@ earlier."""
 
 LATE_MOVES = 24
 """Where the others have no more moves than this in the whole game, `ismcts` takes into account that
-they may be late (`ggp.belief.late_moves`). There it did not score less against itself without; in
-games with more moves it did, as weighing them takes time. See docs/measured/strength.md."""
+they may be late (`ggp.belief.policy_models`). There it did not score less against itself without;
+in games with more moves it did, as weighing them takes time. See docs/measured/strength.md."""
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ from ggp.players.parts.tree_player import GuidedOptions, TreePlayer
 from ggp.players.player import Choice, Context, MoveValue
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.estimates import candidates
-from ggp.search.kinds import INFORMED, TREES
-from ggp.search.sure.at_once import worth_at_once
-from ggp.search.sure.sure_wins import SureWins, load_sure_kernels
+from ggp.search.parts import INFORMED, TREES
+from ggp.search.sure.sure_wins import SureWins, load_sure_kernels, worth_at_once
 
 SLOWER = 50
 """How many times less is looked at without a clock on backends other than circuits."""

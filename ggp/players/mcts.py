@@ -22,8 +22,8 @@ from ggp.players.parts.duels import Maker, decisions_of_a_match, duels
 from ggp.players.parts.tree_player import GuidedOptions
 from ggp.players.player import Context
 from ggp.search.anytime import Deadline
-from ggp.search.kinds import INFORMED, TREES
 from ggp.search.leaf_values import StateValues
+from ggp.search.parts import INFORMED, TREES
 
 _log = logging.getLogger(__name__)
 

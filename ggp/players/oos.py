@@ -14,7 +14,7 @@ from ggp.players.options.option_fields import unused, whole
 from ggp.players.parts.tree_player import TreeOptions, TreePlayer
 from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline
-from ggp.search.kinds import INFORMED, TREES
+from ggp.search.parts import INFORMED, TREES
 from ggp.search.trees.outcome_sampling import Matching, OutcomeSampling
 from ggp.search.trees.tree_loading import load_kernels
 from ggp.search.trees.tree_search import TreeSearch

@@ -25,10 +25,10 @@ from ggp.players.parts.search_player import SearchOptions, SearchPlayer
 from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline, part_of
 from ggp.search.estimates import Estimates, Ties, equally_best
-from ggp.search.kinds import CLAIRVOYANT, TREES
+from ggp.search.parts import CLAIRVOYANT, TREES
 from ggp.search.playouts import PlayoutSearch
 from ggp.search.trees.tree_loading import load_kernels
-from ggp.search.worlds.layer_limits import PLAYOUTS, CostLimit, CountLimit, Limit
+from ggp.search.worlds.layers import PLAYOUTS, CostLimit, CountLimit, Limit
 from ggp.search.worlds.world_search import WorldSearch
 from ggp.search.worlds.world_trees import WorldTrees, WorldTreeSearch
 

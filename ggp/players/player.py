@@ -259,7 +259,7 @@ class Context:
 PlayerClass = Callable[[Any, Context], Player]
 """Makes a player from its options and a context. It may have the attributes `Options`, a dataclass
 as in `ggp.players.options.option_fields`, `SOURCE`, the paper it comes from, `KINDS`, its kinds
-(`ggp.search.kinds`), and `PLAYS`, specs of the players that may play in its place; the first line
+(`ggp.search.parts`), and `PLAYS`, specs of the players that may play in its place; the first line
 of its docstring says what it does."""
 
 

@@ -216,7 +216,7 @@ def takes_states(spec: PlayerSpec) -> bool:
 
 
 def kinds_of(text: str) -> frozenset[str] | None:
-    """The kinds of player of a spec, see `ggp.search.kinds`; None if it does not state them.
+    """The kinds of player of a spec, see `ggp.search.parts`; None if it does not state them.
 
     Raises:
         ConfigError: there is no such player.

@@ -11,9 +11,9 @@ from typing import Protocol
 
 import numpy as np
 
+from ggp.machine.abilities import MOST_SUM, WeightedPlayer
 from ggp.machine.base import FloatArray, IntArray, Machine, Playouts, States
 from ggp.machine.propnet.play.growth import CircuitGrowth
-from ggp.machine.weighted_playouts import MOST_SUM, WeightedPlayer
 from ggp.search.anytime import Deadline, check, time_left
 
 PLAYOUTS = 16

@@ -18,7 +18,7 @@ from ggp.console import installed_version
 from ggp.errors import GGPError
 from ggp.gdl.games import find_game, list_games
 from ggp.gdl.source import printable
-from ggp.players.elsewhere.decision_json import decision_json
+from ggp.players.elsewhere.from_json import decision_json
 from ggp.protocol.messages import WIRE_STYLES
 from ggp.protocol.questions import Ask, Opening
 from ggp.protocol.texts.forms import MessageLimits, print_message, split_items, squeezed

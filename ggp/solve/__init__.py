@@ -6,7 +6,7 @@
 
 In comes a machine, out go strategies and their values. Begin with `optimal`, which solves a game by
 its positions or its tree, and `solver`, which chooses the method for each part of a tree. The room
-`trees` makes it, and `forest` evaluates strategies on it, with the sequences of each `side`.
+`trees` makes it, and `forest` evaluates strategies on it, by the sequences of each side.
 `regret` (with `regret_kernels`) finds strategies where linear programs would be too large,
 `following` plays them; `sampling` and `exploitation` evaluate players, `efg` writes files. The room
 `positions` solves games in which everybody knows the state, without a tree.

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ggp.machine.base import FloatArray, Machine
-from ggp.solve.forest import Forest, Strategies, Walked, evaluate, num_parts, walk
+from ggp.solve.forest import Forest, Side, Strategies, Walked, evaluate, num_parts, walk
 from ggp.solve.regret import cfr_plus
-from ggp.solve.side import Side
 from ggp.solve.trees.build import USUAL_BOUNDS, TreeBounds, build_tree
 from ggp.solve.trees.tree import GameTree, RoleSets
 

@@ -13,15 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ggp.belief import PathTree
-from ggp.belief.finder import Setting
-from ggp.belief.segments import Segments
+from ggp.belief.bags import Segments
+from ggp.belief.sampler import Setting
 from ggp.belief.turns.one_turn import TurnLimits, advance
 from ggp.machine.arrays import first_seen, first_seen_columns, segment_ids
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States, player_roles
 from ggp.search.estimates import candidates, equally_best
 from ggp.search.worlds.clairvoyant import clairvoyant_values, table_of
-from ggp.study.matches import Decisions, decisions_of, random_matches
-from ggp.study.sets import KnownSets
+from ggp.study.matches import Decisions, KnownSets, decisions_of, random_matches
 from ggp.study.walks import PreTerminal, classes, is_equal, pre_terminal_nodes
 
 MOST_MATCHES = 500

@@ -12,9 +12,9 @@ which it makes the same move wherever it can: its paths differ only by what it s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from ggp.machine.abilities import GoalTexts
 from ggp.machine.base import BoolArray, IntArray, Machine, Ragged, States, is_open, player_roles
 from ggp.machine.goal_values import number_or_nan
 from ggp.search.moves import MoveLists
-from ggp.study.findings import Kind, MatchBeginning, Rehearsal, RolePlay, Trouble
 
 MAX_TURNS = 1000
 """Turns after which a match is given up, as the match runner does."""
@@ -370,3 +369,96 @@ def _choices(moves: MoveLists, steady: bool, rng: np.random.Generator) -> IntArr
     order = rng.permutation(int(listed.values.max()) + 1)
     first = np.minimum.reduceat(order[listed.values], listed.offsets[:-1])
     return np.asarray(np.argsort(order)[first])
+
+
+# ------------------------------------------------------------------------
+# The findings of a rehearsal about a game, as values (see `rehearsal`).
+
+Kind = Literal[
+    "stuck", "endless", "no-goal", "several-goals", "goal-value", "unknowable", "no-frame"
+]
+
+ERRORS: frozenset[Kind] = frozenset({"stuck", "endless"})
+"""Kinds of trouble that make a game unplayable; the others have some remedy in play."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchBeginning:
+    """The beginning of a match.
+
+    Attributes:
+        joint_moves: the moves of each turn, by role, as `ggp trace --moves` takes them.
+        legal: the moves that the role had then, sorted; empty if they do not matter.
+    """
+
+    joint_moves: tuple[Mapping[str, str], ...]
+    legal: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something that is wrong with a game.
+
+    Attributes:
+        kind: its kind.
+        role: the role that has it; None for all.
+        matches: number of matches in which it was seen.
+        message: one sentence.
+        knows: for `unknowable`, the role's moves and percepts, one "move / percepts" for each turn.
+        histories: two for `unknowable`, one for others.
+    """
+
+    kind: Kind
+    role: str | None
+    matches: int
+    message: str
+    knows: tuple[str, ...]
+    histories: tuple[MatchBeginning, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RolePlay:
+    """A role in random matches.
+
+    Attributes:
+        most_moves: greatest number of moves it ever had to choose from.
+        mean, lowest, highest: goal values of the matches that ended; None if none did.
+    """
+
+    most_moves: int
+    mean: float | None
+    lowest: float | None
+    highest: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """The results of random matches.
+
+    Attributes:
+        matches: number of matches played.
+        ended: number of those that came to their end.
+        shortest, longest: turns of those, 0 if none did.
+        mean_turns: their mean number of turns, 0 if none did.
+        chance_moves: mean number of turns of a match in which chance had a choice.
+        roles: all roles except `random`.
+        troubles: the troubles found, the gravest first.
+        seconds: time it took.
+        seed, backend: with the same values the matches are the same.
+    """
+
+    matches: int
+    ended: int
+    shortest: int
+    longest: int
+    mean_turns: float
+    chance_moves: float
+    roles: Mapping[str, RolePlay]
+    troubles: tuple[Trouble, ...]
+    seconds: float
+    seed: int
+    backend: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The findings as JSON values."""
+        return {**asdict(self), "seconds": round(self.seconds, 3)}

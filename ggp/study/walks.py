@@ -18,7 +18,7 @@ import numpy as np
 
 from ggp.machine.arrays import offsets_of, segment_ids
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine
-from ggp.study.turns import MAX_TURNS, LaneTurn, collapse
+from ggp.study.matches import MAX_TURNS, LaneTurn, collapse
 
 MOST_CHILDREN = 256
 """Greatest number of joint moves of a node that are tried; of more, this many are drawn."""

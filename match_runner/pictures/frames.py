@@ -21,7 +21,7 @@ from ggp.gdl import Term, parse_term
 from ggp.machine import build_machine
 from ggp.machine.abilities import Wordy
 from ggp.machine.definition import GameDefinition
-from ggp.players.elsewhere.decision_json import decision_json
+from ggp.players.elsewhere.from_json import decision_json
 from match_runner.match.records import MatchRecord, TurnRecord
 from match_runner.match.replay import check_record, rules_of
 from match_runner.pictures import Layout

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ggp.belief import HyperPlaySampler, PathTree
-from ggp.belief.finder import Setting
-from ggp.belief.segments import Segments
+from ggp.belief.bags import Segments
+from ggp.belief.sampler import Setting
 from ggp.belief.turns.one_turn import TurnLimits, advance
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN

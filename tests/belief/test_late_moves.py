@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ggp.belief import PathTree
-from ggp.belief.late_moves import LATE as BY_DEFAULT
-from ggp.belief.late_moves import OFTEN, LateMoves
+from ggp.belief.policy_models import LATE as BY_DEFAULT
+from ggp.belief.policy_models import OFTEN, LateMoves
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine.base import Ragged

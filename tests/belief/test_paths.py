@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ggp.belief import PathTree
+from ggp.belief.bags import Segments, initial_segments
 from ggp.belief.finding.exact import SetTable
-from ggp.belief.segments import Segments, initial_segments
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, IntArray
 from ggp.machine.rows import RowTable

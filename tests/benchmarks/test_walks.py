@@ -6,7 +6,7 @@ import click
 import pytest
 
 from benchmarks.walks import _counted, measure_walks
-from ggp.search.trees.waves import WaveSearch
+from ggp.search.trees.tree_search import WaveSearch
 
 
 @pytest.mark.verify

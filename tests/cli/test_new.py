@@ -10,7 +10,7 @@ import pytest
 
 from ggp.cli.rulesheets import rehearsed
 from ggp.errors import ReasonerLimitError
-from ggp.study.findings import Rehearsal
+from ggp.study.rehearsal import Rehearsal
 from tests.support.commands import error_line, json_of, run, text_file
 from tests.support.disks import full_disk
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from ggp.machine.compiling import kernel_version
-from ggp.machine.propnet.compile import version
+from ggp.machine.propnet.compile import cache
 from tests.support.code_read import Name, decorated, module_of, names_read, tree_of
 from tests.support.games import REPOSITORY
 
@@ -85,9 +85,9 @@ def test_kernels_are_made_by_decorators_only() -> None:
 
 def test_the_version_of_circuits_is_that_of_the_files_that_make_them() -> None:
     read = modules_of(names_read([Name("ggp.machine.propnet.compile.circuits", "make")]))
-    files = {module_of(PACKAGE / f"{name}.py") for name in version.FILES}
+    files = {module_of(PACKAGE / f"{name}.py") for name in cache.FILES}
     folders = {
-        module_of(path) for folder in version.FOLDERS for path in (PACKAGE / folder).rglob("*.py")
+        module_of(path) for folder in cache.FOLDERS for path in (PACKAGE / folder).rglob("*.py")
     }
     assert files <= read
     assert read <= files | folders | ONLY_LIMITS | ONLY_COMPILE

@@ -15,7 +15,7 @@ from ggp.errors import MachineError
 from ggp.machine.abilities import Matcher, StateWriter
 from ggp.machine.base import IntArray, Machine, States
 from ggp.machine.games import load_program
-from ggp.machine.percepts.percept_table import PerceptTable
+from ggp.machine.percepts import PerceptTable
 from tests.support.games import build_here, machine_of_game
 
 THREADS = 8

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from ggp.belief import UNIFORM, Bags, HyperPlaySampler, PathTree, never
-from ggp.belief.segments import initial_segments
+from ggp.belief.bags import initial_segments
 from ggp.belief.solving.finder import SolvedFinder, WindowStart
-from ggp.belief.solving.windows import is_solvable
+from ggp.belief.solving.unrolling import is_solvable
 from ggp.search.playouts import PlayoutSearch
 from tests.random_games.cases import Case, case, changed, exact_bag, node_of, role_of, some_games
 from tests.random_games.generator import random_game

@@ -5,17 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ggp.belief.solving.windows import can_unroll
+from ggp.belief.solving.unrolling import can_unroll
 from ggp.errors import ConfigError
 from ggp.machine.abilities import OnCircuit
 from ggp.machine.base import UNKNOWN, Machine
 from ggp.players import make_player, parse_spec
 from ggp.players.auto import Auto
 from ggp.players.puzzle import Puzzle
-from ggp.search.puzzles.adaptation import Adaptation
 from ggp.search.puzzles.breadth import BreadthFirst, step_counter
 from ggp.search.puzzles.lines import LineSearch, is_puzzle, replayed
-from ggp.search.puzzles.puzzle_search import Planner
+from ggp.search.puzzles.puzzle_search import Adaptation, Planner
 from tests.support.games import machine_of_game, machine_of_rules
 
 RULES = """

@@ -12,8 +12,7 @@ from ggp.machine.base import IntArray, States
 from ggp.players import BeliefPlayer, make_player, parse_spec
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.sure import sure_kernels
-from ggp.search.sure.at_once import worth_at_once
-from ggp.search.sure.sure_wins import Room, SureWins, turn_graph
+from ggp.search.sure.sure_wins import Room, SureWins, turn_graph, worth_at_once
 from tests.support.games import machine_of_game, machine_of_rules
 
 DOORS = """

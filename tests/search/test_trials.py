@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ggp.belief import Bags
-from ggp.belief.segments import Segments, initial_segments
+from ggp.belief.bags import Segments, initial_segments
 from ggp.machine import Machine
 from ggp.machine.arrays import offsets_of, ragged
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Ragged

@@ -11,8 +11,7 @@ from ggp.solve import TreeBounds, build_tree, solve
 from ggp.solve.forest import evaluate
 from ggp.solve.positions import induction, matrix_kernels
 from ggp.solve.positions.graph import PositionBounds
-from ggp.solve.positions.induction import PositionSolution, solve_positions
-from ggp.solve.positions.position_part import PositionPart
+from ggp.solve.positions.induction import PositionPart, PositionSolution, solve_positions
 from tests.solve.games import ROCK_PAPER_SCISSORS
 from tests.support.games import machine_of_game, machine_of_rules
 

@@ -7,8 +7,7 @@ import pytest
 
 from ggp.machine.games import read_program
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
-from ggp.study.lengths import longest, most_turns
-from ggp.study.survey import survey
+from ggp.study.lengths import longest, most_turns, survey
 from tests.support.effort import rarely
 from tests.support.games import MODEST_GAMES, build_here, machine_of_game
 

@@ -7,7 +7,7 @@ import pytest
 
 from ggp.belief import PathTree
 from ggp.machine import Machine
-from ggp.study.matches import Decisions, decisions_of, random_matches
+from ggp.study.matches import Decisions, KnownSets, decisions_of, random_matches
 from ggp.study.properties import (
     Properties,
     gap_of,
@@ -16,7 +16,6 @@ from ggp.study.properties import (
     shares_left,
     views_of,
 )
-from ggp.study.sets import KnownSets
 from ggp.study.walks import is_equal, pre_terminal_nodes
 from tests.support.games import machine_of_game, machine_of_rules
 from tests.support.plain.clairvoyant import TWO_AT_ONCE

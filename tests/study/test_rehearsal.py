@@ -7,8 +7,7 @@ import pytest
 
 from ggp.gdl import find_game
 from ggp.machine import Machine
-from ggp.study.findings import Rehearsal, Trouble
-from ggp.study.rehearsal import RehearsalLimits, matches_in, rehearse
+from ggp.study.rehearsal import Rehearsal, RehearsalLimits, Trouble, matches_in, rehearse
 from tests.support.games import BACKENDS, machine_of_game, machine_of_rules
 
 BASE = """

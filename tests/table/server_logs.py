@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ggp.players import Decision, MoveValue
-from ggp.players.elsewhere.decision_json import decision_json
+from ggp.players.elsewhere.from_json import decision_json
 from ggp.protocol.messages import WIRE_STYLES, Play, Start, Stop
 from ggp.protocol.texts.forms import print_message
 from ggp.server.records.match_log import MatchLog

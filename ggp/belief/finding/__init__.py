@@ -1,7 +1,6 @@
-"""Ways to find particles, one a file: each is a `Finder` of `ggp.belief.finder`.
+"""Ways to find particles, one a file: each is a `Finder` of `ggp.belief.sampler`.
 
 In comes a bag that has few particles or none, out goes one with more. `exact` knows whole sets;
-`histories`, `earlier`, the finder in the room `solving` and `forward` are asked in this order, and
-at last `boards`, where a game's file declares them, or a sampler that is `larger`. Begin with
-`forward`.
+those in `earlier`, and the one in the room `solving`, draw again. At last come `boards`, where a
+game's file declares them, or a sampler that is `larger`.
 """

@@ -13,13 +13,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ggp.belief.bags import Bags
-from ggp.belief.finder import Finder
-from ggp.belief.sampler import Sampler
+from ggp.belief.bags import Bags, Segments
+from ggp.belief.sampler import Finder, Sampler
 from ggp.belief.samplers.board_maker import BoardMaker
 from ggp.belief.samplers.hyperplay_sampler import HyperPlaySampler
 from ggp.belief.samplers.last_observation import OWN_PARTICLES, LastObservation
-from ggp.belief.segments import Segments
 from ggp.machine.base import BoolArray, IntArray, Machine
 
 CAPACITY = 1_000

@@ -21,9 +21,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ggp.belief.bags import Bags
-from ggp.belief.finder import Setting
-from ggp.belief.segments import Segments, join
+from ggp.belief.bags import Bags, Segments, join
+from ggp.belief.sampler import Setting
 from ggp.belief.turns.one_turn import Grown, TurnLimits, advance
 from ggp.machine.arrays import chunks, enlarged, first_seen
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine

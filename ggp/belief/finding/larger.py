@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ggp.belief.bags import Bags
-from ggp.belief.finder import Finder
-from ggp.belief.sampler import Sampler
+from ggp.belief.bags import Bags, Segments
+from ggp.belief.sampler import Finder, Sampler
 from ggp.belief.samplers.hyperplay_sampler import HyperPlaySampler
-from ggp.belief.segments import Segments
 from ggp.machine.base import BoolArray, IntArray, Machine
 
 PARTICLES, EXACT, ATTEMPTS = 2_000, 100_000, 10_000_000

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, Unpack
 
-from ggp.belief.finder import Shared
 from ggp.belief.paths import PathTree
-from ggp.belief.sampler import Sampler
+from ggp.belief.sampler import Sampler, Shared
 from ggp.belief.samplers.board_maker import BoardMaker
 from ggp.belief.samplers.hyperplay_sampler import OWN_COMPLETIONS, HyperPlaySampler
 from ggp.belief.samplers.last_observation import LastObservation

@@ -14,17 +14,14 @@ from typing import Unpack
 
 import numpy as np
 
-from ggp.belief.bags import Bags
-from ggp.belief.finder import Finder, Setting, Shared
-from ggp.belief.finding.earlier import BagHistory, Earlier
+from ggp.belief.bags import Bags, Segments, join, replaced
+from ggp.belief.finding.earlier import BagHistory, Earlier, Forward, HistoryFinder
 from ggp.belief.finding.exact import ExactSets
-from ggp.belief.finding.forward import Forward
-from ggp.belief.finding.histories import HistoryFinder
 from ggp.belief.paths import PathTree
 from ggp.belief.quality import Quality, quality_of
-from ggp.belief.segments import Segments, join, replaced
+from ggp.belief.sampler import Finder, Setting, Shared
 from ggp.belief.solving.finder import Solving
-from ggp.belief.solving.windows import is_solvable
+from ggp.belief.solving.unrolling import is_solvable
 from ggp.belief.turns.completions import never
 from ggp.belief.turns.one_turn import TurnLimits, advance
 from ggp.machine.arrays import first_seen

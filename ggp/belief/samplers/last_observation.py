@@ -19,12 +19,11 @@ from typing import Unpack
 
 import numpy as np
 
-from ggp.belief.bags import Bags
-from ggp.belief.finder import Setting, Shared
+from ggp.belief.bags import Bags, Segments, join, one_set
 from ggp.belief.paths import PathTree
+from ggp.belief.sampler import Setting, Shared
 from ggp.belief.samplers.board_maker import BoardMaker
 from ggp.belief.samplers.hyperplay_sampler import HyperPlaySampler
-from ggp.belief.segments import Segments, join, one_set
 from ggp.belief.turns.one_turn import TurnLimits, advance
 from ggp.belief.turns.walks import WalkEvidence, moves_are, united, walks
 from ggp.machine.base import IntArray, Machine

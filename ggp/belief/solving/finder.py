@@ -19,15 +19,14 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.belief.bags import Bags
-from ggp.belief.finder import Finder, Setting
+from ggp.belief.bags import Bags, Segments, depleted_segments, with_more
 from ggp.belief.finding.earlier import BagHistory
 from ggp.belief.finding.exact import ExactSets
 from ggp.belief.move_models import MoveModel
 from ggp.belief.paths import PathTree
-from ggp.belief.segments import Segments, depleted_segments, with_more
+from ggp.belief.sampler import Finder, Setting
 from ggp.belief.solving.replay import IncompletePath, Paths, tried_turn
-from ggp.belief.solving.windows import MOST_STARTS, Spent, Window
+from ggp.belief.solving.unrolling import MOST_STARTS, Spent, Window
 from ggp.belief.turns.open_moves import MOST_COMPLETIONS
 from ggp.belief.turns.walks import set_of
 from ggp.machine.abilities import OnCircuit

@@ -2,5 +2,5 @@
 
 Begin with `one_turn`. `open_moves` says what each role may have done, `completions` lists or draws
 all combinations that give the percepts, in random order where they are too many; `resample` thins
-what comes of that. `unseen` estimates how many a set has. `walks` go from the start of the game.
+what comes of that. `walks` go from the start of the game.
 """

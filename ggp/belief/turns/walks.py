@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ggp.belief.finder import Setting
-from ggp.belief.segments import Segments, depleted_segments, join
+from ggp.belief.bags import Segments, depleted_segments, join
+from ggp.belief.sampler import Setting
 from ggp.belief.turns.open_moves import Learnt, open_moves
 from ggp.machine.abilities import InParts
 from ggp.machine.arrays import first_seen_columns, log_sums, offsets_of

@@ -32,7 +32,7 @@ from ggp.players.parts.search_player import (
 from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.estimates import Ties, candidates
-from ggp.search.kinds import CLAIRVOYANT
+from ggp.search.parts import CLAIRVOYANT
 
 SEARCH_SHARE = 0.8
 """Share of the time for searching boards: a low estimate, so that some time is left to look for

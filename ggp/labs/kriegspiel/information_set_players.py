@@ -19,7 +19,7 @@ from ggp.players.options.option_fields import choice, whole
 from ggp.players.parts.search_player import SearchOptions, SearchPlayer
 from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline, OutOfTime
-from ggp.search.kinds import INFORMED
+from ggp.search.parts import INFORMED
 from ggp.search.playouts import PlayoutSearch
 
 DEFAULT_HISTORIES = 500

@@ -12,10 +12,9 @@ from typing import Unpack
 
 import numpy as np
 
-from ggp.belief.bags import Bags
-from ggp.belief.finder import Setting, Shared
+from ggp.belief.bags import Bags, Segments, one_set
 from ggp.belief.paths import PathTree
-from ggp.belief.sampler import Sampler
+from ggp.belief.sampler import Sampler, Setting, Shared
 from ggp.belief.samplers.board_maker import BoardMaker
 from ggp.belief.samplers.by_name import POOL_LIMIT, SamplerSettings
 from ggp.belief.samplers.last_observation import (
@@ -24,11 +23,9 @@ from ggp.belief.samplers.last_observation import (
     LastObservation,
     ObservationSampler,
 )
-from ggp.belief.segments import Segments, one_set
 from ggp.belief.turns.completions import OpenTurn, Polling, completion_pairs
-from ggp.belief.turns.one_turn import LIST_LIMIT, TurnLimits, advance
+from ggp.belief.turns.one_turn import LIST_LIMIT, TurnLimits, advance, estimated_sizes
 from ggp.belief.turns.open_moves import MOST_COMPLETIONS, Learnt, open_moves
-from ggp.belief.turns.unseen import estimated_sizes
 from ggp.belief.turns.walks import WalkEvidence, united, walks
 from ggp.machine.arrays import first_seen, first_seen_columns
 from ggp.machine.base import IntArray, Machine, States

@@ -26,7 +26,7 @@ from ggp.console import example, listed, print_json, print_rich, spinner, table_
 from ggp.errors import ConfigError
 from ggp.gdl.source import printable
 from ggp.launch import preload
-from ggp.search.kinds import CLAIRVOYANT, INFORMED, SIMULATIONS, TREES
+from ggp.search.parts import CLAIRVOYANT, INFORMED, SIMULATIONS, TREES
 from ggp.study.properties import Properties, RoleProperties
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def _text(value: float | None) -> str:
 # ------------------------------------------------------------------------
 # Advises on kinds of players by a game's properties (paper 003, and our own measurements).
 #
-# Properties speak for kinds of players or against them (`ggp.search.kinds`); matches decide.
+# Properties speak for kinds of players or against them (`ggp.search.parts`); matches decide.
 
 COSTLY_GAP = 5.0
 """Value of open cards, in points, from which on hidden information costs more than noise."""

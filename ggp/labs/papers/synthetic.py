@@ -22,9 +22,8 @@ import numpy as np
 
 from ggp.errors import ConfigError
 from ggp.machine.base import FloatArray, IntArray
-from ggp.solve.forest import Forest
+from ggp.solve.forest import Forest, Side
 from ggp.solve.regret import Regrets
-from ggp.solve.side import Side
 from ggp.solve.trees.tree import RoleSets
 
 DEPTH, WORLDS = 8, 8

@@ -20,11 +20,8 @@ from ggp.gdl.syntax.descriptions import Description
 from ggp.gdl.syntax.parser import parse_term
 from ggp.gdl.syntax.printer import to_kif
 from ggp.gdl.terms import variables
-from ggp.machine.gambit.extensive import read_extensive
-from ggp.machine.gambit.normal import read_normal
-from ggp.machine.gambit.recall import check_recall, turns_of
-from ggp.machine.gambit.tree import GambitTree
-from ggp.machine.gambit.words import GambitText
+from ggp.machine.gambit.tree import GambitTree, check_recall, turns_of
+from ggp.machine.gambit.words import GambitText, read_extensive, read_normal
 
 EXTENSIVE, NORMAL = "EFG ", "NFG "
 """Beginnings of the files."""

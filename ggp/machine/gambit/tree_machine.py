@@ -19,9 +19,11 @@ from threading import RLock
 import numpy as np
 
 from ggp.clocks import TellsTime
-from ggp.errors import IllegalMoveError, MachineError
+from ggp.errors import GDLError, IllegalMoveError, MachineError
 from ggp.gdl.analysis.joint_move_percepts import PLAIN
+from ggp.gdl.games import find_game
 from ggp.gdl.program import RANDOM
+from ggp.gdl.source import Diagnostic
 from ggp.gdl.syntax.parser import canonical_term
 from ggp.machine.arrays import first_seen, offsets_of, ragged, take_segments
 from ggp.machine.base import (
@@ -31,16 +33,18 @@ from ggp.machine.base import (
     Chance,
     FloatArray,
     IntArray,
+    Limits,
+    Machine,
     Playouts,
     Ragged,
     ShownStates,
     States,
     Stepped,
 )
-from ggp.machine.gambit.games import GambitGame, names_of
+from ggp.machine.definition import Frontend
+from ggp.machine.gambit.games import GambitGame, gambit_game, names_of
 from ggp.machine.gambit.tree import CHANCE, GambitTree
-from ggp.machine.percepts.joint_percepts import JointMovesTold, JointPercepts
-from ggp.machine.percepts.percept_table import PerceptTable
+from ggp.machine.percepts import JointMovesTold, JointPercepts, PerceptTable
 
 _INFORMATION_SET = re.compile(r"\(information_set (0|[1-9]\d{0,17})\)")
 
@@ -471,3 +475,31 @@ class Tables:
 def _likely(shares: Sequence[Fraction], count: int) -> list[int]:
     """The places of the moves that are possible."""
     return [place for place in range(count) if not shares or shares[place] > 0]
+
+
+# ------------------------------------------------------------------------
+# The frontend of files of Gambit's, found by their paths.
+
+
+def _read(text: str | bytes, name: str, files: bool) -> GambitGame:
+    return gambit_game(text, name)
+
+
+def _build(game: GambitGame, limits: Limits, ready: bool) -> Machine:
+    pass
+
+    return TreeMachine(game, threads=limits.threads)
+
+
+def _check(text: str, name: str) -> tuple[Diagnostic, ...]:
+    try:
+        return gambit_game(text, name).diagnostics
+    except GDLError as error:
+        return error.diagnostics
+
+
+def _goal_bounds(game: GambitGame) -> tuple[float, float]:
+    return game.goal_bounds
+
+
+FRONTEND = Frontend(_read, {"auto": _build, "tree": _build}, find_game, _check, _goal_bounds)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Literal, NamedTuple, NoReturn
 
+import numpy as np
+
 from ggp.gdl.source import Source
 from ggp.gdl.syntax.findings import Findings, quoted
+from ggp.machine.gambit.tree import CHANCE, GambitTree, InformationSet, TreeNode
 
 _WORD = re.compile(
     r"""\s*(?:
@@ -176,3 +180,254 @@ def _split(text: str) -> Iterator[Word]:
         if kind in ("end", "open"):
             return
         at = match.end()
+
+
+# ------------------------------------------------------------------------
+# Reads `.efg`: a line for each node of the tree, every node before its children.
+#
+# c "" 1 "deal" { "king" 1/2 "queen" 1/2 } 0          chance
+#     p "" 1 1 "king" { "bet" "fold" } 0                  player 1 in information set 1
+#     p "" 2 1 "bet" { "call" "fold" } 0
+#     t "" 1 "call" { 2, -2 }                             the end, with outcome 1
+#
+# The label and the moves of an information set may be left out once they were given, and so may the
+# label and the payoffs of an outcome. An outcome may stand at any node, and its payoffs are paid
+# when the node is reached; 0 is no outcome.
+
+_ROUNDING = Fraction(1, 1000)
+"""Probabilities in decimals may miss a sum of 1 by this much, and are scaled."""
+
+
+def read_extensive(words: GambitText) -> GambitTree:
+    """The game in a file.
+
+    Raises:
+        GDLSyntaxError: the file is not of this format.
+    """
+    title, players = words.begin("EFG", "2")
+    comment = words.comment()
+    reader = _Reader(words, len(players))
+    nodes = reader.nodes()
+    return GambitTree(title, comment, tuple(players), tuple(reader.sets), tuple(nodes))
+
+
+class _Reader:
+    """Reads the nodes.
+
+    Attributes:
+        sets: the information sets so far.
+    """
+
+    def __init__(self, words: GambitText, num_players: int) -> None:
+        self.sets: list[InformationSet] = []
+        self._words, self._num_players = words, num_players
+        self._set_numbers: dict[tuple[int, int], int] = {}
+        self._payoffs: dict[int, tuple[Fraction, ...]] = {}
+
+    def nodes(self) -> list[TreeNode]:
+        """All nodes."""
+        nodes = [self._node(-1, 0)]
+        # Nodes whose branches are being read, with the number of the next branch.
+        open_nodes = [(0, 0)]
+        while open_nodes:
+            parent, branch = open_nodes.pop()
+            num_branches = self._num_branches(nodes[parent])
+            if branch == num_branches:
+                continue
+            open_nodes.append((parent, branch + 1))
+            if self._words.is_next("end"):
+                self._words.fail(
+                    "branches",
+                    f"the file ends after {branch} of the {num_branches} branches of this node",
+                    nodes[parent].start,
+                )
+            nodes.append(self._node(parent, branch))
+            open_nodes.append((len(nodes) - 1, 0))
+        if not self._words.is_next("end"):
+            self._words.fail("branches", "the tree is complete, but more follows here")
+        return nodes
+
+    def _num_branches(self, node: TreeNode) -> int:
+        return len(self.sets[node.sets[0]].actions) if node.sets else 0
+
+    def _node(self, parent: int, branch: int) -> TreeNode:
+        words = self._words
+        start, kind = words.next.start, words.take("word", "a node (`c`, `p` or `t`)").value
+        if kind not in ("c", "p", "t"):
+            words.fail("gambit", f"a node begins with `c`, `p` or `t`, not {quoted(kind)}", start)
+        words.text("the label of the node, in quotes,")
+        sets: tuple[int, ...] = ()
+        if kind != "t":
+            sets = (self._set(CHANCE if kind == "c" else self._player(), start),)
+        return TreeNode(sets, parent, branch, self._outcome(), start)
+
+    def _player(self) -> int:
+        start, number = self._words.next.start, self._words.integer("the number of the player")
+        if not 1 <= number <= self._num_players:
+            self._words.fail("players", f"there is no player number {number}", start)
+        return number - 1
+
+    def _set(self, player: int, start: int) -> int:
+        """Number of the information set of a node."""
+        words = self._words
+        number = words.integer("the number of the information set")
+        label, actions, shares = "", [], []
+        is_given = words.is_next("text")
+        if is_given:
+            label = words.text("the label")
+            words.mark("{", "`{` and the moves")
+            while words.is_next("text"):
+                actions.append(words.text("a move"))
+                if player == CHANCE:
+                    shares.append(words.number("the probability of the move"))
+                words.skip_comma()
+            words.mark("}", "`}` or the next move, in quotes,")
+        known = self._set_numbers.get((player, number))
+        if known is None:
+            return self._new_set(player, number, label, actions, shares, start)
+        before = self.sets[known]
+        same = before.actions == tuple(actions)
+        if is_given and not (same and (not shares or before.shares == self._scaled(shares, start))):
+            self._words.fail(
+                "information-set",
+                f"information set {number} has other moves here than before "
+                f"({', '.join(map(quoted, before.actions))})",
+                start,
+            )
+        return known
+
+    def _new_set(
+        self,
+        player: int,
+        number: int,
+        label: str,
+        actions: list[str],
+        shares: list[Fraction],
+        start: int,
+    ) -> int:
+        if not actions:
+            self._words.fail(
+                "information-set",
+                f"information set {number} has no moves: its first node must list them",
+                start,
+            )
+        found = InformationSet(
+            player, number, label, tuple(actions), self._scaled(shares, start), start
+        )
+        self._set_numbers[player, number] = len(self.sets)
+        self.sets.append(found)
+        return len(self.sets) - 1
+
+    def _scaled(self, shares: list[Fraction], start: int) -> tuple[Fraction, ...]:
+        """Probabilities that sum up to 1."""
+        total = sum(shares, Fraction(0))
+        if not shares or (total == 1 and min(shares) >= 0):
+            return tuple(shares)
+        if min(shares) < 0 or abs(total - 1) > _ROUNDING:
+            message = f"probabilities must be 0 or more and sum up to 1, not to {float(total):g}"
+            self._words.fail("chance", message, start)
+        self._words.findings.warn(
+            "chance", f"probabilities sum up to {float(total)!r}, and are scaled to 1", start
+        )
+        return tuple(share / total for share in shares)
+
+    def _outcome(self) -> tuple[Fraction, ...] | None:
+        """The payoffs at a node."""
+        words = self._words
+        start, number = words.next.start, words.integer("the number of the outcome")
+        if words.is_next("text"):
+            words.text("the label of the outcome")
+        elif not words.is_next("mark", "{"):
+            if number and number not in self._payoffs:
+                words.fail("outcome", f"outcome {number} has no payoffs yet", start)
+            return self._payoffs.get(number)
+        words.mark("{", "`{` and the payoffs")
+        found = words.payoffs(self._num_players)
+        words.mark("}", "`}` after the payoffs")
+        if number and self._payoffs.setdefault(number, found) != found:
+            words.fail("outcome", f"outcome {number} had other payoffs before", start)
+        return found
+
+
+# ------------------------------------------------------------------------
+# Reads `.nfg`: all players choose a strategy at once, and each profile has payoffs or an outcome.
+#
+# NFG 1 R "prisoner's dilemma" { "row" "column" } { { "stay" "tell" } { "stay" "tell" } }
+#     -1 -1  0 -3  -3 0  -2 -2
+#
+# Strategies may be given as numbers of them. Profiles come in the order in which the strategy of
+# the first player changes fastest. In place of payoffs there may be a list of outcomes, each with
+# its payoffs, and the number of one for each profile, where 0 is one that pays nothing.
+
+_MOST_PROFILES = 1_000_000
+"""Greatest number of profiles, of which a file has to list all."""
+
+
+def read_normal(words: GambitText) -> GambitTree:
+    """The game in a file.
+
+    Raises:
+        GDLSyntaxError: the file is not of this format.
+    """
+    title, players = words.begin("NFG", "1")
+    start = words.next.start
+    strategies = _strategies(words, len(players))
+    counts = [len(each) for each in strategies]
+    if not all(counts) or math.prod(counts) > _MOST_PROFILES:
+        message = f"there must be 1 to {_MOST_PROFILES:,} profiles, not {math.prod(counts):,}"
+        words.fail("strategies", message, start)
+    comment = words.comment()
+    sets = [
+        InformationSet(player, 1, "", tuple(actions), (), start)
+        for player, actions in enumerate(strategies)
+    ]
+    nodes = [TreeNode(tuple(range(len(players))), -1, 0, None, start)]
+    # In the file the first player's strategy changes fastest, in branches the last one's.
+    branches = np.arange(math.prod(counts)).reshape(counts).transpose().ravel().tolist()
+    outcomes = _outcomes(words, len(players)) if words.is_next("mark", "{") else None
+    for branch in branches:
+        start = words.next.start
+        if outcomes is None:
+            payoffs = words.payoffs(len(players))
+        else:
+            number = words.integer("the number of the outcome of a profile")
+            if number >= len(outcomes):
+                words.fail("outcome", f"there is no outcome number {number}", start)
+            payoffs = outcomes[number]
+        nodes.append(TreeNode((), 0, branch, payoffs, start))
+    if not words.is_next("end"):
+        words.fail("strategies", f"all {len(branches):,} profiles are read, but more follows here")
+    return GambitTree(title, comment, tuple(players), tuple(sets), tuple(nodes))
+
+
+def _strategies(words: GambitText, num_players: int) -> list[list[str]]:
+    """The labels of each player's strategies."""
+    start = words.next.start
+    words.mark("{", "`{` and the strategies")
+    found = []
+    while not words.is_next("mark", "}"):
+        if words.is_next("mark", "{"):
+            found.append(words.texts("the labels of a player's strategies, in quotes,"))
+        else:
+            count = words.integer("the number of a player's strategies")
+            if count > _MOST_PROFILES:
+                words.fail("strategies", f"there are more than {_MOST_PROFILES:,} strategies")
+            found.append([str(number) for number in range(1, count + 1)])
+    words.mark("}", "`}` after the strategies")
+    if len(found) != num_players:
+        message = f"there are strategies of {len(found)} players, but {num_players} players"
+        words.fail("strategies", message, start)
+    return found
+
+
+def _outcomes(words: GambitText, num_players: int) -> list[tuple[Fraction, ...]]:
+    """The payoffs of each outcome; the first one, number 0, pays nothing."""
+    found = [(Fraction(0),) * num_players]
+    words.mark("{", "`{` and the outcomes")
+    while words.is_next("mark", "{"):
+        words.mark("{", "an outcome")
+        words.text("the label of the outcome, in quotes,")
+        found.append(words.payoffs(num_players))
+        words.mark("}", "`}` after the payoffs")
+    words.mark("}", "`}` or the next outcome")
+    return found

@@ -39,7 +39,7 @@ from ggp.machine.base import (
     even_chance,
 )
 from ggp.machine.goal_values import GoalValues
-from ggp.machine.percepts.joint_percepts import JointMovesTold, JointPercepts
+from ggp.machine.percepts import JointMovesTold, JointPercepts
 from ggp.machine.prolog.compile import compile_program
 from ggp.machine.prolog.engine import engine
 from ggp.machine.prolog.symbols import SymbolTable

@@ -38,8 +38,7 @@ from ggp.machine.base import (
 )
 from ggp.machine.compiling.jit import load_at_once
 from ggp.machine.goal_values import GoalValues
-from ggp.machine.percepts.joint_percepts import JointMovesTold, JointPercepts
-from ggp.machine.percepts.percept_table import PerceptTable
+from ggp.machine.percepts import JointMovesTold, JointPercepts, PerceptTable
 from ggp.machine.relational.kernels.play_kernels import (
     GOAL_ROOT,
     IS_LEGAL_ROOT,
@@ -49,11 +48,10 @@ from ggp.machine.relational.kernels.play_kernels import (
 from ggp.machine.relational.kernels.questions import KernelQuestions, State
 from ggp.machine.relational.kernels.records import ENOUGH, FULL_TERMS, I32, SHOWN
 from ggp.machine.relational.kernels.room import UNBOUNDED, GameMemory
-from ggp.machine.relational.kernels.term_kernels import name_term
+from ggp.machine.relational.kernels.row_kernels import name_term
 from ggp.machine.relational.ops.order import CallPattern
-from ggp.machine.relational.ops.rules import RANKED, RelationRules
+from ggp.machine.relational.ops.rules import RANKED, RelationRules, TermTable
 from ggp.machine.relational.ops.static import evaluate
-from ggp.machine.relational.ops.terms import TermTable
 from ggp.machine.relational.ops.tuning import Tuner
 from ggp.machine.threads import made_once
 

@@ -31,7 +31,7 @@ from ggp.machine.definition import GameDefinition
 from ggp.players.choosing.solved import SolvingEffort, look_into
 from ggp.search.puzzles.lines import is_puzzle
 from ggp.search.worlds.layers import Layers
-from ggp.study.turns import LaneTurn
+from ggp.study.matches import LaneTurn
 
 if TYPE_CHECKING:
     from ggp.solve.following import RolePart

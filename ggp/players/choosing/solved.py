@@ -20,8 +20,7 @@ from ggp.errors import GGPError, SolvingError
 from ggp.gdl import canonical_term
 from ggp.machine.base import Machine, is_open, player_roles
 from ggp.machine.compiling.kernel_version import code_version
-from ggp.machine.propnet.compile.cache import user_cache
-from ggp.machine.propnet.compile.version import makers_version
+from ggp.machine.propnet.compile.cache import makers_version, user_cache
 from ggp.players.hyperplay import HyperPlay, HyperPlayOptions
 from ggp.players.parts.risk import Risk
 from ggp.players.player import Choice, Context
@@ -164,8 +163,7 @@ def look_into(
 
 def _by_position(machine: Machine, role: int, most_states: int, effort: SolvingEffort) -> Looked:
     from ggp.solve.positions.graph import MOST_JOINT_MOVES, PositionBounds, suits
-    from ggp.solve.positions.induction import solve_positions
-    from ggp.solve.positions.position_part import PositionPart
+    from ggp.solve.positions.induction import PositionPart, solve_positions
 
     if not suits(machine):
         return Looked(False, None)

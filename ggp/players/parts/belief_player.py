@@ -17,7 +17,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -31,16 +31,54 @@ from ggp.belief import (
     Sampler,
     quality_of,
 )
-from ggp.belief.finder import Finder
+from ggp.belief.sampler import Finder
 from ggp.errors import GGPError, MachineError
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray
-from ggp.players.parts import pondering
-from ggp.players.parts.growth import ROOM_SHARE
+from ggp.players.options.option_fields import whole
 from ggp.players.parts.risk import Candidates, Doubts, Risk, candidates_of, prudent, sure_share
+from ggp.players.parts.slices import ROOM_SHARE
 from ggp.players.parts.tracker import Submission, Tracker
 from ggp.players.player import Choice, Context, Decision, MoveValue, checked_choice
 from ggp.search.anytime import Deadline, OutOfTime, part_of
 from ggp.search.estimates import TIE_TOLERANCE, candidates
+
+# ------------------------------------------------------------------------
+# The parts of players that use the time of others for more than particles.
+
+PONDER_GROW_SHARE = 0.2
+"""Share of the time of others that is spent on more particles by players that also think on."""
+
+
+@runtime_checkable
+class ThinksOn(Protocol):
+    """A player that searches for what may come while nobody waits for a move."""
+
+    def think_on(self, bag: Bags, deadline: Deadline, submitted: int | None) -> None:
+        """Search until the deadline.
+
+        Args:
+            bag: one bag with particles.
+            deadline: as for `Pondering.ponder`.
+            submitted: the move that it decided on in this turn, if it has.
+
+        Raises:
+            GGPError, OutOfTime: see `BeliefPlayer.decide`.
+        """
+        ...
+
+
+def ponder_field() -> Any:
+    """The option that says how much of the time of others a player may use."""
+    meaning = "percent of the others' thinking time in which it thinks on"
+    return whole(100, meaning, low=0, high=100)
+
+
+def ponder_share(options: Any) -> float:
+    """Share of the time of others that a player may use; options of other projects may lack it."""
+    return getattr(options, "ponder", 100) / 100
+
+
+# ------------------------------------------------------------------------
 
 OBSERVE_SHARE = 0.5
 """Share of the time that a player may spend on finding particles."""
@@ -186,7 +224,7 @@ class BeliefPlayer(ABC):
 
     def ponder(self, deadline: Deadline) -> None:
         """Think ahead in the share of the others' time that it may use."""
-        self.think_ahead(deadline.part(pondering.ponder_share(self.options)))
+        self.think_ahead(deadline.part(ponder_share(self.options)))
 
     def think_ahead(self, deadline: Deadline) -> None:
         """Find more particles for the path so far, and think on, while nobody waits for a move.
@@ -194,8 +232,8 @@ class BeliefPlayer(ABC):
         Ends within milliseconds of the deadline, and earlier if there is little more to find.
         """
         try:
-            thinker = self if isinstance(self, pondering.ThinksOn) else None
-            growing = deadline.part(1.0 if thinker is None else pondering.GROW_SHARE)
+            thinker = self if isinstance(self, ThinksOn) else None
+            growing = deadline.part(1.0 if thinker is None else PONDER_GROW_SHARE)
             self.tracker.grow(growing, *self.simulated())
             if not (bag := self.tracker.bag).depleted[0]:
                 self._fault = None  # finds what was not found in time before

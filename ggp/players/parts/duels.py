@@ -12,7 +12,7 @@ from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States, pla
 from ggp.players.player import Player
 from ggp.search.anytime import Deadline, OutOfTime, check
 from ggp.search.moves import executed_moves, random_moves
-from ggp.study.turns import LaneTurn
+from ggp.study.matches import LaneTurn
 
 Maker = Callable[[Machine, int, np.random.Generator], Player]
 """Makes a player of a role."""

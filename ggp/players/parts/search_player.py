@@ -30,17 +30,16 @@ from ggp.belief import (
     SamplerSettings,
     make_sampler,
 )
-from ggp.belief.finder import Finder, Setting
 from ggp.belief.finding.boards import DrawnBoards
 from ggp.belief.policy_models import LearnedMoves
+from ggp.belief.sampler import Finder, Setting
 from ggp.belief.samplers.by_name import HYPERPLAY
 from ggp.belief.strategies import remember
 from ggp.machine.base import Machine
 from ggp.players.options.board_makers import board_maker_of, boards_field
 from ggp.players.options.opponents import learned_file, model_field, model_of
 from ggp.players.options.option_fields import choice, named, whole, wholes
-from ggp.players.parts.belief_player import BeliefPlayer
-from ggp.players.parts.pondering import ponder_field
+from ggp.players.parts.belief_player import BeliefPlayer, ponder_field
 from ggp.players.parts.risk import RiskOptions
 from ggp.players.player import Choice, Context, MoveValue
 from ggp.search.anytime import Deadline
@@ -50,7 +49,7 @@ from ggp.search.parts import Search
 from ggp.search.playouts import PlayoutSearch
 
 if TYPE_CHECKING:
-    from ggp.search.trees.waves import WaveSearch
+    from ggp.search.trees.tree_search import WaveSearch
 
 
 class Rescue(StrEnum):

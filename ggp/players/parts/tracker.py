@@ -25,13 +25,12 @@ from ggp.belief import (
     quality_of,
     require_particles,
 )
-from ggp.belief.finder import Finder
+from ggp.belief.bags import depleted_segments
 from ggp.belief.finding.larger import Larger
-from ggp.belief.segments import depleted_segments
+from ggp.belief.sampler import Finder
 from ggp.gdl import canonical_term
 from ggp.machine.base import UNKNOWN, IntArray, Machine, States
-from ggp.players.parts.growth import ROOM_SHARE, BagGrowth
-from ggp.players.parts.slices import BeliefWatch
+from ggp.players.parts.slices import ROOM_SHARE, BagGrowth, BeliefWatch
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
 from ggp.search.moves import is_legal, random_moves

@@ -32,11 +32,10 @@ from ggp.search.anytime import Deadline, check
 from ggp.search.leaf_values import UNKNOWN_WORTH, LeafValues
 from ggp.search.moves import some_chance
 from ggp.search.trees.growing.grow_kernels import PAUSED, STRAGGLERS, UNUSUAL
-from ggp.search.trees.growing.grower import grower_of
-from ggp.search.trees.growing.lanes import MOST_DEPTH, Walk, WaveLanes
+from ggp.search.trees.growing.grower import MOST_DEPTH, Walk, WaveLanes, grower_of
 from ggp.search.trees.growth_kernels import add_worlds
+from ggp.search.trees.keeping_kernels import prove
 from ggp.search.trees.node_table import MOST_ACTIONS, NodeTable
-from ggp.search.trees.proof_kernels import prove
 from ggp.search.trees.regret_kernels import learn_regrets
 from ggp.search.trees.settings import CALM, CHOICES, KEEP, Chances, LaneSettings
 from ggp.search.trees.tree_kernels import back_up, walk

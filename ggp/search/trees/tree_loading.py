@@ -6,12 +6,10 @@ import numpy as np
 
 from ggp.belief import PathTree
 from ggp.machine.base import Machine
-from ggp.search.trees.growing.grower import grower_of
-from ggp.search.trees.growing.lanes import Walk
+from ggp.search.trees.growing.grower import Walk, grower_of
 from ggp.search.trees.growth_kernels import add_worlds
-from ggp.search.trees.keeping_kernels import count_depths, keep_nodes, keep_worlds
+from ggp.search.trees.keeping_kernels import count_depths, keep_nodes, keep_worlds, prove
 from ggp.search.trees.node_table import NodeTable
-from ggp.search.trees.proof_kernels import prove
 from ggp.search.trees.regret_kernels import learn_regrets, relative_shares
 from ggp.search.trees.tree_kernels import back_up, place_worlds, walk
 from ggp.search.trees.tree_tables import new_nodes, new_wave, new_worlds

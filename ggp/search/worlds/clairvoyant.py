@@ -25,8 +25,7 @@ from ggp.search.anytime import Deadline, OutOfTime, Pace
 from ggp.search.moves import MoveLists
 from ggp.search.parts import Evaluation, JointEvaluation
 from ggp.search.playouts import LANES_AT_ONCE, TIMED_LANES, RandomPlayouts
-from ggp.search.worlds.layer_limits import PLAYOUTS, PLAYOUTS_A_STEP, CountLimit, Limit
-from ggp.search.worlds.layers import Layers
+from ggp.search.worlds.layers import PLAYOUTS, PLAYOUTS_A_STEP, CountLimit, Layers, Limit
 
 PRIOR_PLAYOUTS = 2
 """With this many own playouts, a state shows little of their spread: as many more are assumed to

@@ -17,7 +17,7 @@ from ggp.search.estimates import Estimates, candidates
 from ggp.search.parts import Evaluation
 from ggp.search.playouts import PlayoutSearch
 from ggp.search.worlds.clairvoyant import SharedWorlds, table_of
-from ggp.search.worlds.layer_limits import GROW_SHARE, Limit
+from ggp.search.worlds.layers import GROW_SHARE, Limit
 
 BACKUP_SHARE = 0.5
 """Share of the time for finding the layers that backing up values is assumed to take, until it was

@@ -20,8 +20,7 @@ from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.trees.paths_tree import PathsTree
 from ggp.search.trees.settings import LaneSettings
-from ggp.search.trees.tree_search import WAITING_S
-from ggp.search.trees.waves import Roots, WaveSearch
+from ggp.search.trees.tree_search import WAITING_S, Roots, WaveSearch
 from ggp.search.trees.world_table import depths_below
 from ggp.search.worlds.clairvoyant import ClairvoyantValues, table_of
 from ggp.search.worlds.world_search import drawn_worlds, over_worlds

@@ -13,8 +13,7 @@ from typing import TypeVar, get_args
 from weakref import WeakKeyDictionary
 
 from ggp.errors import LocalProtocolError
-from ggp.players.elsewhere.decision_json import decision_json
-from ggp.players.elsewhere.from_json import read
+from ggp.players.elsewhere.from_json import decision_json, read
 from ggp.players.player import Decision
 from ggp.protocol.turns import PathTurn
 from ggp.server.workers import orders

@@ -6,5 +6,5 @@ values for each state, from the last turn to the first, where a tree of sequence
 for each way through the game.
 
 In comes a `Machine`, out goes a `PositionSolution` (`induction`, the one to open first). `graph`
-finds the states, `matrix_kernels` solves the matrices, and `position_part` plays the result.
+finds the states, and `matrix_kernels` solves the matrices.
 """

@@ -35,8 +35,14 @@ from ggp.machine.base import (
     States,
     player_roles,
 )
-from ggp.solve.trees.nodes import LayerNodes, LayerTurn, Stepper, first_node
-from ggp.solve.trees.tables import InformationSetTable, LeafTable
+from ggp.solve.trees.nodes import (
+    InformationSetTable,
+    LayerNodes,
+    LayerTurn,
+    LeafTable,
+    Stepper,
+    first_node,
+)
 from ggp.solve.trees.tree import GameTree, Layer, Numbers, Stands
 
 MOST_STATES = 1_000_000

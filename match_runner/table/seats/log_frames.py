@@ -15,7 +15,7 @@ from ggp.gdl.analysis.joint_move_percepts import told_by
 from ggp.machine import Limits, Machine
 from ggp.machine.base import UNKNOWN, IntArray
 from ggp.machine.definition import GameDefinition
-from ggp.players.elsewhere.decision_json import decision_json
+from ggp.players.elsewhere.from_json import decision_json
 from ggp.protocol.turns import History, PathTurn
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal

@@ -20,7 +20,7 @@ from ggp.machine import Limits, Machine
 from ggp.machine.base import IntArray
 from ggp.machine.definition import GameDefinition
 from ggp.players import BeliefPlayer, Decision, make_player, parse_spec
-from ggp.players.elsewhere.decision_json import decision_json
+from ggp.players.elsewhere.from_json import decision_json
 from ggp.players.hyperplay2 import HyperPlay2
 from ggp.players.player import KnownTurn
 from ggp.search.anytime import Deadline, OutOfTime, check

@@ -23,7 +23,7 @@ from ggp.gdl.analysis.joint_move_percepts import told_by
 from ggp.machine import Limits, Machine
 from ggp.machine.definition import GameDefinition
 from ggp.players import Decision
-from ggp.players.elsewhere.decision_json import decision_json
+from ggp.players.elsewhere.from_json import decision_json
 from ggp.search.anytime import Deadline
 from match_runner.match.conditions import Conditions
 from match_runner.match.guests import NoAnswerError

@@ -15,7 +15,7 @@ from ggp.gdl import parse
 from ggp.gdl.analysis.joint_move_percepts import PLAIN, never_tells
 from ggp.gdl.normalize import normalize
 from ggp.players import Decision
-from ggp.players.elsewhere.decision_json import decision_from_json
+from ggp.players.elsewhere.from_json import decision_from_json
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import Stop
 from ggp.protocol.retelling import Retelling

@@ -11,13 +11,11 @@ import numpy as np
 import pytest
 
 from ggp.belief import Bags, How, HyperPlaySampler, PathTree
-from ggp.belief.finder import Finder, Setting
-from ggp.belief.finding.earlier import BagHistory, Earlier
+from ggp.belief.bags import Segments
+from ggp.belief.finding.earlier import BagHistory, Earlier, Forward, HistoryFinder
 from ggp.belief.finding.exact import ExactSets
-from ggp.belief.finding.forward import Forward
-from ggp.belief.finding.histories import HistoryFinder
 from ggp.belief.finding.larger import Larger
-from ggp.belief.segments import Segments
+from ggp.belief.sampler import Finder, Setting
 from ggp.belief.solving.finder import Solving
 from ggp.belief.turns.one_turn import TurnLimits, advance
 from ggp.errors import BeliefDepletedError

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from ggp.belief import HyperPlaySampler, PathTree
-from ggp.belief.finding.histories import redraws_of
-from ggp.belief.segments import Segments, one_set
+from ggp.belief.bags import Segments, one_set
+from ggp.belief.finding.earlier import redraws_of
 from ggp.gdl import canonical_term
 from ggp.labs.openspiel.machine.spiel_machine import SpielMachine
 from ggp.labs.openspiel.machine.terms import InformationState

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ggp.belief import Bags, HyperPlaySampler, PathTree
+from ggp.belief.bags import initial_segments
 from ggp.belief.finding.earlier import NEAR, BagHistory
-from ggp.belief.segments import initial_segments
 from ggp.machine import Machine
 from tests.belief.test_bags import distribution, move_array, percept_array
 from tests.support.games import machine_of_rules

@@ -11,12 +11,12 @@ import pytest
 
 import ggp
 from ggp.belief import Bags, HyperPlaySampler, PathTree, never
+from ggp.belief.bags import initial_segments
 from ggp.belief.move_models import UNIFORM
-from ggp.belief.segments import initial_segments
-from ggp.belief.solving import finder, sat, windows
+from ggp.belief.solving import finder, sat, unrolling
 from ggp.belief.solving.finder import SolvedFinder, WindowStart, sampled
 from ggp.belief.solving.sat import Clasp, ClauseSolver, PySat
-from ggp.belief.solving.windows import Spent, Window, is_solvable
+from ggp.belief.solving.unrolling import Spent, Window, is_solvable
 from ggp.errors import BeliefDepletedError
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Ragged, States
@@ -109,7 +109,7 @@ def test_chains_come_to_the_posterior() -> None:
 def test_witnesses_replay_to_what_was_seen(
     make: Callable[[], ClauseSolver], role: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(windows, "clause_solver", make)
+    monkeypatch.setattr(unrolling, "clause_solver", make)
     machine = machine_of_game("krieg_tic_tac_toe", "propnet")
     assert is_solvable(machine)
     rng = np.random.default_rng(role)
@@ -150,7 +150,7 @@ def match_of(machine: Machine, role: int, seed: int, length: int) -> IntArray:
 def test_turns_are_added_to_a_window_that_was_solved(
     make: Callable[[], ClauseSolver], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(windows, "clause_solver", make)
+    monkeypatch.setattr(unrolling, "clause_solver", make)
     machine = machine_of_game("krieg_tic_tac_toe", "propnet")
     turns = match_of(machine, 0, 3, 6)
     window, rng = Window(machine, 0, machine.initial(1)), np.random.default_rng(0)

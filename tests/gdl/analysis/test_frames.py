@@ -11,8 +11,7 @@ from ggp.gdl.analysis.frames import Frames
 from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import NEXT, Literal
 from ggp.machine import build_machine
-from ggp.study.findings import Trouble
-from ggp.study.rehearsal import RehearsalLimits, rehearse
+from ggp.study.rehearsal import RehearsalLimits, Trouble, rehearse
 from tests.support.games import SHARED
 
 LIGHTS = """

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ggp.belief import PathTree
-from ggp.belief.finder import Setting
+from ggp.belief.sampler import Setting
 from ggp.labs.kriegspiel.samplers import depth_first
 from ggp.machine import Machine, role_index
 from tests.belief.samplers.test_conformance import PHANTOM, followed, weights_of

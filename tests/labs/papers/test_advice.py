@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ggp.labs.papers.advise_command import Reason, balance, reasons_of
 from ggp.players import PLAYERS, kinds_of
-from ggp.search.kinds import CLAIRVOYANT, INFORMED, SIMULATIONS, TREES
+from ggp.search.parts import CLAIRVOYANT, INFORMED, SIMULATIONS, TREES
 from ggp.study.properties import Properties, RoleProperties, SetSizes, measure_properties
 from tests.support.games import machine_of_game
 

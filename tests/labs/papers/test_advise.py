@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ggp.labs.papers.advise_command import Reason, _advice
-from ggp.search.kinds import CLAIRVOYANT, INFORMED
+from ggp.search.parts import CLAIRVOYANT, INFORMED
 from tests.support.commands import error_line, json_of, run
 
 QUICK = ("--rounds", "3", "--seconds", "0.05")

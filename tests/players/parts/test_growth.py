@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from ggp.belief import Bags
-from ggp.belief.segments import one_set
-from ggp.players.parts.growth import FIRST_ROOM, ROOM_SHARE, BagGrowth
+from ggp.belief.bags import one_set
+from ggp.players.parts.slices import FIRST_ROOM, ROOM_SHARE, BagGrowth
 from tests.support.games import machine_of_game
 
 MOST = 4 * FIRST_ROOM

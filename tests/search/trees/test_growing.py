@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ggp.belief import PathTree
-from ggp.belief.late_moves import LateMoves
+from ggp.belief.policy_models import LateMoves
 from ggp.machine import Machine
-from ggp.machine.propnet.play.listers import Lister
+from ggp.machine.propnet.play.growth import Lister
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.trees.paths_tree import PathsTree
 from ggp.search.trees.settings import Chances, LaneSettings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ggp.machine.weighted_playouts import WeightedPlayer
+from ggp.machine.abilities import WeightedPlayer
 from ggp.search.leaf_values import MOST, UNIT, MoveAverages
 from ggp.search.trees.paths_tree import PathsTree
 from ggp.search.trees.settings import CALM

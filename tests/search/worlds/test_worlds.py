@@ -21,7 +21,7 @@ from ggp.search.worlds.clairvoyant import (
     clairvoyant_values,
     table_of,
 )
-from ggp.search.worlds.layer_limits import CostLimit, CountLimit
+from ggp.search.worlds.layers import CostLimit, CountLimit
 from ggp.search.worlds.world_search import WorldSearch
 from tests.support.games import machine_of_game, machine_of_rules
 from tests.support.plain.clairvoyant import TWO_AT_ONCE, Recursion, random_rules, reached

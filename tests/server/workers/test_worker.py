@@ -22,7 +22,7 @@ from ggp.errors import LocalProtocolError
 from ggp.gdl.games import find_game
 from ggp.machine import Limits
 from ggp.players import Context, Decision, MoveValue, Player, PlayerSpec, player_of
-from ggp.players.elsewhere.decision_json import MAX_SHOWN_VALUES
+from ggp.players.elsewhere.from_json import MAX_SHOWN_VALUES
 from ggp.players.hyperplay import HyperPlay
 from ggp.protocol.turns import PathTurn
 from ggp.search.anytime import Deadline

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from ggp.gdl.analysis.dependencies import strong_components
-from ggp.machine.propnet.compile.ground_rules.ground_program import ALWAYS, GroundProgram, Named
+from ggp.machine.propnet.compile.ground_rules.simplify import ALWAYS, GroundProgram, Named
 from tests.support.plain.reference import Reference
 
 State = frozenset[str]

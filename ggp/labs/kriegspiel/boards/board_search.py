@@ -25,7 +25,7 @@ from ggp.search.anytime import Deadline, check
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.parts import Evaluation
 from ggp.search.worlds.clairvoyant import ClairvoyantValues, SharedWorlds, answered_by_lot
-from ggp.search.worlds.layer_limits import PLAYOUTS, CountLimit, DepthLimit
+from ggp.search.worlds.layers import PLAYOUTS, CountLimit, DepthLimit
 from ggp.search.worlds.world_search import drawn_worlds
 
 FIRST_BOARDS = 8

@@ -16,7 +16,7 @@ from ggp.labs.openspiel.machine.games import is_open, pyspiel
 from ggp.labs.openspiel.machine.nodes import Node
 from ggp.labs.openspiel.machine.strings import Strings, acts
 from ggp.labs.openspiel.machine.terms import YOUR_MOVE, SpielTerms, told
-from ggp.machine.percepts.joint_percepts import joint_percepts
+from ggp.machine.percepts import joint_percepts
 
 _DIGEST_BYTES = 8
 

@@ -39,7 +39,7 @@ from ggp.machine.base import (
     States,
     Stepped,
 )
-from ggp.machine.percepts.joint_percepts import JointMovesTold
+from ggp.machine.percepts import JointMovesTold
 
 _log = logging.getLogger(__name__)
 

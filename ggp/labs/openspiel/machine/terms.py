@@ -13,7 +13,7 @@ from typing import Any
 
 from ggp.errors import MachineError
 from ggp.gdl import canonical_term
-from ggp.machine.percepts.percept_table import PerceptTable
+from ggp.machine.percepts import PerceptTable
 
 NOOP = 0
 """Move of the roles whose turn it is not."""

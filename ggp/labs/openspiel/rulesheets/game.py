@@ -26,8 +26,8 @@ from ggp.labs.openspiel.rulesheets.turns import (
     turns_of,
 )
 from ggp.machine.base import IntArray
+from ggp.study.lengths import MOST_STATES
 from ggp.study.names import Names
-from ggp.study.survey import MOST_STATES
 
 pyspiel: Any = spiel_games.pyspiel()
 
@@ -50,7 +50,7 @@ class GdlGame(_Game):  # type: ignore[misc]
 
     Args:
         params: `rules`, the name of a game that comes with ggp or the path of a rulesheet;
-            `verify_states`, see `ggp.study.survey`, where 0 claims nothing; and `max_turns`, the
+            `verify_states`, see `ggp.study.lengths`, where 0 claims nothing; and `max_turns`, the
             number of turns that tensors have room for, 0 for as many as are proved.
 
     Raises:

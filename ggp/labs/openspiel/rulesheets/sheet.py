@@ -16,9 +16,8 @@ from ggp.gdl.normalize import load
 from ggp.machine import build_machine
 from ggp.machine.base import DEFAULT_MAX_STEPS, FloatArray, IntArray, Limits, is_open, player_roles
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
-from ggp.study.lengths import proved_turns
+from ggp.study.lengths import Survey, proved_turns, survey
 from ggp.study.names import names_of
-from ggp.study.survey import Survey, survey
 
 _LIMITS = Limits(grounding_seconds=120.0)
 """No match waits for its start, and there is no other backend."""

@@ -5,11 +5,17 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 
+import numpy as np
 from platformdirs import user_cache_path
+
+from ggp.machine.compiling.kernel_version import code_version
 
 _log = logging.getLogger(__name__)
 
@@ -129,3 +135,48 @@ def user_cache() -> DiskCache:
     except (RuntimeError, OSError) as error:  # a user without a home
         _log.info("there is no folder for circuits: %s", error)
         return DiskCache(None)
+
+
+# ------------------------------------------------------------------------
+# The version of the code that makes circuits: a digest of its files.
+#
+# A circuit in the cache is right for the code that made it: after a change of one of these files,
+# or with another clingo or numpy, circuits are made anew.
+
+FOLDERS = (
+    "gdl",
+    "machine/propnet/compile/rewriting",
+    "machine/propnet/compile/ground_rules",
+    "machine/propnet/optimise",
+)
+"""Folders of `ggp` all of whose files count, with those in their subfolders."""
+
+FILES = (
+    "machine/arrays",
+    "machine/mixing",
+    "machine/propnet/circuit",
+    "machine/propnet/compile/builder",
+    "machine/propnet/compile/circuit_file",
+    "machine/propnet/compile/circuits",
+    "machine/propnet/compile/gates",
+    "machine/propnet/parts",
+    "machine/propnet/reports",
+)
+"""Other modules of `ggp` that take part; those that only play or store circuits do not. A test
+follows every name that is read on the way to a circuit, and fails if a module is missing."""
+
+
+@cache
+def makers_version() -> str:
+    """Hex digest of the code that makes circuits, and of the libraries it makes them with."""
+    return code_version(
+        (*FILES, *FOLDERS), *sys.version_info[:2], np.__version__, _clingo_version()
+    )
+
+
+def _clingo_version() -> str:
+    """The package's version: importing clingo takes long, and a stored circuit does not need it."""
+    try:
+        return metadata.version("clingo")
+    except metadata.PackageNotFoundError:
+        return ""

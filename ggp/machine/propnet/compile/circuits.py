@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl.program import Program
 from ggp.machine.base import PATIENCE, WAITING, Limits
-from ggp.machine.propnet.compile.cache import DiskCache, user_cache
+from ggp.machine.propnet.compile.cache import DiskCache, makers_version, user_cache
 from ggp.machine.propnet.compile.child import (
     ChildLimits,
     Meanwhile,
@@ -39,7 +39,6 @@ from ggp.machine.propnet.compile.ground_rules.forecast import (
 from ggp.machine.propnet.compile.ground_rules.forecast import from_bytes as forecast_of
 from ggp.machine.propnet.compile.ground_rules.forecast import to_bytes as forecast_bytes
 from ggp.machine.propnet.compile.rewriting.splits import expected_whole
-from ggp.machine.propnet.compile.version import makers_version
 from ggp.machine.propnet.parts import roles_of
 
 _log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from ggp.machine.arrays import distinct, offsets_of, take_segments
 from ggp.machine.base import IntArray
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Literals, Outputs
 from ggp.machine.propnet.compile.builder import Builder
-from ggp.machine.propnet.compile.ground_rules.ground_program import ALWAYS, GroundProgram, Named
+from ggp.machine.propnet.compile.ground_rules.simplify import ALWAYS, GroundProgram, Named
 
 _UNMADE = -1
 """In place of the literal of an atom that has none yet."""

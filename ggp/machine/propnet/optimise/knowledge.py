@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.optimise.work import Work
 
 
 class ExclusiveFluents(NamedTuple):
@@ -47,3 +46,34 @@ def moves_of_roles(circuit: Circuit) -> list[range]:
         ranges.append(range(first, first + len(outputs.names)))
         first += len(outputs.names)
     return ranges
+
+
+# ------------------------------------------------------------------------
+# Counts work, so that where a pass stops depends on the circuit and not on the clock.
+#
+# The work that a busy machine has time for differs from run to run, and a circuit is kept for good.
+# So passes spend *steps* of a fixed sum: one for each literal to look at, for each atom that a
+# solver goes through, and so on. A step is about a microsecond on the machine of
+# `docs/measured/performance.md`; it does no harm that this is only approximate.
+
+
+class Work:
+    """Steps that were spent, of a fixed sum."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.spent = 0
+
+    def spend(self, steps: int) -> None:
+        """Count steps as spent."""
+        self.spent += steps
+
+    @property
+    def left(self) -> int:
+        """Steps that may still be spent; 0 if there are none."""
+        return max(self.most - self.spent, 0)
+
+    def until(self, share: float, most: int | None = None) -> int:
+        """The `spent` at which this share of the steps left is used up, or `most` steps are."""
+        steps = int(share * self.left)
+        return self.spent + (steps if most is None else min(steps, most))

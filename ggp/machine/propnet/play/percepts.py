@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import BoolArray, IntArray
-from ggp.machine.percepts.joint_percepts import joint_percepts
-from ggp.machine.percepts.percept_table import PerceptTable
+from ggp.machine.percepts import PerceptTable, joint_percepts
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.play.kernels.packed import (
     Packed,

@@ -32,7 +32,7 @@ from ggp.machine.base import (
 )
 from ggp.machine.compiling.jit import load_at_once
 from ggp.machine.goal_values import GoalValues
-from ggp.machine.percepts.joint_percepts import JointMovesTold
+from ggp.machine.percepts import JointMovesTold
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.parts import parts_of
 from ggp.machine.propnet.play.answers import Answers

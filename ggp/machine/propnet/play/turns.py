@@ -17,8 +17,12 @@ import numpy as np
 from ggp.machine.base import BoolArray, IntArray, Ragged, States
 from ggp.machine.propnet.parts import Parts
 from ggp.machine.propnet.play.kernels.lanes.turn_parts import TurnCircuit
-from ggp.machine.propnet.play.kernels.lanes.turn_phases import NO_PHASE, TurnPhases
-from ggp.machine.propnet.play.kernels.lanes.turning import count_choices, make_turns
+from ggp.machine.propnet.play.kernels.lanes.turning import (
+    NO_PHASE,
+    TurnPhases,
+    count_choices,
+    make_turns,
+)
 from ggp.machine.propnet.play.kernels.packed import Packed, PropnetStates, pack
 from ggp.machine.propnet.play.kernels.tapes import I32, Query, Wires
 from ggp.machine.propnet.play.kernels.vectors import aligned_words, words_of

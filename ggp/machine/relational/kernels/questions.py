@@ -9,8 +9,14 @@ from numpy.typing import NDArray
 
 from ggp.machine.arrays import offsets_of
 from ggp.machine.base import IntArray
-from ggp.machine.relational.kernels.play_kernels import Batch, advance, answer
-from ggp.machine.relational.kernels.playout_kernels import LANE, Match, play_out
+from ggp.machine.relational.kernels.play_kernels import (
+    LANE,
+    Batch,
+    Match,
+    advance,
+    answer,
+    play_out,
+)
 from ggp.machine.relational.kernels.records import DONE, FULL_STATE, I32, OUT, PAUSED
 from ggp.machine.relational.kernels.room import GameMemory
 

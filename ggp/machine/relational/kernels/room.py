@@ -33,7 +33,7 @@ from ggp.machine.relational.kernels.records import (
     Stack,
     TermRows,
 )
-from ggp.machine.relational.kernels.term_kernels import place_terms
+from ggp.machine.relational.kernels.row_kernels import place_terms
 
 STEPS_AN_INFERENCE = 5
 """Steps of the interpreter that may be made for each inference of Prolog: it needs more of them,

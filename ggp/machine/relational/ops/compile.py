@@ -37,10 +37,17 @@ from ggp.machine.relational.kernels.records import (
     TAKE_APART,
     WRITE,
 )
-from ggp.machine.relational.ops.order import CallPattern, Orders, RuleOf, Statistics, names_in
-from ggp.machine.relational.ops.places import RelationPlace, RowKind, located
-from ggp.machine.relational.ops.rules import RelationRules, arguments
-from ggp.machine.relational.ops.terms import TermTable
+from ggp.machine.relational.ops.order import (
+    CallPattern,
+    Orders,
+    RelationPlace,
+    RowKind,
+    RuleOf,
+    Statistics,
+    located,
+    names_in,
+)
+from ggp.machine.relational.ops.rules import RelationRules, TermTable, arguments
 
 MOST_OPS = 400_000
 """Number of ops above which rules are left to Prolog."""

@@ -17,8 +17,7 @@ import numpy as np
 
 from ggp.errors import ReasonerLimitError
 from ggp.machine.base import FloatArray
-from ggp.machine.relational.kernels.play_kernels import LEGAL_ROOT, TERMINAL_ROOT
-from ggp.machine.relational.kernels.playout_kernels import LANE
+from ggp.machine.relational.kernels.play_kernels import LANE, LEGAL_ROOT, TERMINAL_ROOT
 from ggp.machine.relational.kernels.questions import KernelQuestions, State
 from ggp.machine.relational.kernels.records import (
     ANSWERS_FOUND,
@@ -28,13 +27,10 @@ from ggp.machine.relational.kernels.records import (
     STEPS_TAKEN,
 )
 from ggp.machine.relational.kernels.room import GameMemory
-from ggp.machine.relational.ops.assemble import put_into
 from ggp.machine.relational.ops.compile import Compiled
-from ggp.machine.relational.ops.negation import recurring
-from ggp.machine.relational.ops.order import CallPattern, RuleOf, Statistics
-from ggp.machine.relational.ops.places import RelationPlace, RowKind
-from ggp.machine.relational.ops.rules import RelationRules
-from ggp.machine.relational.ops.terms import TermTable
+from ggp.machine.relational.ops.order import CallPattern, RelationPlace, RowKind, RuleOf, Statistics
+from ggp.machine.relational.ops.rules import RelationRules, TermTable
+from ggp.machine.relational.ops.static import put_into, recurring
 
 MOST_STATES = 24
 """Number of states of random matches in which counts are made."""

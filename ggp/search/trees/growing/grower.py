@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ggp.belief import PathTree
-from ggp.machine.base import FloatArray, Machine
-from ggp.machine.propnet.play.growth import CircuitGrowth
-from ggp.machine.propnet.play.listers import Lister
+from ggp.machine.base import FloatArray, IntArray, Machine, States
+from ggp.machine.propnet.play.growth import CircuitGrowth, Lister
 from ggp.machine.propnet.play.turns import WIDTH
 from ggp.search.moves import LONG_LIST
 from ggp.search.trees.growing.grow_kernels import (
@@ -21,7 +22,6 @@ from ggp.search.trees.growing.grow_kernels import (
     Terms,
     grow,
 )
-from ggp.search.trees.growing.lanes import MOST_DEPTH, Walk
 from ggp.search.trees.node_table import MOST_ACTIONS, NodeTable
 from ggp.search.trees.tree_tables import ROWS, Wave, wider_wave
 from ggp.search.trees.world_table import PackedStore, WorldTable
@@ -155,3 +155,30 @@ def grower_of(
     if lister is None or not isinstance(machine, CircuitGrowth):
         return None
     return Grower(machine, lister, known, nodes, paths, alone=alone)
+
+
+# ------------------------------------------------------------------------
+# A wave on its way, and how it walks.
+
+MOST_DEPTH = 1000
+"""Most joint moves of a lane in the tree; other people's games may not terminate."""
+
+
+class Walk(NamedTuple):
+    """How a wave walks: see `walk`, and for `pauses` see `Terms`."""
+
+    exploration: float
+    weight: float
+    choices: float
+    prior: FloatArray
+    pauses: bool
+
+
+class WaveLanes:
+    """A wave, and the results of lanes that have left the known worlds."""
+
+    def __init__(self, wave: Wave, how: Walk) -> None:
+        self.wave, self.how = wave, how
+        self.most_worlds = 0
+        self.loose: list[IntArray] = []
+        self.loose_states: list[States] = []

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ggp.belief import Bags
-from ggp.belief.segments import initial_segments
+from ggp.belief.bags import initial_segments
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_companion
 from ggp.labs.kriegspiel.boards.board_search import BoardLimits, BoardSearch
@@ -23,7 +23,7 @@ from ggp.machine.base import States
 from ggp.players.options.evaluations import evaluation_of
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.worlds.clairvoyant import SharedWorlds
-from ggp.search.worlds.layer_limits import CountLimit, DepthLimit
+from ggp.search.worlds.layers import CountLimit, DepthLimit
 from tests.games.chess_umpires import text_of
 from tests.labs.kriegspiel.boards.chess_reference import by_move, kriegspiel, quiet
 from tests.support.games import machine_of_game

@@ -18,7 +18,7 @@ from ggp.errors import ConfigError, IllegalMoveError
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
 from ggp.solve import build_tree
-from ggp.study.survey import survey
+from ggp.study.lengths import survey
 from tests.labs.openspiel.rulesheets.trees import decisions, states_below
 from tests.support.games import REPOSITORY
 

@@ -23,15 +23,14 @@ from ggp.gdl.program import Program
 from ggp.machine import Limits, build_machine
 from ggp.machine.base import WAITING
 from ggp.machine.propnet.circuit import Circuit, Loop, Outputs
+from ggp.machine.propnet.compile import cache as caching
 from ggp.machine.propnet.compile import circuits as building
-from ggp.machine.propnet.compile import version
-from ggp.machine.propnet.compile.cache import DiskCache, user_cache
+from ggp.machine.propnet.compile.cache import DiskCache, makers_version, user_cache
 from ggp.machine.propnet.compile.child import ChildLimits, run_limited
 from ggp.machine.propnet.compile.circuit_file import Built, Refusal, from_bytes, to_bytes
 from ggp.machine.propnet.compile.circuits import build, make
 from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
-from ggp.machine.propnet.compile.version import makers_version
 from ggp.machine.propnet.optimise import optimise
 from ggp.machine.propnet.optimise.patience import WorkDeadline
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
@@ -255,8 +254,8 @@ def test_other_code_or_libraries_make_other_files(
     started = count_children(monkeypatch)
     build(program, LIMITS, cache)
     for where, changed in (
-        ("ggp.machine.propnet.compile.version.FILES", version.FILES[1:]),
-        ("ggp.machine.propnet.compile.version.metadata.version", lambda _: "5.0"),
+        ("ggp.machine.propnet.compile.cache.FILES", caching.FILES[1:]),
+        ("ggp.machine.propnet.compile.cache.metadata.version", lambda _: "5.0"),
         ("numpy.__version__", "1.0"),
     ):
         monkeypatch.setattr(where, changed)
@@ -274,9 +273,9 @@ def test_every_module_that_makes_circuits_counts_for_their_version() -> None:
         "print(*(m for m in sys.modules if m.startswith(('ggp.gdl', 'ggp.machine.propnet'))))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    counted = {f"ggp.{name.replace('/', '.')}" for name in (*version.FILES, *version.FOLDERS)}
+    counted = {f"ggp.{name.replace('/', '.')}" for name in (*caching.FILES, *caching.FOLDERS)}
     # They pack, run and store what the others make.
-    names = ("", ".compile", ".compile.cache", ".compile.child", ".compile.version")
+    names = ("", ".compile", ".compile.cache", ".compile.child")
     others = {f"ggp.machine.propnet{name}" for name in names}
     used = set(ran.stdout.split())
     assert "ggp.machine.propnet.compile.rewriting.translate" in used

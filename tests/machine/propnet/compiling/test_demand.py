@@ -11,8 +11,8 @@ from ggp.gdl.analysis.dependencies import unchanging
 from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import NormalRule
 from ggp.machine.propnet.compile.ground_rules import grounding as module
-from ggp.machine.propnet.compile.ground_rules.ground_program import ALWAYS
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
+from ggp.machine.propnet.compile.ground_rules.simplify import ALWAYS
 from ggp.machine.propnet.compile.rewriting import splits
 from ggp.machine.propnet.compile.rewriting.splits import with_differences
 from ggp.machine.propnet.compile.rewriting.translate import Translation, translate

@@ -15,8 +15,8 @@ from ggp.gdl import parse, parse_term, read_rulesheet, to_kif
 from ggp.gdl.normalize import load, normalize
 from ggp.machine.propnet.compile.ground_rules import aspif
 from ggp.machine.propnet.compile.ground_rules import grounding as module
-from ggp.machine.propnet.compile.ground_rules.ground_program import ALWAYS, GroundProgram
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
+from ggp.machine.propnet.compile.ground_rules.simplify import ALWAYS, GroundProgram
 from tests.machine.test_hostile_rules import (
     KEYWORD_AS_CONSTANT,
     KEYWORDS,

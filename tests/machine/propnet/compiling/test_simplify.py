@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from ggp.machine.propnet.compile.ground_rules.ground_program import ALWAYS
 from ggp.machine.propnet.compile.ground_rules.simplify import (
+    ALWAYS,
     NEVER,
     GroundRules,
     Simplified,

@@ -10,15 +10,18 @@ from ggp.gdl.normalize import normalize
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Outputs
 from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
-from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge, ExclusiveFluents
+from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge, ExclusiveFluents, Work
 from ggp.machine.propnet.optimise.passes import invariants
-from ggp.machine.propnet.optimise.passes.complements import complement
-from ggp.machine.propnet.optimise.passes.constants import fold_constants
 from ggp.machine.propnet.optimise.passes.invariants import use_invariants
-from ggp.machine.propnet.optimise.proofs.guesses import Guess, equal_fluents, equality, strongest
-from ggp.machine.propnet.optimise.proofs.induction import prove
+from ggp.machine.propnet.optimise.passes.local import complement, fold_constants
+from ggp.machine.propnet.optimise.proofs.induction import (
+    Guess,
+    equal_fluents,
+    equality,
+    prove,
+    strongest,
+)
 from ggp.machine.propnet.optimise.proofs.sampling import sample
-from ggp.machine.propnet.optimise.work import Work
 from tests.machine.propnet.circuits import circuit_of
 
 STEPS = 10_000_000

@@ -13,19 +13,21 @@ from ggp.gdl.normalize import normalize
 from ggp.machine.propnet.circuit import Circuit, Outputs
 from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
-from ggp.machine.propnet.optimise import MAX_STEPS, PASSES, Pass, assembling, optimise
+from ggp.machine.propnet.optimise import MAX_STEPS, PASSES, Pass, optimise
+from ggp.machine.propnet.optimise import draft as drafting
 from ggp.machine.propnet.optimise.draft import Draft
-from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge, ExclusiveFluents
-from ggp.machine.propnet.optimise.passes.complements import complement
-from ggp.machine.propnet.optimise.passes.constants import fold_constants
+from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge, ExclusiveFluents, Work
 from ggp.machine.propnet.optimise.passes.extraction import extract
 from ggp.machine.propnet.optimise.passes.factoring import factor
-from ggp.machine.propnet.optimise.passes.flattening import flatten
-from ggp.machine.propnet.optimise.passes.implications import drop_implied
 from ggp.machine.propnet.optimise.passes.invariants import use_invariants
+from ggp.machine.propnet.optimise.passes.local import (
+    complement,
+    drop_implied,
+    flatten,
+    fold_constants,
+)
 from ggp.machine.propnet.optimise.patience import WorkDeadline
 from ggp.machine.propnet.optimise.proofs.sampling import Evaluator
-from ggp.machine.propnet.optimise.work import Work
 from tests.machine.propnet.circuits import (
     circuit_of,
     differences,
@@ -95,7 +97,7 @@ def test_kernels_of_passes_make_the_same_gates(game: str, monkeypatch: pytest.Mo
     circuit = circuit_of(game)
     for run in (factor, fold_constants, flatten, factor, extract, use_invariants, flatten):
         with monkeypatch.context() as changed:
-            changed.setattr(assembling, "FOR_KERNELS", 0)
+            changed.setattr(drafting, "FOR_KERNELS", 0)
             by_kernels = run(circuit, knowledge())
         circuit = run(circuit, knowledge())
         assert_equal(circuit, by_kernels)
@@ -107,7 +109,7 @@ def test_kernels_of_passes_make_the_same_gates_of_anything(
 ) -> None:
     circuit = random_circuit(seed, with_loop=False)
     expected = [run(circuit, knowledge()) for run in (factor, fold_constants, flatten)]
-    monkeypatch.setattr(assembling, "FOR_KERNELS", 0)
+    monkeypatch.setattr(drafting, "FOR_KERNELS", 0)
     found = [run(circuit, knowledge()) for run in (factor, fold_constants, flatten)]
     for one, other in zip(expected, found, strict=True):
         assert_equal(one, other)
@@ -118,7 +120,7 @@ def test_wide_gates_are_sorted_and_folded_by_the_kernel(monkeypatch: pytest.Monk
     rng = np.random.default_rng(0)
     finished = []
     for least in (0, circuit.num_literals + 1):
-        monkeypatch.setattr(assembling, "FOR_KERNELS", least)
+        monkeypatch.setattr(drafting, "FOR_KERNELS", least)
         draft = Draft(circuit)
         rng = np.random.default_rng(0)
         for net in list(draft.free_gates())[1::3]:
@@ -130,7 +132,7 @@ def test_wide_gates_are_sorted_and_folded_by_the_kernel(monkeypatch: pytest.Monk
 
 
 def test_circle_is_an_error_for_the_kernel_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(assembling, "FOR_KERNELS", 0)
+    monkeypatch.setattr(drafting, "FOR_KERNELS", 0)
     draft = Draft(circuit_of("breakthrough"))
     net = draft.roots[-1] >> 1
     draft.change(net, [2 * net, 2])

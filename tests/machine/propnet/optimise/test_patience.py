@@ -24,7 +24,7 @@ from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from ggp.machine.propnet.optimise.patience import TookTooLong, Until, patience
 from ggp.machine.propnet.optimise.proofs.solver import Limit, Solver
-from ggp.machine.propnet.optimise.work import Work
+from ggp.machine.propnet.optimise.knowledge import Work
 
 rules = "(role player) (init a) (legal player wait) (<= (next b) (true a)) "
 rules += "(<= terminal (true b)) (goal player 100)"

@@ -15,7 +15,7 @@ from ggp.machine.propnet.play.kernels.narrow import FEW, NARROW
 from ggp.machine.propnet.play.kernels.packed import PropnetStates, unpack
 from ggp.machine.propnet.play.kernels.tapes import WHOLE
 from ggp.machine.propnet.play.kernels.vectors import aligned_words
-from ggp.machine.propnet.play.layout import cones, fusing, order, phases, plans, reach
+from ggp.machine.propnet.play.layout import cones, fusing, order, phases, plans
 from ggp.machine.propnet.play.layout.cones import cone
 from ggp.machine.propnet.play.layout.phases import phases_of
 from ggp.machine.propnet.play.layout.plans import playout_plan
@@ -94,7 +94,7 @@ def test_playouts_are_the_same_whatever_is_put_together(
     # Some that no match comes to.
     stray = np.repeat(circuit.initial[None], 200, axis=0)
     stray[::3] ^= rng.random((67, stray.shape[1])) < 0.1
-    monkeypatch.setattr(reach, "MIN_LITERALS", 0)
+    monkeypatch.setattr(phases, "MIN_REACH_LITERALS", 0)
     monkeypatch.setattr(phases, "MIN_LITERALS", 0)
     monkeypatch.setattr(plans, "SPARSE", 8)
     played = []

@@ -11,7 +11,7 @@ from ggp.machine.base import States
 from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from ggp.machine.propnet.play.kernels.packed import PropnetStates, unpack
-from ggp.machine.propnet.play.layout import phases, reach
+from ggp.machine.propnet.play.layout import phases
 from ggp.machine.propnet.play.layout.phases import phases_of
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.search.moves import random_moves
@@ -43,11 +43,11 @@ WRITING = """
 def test_what_matches_come_to_is_reachable(
     name: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reach, "MIN_LITERALS", 0)
-    monkeypatch.setattr(reach, "WORTH", 1)
+    monkeypatch.setattr(phases, "MIN_REACH_LITERALS", 0)
+    monkeypatch.setattr(phases, "WORTH", 1)
     circuit = dealing() if name is None else circuit_of(name)
     machine = PropnetMachine(circuit, is_gdl2=True)
-    within = reach.reachable(circuit)
+    within = phases.reachable(circuit)
     assert len(within) > 0
     rng = np.random.default_rng(0)
     states: States = machine.initial(200)
@@ -67,10 +67,10 @@ def test_what_matches_come_to_is_reachable(
 
 def test_cards_that_are_never_dealt_are_left_out() -> None:
     circuit = dealing()
-    assert len(reach.reachable(circuit)) == 0
+    assert len(phases.reachable(circuit)) == 0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reach, "MIN_LITERALS", 0)
-        within = reach.reachable(circuit)
+        patch.setattr(phases, "MIN_REACH_LITERALS", 0)
+        within = phases.reachable(circuit)
         patch.setattr(phases, "MIN_LITERALS", 0)
         found = phases_of(circuit)
     holds = within[:, 1].any(axis=0)
@@ -85,7 +85,7 @@ def test_cards_that_are_never_dealt_are_left_out() -> None:
 def test_lanes_play_on_after_an_opening(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(reach, "MIN_LITERALS", 0)
+    monkeypatch.setattr(phases, "MIN_REACH_LITERALS", 0)
     monkeypatch.setattr(phases, "MIN_LITERALS", 0)
     circuit = build_circuit(ground(normalize(parse(WRITING))))
     machine = PropnetMachine(circuit, is_gdl2=False)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Outputs
-from ggp.machine.propnet.play.layout import order, phases, reach
+from ggp.machine.propnet.play.layout import order, phases
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from tests.machine.propnet.circuits import random_circuit
 from tests.support.comparing.by_steps import play_by_steps
@@ -48,7 +48,7 @@ def test_playouts_end_where_steps_do(
     monkeypatch.setattr(order, "SMALL_PIECE", piece)
     if leaving_out:
         monkeypatch.setattr(phases, "MIN_LITERALS", 0)
-        monkeypatch.setattr(reach, "MIN_LITERALS", 0)
+        monkeypatch.setattr(phases, "MIN_REACH_LITERALS", 0)
         monkeypatch.setattr(phases, "WORTH", 2)
     ended = 0
     for seed in CIRCUITS:

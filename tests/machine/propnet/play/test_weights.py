@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ggp.machine.abilities import MOST_SUM
 from ggp.machine.base import FloatArray, IntArray, Machine
 from ggp.machine.propnet.play.kernels.choice import MAX_PLANES
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
-from ggp.machine.weighted_playouts import MOST_SUM
 from ggp.search.moves import MoveLists
 from tests.support.games import machine_of_game, machine_of_rules
 from tests.support.sheets.part_sheets import SHEETS, machine_listing

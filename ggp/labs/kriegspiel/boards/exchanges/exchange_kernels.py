@@ -70,7 +70,7 @@ from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     look_ahead,
     store_some,
 )
-from ggp.machine.propnet.play.kernels.lanes.turn_phases import (
+from ggp.machine.propnet.play.kernels.lanes.turning import (
     TurnPhases,
     circuit_in,
     phase_after,

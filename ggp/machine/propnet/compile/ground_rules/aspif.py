@@ -18,14 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.errors import MachineError
-from ggp.machine.propnet.compile.ground_rules.ground_program import ALWAYS
 from ggp.machine.propnet.compile.ground_rules.rule_lines import (
     HEADS,
     NOT_A_RULE,
     WEIGHTS,
     read_rules,
 )
-from ggp.machine.propnet.compile.ground_rules.simplify import Atoms, GroundRules
+from ggp.machine.propnet.compile.ground_rules.simplify import ALWAYS, Atoms, GroundRules
 
 CHUNK = 1 << 20
 """Bytes of lines that are processed at once."""

@@ -29,8 +29,13 @@ from ggp.machine.propnet.compile.ground_rules.forecast import (
     forecast,
     too_many,
 )
-from ggp.machine.propnet.compile.ground_rules.ground_program import ALWAYS, GroundProgram, Named
-from ggp.machine.propnet.compile.ground_rules.simplify import NEVER, simplify
+from ggp.machine.propnet.compile.ground_rules.simplify import (
+    ALWAYS,
+    NEVER,
+    GroundProgram,
+    Named,
+    simplify,
+)
 from ggp.machine.propnet.compile.rewriting.decompose import project_locals
 from ggp.machine.propnet.compile.rewriting.extents import Extents, table_of
 from ggp.machine.propnet.compile.rewriting.parting import LISTED, in_parts

@@ -28,6 +28,7 @@ from ggp.machine.propnet.compile.rewriting.extents import Extent, Extents, Relat
 from ggp.machine.propnet.compile.rewriting.families import (
     Cases,
     Family,
+    MadeOfParts,
     NotApartError,
     Tie,
     arguments,
@@ -37,7 +38,6 @@ from ggp.machine.propnet.compile.rewriting.families import (
     negation,
     with_binding,
 )
-from ggp.machine.propnet.compile.rewriting.made_of_parts import MadeOfParts
 from ggp.machine.propnet.parts import FITS, FREE, NONE, part_role
 
 LISTED = 60_000

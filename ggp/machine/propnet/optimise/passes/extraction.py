@@ -14,8 +14,7 @@ from itertools import combinations, pairwise
 
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.optimise.draft import GATE_COST, Draft
-from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge
-from ggp.machine.propnet.optimise.work import Work
+from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge, Work
 
 MAX_WIDTH_ALL_PAIRS = 24
 """Width of gates above which only pairs of neighbours are considered."""

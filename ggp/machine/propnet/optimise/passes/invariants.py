@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.optimise.draft import Draft
 from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge, ExclusiveFluents
-from ggp.machine.propnet.optimise.proofs.guesses import (
+from ggp.machine.propnet.optimise.proofs.induction import (
     Guess,
     equal_fluents,
     equality,
     exclusive_fluents,
+    prove,
     strongest,
 )
-from ggp.machine.propnet.optimise.proofs.induction import prove
 from ggp.machine.propnet.optimise.proofs.sampling import sample
 
 NUM_WORDS = 4

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.optimise.draft import gates_of
+from ggp.machine.propnet.optimise.knowledge import Work
 from ggp.machine.propnet.optimise.patience import unbroken
-from ggp.machine.propnet.optimise.work import Work
 
 if TYPE_CHECKING:
     from clingo import Model

@@ -11,9 +11,9 @@ FRONTENDS: Registry[Frontend] = Registry(
     "ggp.frontends",
     "frontend",
     {
-        "": "ggp.machine.frontends.rulesheets:FRONTEND",
-        EXTENSIVE: "ggp.machine.frontends.gambit:FRONTEND",
-        NORMAL: "ggp.machine.frontends.gambit:FRONTEND",
+        "": "ggp.machine.build:FRONTEND",
+        EXTENSIVE: "ggp.machine.gambit.tree_machine:FRONTEND",
+        NORMAL: "ggp.machine.gambit.tree_machine:FRONTEND",
     },
     form="{}:",
 )

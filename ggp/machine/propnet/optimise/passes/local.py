@@ -1,0 +1,231 @@
+"""Rewrites gates by what follows if exactly one of several nets holds.
+
+Of the moves m1 to m5 of a role exactly one is made, so `~m1 & ~m2 & ~m3 & ~m4` is `m5`. Frame
+rules, which say what stays as it was, are full of such gates: nothing was moved here, in any
+possible way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit
+from ggp.machine.propnet.optimise.draft import GATE_COST, Draft
+from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge, moves_of_roles
+
+
+def complement(circuit: Circuit, knowledge: CircuitKnowledge) -> Circuit:
+    """Rewrite "none of these" as "one of the others" where these are fewer.
+
+    Every role makes exactly one move, and there are groups of fluents of which exactly one
+    holds. The only move that a role can ever have is always made.
+    """
+    draft = Draft(circuit)
+    choices = _Choices(draft)
+    for moves in moves_of_roles(circuit):
+        if len(moves) == 1:
+            draft.becomes[moves[0]] = TRUE
+        choices.add(moves)
+    for nets, exact in knowledge.groups_of_nets(circuit):
+        if exact:
+            choices.add(nets)
+    for net in draft.free_gates():
+        choices.shorten(net)
+    return draft.finish()
+
+
+class _Choices:
+    """Sets of nets of which exactly one holds."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._choices: list[Sequence[int]] = []
+        self._choices_of: dict[int, list[int]] = {}
+        self._made: dict[tuple[int, ...], int] = {}
+
+    def add(self, nets: Sequence[int]) -> None:
+        for net in nets:
+            self._choices_of.setdefault(net, []).append(len(self._choices))
+        self._choices.append(nets)
+
+    def shorten(self, net: int) -> None:
+        """Rewrite a gate for as long as that makes it cheaper."""
+        literals = list(self._draft.gates[net - self._draft.first_net])
+        changed = False
+        while True:
+            left_out: dict[int, set[int]] = {}
+            for literal in literals:
+                if literal & 1:
+                    for choice in self._choices_of.get(literal >> 1, ()):
+                        left_out.setdefault(choice, set()).add(literal >> 1)
+            gain, choice = max(
+                ((self._gain(choice, nets), choice) for choice, nets in left_out.items()),
+                default=(0.0, 0),
+            )
+            if gain <= 0:
+                break
+            nets = left_out[choice]
+            literals = [x for x in literals if not (x & 1 and x >> 1 in nets)]
+            literals.append(self._one_of_the_others(choice, nets))
+            changed = True
+        if changed:
+            self._draft.change(net, literals)
+
+    def _gain(self, choice: int, nets: set[int]) -> float:
+        num_others = len(self._choices[choice]) - len(nets)
+        return len(nets) - (num_others + 1 + GATE_COST if num_others > 1 else 1)
+
+    def _one_of_the_others(self, choice: int, nets: set[int]) -> int:
+        rest = tuple(2 * net + 1 for net in self._choices[choice] if net not in nets)
+        if len(rest) < 2:
+            return rest[0] ^ 1 if rest else FALSE
+        if rest not in self._made:
+            self._made[rest] = self._draft.add(rest) ^ 1
+        return self._made[rest]
+
+
+# ------------------------------------------------------------------------
+# What never changes in a game, as far as a circuit says so at once.
+#
+# A fluent stays as it is initially if its next value is that constant, or itself; a move that is
+# never legal is not made. What then becomes constant is found by looking again:
+#
+# next a = false, a is false initially      so a is false
+#     legal m = a and b                         so m is never legal, and nobody makes it
+#     next c = m and d, c is false initially    so c is false
+#
+# Fluents that only follow from each other are found by `invariants`.
+
+
+def fold_constants(circuit: Circuit, _: CircuitKnowledge) -> Circuit:
+    """Fluents that never change become constants, and moves that are never legal go."""
+    while True:
+        draft = Draft(circuit)
+        draft.becomes.update(_constant(circuit))
+        if not draft.becomes:
+            return circuit
+        circuit = draft.finish()
+
+
+def _constant(circuit: Circuit) -> Iterator[tuple[int, int]]:
+    """Inputs, and the constants that they are."""
+    values = zip(circuit.initial.tolist(), circuit.next.tolist(), strict=True)
+    for net, (initial, following) in enumerate(values, 1):
+        value = TRUE if initial else FALSE
+        if following in (value, 2 * net):
+            yield net, value
+    for outputs, nets in zip(circuit.legal, moves_of_roles(circuit), strict=True):
+        for net, legal in zip(nets, outputs.literals.tolist(), strict=True):
+            if legal == FALSE:
+                yield net, FALSE
+
+
+# ------------------------------------------------------------------------
+# Flattens ANDs of ANDs into one.
+
+
+def flatten(circuit: Circuit, _: CircuitKnowledge) -> Circuit:
+    """Merge gates that only one other AND uses, not inverted, into that one."""
+    draft = Draft(circuit)
+    fan_out = draft.fan_out()
+    # In order, so that merged gates have been flattened themselves.
+    for net in draft.free_gates():
+        literals: list[int] = []
+        for literal in draft.gates[net - draft.first_net]:
+            inner = None if literal & 1 or fan_out[literal >> 1] > 1 else draft.gate(literal >> 1)
+            literals.extend((literal,) if inner is None else inner)
+        draft.change(net, literals)
+    return draft.finish()
+
+
+# ------------------------------------------------------------------------
+# Literals that follow from others of the same gate.
+#
+# Two examples:
+#
+# does(x, left) & legal(x, left)      only legal moves are made, so the second goes
+#     ~does(x, left) & does(x, right)     a role makes one move, so the first goes
+
+MAX_FOLLOWING = 128
+"""Greatest number of literals remembered to follow from one literal."""
+
+_NOTHING: frozenset[int] = frozenset()
+
+
+def drop_implied(circuit: Circuit, knowledge: CircuitKnowledge) -> Circuit:
+    """Drop literals that follow from others.
+
+    A move that is made is legal, and the role makes no other; some fluents exclude each other.
+    """
+    return _Implied(Draft(circuit), knowledge).run()
+
+
+class _Implied:
+    def __init__(self, draft: Draft, knowledge: CircuitKnowledge) -> None:
+        circuit = draft.circuit
+        self._draft = draft
+        # The literals that follow from each literal, except itself.
+        self._following: list[frozenset[int]] = [_NOTHING] * (2 * draft.first_net)
+        for nets, _ in knowledge.groups_of_nets(circuit):
+            if len(nets) <= MAX_FOLLOWING:
+                others = frozenset(2 * net + 1 for net in nets)
+                for net in nets:
+                    self._following[2 * net] |= others - {2 * net + 1}
+        for net, gate in enumerate(draft.gates, draft.first_net):
+            if draft.in_loop(net):
+                self._following += (_NOTHING, _NOTHING)
+            else:
+                self._following += (self._of_all(gate), self._of_any(gate))
+        self._moves = set()
+        for outputs, moves in zip(circuit.legal, moves_of_roles(circuit), strict=True):
+            others = frozenset(2 * net + 1 for net in moves)
+            for move, legal in zip(moves, outputs.literals.tolist(), strict=True):
+                self._moves.add(2 * move)
+                self._following[2 * move] = self._of_all([legal])
+                if len(moves) <= MAX_FOLLOWING:
+                    self._following[2 * move] |= others - {2 * move + 1}
+
+    def run(self) -> Circuit:
+        for net in self._draft.free_gates():
+            self._shorten(net)
+        return self._draft.finish()
+
+    def _of_all(self, literals: Sequence[int]) -> frozenset[int]:
+        """The literals that hold where all of some literals do."""
+        found = frozenset(literals).union(*(self._following[x] for x in literals))
+        return found if len(found) <= MAX_FOLLOWING else frozenset(literals)
+
+    def _of_any(self, literals: Sequence[int]) -> frozenset[int]:
+        """The literals that hold where one of some literals does not."""
+        common: frozenset[int] | None = None
+        for literal in literals:
+            follows = self._following[literal ^ 1]
+            common = follows if common is None else common & follows
+            if not common:
+                break
+        return common or _NOTHING
+
+    def _shorten(self, net: int) -> None:
+        draft = self._draft
+        known: set[int] = set()
+        literals: list[int] = []
+        # Whatever follows from a literal that is kept goes.
+        for literal in sorted(draft.gates[net - draft.first_net], key=self._order):
+            if literal in known:
+                continue
+            literals.append(literal)
+            if any(x ^ 1 in known for x in (literal, *self._following[literal])):
+                draft.change(net, [FALSE])
+                return
+            known.add(literal)
+            known |= self._following[literal]
+        if set(literals) != set(draft.gates[net - draft.first_net]):
+            draft.change(net, literals)
+
+    def _order(self, literal: int) -> tuple[int, int]:
+        """Sort key: moves, then gates from the top down, then fluents."""
+        if literal in self._moves:
+            return 0, literal
+        if literal >> 1 >= self._draft.first_net:
+            return 1 + (literal & 1), -literal
+        return 3 + (literal & 1), literal
