@@ -5,5 +5,5 @@ the one way to play many, on `workers`. `tournament` and `reproduce` are series,
 run elsewhere; `archives` reads matches of other programs; people sit at the `terminal` or at the
 `table`, which draws `pictures`. `cli` has the commands, with `record_commands`, `show`,
 `picture_command`, `log_views`, `demo` and the code they share (`options`, `progress`,
-`folder_lock`, `charts`). `notebook` is how all of that looks there.
+`folder_lock`, `charts`).
 """

@@ -36,8 +36,8 @@ def picture(record: Path, turn: int | None, every: bool, out: Path, as_json: boo
     The moves are played again by the rules in the record, which checks it too.
     """
     from match_runner.charts import check_ending
-    from match_runner.match.record_files import read_record
-    from match_runner.pictures.frames import frames_of
+    from match_runner.match.frames import frames_of
+    from match_runner.match.records import read_record
     from match_runner.pictures.side_file import side_file_for
     from match_runner.pictures.stills import still
 

@@ -13,9 +13,7 @@ from ggp.errors import ConfigError, GGPError, MatchError
 from ggp.whole_files import write_whole
 from match_runner.log_views import is_log, read_log, show_log
 from match_runner.match.exports import EXPORTS
-from match_runner.match.record_files import read_record
-from match_runner.match.records import MatchRecord
-from match_runner.match.replay import check_record, rules_of
+from match_runner.match.records import MatchRecord, check_record, read_record, rules_of
 from match_runner.match.views import show_record
 
 

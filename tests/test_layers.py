@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.support.games import REPOSITORY
+from tests.support.imports import imported_modules, module_of
 
 MAY_IMPORT = {
     "ggp.errors": {"ggp.gdl"},
@@ -94,6 +94,7 @@ MAY_IMPORT = {
         "ggp.machine",
         "ggp.players",
         "ggp.search",
+        "ggp.study",  # what players are chosen by is compiled ahead
         "ggp.console",
         "ggp.protocol",
         "ggp.children",
@@ -108,7 +109,7 @@ MAY_IMPORT["ggp.frames"] = {"ggp.libraries"}
 MAY_IMPORT["ggp.given"] = {"ggp.clocks", "ggp.errors", "ggp.gdl", "ggp.seeds"}
 MAY_IMPORT["ggp.pickled"] = {"ggp.errors", "ggp.gdl", "ggp.machine"}
 EVERYTHING_OF_GGP = {*MAY_IMPORT, "ggp.cli"}
-MAY_IMPORT["ggp.__init__"] = {"ggp", "ggp.library"}
+MAY_IMPORT["ggp"] = EVERYTHING_OF_GGP | {"ggp.library"}  # `import ggp` finds its packages
 MAY_IMPORT["ggp.library"] = EVERYTHING_OF_GGP | {"match_runner"}  # for `ggp.play_match`
 MAY_IMPORT["ggp.cli"] = EVERYTHING_OF_GGP | {"ggp.library"}  # `ggp advise` plays matches
 MODULES = sorted(
@@ -122,26 +123,6 @@ def part_of(module: str) -> str:
     return ".".join(names[:2]) if names[0] == "ggp" else names[0]
 
 
-def module_name(path: Path) -> str:
-    return ".".join(path.relative_to(REPOSITORY).with_suffix("").parts)
-
-
-@cache
-def imported(path: Path) -> frozenset[str]:
-    """Modules of ours that a file imports, in functions too."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"relative import in {path}"
-            names.add(node.module or "")
-            if node.module == "ggp":  # a part of it, not the package
-                names.discard("ggp")
-                names.update(f"ggp.{alias.name}" for alias in node.names)
-    return frozenset(n for n in names if n.split(".")[0] in ("ggp", "match_runner", "tests"))
-
-
 def allowed_to(module: str) -> set[str]:
     """Parts that a module may import something of."""
     own = part_of(module)
@@ -152,9 +133,9 @@ def allowed_to(module: str) -> set[str]:
 
 def test_modules_import_only_what_their_layer_may() -> None:
     found = {
-        name: {part_of(each) for each in imported(path)} - allowed_to(name)
+        name: {part_of(each) for each in imported_modules(path)} - allowed_to(name)
         for path in MODULES
-        for name in [module_name(path)]
+        for name in [module_of(path)]
     }
     assert {name: parts for name, parts in found.items() if parts} == {}
 
@@ -175,7 +156,7 @@ the server."""
 def test_rooms_side_by_side_do_not_import_each_other(folder: str) -> None:
     found = {
         path.relative_to(REPOSITORY).as_posix(): {
-            name for name in imported(path) if name.startswith(NOT_FOR[folder])
+            name for name in imported_modules(path) if name.startswith(NOT_FOR[folder])
         }
         for path in (REPOSITORY / folder).rglob("*.py")
     }
@@ -189,7 +170,7 @@ PURE = sorted((REPOSITORY / "ggp" / "protocol").rglob("*.py"))
 PURE_LIBRARIES = {"__future__", "collections", "dataclasses", "enum", "itertools", "re", "typing"}
 
 
-@pytest.mark.parametrize("path", PURE, ids=module_name)
+@pytest.mark.parametrize("path", PURE, ids=module_of)
 def test_protocol_is_pure(path: Path) -> None:
     libraries = {
         (node.module or "") if isinstance(node, ast.ImportFrom) else alias.name
@@ -209,7 +190,7 @@ def nodes_of(path: Path, *words: str) -> Iterator[ast.AST]:
 
 def test_only_the_engine_imports_pyswip() -> None:
     users = {
-        module_name(path)
+        module_of(path)
         for path in MODULES
         if any(
             name.split(".")[0] == "pyswip"
@@ -237,7 +218,7 @@ def _asks_for_the_kind(node: ast.AST) -> bool:
 
 def test_nothing_above_machines_asks_what_a_game_is_defined_in() -> None:
     askers = {
-        module_name(path)
+        module_of(path)
         for path in MODULES
         if any(map(_asks_for_the_kind, nodes_of(path, "SpielGame", "frontends", "Program")))
     }

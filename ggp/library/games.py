@@ -72,7 +72,7 @@ class ShownState:
     """A state that a notebook shows as a picture."""
 
     def _repr_html_(self: _State) -> str:
-        from match_runner.notebook import state_html
+        from match_runner.pictures.html import state_html
 
         return state_html(self._game.name, self._game.program, self.fluents)
 
@@ -81,7 +81,7 @@ class ShownBelief:
     """A belief that a notebook shows as a picture, with the probability of what is not certain."""
 
     def _repr_html_(self: _Belief) -> str:
-        from match_runner.notebook import belief_html
+        from match_runner.pictures.html import belief_html
 
         shares = dict(zip(self.fluents, self.marginals.tolist(), strict=True))
         told = f"{len(self):,} particles, {self.quality.how}"

@@ -170,7 +170,7 @@ def read_record(path: str | os.PathLike[str]) -> MatchRecord:
     Raises:
         ConfigError: there is no such file, or it holds no record.
     """
-    from match_runner.match.record_files import read_record as read
+    from match_runner.match.records import read_record as read
 
     return read(Path(path))
 

@@ -21,7 +21,7 @@ from ggp.machine.games import load_program
 from ggp.whole_files import write_whole
 from match_runner.archives.archived import Archived, record_of
 from match_runner.archives.files import Unread, matches_in
-from match_runner.match.record_files import make_folder, record_text
+from match_runner.match.records import make_folder, record_text
 
 
 @click.command(

@@ -17,9 +17,10 @@ from ggp.clocks import Clock
 from ggp.gdl.program import RANDOM
 from ggp.gdl.source import printable
 from ggp.players import Decision, MoveValue
-from match_runner.match.records import MatchRecord, RemoteSide, TurnRecord
+from match_runner.match.records import MatchRecord, TurnRecord, clock_text
 from match_runner.match.seats import HUMAN
 from match_runner.remote.post import is_address
+from match_runner.remote.servers import RemoteSide
 
 MOST_FAULTY = 10
 """Most matches with errors that are shown."""
@@ -62,13 +63,6 @@ def show_record(record: MatchRecord, encoding: str = "utf-8") -> Iterator[Render
     for role in record.roles:
         goal = record.goals[role]
         yield plain(f"  {role}: {'none' if goal is None else f'{goal:g}'}")
-
-
-def clock_text(play_clock_s: float | None, clock: Clock) -> str:
-    """Limit of decisions: `counts decide`, or `play clock 0.3 s` and which clock that is."""
-    if play_clock_s is None:
-        return "counts decide"
-    return f"play clock {play_clock_s:g} s ({clock.words})"
 
 
 def clock_notes(clock: Clock, players: Iterable[str]) -> Iterator[Text]:

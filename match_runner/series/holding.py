@@ -14,7 +14,7 @@ from rich.console import RenderableType
 
 from ggp.console import EXIT_FAILED, EXIT_INTERRUPTED, print_json, print_rich, show_error
 from ggp.errors import GGPError
-from match_runner.match.record_files import make_folder, write_record
+from match_runner.match.records import make_folder, write_record
 from match_runner.options import StoragePlace
 from match_runner.progress import progress
 from match_runner.series.equal_states import Budgets

@@ -18,7 +18,7 @@ from ggp.clocks import Clock
 from ggp.errors import ConfigError
 from ggp.machine import Limits
 from match_runner.match.conditions import Conditions
-from match_runner.match.replay import rules_of
+from match_runner.match.records import rules_of
 from match_runner.series.holding import Held, held_so_far
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import PLAY, Series, SeriesGame

@@ -19,9 +19,9 @@ from ggp.machine.games import check_text, read_program
 from ggp.server.workers.kernels import are_cached, fill_cache
 from match_runner.log_views import is_log
 from match_runner.match.conditions import Conditions
-from match_runner.match.record_files import read_record
-from match_runner.match.records import MatchRecord
-from match_runner.pictures.frames import Json, frames_of
+from match_runner.match.frames import frames_of
+from match_runner.match.records import MatchRecord, read_record
+from match_runner.pictures.picture import Json
 from match_runner.pictures.side_file import side_file_for
 from match_runner.series.commands.play import series_of_roles
 from match_runner.series.plan import check_series

@@ -20,13 +20,12 @@ from ggp.machine.games import find_file
 from ggp.players import parse_spec
 from match_runner.match.guests import LeftError
 from match_runner.match.knowledge import Knowledge
-from match_runner.match.record_files import make_folder, write_record
-from match_runner.match.records import MatchRecord
+from match_runner.match.records import MatchRecord, make_folder, write_record
 from match_runner.match.referee import play_match
 from match_runner.match.seats import HUMAN, Arena, Seat, set_up
 from match_runner.match.views import plain, show_record
 from match_runner.options import StoragePlace
-from match_runner.pictures.frames import Artist
+from match_runner.pictures.layout import Artist
 from match_runner.pictures.side_file import side_file_of
 from match_runner.remote.post import is_address
 from match_runner.series.holding import Held

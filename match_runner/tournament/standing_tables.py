@@ -9,7 +9,8 @@ from rich.text import Text
 
 from ggp.console import table_of
 from ggp.statistics.intervals import interval_text, methods_text
-from match_runner.match.views import clock_text, plain
+from match_runner.match.records import clock_text
+from match_runner.match.views import plain
 from match_runner.tournament.ratings import Rating
 from match_runner.tournament.summary import TournamentSummary
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ggp.gdl.normalize import load
-from match_runner.match.record_files import write_record
+from match_runner.match.records import write_record
 from match_runner.match.referee import play_match
 from match_runner.match.seats import set_up
 from match_runner.series.plan import Series, SeriesGame

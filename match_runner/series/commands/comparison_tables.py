@@ -10,7 +10,8 @@ from rich.text import Text
 from ggp.clocks import Clock
 from ggp.console import table_of
 from ggp.statistics.intervals import interval_text
-from match_runner.match.views import clock_notes, clock_text, plain, show_errors
+from match_runner.match.records import clock_text
+from match_runner.match.views import clock_notes, plain, show_errors
 from match_runner.series.comparison import ComparisonSummary, EqualStates
 from match_runner.series.outcomes import Effort
 from match_runner.series.stopping import ending_text

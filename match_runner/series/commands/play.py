@@ -31,9 +31,9 @@ from ggp.statistics.intervals import (
     methods_text,
 )
 from match_runner.match.conditions import Conditions
-from match_runner.match.records import MatchRecord
+from match_runner.match.records import MatchRecord, clock_text
 from match_runner.match.seats import HUMAN, read_players
-from match_runner.match.views import clock_notes, clock_text, plain, show_errors
+from match_runner.match.views import clock_notes, plain, show_errors
 from match_runner.options import (
     conditions_of,
     conditions_options,

@@ -20,7 +20,8 @@ from ggp.protocol.turns import History, PathTurn
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal
 from match_runner.match.knowledge import Knowledge
-from match_runner.pictures.frames import Artist, Json
+from match_runner.pictures.layout import Artist
+from match_runner.pictures.picture import Json
 from match_runner.series.match_task import machines_of
 from match_runner.table.seats.server_log import LoggedMatch, Sent
 
@@ -36,8 +37,8 @@ def frames_of_log(match: LoggedMatch) -> tuple[Json, list[Json]]:
 
     Returns:
         `game`, `players`, `roles`, `seed`, `goals` and `error` as of a record; and frames like
-        those of `Artist.frame`, without what the log does not tell. If the log does not tell the
-        state, a frame has what the role knew of it, and `known` says from how many states.
+        those of `MatchArtist.frame`, without what the log does not tell. If the log does not tell
+        the state, a frame has what the role knew of it, and `known` says from how many states.
 
     Raises:
         GGPError: the rules cannot be played.

@@ -18,10 +18,9 @@ from match_runner.archives.ggp_json import read_json
 from match_runner.cli import main
 from match_runner.match.conditions import Conditions
 from match_runner.match.exports import dresden_xml, tiltyard_json
-from match_runner.match.record_files import read_record
-from match_runner.match.records import MatchRecord, RemoteSide
+from match_runner.match.records import MatchRecord, check_record, read_record
 from match_runner.match.referee import play_match
-from match_runner.match.replay import check_record
+from match_runner.remote.servers import RemoteSide
 from tests.match_runner.support import Script, arena_of, script_arena
 
 GAMES = ("tic_tac_toe", "kuhn_poker", "kriegspiel_king_rook", "number_guessing")

@@ -27,10 +27,15 @@ from ggp.protocol.messages import Abort, Dialect, Play, Start, Stop
 from ggp.protocol.texts.reading import parse_message
 from match_runner.cli import main
 from match_runner.match.conditions import Conditions
-from match_runner.match.record_files import write_record
-from match_runner.match.records import FAULTS, MatchRecord, TurnRecord, record_from_json
+from match_runner.match.records import (
+    FAULTS,
+    MatchRecord,
+    TurnRecord,
+    check_record,
+    record_from_json,
+    write_record,
+)
 from match_runner.match.referee import play_match
-from match_runner.match.replay import check_record
 from match_runner.match.seats import set_up
 from match_runner.remote.post import Address, PostResult, parse_address, read_reply, request_bytes
 from match_runner.remote.remote_players import RemoteConditions, new_match_id

@@ -7,8 +7,8 @@ import pytest
 import ggp
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
+from match_runner.match.frames import MatchArtist, frames_of
 from match_runner.match.records import TurnRecord
-from match_runner.pictures.frames import Artist, frames_of
 
 FLEETS = """(role alice) (role bob) (number 1) (number 2) (number 3) (init ready)
 (<= (legal ?r (place ?x ?y)) (role ?r) (number ?x) (number ?y))
@@ -20,18 +20,18 @@ FLEETS = """(role alice) (role bob) (number 1) (number 2) (number 3) (init ready
 
 
 @pytest.fixture(scope="module")
-def artist() -> Artist:
-    return Artist(normalize(parse(FLEETS)))
+def artist() -> MatchArtist:
+    return MatchArtist(normalize(parse(FLEETS)))
 
 
-def test_moves_name_the_cells_of_the_board_that_the_role_means(artist: Artist) -> None:
+def test_moves_name_the_cells_of_the_board_that_the_role_means(artist: MatchArtist) -> None:
     """Who fires means the other's board, who places the own one."""
     assert artist.cells("(fire 2 3)", "alice") == ["fleet@bob:2,3"]
     assert artist.cells("(fire 2 3)", "bob") == ["fleet@alice:2,3"]
     assert artist.cells("(place 2 3)", "alice") == ["fleet@alice:2,3"]
 
 
-def test_cells_of_the_last_moves_are_marked(artist: Artist) -> None:
+def test_cells_of_the_last_moves_are_marked(artist: MatchArtist) -> None:
     moves = {"alice": "(place 3 1)", "bob": "(fire 1 1)"}
     turn = TurnRecord(moves, {}, {}, {}, ())
     frame = artist.frame(1, turn, ["(fleet alice 3 1)"], over=False)
@@ -40,7 +40,7 @@ def test_cells_of_the_last_moves_are_marked(artist: Artist) -> None:
 
 
 def test_what_is_dropped_into_a_column_is_marked_where_it_came_to_rest() -> None:
-    artist = Artist(ggp.load("connect_four", backend="prolog").program)
+    artist = MatchArtist(ggp.load("connect_four", backend="prolog").program)
     discs = ["(disc 3 1 first)", "(disc 3 2 second)", "(disc 5 1 first)"]
     moves = ["(drop 3)", "(drop 3)", "(drop 5)"]
     marks = []
@@ -55,7 +55,7 @@ def test_what_is_dropped_into_a_column_is_marked_where_it_came_to_rest() -> None
 
 
 def test_at_a_seat_the_mark_is_where_the_role_knows_that_it_came_to_rest() -> None:
-    artist = Artist(ggp.load("phantom_connect_four", backend="prolog").program)
+    artist = MatchArtist(ggp.load("phantom_connect_four", backend="prolog").program)
     mine, other = {"(disc 3 1 first)": 1.0}, {"(disc 4 1 second)": 0.5}
     before, after = artist.certain(other), artist.certain({**other, **mine})
     unsure = artist.certain({**other, "(disc 3 1 first)": 0.5, "(disc 3 2 first)": 0.5})

@@ -1,32 +1,24 @@
-"""What a notebook shows: states and beliefs as boards, matches turn by turn, minds as tables.
+"""Pictures for notebooks: states and beliefs as plain HTML, with its colours in place.
 
-Boards are those of `match_runner.pictures`, as plain HTML with its colours in place. All texts are
-escaped, and there are no scripts: rules and records may come from anybody.
+All texts are escaped, and there are no scripts: rules and records may come from anybody.
 """
 
 from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from ggp.errors import GGPError
 from ggp.gdl.games import game_that_comes
 from ggp.html_tables import html_table
 from ggp.machine.definition import GameDefinition
-from match_runner.match.records import MatchRecord, TurnRecord
-from match_runner.match.replay import check_record, rules_of
-from match_runner.match.views import clock_text
-from match_runner.pictures.frames import Artist
 from match_runner.pictures.kinds import KINDS
+from match_runner.pictures.layout import Artist
 from match_runner.pictures.picture import Json
 from match_runner.pictures.side_file import side_file_of
 from match_runner.pictures.symbols import unfilled
-
-MOST_BOARDS = 60
-"""Most states of a match that are drawn; of later turns there are only words."""
 
 MOST_ITEMS = 4
 """Most pieces that are shown on one cell, the likeliest first."""
@@ -57,7 +49,7 @@ def state_html(game: str, program: GameDefinition, fluents: Sequence[str]) -> st
         game: its name or path, beside which there may be a side file.
     """
     artist = _artist(program, _side_file(game))
-    return _block(_parts(artist.picture(fluents)))
+    return block(_parts(artist.picture(fluents)))
 
 
 def belief_html(
@@ -70,56 +62,17 @@ def belief_html(
         shares: the probability of each fluent.
     """
     artist = _artist(program, _side_file(game))
-    return _block([_line(caption), *_parts(artist.heat(shares))])
+    return block([line(caption), *_parts(artist.heat(shares))])
 
 
-def record_html(record: MatchRecord) -> str:
-    """A match: who played, what it came to, and every turn to be opened."""
-    rows = [
-        (
-            role,
-            record.players.get(role, "played by chance"),
-            "-" if (goal := record.goals[role]) is None else f"{goal:g}",
-        )
-        for role in record.roles
-    ]
-    told = f"{record.game}, seed {record.seed}, on {record.backend}, "
-    told += clock_text(record.play_clock_s, record.clock)
-    ended = [] if record.error is None else [_line(f"The match ended early: {record.error}")]
-    return _block([html_table(("role", "player", "#score"), rows, told), *ended, *_turns(record)])
+def states_html(game: str, program: GameDefinition, states: Iterable[Sequence[str]]) -> list[str]:
+    """Some states as pictures.
 
-
-def _turns(record: MatchRecord) -> Iterator[str]:
-    boards = _boards(record)
-    if boards:
-        yield _opened("at the start", boards[:1])
-    for number, turn in enumerate(record.turns, start=1):
-        moves = ", ".join(f"{role} {move}" for role, move in turn.joint_move.items())
-        yield _opened(f"turn {number}: {moves}", [*boards[number : number + 1], *_told(turn)])
-
-
-def _boards(record: MatchRecord) -> list[str]:
-    """The first states of a match, drawn; none where it cannot be played again."""
-    try:
-        program = rules_of(record)
-        states = check_record(record, program)
-        # The name in a record may be anything: only games of ours have side files here.
-        artist = _artist(program, _side_file(record.game, files=False))
-        return ["".join(_parts(artist.picture(state))) for state in states[:MOST_BOARDS]]
-    except GGPError:
-        return []
-
-
-def _told(turn: TurnRecord) -> Iterator[str]:
-    """What roles saw and thought, and what went wrong."""
-    seen = {role: " ".join(percepts) for role, percepts in turn.percepts.items() if percepts}
-    if seen:
-        yield html_table(("role", "sees"), list(seen.items()))
-    for fault in turn.faults:
-        yield _line(f"{fault.role}: {fault.text}")
-    for role, decision in turn.decisions.items():
-        if len(decision.values) > 1:
-            yield _line(role) + decision._repr_html_()
+    Args:
+        game: a name out of a record, which may be anything: only a game of ours has a side file.
+    """
+    artist = _artist(program, _side_file(game, files=False))
+    return ["".join(_parts(artist.picture(state))) for state in states]
 
 
 def _side_file(game: str, *, files: bool = True) -> Path | None:
@@ -154,7 +107,7 @@ def _parts(picture: Json) -> Iterator[str]:
             words = (
                 kind.words(part) + _share(part.get("share", 1.0), " ") for part in picture[name]
             )
-            yield _line("   ".join(words))
+            yield line("   ".join(words))
 
 
 def _board(board: Json, owners: Sequence[str], *, titled: bool) -> str:
@@ -207,13 +160,16 @@ def _share(share: float, before: str = "") -> str:
     return "" if share >= _CERTAIN else f"{before}{share:.2f}"
 
 
-def _line(text: str) -> str:
+def line(text: str) -> str:
+    """A line of text."""
     return f'<div style="white-space:pre-wrap">{escape(text)}</div>'
 
 
-def _opened(summary: str, parts: Sequence[str]) -> str:
+def folded(summary: str, parts: Sequence[str]) -> str:
+    """Parts that are shown when their summary is opened."""
     return f"<details><summary>{escape(summary)}</summary>{''.join(parts)}</details>"
 
 
-def _block(parts: Iterator[str] | Sequence[str]) -> str:
+def block(parts: Iterable[str]) -> str:
+    """Parts one below the other."""
     return f"<div>{''.join(parts)}</div>"
