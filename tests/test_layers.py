@@ -140,6 +140,21 @@ def test_modules_import_only_what_their_layer_may() -> None:
     assert {name: parts for name, parts in found.items() if parts} == {}
 
 
+def test_one_module_of_ggp_imports_the_match_runner() -> None:
+    """When it is used: `import ggp` leaves it alone."""
+    users = {
+        module_of(path)
+        for path in MODULES
+        if part_of(module_of(path)) != "match_runner"
+        if any(part_of(name) == "match_runner" for name in imported_modules(path))
+    }
+    assert users == {"ggp.library.matches"}
+    loaded = ast.parse((REPOSITORY / "ggp" / "library" / "matches.py").read_text()).body
+    assert "match_runner" not in {
+        str(node.module).partition(".")[0] for node in loaded if isinstance(node, ast.ImportFrom)
+    }
+
+
 NOT_FOR = {"match_runner/terminal": ("match_runner.table",), "match_runner": ("ggp.server",)}
 """What a folder does not import: seats in the terminal know nothing of browsers, and who holds
 matches nothing of the server that plays in those of others."""

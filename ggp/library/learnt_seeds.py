@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ggp.errors import ConfigError, MachineError, MatchError, SolvingError
+from ggp.errors import ConfigError, MachineError, SolvingError
+from ggp.library.matches import run_tasks
 
 if TYPE_CHECKING:
     from ggp.env.environment import Environment
@@ -75,27 +76,21 @@ def learn_seeds(
 
     Args:
         tasks: one a seed.
-        jobs, scheduler: where, see `match_runner.workers.places.open_executor`.
+        jobs, scheduler: where, see `run_tasks`.
         progress: called with each as it comes.
 
     Raises:
         ConfigError: the place cannot be used.
         MatchError: a worker failed.
     """
-    from match_runner.workers.places import open_executor
-    from match_runner.workers.tries import run_all
-
     found: list[LearntSeed] = []
 
     def keep(seed: int, learnt: LearntSeed) -> None:
         found.append(learnt)
         progress(learnt)
 
-    with open_executor(jobs, scheduler, 0) as executor:
-        pairs = ((task.seed, task) for task in tasks)
-        failures = run_all(executor, learn_seed, pairs, keep, lambda seed: f"seed {seed}")
-    if failures:
-        raise MatchError("\n".join(failures))
+    pairs = ((task.seed, task) for task in tasks)
+    run_tasks(learn_seed, pairs, keep, lambda seed: f"seed {seed}", jobs=jobs, scheduler=scheduler)
     return sorted(found, key=lambda learnt: (learnt.given_away, learnt.seed))
 
 
