@@ -32,7 +32,7 @@ from match_runner.series.holding import held_so_far
 from match_runner.series.outcomes import Played
 from match_runner.series.runner import run_series
 from match_runner.series.store import open_store
-from match_runner.workers.inline import InlineExecutor
+from match_runner.workers.places import InlineExecutor
 
 GAME, ROLE = "exploding_bomb", "agent"
 PLAYERS = (("HyperPlay-II", "hyperplay2:n=8"), ("HyperPlay", "hyperplay"))

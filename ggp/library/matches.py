@@ -96,7 +96,7 @@ def play_match(
     from match_runner.match.referee import play_match as referee
     from match_runner.match.seats import build_machines, read_players, set_up
     from match_runner.series.match_task import order_of
-    from match_runner.workers.idle import close_idle
+    from match_runner.workers.executor import close_idle
 
     checked_seed(seed)
     opened = _open(game)
@@ -244,7 +244,7 @@ def run_tasks(
     """Have a function called for many tasks in other processes.
 
     Args:
-        function, tasks, keep, name: see `match_runner.workers.tries.run_all`.
+        function, tasks, keep, name: see `match_runner.workers.places.run_all`.
         jobs, scheduler: where, see `match_runner.workers.places.open_executor`.
 
     Raises:
@@ -252,7 +252,7 @@ def run_tasks(
         MatchError: a worker failed.
     """
     from match_runner.workers.places import open_executor
-    from match_runner.workers.tries import run_all
+    from match_runner.workers.places import run_all
 
     with open_executor(jobs, scheduler, 0) as executor:
         failures = run_all(executor, function, tasks, keep, name)

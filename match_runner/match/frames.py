@@ -20,9 +20,8 @@ from ggp.machine.abilities import Wordy
 from ggp.machine.definition import GameDefinition
 from ggp.players.elsewhere.decision_json import decision_json
 from match_runner.match.records import MatchRecord, TurnRecord, check_record, rules_of
-from match_runner.pictures.kinds.facts import fact
+from match_runner.pictures.kinds import Json, fact
 from match_runner.pictures.layout import Artist
-from match_runner.pictures.picture import Json
 
 
 class MatchArtist(Artist):

@@ -13,15 +13,21 @@ from ggp.gdl.program import RANDOM, Program
 from ggp.gdl.terms import Term
 from ggp.machine.definition import GameDefinition
 from match_runner.pictures.grids import recognise
-from match_runner.pictures.in_words.words import GameWords, in_order
-from match_runner.pictures.kinds import KINDS
-from match_runner.pictures.kinds.boards import cell_id
-from match_runner.pictures.kinds.facts import fact
+from match_runner.pictures.kinds import (
+    KINDS,
+    MOST_FACTS,
+    DrawnFact,
+    Json,
+    Picture,
+    Rules,
+    cell_id,
+    fact,
+    short,
+)
 from match_runner.pictures.moves import Moves, moves_of
-from match_runner.pictures.picture import MOST_FACTS, DrawnFact, Json, Picture, Rules, short
-from match_runner.pictures.shapes import shapes_of
+from match_runner.pictures.shapes import Values, chains_of, shapes_of
 from match_runner.pictures.side_file import NO_SIDE_FILE, read_side_file
-from match_runner.pictures.values import Values, chains_of
+from match_runner.pictures.words import GameWords, in_order
 
 _MOST_TERMS = 100_000
 """Most parsed terms that are kept: states of a match have most of their fluents in common."""

@@ -11,7 +11,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from match_runner.charts import Plot, new_figure
-from match_runner.pictures.picture import Json
+from match_runner.pictures.kinds import Json
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

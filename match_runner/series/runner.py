@@ -22,7 +22,7 @@ from match_runner.series.plan import (
 )
 from match_runner.series.store import Store
 from match_runner.workers.executor import Executor
-from match_runner.workers.tries import run_all
+from match_runner.workers.places import run_all
 
 Watcher = Callable[[Played], None]
 """Function that takes every match as it ends."""

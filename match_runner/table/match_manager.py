@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from ggp.errors import ConfigError, GGPError, MatchError
 from match_runner.match.conditions import Conditions
 from match_runner.match.records import MatchRecord
-from match_runner.pictures.picture import Json
+from match_runner.pictures.kinds import Json
 from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import RemoteConditions
 from match_runner.table import worker_tasks

@@ -21,7 +21,7 @@ from match_runner.log_views import is_log
 from match_runner.match.conditions import Conditions
 from match_runner.match.frames import frames_of
 from match_runner.match.records import MatchRecord, read_record
-from match_runner.pictures.picture import Json
+from match_runner.pictures.kinds import Json
 from match_runner.pictures.side_file import side_file_for
 from match_runner.series.commands.play import series_of_roles
 from match_runner.series.plan import check_series

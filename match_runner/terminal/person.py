@@ -26,9 +26,8 @@ from ggp.search.anytime import Deadline
 from match_runner.match.guests import LeftError, NoAnswerError
 from match_runner.match.knowledge import Knowledge
 from match_runner.match.views import percepts_text, plain
-from match_runner.pictures.kinds import KINDS
+from match_runner.pictures.kinds import KINDS, Json
 from match_runner.pictures.layout import Artist
-from match_runner.pictures.picture import Json
 from match_runner.pictures.symbols import unfilled
 from match_runner.terminal.screen import Screen, TimeIsUpError
 

@@ -36,7 +36,7 @@ from match_runner.reproduce.results import (
     Tell,
 )
 from match_runner.workers.executor import Executor
-from match_runner.workers.tries import run_all
+from match_runner.workers.places import run_all
 
 DEALS, LONG_DEALS = 3, 30
 """Number of deals of a kind for each of `--matches`, and with `--long`."""

@@ -17,7 +17,7 @@ from ggp.statistics.intervals import student_interval
 from match_runner.reproduce.published import HYPERPLAY, HYPERPLAY2, TABLE1, TABLE2, Number
 from match_runner.reproduce.results import BY_LOT, Claim, Point, Result, RunSettings, Tell
 from match_runner.workers.executor import Executor
-from match_runner.workers.tries import run_all
+from match_runner.workers.places import run_all
 
 PLAYERS: Mapping[str, str] = {
     HYPERPLAY: f"hyperplay:n=12{BY_LOT}",

@@ -20,8 +20,8 @@ from ggp.protocol.turns import History, PathTurn
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal
 from match_runner.match.knowledge import Knowledge
+from match_runner.pictures.kinds import Json
 from match_runner.pictures.layout import Artist
-from match_runner.pictures.picture import Json
 from match_runner.series.match_task import machines_of
 from match_runner.table.seats.server_log import LoggedMatch, Sent
 

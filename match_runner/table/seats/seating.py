@@ -33,8 +33,7 @@ from match_runner.match.records import MatchRecord, TurnRecord
 from match_runner.match.referee import play_match
 from match_runner.match.seats import HUMAN as HUMAN
 from match_runner.match.seats import Arena, Seat, set_up
-from match_runner.pictures.kinds.facts import fact
-from match_runner.pictures.picture import Json
+from match_runner.pictures.kinds import Json, fact
 from match_runner.series.match_task import machines_of, order_of, rehearse
 from match_runner.table.seats.link import LinkBrokenError, Message, WorkerLink
 

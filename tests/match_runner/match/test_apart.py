@@ -27,8 +27,7 @@ from match_runner.match.referee import play_match
 from match_runner.match.seats import set_up
 from match_runner.remote.remote_players import RemoteConditions
 from match_runner.series.match_task import MatchTask, play
-from match_runner.workers.executor import LocalPool
-from match_runner.workers.idle import close_idle
+from match_runner.workers.executor import LocalPool, close_idle
 from tests.match_runner.support import timeless
 from tests.support.games import machine_of_game
 

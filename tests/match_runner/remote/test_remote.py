@@ -473,7 +473,7 @@ def test_a_name_is_looked_up_once_a_match(monkeypatch: pytest.MonkeyPatch) -> No
         asked.append(host)
         return ("127.0.0.2", "127.0.0.1")  # nobody listens at the first
 
-    monkeypatch.setattr("match_runner.remote.host_names._look_up", look_up)
+    monkeypatch.setattr("match_runner.remote.post._look_up", look_up)
     with playing(HttpPlayer(["noop"])) as one, playing(HttpPlayer(["noop"])) as two:
         addresses = [p.address.replace("127.0.0.1", "player.example") for p in (one, two)]
         record = match_of("kuhn_poker", player1=addresses[0], player2=addresses[1])
@@ -485,7 +485,7 @@ def test_a_name_that_takes_forever_to_look_up_costs_the_time_to_connect(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     never = threading.Event()
-    monkeypatch.setattr("match_runner.remote.host_names._look_up", lambda _: never.wait(60))
+    monkeypatch.setattr("match_runner.remote.post._look_up", lambda _: never.wait(60))
     hasty = replace(DRESDEN, connect_s=0.05, connect_pool_s=0.0)
     hurried = replace(quick(), remote=RemoteConditions(server=hasty))
     try:

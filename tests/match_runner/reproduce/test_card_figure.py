@@ -23,7 +23,7 @@ from match_runner.reproduce.paper_003.card_walks import (
 )
 from match_runner.reproduce.paper_003.figure6 import CardFigure
 from match_runner.reproduce.plots import draw
-from match_runner.workers.inline import InlineExecutor
+from match_runner.workers.places import InlineExecutor
 from tests.match_runner.reproduce.test_reproduce_trees import settings, stub
 
 

@@ -35,7 +35,7 @@ from match_runner.reproduce.results import Claim, RunSettings
 from match_runner.reproduce.results import Result as Made
 from match_runner.series.match_task import MatchTask
 from match_runner.series.stopping import StoppingRule
-from match_runner.workers.inline import InlineExecutor
+from match_runner.workers.places import InlineExecutor
 from tests.support.games import machine_of_game
 
 SMALL = tuple(

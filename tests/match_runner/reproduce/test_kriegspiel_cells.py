@@ -33,7 +33,7 @@ from match_runner.reproduce.report import write_results
 from match_runner.reproduce.results import Panel, Point
 from match_runner.reproduce.results import Result as Made
 from match_runner.series.verdicts import DECIDED
-from match_runner.workers.inline import InlineExecutor
+from match_runner.workers.places import InlineExecutor
 from tests.match_runner.reproduce.test_grids import BreakingOff, made, settings
 from tests.support.games import machine_of_game
 

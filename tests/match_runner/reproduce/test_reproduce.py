@@ -30,7 +30,7 @@ from match_runner.reproduce.report import write_results
 from match_runner.reproduce.results import Experiment, Point, RunSettings
 from match_runner.reproduce.results import Result as Made
 from match_runner.workers.executor import WorkerCrashError
-from match_runner.workers.inline import InlineExecutor
+from match_runner.workers.places import InlineExecutor
 
 T = TypeVar("T")
 

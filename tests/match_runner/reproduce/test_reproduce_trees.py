@@ -28,7 +28,7 @@ from match_runner.reproduce.paper_003.tree_cells import (
 )
 from match_runner.reproduce.paper_003.tree_figures import TREE_FIGURES
 from match_runner.reproduce.results import Result, RunSettings
-from match_runner.workers.inline import InlineExecutor
+from match_runner.workers.places import InlineExecutor
 
 
 def settings(folder: Path, matches: int = 2) -> RunSettings:

@@ -36,7 +36,7 @@ from match_runner.series.verdicts import (
     SMALL,
     UNDECIDED,
 )
-from match_runner.workers.inline import InlineExecutor
+from match_runner.workers.places import InlineExecutor
 from tests.match_runner.series.comparisons import (
     CrashingExecutor,
     StoppedError,

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 
 from ggp.gdl.analysis.joint_move_percepts import PLAIN
 from ggp.gdl.terms import Compound, Term
-from match_runner.pictures.in_words.sayings import Sayings, plain
 from match_runner.pictures.moves import Moves, Spot
 from match_runner.pictures.shapes import flatten
+from match_runner.pictures.side_file import Sayings, plain
 
 WAITING = frozenset({"noop", "no_op", "wait"})
 """Moves of roles that have nothing to do."""

@@ -1,25 +1,201 @@
-"""Finds the leaves of fluents that are coordinates, and their kinds.
+"""Recognises sets of constants that are coordinates, and puts them in order.
 
-A fluent with two coordinates among its leaves may be in a grid, one with a single coordinate in a
-row. Of the other leaves, a further coordinate is a layer, and so is a role whose boards never meet
-(each side's fleet); the rest is what a cell holds.
-
-The first coordinate goes across and the second one up, as in chess: the first row is at the bottom.
-If only the second coordinates are letters, these go across. If the rules call one `row` and the
-other one `column` (variables or prefixes of constants), the first row is at the top, as it is if
-rows are letters.
+Coordinates are whole numbers without gaps, single letters without gaps, numbers behind one prefix
+(`c1`, `c2`), names of squares (`a1`, `h10`), and whatever a successor relation of the rules puts
+into a chain. A few other words are allowed beside many coordinates (`pit1`...`pit12` and `home`);
+they come last.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from itertools import combinations
 
 from ggp.gdl.program import Program
-from match_runner.pictures.candidates import Axis, Candidate
-from match_runner.pictures.orders import CoordinateKind, Order, are_squares, order_of, square_of
 from match_runner.pictures.shapes import FluentShape, flatten
 from match_runner.pictures.symbols import Symbols
+
+MOST_COORDINATES = 64
+"""Most values of one axis; longer ones are counters."""
+
+_WHOLE = re.compile(r"-?\d{1,6}")
+_PREFIXED = re.compile(r"([^\d\s]+?)[_-]?(\d{1,4})")
+_SQUARE = re.compile(r"([a-z])[_-]?(\d{1,2})")
+_ODD = 2
+
+
+class CoordinateKind(StrEnum):
+    """Kinds of coordinates."""
+
+    NUMBERS = "numbers"
+    LETTERS = "letters"
+    PREFIXED = "prefixed"
+    CHAIN = "chain"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Coordinates in their order.
+
+    Attributes:
+        prefix: prefix of `PREFIXED` coordinates.
+    """
+
+    values: tuple[str, ...]
+    kind: CoordinateKind
+    prefix: str = ""
+
+
+def order_of(
+    values: Iterable[str], chains: Sequence[Mapping[str, str]], *, gaps: bool = False
+) -> Order | None:
+    """Put coordinates in order; None if these are not coordinates.
+
+    Args:
+        chains: successor relations of the rules: value -> the next one.
+        gaps: whether some may be missing in between.
+    """
+    distinct = set(values)
+    if not 2 <= len(distinct) <= MOST_COORDINATES:
+        return None
+    names = sorted(distinct)
+    if all(_WHOLE.fullmatch(name) for name in names):
+        numbers = sorted(names, key=int)
+        if gaps or int(numbers[-1]) - int(numbers[0]) == len(numbers) - 1:
+            return Order(tuple(numbers), CoordinateKind.NUMBERS)
+        return _by_chain(names, chains)
+    if all(len(name) == 1 and name.isalpha() for name in names):
+        if gaps or ord(names[-1]) - ord(names[0]) == len(names) - 1:
+            return Order(tuple(names), CoordinateKind.LETTERS)
+        return _by_chain(names, chains)
+    return _by_prefix(names) or _by_chain(names, chains)
+
+
+def square_of(name: str) -> tuple[str, str] | None:
+    """Letter and number of the name of a square such as `a1`."""
+    found = _SQUARE.fullmatch(name)
+    return (found[1], found[2]) if found else None
+
+
+def are_squares(names: Iterable[str]) -> bool:
+    """Whether constants are names of squares of a grid of several columns and rows."""
+    squares = [square_of(name) for name in names]
+    parts = [square for square in squares if square is not None]
+    if not squares or len(parts) < len(squares):
+        return False
+    return all(len({part[i] for part in parts}) > 1 for i in (0, 1))
+
+
+def natural(name: str) -> tuple[str, int, str]:
+    """Sort key that orders numbers by size, alone and behind a prefix."""
+    found = re.fullmatch(r"(.*?)(\d{1,9})", name[:40])
+    return (found[1], int(found[2]), name) if found else (name, -1, name)
+
+
+def _by_prefix(names: Sequence[str]) -> Order | None:
+    found = [(_PREFIXED.fullmatch(name), name) for name in names if len(name) <= 40]
+    groups: dict[str, list[tuple[int, str]]] = {}
+    for match, name in found:
+        if match:
+            groups.setdefault(match[1], []).append((int(match[2]), name))
+    if not groups:
+        return None
+    prefix, members = max(groups.items(), key=lambda group: len(group[1]))
+    members.sort()
+    odd = [name for name in names if name not in {member for _, member in members}]
+    if len(odd) > _ODD or (odd and len(members) < 4 * len(odd)) or len(members) < 2:
+        return None
+    if members[-1][0] - members[0][0] != len(members) - 1:
+        return None
+    return Order((*(name for _, name in members), *odd), CoordinateKind.PREFIXED, prefix)
+
+
+def _by_chain(names: Sequence[str], chains: Sequence[Mapping[str, str]]) -> Order | None:
+    wanted = set(names)
+    for chain in chains:
+        following = {a: b for a, b in chain.items() if a in wanted and b in wanted}
+        firsts = wanted - set(following.values())
+        if len(firsts) != 1 or len(following) != len(wanted) - 1:
+            continue
+        line = [firsts.pop()]
+        while line[-1] in following and len(line) <= len(wanted):
+            line.append(following[line[-1]])
+        if len(line) == len(wanted):
+            return Order(tuple(line), CoordinateKind.CHAIN)
+    return None
+
+
+# ------------------------------------------------------------------------
+# Candidates: fluents that may be on a board, and how, from `finder` or from a side file.
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The place of a coordinate in a fluent: several leaves if it is made of several.
+
+    Attributes:
+        leaves: indices of its leaves.
+        part: -1 if it is the whole leaf, 0 or 1 if it is the letter or the number of a square.
+    """
+
+    leaves: tuple[int, ...]
+    part: int = -1
+
+    def of(self, leaves: Sequence[str] | Mapping[int, str]) -> str | None:
+        """The coordinate that the leaves of a fluent name."""
+        if self.part < 0:
+            return " ".join(leaves[i] for i in self.leaves)
+        square = square_of(leaves[self.leaves[0]])
+        return None if square is None else square[self.part]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A shape that may be in a grid, and how.
+
+    Attributes:
+        orders: orders of the columns and the rows.
+        content: leaves that say what a cell holds.
+        layers: leaves with a further coordinate.
+        side: a leaf that names a role, whose own board this may be.
+        downwards: whether the first row is at the top.
+        complete: whether the initial fluents fill the grid.
+        keys: column and row of the initial fluents, or of all fluents if `holes`.
+        holes: whether there are no cells other than those of `keys`.
+    """
+
+    shape: FluentShape
+    columns: Axis
+    rows: Axis | None
+    orders: tuple[Order, Order | None]
+    content: tuple[int, ...]
+    layers: tuple[int, ...] = ()
+    side: int | None = None
+    downwards: bool = False
+    complete: bool = False
+    keys: frozenset[tuple[str, str]] = frozenset()
+    holes: bool = False
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """Columns, and rows if there are several."""
+        return (self.columns,) if self.rows is None else (self.columns, self.rows)
+
+
+# ------------------------------------------------------------------------
+# Finds the leaves of fluents that are coordinates, and their kinds.
+#
+# A fluent with two coordinates among its leaves may be in a grid, one with a single coordinate in a
+# row. Of the other leaves, a further coordinate is a layer, and so is a role whose boards never
+# meet (each side's fleet); the rest is what a cell holds.
+#
+# The first coordinate goes across and the second one up, as in chess: the first row is at the
+# bottom. If only the second coordinates are letters, these go across. If the rules call one `row`
+# and the other one `column` (variables or prefixes of constants), the first row is at the top, as
+# it is if rows are letters.
 
 FEW = 20
 """Most coordinates of an ordinary board; larger sets may be numbers that also count something."""
