@@ -100,7 +100,9 @@ def play_match(
 
     checked_seed(seed)
     opened = _open(game)
-    specs = read_players(tuple(f"{role}={spec}" for role, spec in players.items()), opened.program.roles)
+    specs = read_players(
+        tuple(f"{role}={spec}" for role, spec in players.items()), opened.program.roles
+    )
     kind = checked_clock(clock)
     conditions = Conditions(play_clock_s=play_clock, in_process=in_process, clock=kind)
     machines = build_machines(opened.program, opened.backend)
@@ -251,8 +253,7 @@ def run_tasks(
         ConfigError: the place cannot be used.
         MatchError: a worker failed.
     """
-    from match_runner.workers.places import open_executor
-    from match_runner.workers.places import run_all
+    from match_runner.workers.places import open_executor, run_all
 
     with open_executor(jobs, scheduler, 0) as executor:
         failures = run_all(executor, function, tasks, keep, name)

@@ -33,8 +33,7 @@ from ggp.console import (
 )
 from ggp.errors import ConfigError, GGPError
 from ggp.machine import Limits
-from match_runner.options import place_options, read_place
-from match_runner.progress import progress
+from match_runner.cli.options import place_options, read_place, read_until, until_options
 from match_runner.reproduce.clock import CLOCK
 from match_runner.reproduce.figures import score_text
 from match_runner.reproduce.grid import DuelGrid
@@ -50,7 +49,7 @@ from match_runner.reproduce.paper_004.tables import TABLE_1, TABLE_2
 from match_runner.reproduce.report import backends_text, begin_run, verdict, write_results
 from match_runner.reproduce.results import Experiment, Result, RunSettings, Tell
 from match_runner.reproduce.strength import STRENGTH
-from match_runner.series.commands.until_options import read_until, until_options
+from match_runner.series.holding import progress
 from match_runner.workers.executor import Executor
 from match_runner.workers.places import open_executor
 

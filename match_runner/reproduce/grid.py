@@ -22,7 +22,7 @@ from ggp.clocks import Clock
 from ggp.errors import ConfigError
 from ggp.gdl.nearest import nearest
 from ggp.statistics.intervals import Interval, mean_interval
-from match_runner.folder_lock import InUse
+from ggp.whole_files import InUse
 from match_runner.reproduce.duels import (
     Duel,
     PlayedDuel,

@@ -24,16 +24,14 @@ from match_runner.match.records import MatchRecord, make_folder, write_record
 from match_runner.match.referee import play_match
 from match_runner.match.seats import HUMAN, Arena, Seat, set_up
 from match_runner.match.views import plain, show_record
-from match_runner.options import StoragePlace
 from match_runner.pictures.layout import Artist
 from match_runner.pictures.side_file import side_file_of
 from match_runner.remote.post import is_address
-from match_runner.series.holding import Held
+from match_runner.series.holding import Held, StoragePlace
 from match_runner.series.match_task import machines_of, order_of, rehearse
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import Series, plan_all
-from match_runner.terminal.person import Person
-from match_runner.terminal.screen import Screen
+from match_runner.terminal.person import Person, Screen
 
 
 def check_place(place: StoragePlace) -> None:

@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
 
-import click
-
 from ggp.errors import ConfigError
 from match_runner.workers.executor import Executor, LocalPool, WorkerCrashError, close_idle
 
@@ -57,40 +55,6 @@ def open_executor(
         yield executor
     finally:
         executor.close()
-
-
-def jobs_option(usual: str = "1") -> Callable[[_F], _F]:
-    """Option `--jobs`: None if not given.
-
-    Args:
-        usual: the number that is then used, as text for the help.
-    """
-    return click.option(
-        "--jobs",
-        type=click.IntRange(min=1),
-        show_default=usual,
-        help="Matches to play at once; the numbers stay the same.",
-    )
-
-
-def scheduler_option(command: _F) -> _F:
-    """Option `--scheduler`: None if not given."""
-    return click.option(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="Play on the Dask cluster of this scheduler (or scheduler file), not on this machine.",
-    )(command)
-
-
-def match_seconds_option(command: _F) -> _F:
-    """Option `--match-seconds`."""
-    return click.option(
-        "--match-seconds",
-        type=click.IntRange(min=0),
-        default=MATCH_SECONDS,
-        show_default=True,
-        help="Break off a match that takes longer, and try it again; 0 for never.",
-    )(command)
 
 
 # ------------------------------------------------------------------------

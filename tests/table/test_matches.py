@@ -10,7 +10,7 @@ import pytest
 
 from match_runner.match.records import check_record, read_record, rules_of
 from match_runner.table import match_manager
-from match_runner.table.offers import Offers
+from match_runner.table.options import Offers
 from tests.table.live import SECRETS, WORDS, LiveTable, live_table, seats_of
 from tests.table.many_seats import play_rounds
 

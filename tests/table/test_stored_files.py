@@ -16,7 +16,7 @@ from match_runner.match.seats import set_up
 from match_runner.series.plan import Series, SeriesGame
 from match_runner.series.runner import run_series
 from match_runner.series.store import open_store
-from match_runner.table.stored_files import StoredFiles
+from match_runner.table.match_folder import StoredFiles
 from match_runner.table.worker_tasks import standings
 from match_runner.workers.places import InlineExecutor
 from tests.table.live import SECRETS, WORDS, LiveTable, live_table

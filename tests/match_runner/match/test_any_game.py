@@ -15,7 +15,7 @@ from ggp.machine.games import build_machine, load_program
 from ggp.solve import solve
 from match_runner.cli import main
 from match_runner.match.records import check_record, rules_of
-from match_runner.table.offers import Offers
+from match_runner.table.options import Offers
 from match_runner.table.worker_tasks import read_rules, replay
 from tests.support.sheets.toy_frontend import FRONTEND
 

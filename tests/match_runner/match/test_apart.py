@@ -307,7 +307,7 @@ def test_it_plays_in_this_process_if_that_is_asked_for(
     assert result.exit_code == 0
     assert "thinking aloud" in result.stdout
     held = []
-    monkeypatch.setattr("match_runner.tournament.cli.hold_series", lambda *args: held.append(args))
+    monkeypatch.setattr("match_runner.cli.tournament.hold_series", lambda *args: held.append(args))
     file = tmp_path / "t.toml"
     file.write_text(f'games = ["{GAME}"]\nplay_clock = 1\n[players]\na = "{spec()}"\n')
     for option in ([], ["--in-process"]):

@@ -18,8 +18,8 @@ from ggp.errors import ConfigError
 from ggp.gdl import list_games
 from ggp.machine.base import is_open, player_roles
 from ggp.machine.spiel.twins import twins
+from ggp.whole_files import locked
 from match_runner.cli import main
-from match_runner.folder_lock import locked
 from match_runner.match.records import MatchRecord
 from match_runner.reproduce import cli, clock, strength
 from match_runner.reproduce.duels import Duel, play_duel, stored_duel

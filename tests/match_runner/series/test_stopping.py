@@ -26,11 +26,10 @@ from match_runner.reproduce.duels import Duel, play_duel, stored_duel
 from match_runner.reproduce.results import RunSettings
 from match_runner.series import holding
 from match_runner.series.comparison import ComparisonSummary, summarize
-from match_runner.series.holding import held_so_far
+from match_runner.series.holding import held_so_far, read_series
 from match_runner.series.plan import Series, plan_all
 from match_runner.series.stopping import FORECAST_ROUNDS, Forecast, StoppingRule
 from match_runner.series.store import FILE, open_store
-from match_runner.series.stored import read_series
 from match_runner.series.verdicts import (
     DECIDED,
     SMALL,

@@ -21,24 +21,21 @@ from ggp.console import example
 from ggp.errors import ConfigError
 from ggp.machine import Limits
 from ggp.machine.games import load_program
-from match_runner.match.seats import read_roles
-from match_runner.options import (
-    conditions_of,
+from match_runner.cli.options import (
     conditions_options,
+    course_options,
     ignored,
     place_options,
-    read_place,
-    with_threads,
-)
-from match_runner.remote.post import is_address
-from match_runner.series.commands.comparison_tables import show_comparison
-from match_runner.series.commands.until_options import (
-    course_options,
     read_course_files,
+    read_place,
     read_until,
     until_options,
+    with_threads,
 )
-from match_runner.series.comparison import summarize
+from match_runner.match.conditions import AskedConditions
+from match_runner.match.seats import read_roles
+from match_runner.remote.post import is_address
+from match_runner.series.comparison import show_comparison, summarize
 from match_runner.series.holding import hold_series, printer
 from match_runner.series.plan import Series, SeriesGame, check_series
 from match_runner.series.stopping import StoppingRule
@@ -138,7 +135,7 @@ def compare(
     kept = read_roles(fixed, program.roles)
     compared = tuple(player.strip() for player in players)
     has_remote = any(map(is_address, (*compared, *kept.values())))
-    conditions = conditions_of(has_remote=has_remote, patient=True, **asked)
+    conditions = AskedConditions(**asked).of_match(has_remote=has_remote, patient=True)
     size = len(compared) if roles == "rotate" else 1
     names = _named(compared)
     rounds = _num_rounds(matches, until, size)

@@ -115,9 +115,7 @@ def table(
     from ggp.sockets import listen
     from match_runner.table.match_folder import usual_folder
     from match_runner.table.match_manager import MatchManager
-    from match_runner.table.offers import Offers, read_offers
-    from match_runner.table.options import TableOptions
-    from match_runner.table.web.guard import HostNames
+    from match_runner.table.options import HostNames, Offers, TableOptions, read_offers
     from match_runner.table.web.server import has_screen, open_link, table_server
 
     if game is not None:

@@ -1,14 +1,16 @@
-"""Reads the log of a match that `ggp serve` played elsewhere (`ggp.protocol.retelling`).
+"""Reads the log that `ggp serve --log` keeps of a match elsewhere (`ggp.protocol.retelling`).
 
-The log has the messages that came, and the decisions. From the messages a lobby rebuilds the role's
-incomplete path, just as the server did. `log_frames` draws what follows from it.
+The log has the messages that came, and the decisions; it may end in the middle of a line. From the
+messages a lobby rebuilds the role's incomplete path, just as the server did.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ggp.errors import ConfigError, MatchError
 from ggp.gdl import parse
@@ -18,14 +20,58 @@ from ggp.players import Decision
 from ggp.players.elsewhere.decision_json import decision_from_json
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import Stop
-from ggp.protocol.retelling import Retelling
+from ggp.protocol.retelling import FORMAT, SUFFIX, Retelling
 from ggp.protocol.turns import History, PathTurn, read_heard
-from match_runner.log_views import LogLine, read_log
 
 ALL_TOLD = f"(<= (sees ?r ({PLAIN} ?other ?move)) (role ?r) (does ?other ?move))"
 """Rule for what servers of plain GDL do: everybody is told all moves."""
 
 _OVER = "stop"
+
+
+_FIRST_EVENT = "begin"
+
+LogLine = Mapping[str, Any]
+"""One line of a log."""
+
+
+def is_log(path: Path) -> bool:
+    """Whether a file is the log of a match, judged by its name."""
+    return path.suffix == SUFFIX
+
+
+def read_log(path: Path) -> list[LogLine]:
+    """Read the lines of a log; a last line that was cut off is left out.
+
+    Raises:
+        ConfigError: there is no such file, it cannot be read, or it is not the log of a match;
+            says which line is wrong.
+    """
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+    events = []
+    for number, line in enumerate(lines[:-1], start=1):
+        events.append(_event(line, f"{path}, line {number}"))
+    if not events or events[0]["event"] != _FIRST_EVENT:
+        raise ConfigError(f"{path} does not begin as the log of a match does")
+    if events[0].get("format") != FORMAT:
+        found = json.dumps(events[0].get("format"))
+        raise ConfigError(f"{path}: format {found} is not known; this version reads {FORMAT}")
+    return events
+
+
+def _event(line: bytes, where: str) -> LogLine:
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{where} is not JSON: {error}") from error
+    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+        raise ConfigError(f"{where} must be an object with the field `event`")
+    if not isinstance(event.get("t"), int | float):
+        raise ConfigError(f"{where} must have the number `t`")
+    return event
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,21 +30,20 @@ from ggp.statistics.intervals import (
     mean_interval,
     methods_text,
 )
-from match_runner.match.conditions import Conditions
-from match_runner.match.records import MatchRecord, clock_text
-from match_runner.match.seats import HUMAN, read_players
-from match_runner.match.views import clock_notes, plain, show_errors
-from match_runner.options import (
-    conditions_of,
+from match_runner.cli.options import (
     conditions_options,
     ignored,
     place_options,
     read_place,
     with_threads,
 )
+from match_runner.match.conditions import AskedConditions, Conditions
+from match_runner.match.records import MatchRecord, clock_text
+from match_runner.match.seats import HUMAN, read_players
+from match_runner.match.views import clock_notes, plain, show_errors
 from match_runner.remote.post import is_address
 from match_runner.series.holding import Held, hold_series, printer
-from match_runner.series.plan import Series, SeriesGame, check_series, resampling_seed
+from match_runner.series.plan import Series, check_series, resampling_seed, series_of_roles
 
 MOST_WARNINGS = 5
 """Most warnings of a rulesheet that are shown before a match."""
@@ -155,7 +154,8 @@ def play(
     place = read_place(asked, in_this_process=True)
     program = load_program(game)
     specs = read_players(players, program.roles)
-    conditions = conditions_of(has_remote=any(map(is_address, specs.values())), **asked)
+    has_remote = any(map(is_address, specs.values()))
+    conditions = AskedConditions(**asked).of_match(has_remote=has_remote)
     series = series_of_roles(
         game, program, specs, matches, conditions=conditions, seed=seed, backend=backend
     )
@@ -174,27 +174,6 @@ def play(
         check_place(place)
         return play_with_people(series, place, show, as_json=as_json)
     return hold_series(series, place, show)
-
-
-def series_of_roles(
-    game: str,
-    program: GameDefinition,
-    players: Mapping[str, str],
-    matches: int,
-    *,
-    conditions: Conditions | None = None,
-    seed: int = 0,
-    backend: str = "auto",
-) -> Series:
-    """Series of matches in which every role has a player of its own.
-
-    Match i is the match with seed `seed + i`, whether played in a series or alone.
-
-    Args:
-        players: spec or address for every role but `random`.
-    """
-    own = SeriesGame(game, program, matches, conditions or Conditions())
-    return Series(players, (own,), rotate=False, seed=seed, counted_seeds=True, backend=backend)
 
 
 def summarize(held: Held) -> PlaySummary:

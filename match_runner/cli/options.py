@@ -3,48 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from ggp.cli.arguments import FiniteRange, FolderPath, clock_option, threads_for
-from ggp.clocks import Clock
+from ggp.cli.arguments import FilePath, FiniteRange, FolderPath, clock_option, threads_for
+from ggp.errors import ConfigError
 from ggp.machine import Limits
 from ggp.protocol.messages import MAX_CLOCK_S, Dialect
-from match_runner.match.conditions import Conditions
+from ggp.whole_files import write_whole
+from match_runner.charts import ENDINGS, check_ending
+from match_runner.match.conditions import MAX_PAUSE_S, Conditions
 from match_runner.remote.post import is_address
-from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, RemoteConditions
+from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S
 from match_runner.remote.servers import DRESDEN, DRESDEN_PAUSE_S, SERVERS, Replacement
-from match_runner.workers.places import jobs_option, match_seconds_option, scheduler_option
-
-MAX_PAUSE_S = 60
-"""Longest pause before a turn, in seconds: players forget matches that stay silent."""
-
-FORGET_S = 90.0
-"""Seconds that we wait, beyond twice both clocks, for a busy player to forget a match: players
-forget matches that are silent for twice their clocks and a minute."""
+from match_runner.series.course import course_of, draw_course
+from match_runner.series.holding import Held, StoragePlace
+from match_runner.series.stopping import DEFAULT_MOST, DEFAULT_WORTH, StoppingRule
+from match_runner.series.verdicts import DECIDED, SPAN
+from match_runner.workers.places import MATCH_SECONDS
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True, slots=True)
-class StoragePlace:
-    """Where matches are played and kept.
-
-    Attributes:
-        jobs, scheduler, match_seconds: see `open_executor`.
-        folder: where results are kept; None for memory only.
-        records: where every match is written as a file; None for nowhere.
-    """
-
-    jobs: int | None = None
-    scheduler: str | None = None
-    match_seconds: float = 0
-    folder: Path | None = None
-    records: Path | None = None
 
 
 def place_options(
@@ -88,6 +70,40 @@ def with_threads(limits: Limits, threads: int | None, place: StoragePlace) -> Li
     return replace(limits, threads=threads_for(threads, place.jobs or 1))
 
 
+def jobs_option(usual: str = "1") -> Callable[[_F], _F]:
+    """Option `--jobs`: None if not given.
+
+    Args:
+        usual: the number that is then used, as text for the help.
+    """
+    return click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        show_default=usual,
+        help="Matches to play at once; the numbers stay the same.",
+    )
+
+
+def scheduler_option(command: _F) -> _F:
+    """Option `--scheduler`: None if not given."""
+    return click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Play on the Dask cluster of this scheduler (or scheduler file), not on this machine.",
+    )(command)
+
+
+def match_seconds_option(command: _F) -> _F:
+    """Option `--match-seconds`."""
+    return click.option(
+        "--match-seconds",
+        type=click.IntRange(min=0),
+        default=MATCH_SECONDS,
+        show_default=True,
+        help="Break off a match that takes longer, and try it again; 0 for never.",
+    )(command)
+
+
 def out_option(usual: str | None = None) -> Callable[[_F], _F]:
     """Option `--out`, passed as `folder`: where a command that can be continued keeps its results.
 
@@ -117,8 +133,8 @@ def record_option(command: _F) -> _F:
 
 
 def conditions_options(command: _F) -> _F:
-    """Options for every argument of `conditions_of`, clocks first in the help."""
-    for option in reversed(_OPTIONS):
+    """Options for every field of `AskedConditions`, clocks first in the help."""
+    for option in reversed(_CONDITIONS_OPTIONS):
         command = option(command)
     return command
 
@@ -143,50 +159,6 @@ def ignored(conditions: Conditions, players: Iterable[str]) -> Iterator[str]:
             yield f"{text} learns nothing: it needs a start clock, and --play-clock"
 
 
-def conditions_of(
-    *,
-    has_remote: bool,
-    patient: bool = False,
-    play_clock_s: float | None,
-    start_clock_s: int,
-    dialect: str | None,
-    server: str,
-    scramble: bool,
-    replacement: str | None,
-    pause_s: float,
-    in_process: bool = False,
-    clock: Clock = Clock.WALL,
-    ponder: bool = False,
-) -> Conditions:
-    """The conditions that the options of a command ask for.
-
-    Args:
-        has_remote: whether a remote player takes part: then bad moves are replaced as the
-            imitated server replaces them, unless `replacement` says otherwise.
-        patient: whether we wait for a remote player that is busy because it still believes in a
-            match that was broken off, until it forgets that match.
-    """
-    acted = SERVERS[server]
-    usual = acted.replacement if has_remote else Replacement.RANDOM
-    patience_s = 2 * (start_clock_s + (play_clock_s or 0.0)) + FORGET_S
-    return Conditions(
-        play_clock_s=play_clock_s,
-        replacement=Replacement(replacement) if replacement else usual,
-        pause_s=pause_s,
-        remote=RemoteConditions(
-            server=acted,
-            dialect=Dialect(dialect) if dialect else None,
-            start_clock_s=start_clock_s,
-            scramble=scramble,
-            patience_s=patience_s if has_remote and patient else 0.0,
-        ),
-        in_process=in_process,
-        clock=clock,
-        ponder=ponder,
-        prepares=True,
-    )
-
-
 in_process_option = click.option(
     "--in-process",
     is_flag=True,
@@ -194,7 +166,7 @@ in_process_option = click.option(
     "for a debugger. One that never answers is waited for.",
 )
 
-_OPTIONS = (
+_CONDITIONS_OPTIONS = (
     click.option(
         "--play-clock",
         "play_clock_s",
@@ -251,3 +223,120 @@ _OPTIONS = (
     ),
     in_process_option,
 )
+
+
+# ------------------------------------------------------------------------
+# Options of commands that write the course of a series into files.
+
+
+class _PlotPath(FilePath):
+    """The path of a chart, whose ending says in which format it is drawn."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Path:
+        path = super().convert(value, param, ctx)
+        try:
+            return check_ending(path)
+        except ConfigError as error:
+            self.fail(str(error), param, ctx)
+
+
+class CourseFiles(NamedTuple):
+    """Where the course of a series is written.
+
+    Attributes:
+        csv: as a table; None for nowhere.
+        plot: as a chart; None for nowhere.
+    """
+
+    csv: Path | None
+    plot: Path | None
+
+    def after(self, show: Callable[[Held], None]) -> Callable[[Held], None]:
+        """What shows a series, and then writes the files."""
+
+        def shown(held: Held) -> None:
+            show(held)
+            if self.csv is None and self.plot is None:
+                return
+            course = course_of(held)
+            if self.csv is not None:
+                write_whole(self.csv, course.csv())
+            if self.plot is not None:
+                draw_course(course).save(self.plot)
+
+        return shown
+
+
+def course_options(command: _F) -> _F:
+    """Options `--csv` and `--plot`, see `read_course_files`."""
+    csv = click.option(
+        "--csv",
+        type=FilePath(),
+        metavar="FILE",
+        help="Write scores by round, and goals, states and time by turn, as a table.",
+    )
+    plot = click.option(
+        "--plot",
+        type=_PlotPath(),
+        metavar="FILE",
+        help=f"Draw the same as a chart; FILE ends in {', '.join(ENDINGS)}.",
+    )
+    return csv(plot(command))
+
+
+def read_course_files(asked: dict[str, Any]) -> CourseFiles:
+    """Where the course is to be written; removes these options from `asked`."""
+    return CourseFiles(asked.pop("csv"), asked.pop("plot"))
+
+
+# ------------------------------------------------------------------------
+# Options of commands whose series may end by themselves.
+
+_UNTIL_OPTIONS = (
+    click.option(
+        "--until",
+        type=click.Choice([DECIDED]),
+        help="Instead of --matches: play rounds until one player is better for certain (99 %), or "
+        "the difference is surely smaller than --worth.",
+    ),
+    click.option(
+        "--worth",
+        type=FiniteRange(min=0, min_open=True, max=SPAN),
+        metavar="POINTS",
+        show_default=f"{DEFAULT_WORTH:g}",
+        help="With --until: a smaller difference in score does not matter.",
+    ),
+    click.option(
+        "--most",
+        type=click.IntRange(min=2),
+        metavar="MATCHES",
+        show_default=str(DEFAULT_MOST),
+        help="With --until: play so many matches at most.",
+    ),
+)
+
+
+def until_options(command: _F) -> _F:
+    """Options `--until`, `--worth` and `--most`, see `read_until`."""
+    for option in reversed(_UNTIL_OPTIONS):
+        command = option(command)
+    return command
+
+
+def read_until(asked: dict[str, Any], matches: int | None) -> StoppingRule | None:
+    """When a series ends by itself, if it does; removes these options from `asked`.
+
+    Raises:
+        ConfigError: options that do not go together.
+    """
+    until, worth, most = (asked.pop(name) for name in ("until", "worth", "most"))
+    if until is None:
+        if worth is not None or most is not None:
+            raise ConfigError("--worth and --most say when --until decided ends; add it")
+        return None
+    if matches is not None:
+        raise ConfigError(
+            f"--matches {matches} and --until decided exclude each other: leave out --matches, or "
+            f"say --most {matches} for at most so many"
+        )
+    return StoppingRule(worth or DEFAULT_WORTH, most or DEFAULT_MOST)
