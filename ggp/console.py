@@ -34,7 +34,7 @@ from ggp.errors import (
 from ggp.gdl.nearest import unknown
 from ggp.gdl.source import MOST_SHOWN, Diagnostic, errors, printable
 from ggp.launch import EXIT_INTERRUPTED as EXIT_INTERRUPTED
-from ggp.launch import preload
+from ggp.launch import Loading
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -98,8 +98,9 @@ class CommandGroup(click.Group):
         later = self._later.get(cmd_name)
         if later is None:
             return super().get_command(ctx, cmd_name)
-        preload(later.module)
-        command: click.Command = getattr(import_module(later.module), later.name or cmd_name)
+        with Loading():
+            module = import_module(later.module)
+        command: click.Command = getattr(module, later.name or cmd_name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.games import REPOSITORY
-from tests.support.imports import imported_modules, module_of
+from tests.support.imports import imported_by_name, imported_modules, module_of
 
 MAY_IMPORT = {
     "ggp.errors": {"ggp.gdl"},
@@ -196,6 +196,20 @@ def test_one_module_of_ggp_imports_the_match_runner() -> None:
     assert "match_runner" not in {
         str(node.module).partition(".")[0] for node in loaded if isinstance(node, ast.ImportFrom)
     }
+
+
+BY_NAME = {"ggp.cli.serve"}
+"""Commands that still say the names of modules that are loaded ahead."""
+
+
+def test_commands_and_the_match_runner_import_what_they_name() -> None:
+    named = {
+        module_of(path): imported_by_name(path)
+        for path in MODULES
+        if module_of(path).startswith(("match_runner", "ggp.cli"))
+        if module_of(path) not in BY_NAME
+    }
+    assert {module: names for module, names in named.items() if names} == {}
 
 
 NOT_FOR = {"match_runner/terminal": ("match_runner.table",), "match_runner": ("ggp.server",)}

@@ -15,7 +15,7 @@ from ggp.cli.solving import DIGITS, counting, telling
 from ggp.console import print_json, print_rich, table_of
 from ggp.errors import ConfigError
 from ggp.gdl.source import printable
-from ggp.launch import preload
+from ggp.launch import Loading
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,10 +71,10 @@ def approximate(
     as_json: bool,
 ) -> None:
     """Measure, check and show."""
-    preload("ggp.respond")
-    from ggp.machine.base import player_roles
-    from ggp.players import blamed
-    from ggp.respond import Budget, measure
+    with Loading():
+        from ggp.machine.base import player_roles
+        from ggp.players import blamed
+        from ggp.respond import Budget, measure
 
     machine = opened.machine
     is_uniform, roles = spec.text == UNIFORM_PLAYER, player_roles(machine)

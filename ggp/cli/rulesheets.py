@@ -43,7 +43,7 @@ from ggp.console import (
 )
 from ggp.errors import ConfigError, GDLError, GGPError, MachineError
 from ggp.gdl.source import Diagnostic, diagnose, errors, gravest, printable
-from ggp.launch import preload
+from ggp.launch import Loading
 
 if TYPE_CHECKING:
     from ggp.machine import Limits, Machine
@@ -412,16 +412,16 @@ def convert(game: str, form: str, comments: bool | None) -> None:
 
 
 def _print_module(game: str) -> None:
-    preload("ggp.env.export")
-    from ggp.env.export import jax_module
+    with Loading():
+        from ggp.env.export import jax_module
 
     opened = open_game(game, "propnet")
     click.echo(jax_module(opened.program, opened.machine).encode(), nl=False)
 
 
 def _print_tree(game: str) -> None:
-    preload("ggp.solve")
-    from ggp.solve import build_tree, efg_lines
+    with Loading():
+        from ggp.solve import build_tree, efg_lines
 
     opened = open_game(game, "auto")
     with spinner(f"playing {game} out"), growth_told(opened.program):

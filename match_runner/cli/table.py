@@ -14,7 +14,7 @@ import click
 from ggp.cli.arguments import FolderPath, PlayerText, import_option, verbose_option
 from ggp.console import announce, example
 from ggp.errors import ConfigError
-from ggp.launch import preload
+from ggp.launch import Loading
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8080
 
@@ -110,13 +110,13 @@ def table(
     that is printed lets in whoever has it. Ends with Ctrl-C; matches go on when the command is
     given again.
     """
-    preload("ggp.players", "uvicorn", "starlette.applications", "match_runner.table.web.server")
-    from ggp.machine.games import find_file
-    from ggp.sockets import listen
-    from match_runner.table.match_folder import usual_folder
-    from match_runner.table.match_manager import MatchManager
-    from match_runner.table.options import HostNames, Offers, TableOptions, read_offers
-    from match_runner.table.web.server import has_screen, open_link, table_server
+    with Loading():
+        from ggp.machine.games import find_file
+        from ggp.sockets import listen
+        from match_runner.table.match_folder import usual_folder
+        from match_runner.table.match_manager import MatchManager
+        from match_runner.table.options import HostNames, Offers, TableOptions, read_offers
+        from match_runner.table.web.server import has_screen, open_link, table_server
 
     if game is not None:
         find_file(game)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -55,6 +55,12 @@ def imported_modules(path: Path) -> frozenset[str]:
     return frozenset((*_in_statements(tree, path), *_in_strings(tree, own))) - {own}
 
 
+def imported_by_name(path: Path) -> frozenset[str]:
+    """Modules of ours that a file says the names of where it could import them."""
+    by_name = ("import_module", "__import__", "find_spec", "preload")
+    return frozenset(_in_calls(ast.parse(path.read_text()), by_name))
+
+
 def _in_statements(tree: ast.Module, path: Path) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -73,15 +79,20 @@ def _in_strings(tree: ast.Module, module: str) -> Iterator[str]:
     finds_names = any(
         isinstance(node, ast.FunctionDef) and node.name == "__getattr__" for node in tree.body
     )
+    yield from _in_calls(tree, IMPORTERS)
+    for node in ast.walk(tree) if finds_names else ():
+        if (inner := f"{module}.{_text(node)}") in known_modules():
+            yield inner
+
+
+def _in_calls(tree: ast.Module, functions: Container[str]) -> Iterator[str]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _called(node) in IMPORTERS:
+        if isinstance(node, ast.Call) and _called(node) in functions:
             arguments = (*node.args, *(keyword.value for keyword in node.keywords))
             for text in map(_text, arguments):
                 name = _NAME.fullmatch(text)
                 if name is not None and name[1] in known_modules():
                     yield name[1]
-        if finds_names and (inner := f"{module}.{_text(node)}") in known_modules():
-            yield inner
 
 
 def _called(node: ast.Call) -> str:
