@@ -133,7 +133,7 @@ class _Sitting:
         if has_clock:  # a player that has not played before takes longer for its first move
             stand_ins = {**others, **dict.fromkeys(self._people, "random")}
             start_s = self._game.conditions.remote.start_clock_s
-            arena = self._arena(stand_ins, {})
+            arena = self._arena(stand_ins)
             rehearse(arena, program.source.text, start_s, own_process=True)
         self._others = others
 
@@ -146,9 +146,9 @@ class _Sitting:
                     says = f"{text} may prepare as {role} for {start_s} s (--start-clock)."
                     self._screen.show(Text(says))
         guests = {role: Seat(HUMAN, self._maker(role, seed)) for role in self._people}
-        return play_match(self._arena(self._others, guests), seed, conditions)
+        return play_match(self._arena({**self._others, **guests}), seed, conditions)
 
-    def _arena(self, players: Mapping[str, str], guests: Mapping[str, Seat]) -> Arena:
+    def _arena(self, players: Mapping[str, str | Seat]) -> Arena:
         apart = order_of(self._game.conditions, self._program, self._machines, self._series.limits)
         return set_up(
             self._game.name,
@@ -156,7 +156,6 @@ class _Sitting:
             players,
             self._machines,
             self._game.conditions.clock.tells,
-            guests=guests,
             apart=apart,
         )
 

@@ -112,9 +112,8 @@ def _prepare(
     arena = set_up(
         task.game,
         program,
-        others,
+        {**others, **{role: Seat(HUMAN, reporter.guest(role)) for role in people}},
         machines,
-        guests={role: Seat(HUMAN, reporter.guest(role)) for role in people},
         report=reporter.report,
         apart=apart,
     )
