@@ -111,7 +111,8 @@ def find_program(name_or_path_or_text: str) -> tuple[str, GameDefinition]:
         GDLError: the rules cannot be used.
     """
     text = name_or_path_or_text
-    if is_named(text) or os.path.exists(text) or text in list_games() or not set(text) & set("(\n"):
+    is_no_text = not set(text) & set("(\n")
+    if is_no_text or is_named(text) or os.path.exists(text) or text in list_games():
         return text, load_program(text)
     program = read_program(text, files=True)
     return program.source.name, program
