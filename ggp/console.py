@@ -35,6 +35,7 @@ from ggp.gdl.nearest import unknown
 from ggp.gdl.source import MOST_SHOWN, Diagnostic, errors, printable
 from ggp.launch import EXIT_INTERRUPTED as EXIT_INTERRUPTED
 from ggp.launch import Loading
+from ggp.registry import Registry
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -83,36 +84,51 @@ class CommandGroup(click.Group):
 
     Args:
         later: commands that are imported when they run, by name.
+        offered: entry point group in which installed packages offer more.
     """
 
     def __init__(
-        self, *args: Any, later: Mapping[str, LaterCommand] | None = None, **kwargs: Any
+        self,
+        *args: Any,
+        later: Mapping[str, LaterCommand] | None = None,
+        offered: str = "",
+        **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self._later = dict(later or {})
+        self._offered: Registry[click.Command | LaterCommand] = Registry(offered, "command")
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), *self._later])
+        return sorted({*super().list_commands(ctx), *self._later, *self._offered})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         later = self._later.get(cmd_name)
         if later is None:
-            return super().get_command(ctx, cmd_name)
+            command = super().get_command(ctx, cmd_name) or self._offered.get(cmd_name)
+            if not isinstance(command, LaterCommand):
+                return command
+            later = command
         with Loading():
             module = import_module(later.module)
-        command: click.Command = getattr(module, later.name or cmd_name)
-        return command
+        loaded: click.Command = getattr(module, later.name or cmd_name)
+        return loaded
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         names = self.list_commands(ctx)
-        if not self._later.keys() >= set(names):
+        if not self._later:
             super().format_commands(ctx, formatter)  # which imports everything
             return
         room = formatter.width - 6 - max(len(name) for name in names)
-        stand_ins = [click.Command(name, help=self._later[name].summary) for name in names]
-        rows = [(str(each.name), each.get_short_help_str(room)) for each in stand_ins]
+        rows = [(name, self._summarized(ctx, name).get_short_help_str(room)) for name in names]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+    def _summarized(self, ctx: click.Context, name: str) -> click.Command:
+        """A command, or what stands for it where its summary is known without it."""
+        known = self._later.get(name) or self._offered.get(name)
+        if isinstance(known, LaterCommand):
+            return click.Command(name, help=known.summary)
+        return self.get_command(ctx, name) or click.Command(name)
 
     def main(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Run the command line; never returns."""
@@ -136,7 +152,7 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             names = self.list_commands(ctx)
             ctx.fail(unknown("command", args[0], names, f"commands: {', '.join(names)}"))
         return super().resolve_command(ctx, args)

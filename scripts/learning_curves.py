@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from ggp.env import Environment, make
-from ggp.env.exact import ExactGame
 from ggp.errors import GGPError
-from ggp.learn import Learner, LearntPolicy
-from ggp.learn.features import Reader
+from ggp.labs.learning.env import Environment, make
+from ggp.labs.learning.env.exact import ExactGame
+from ggp.labs.learning.selfplay import Learner, LearntPolicy
+from ggp.labs.learning.selfplay.features import Reader
 
 GAMES = ("kuhn_poker", "leduc_poker", "number_guessing", "krieg_tic_tac_toe")
 SEEDS = (1, 2, 3)

@@ -19,6 +19,7 @@ PROJECT = Path(__file__).resolve().parent.parent
 DRAWING = PROJECT / "docs" / "figures" / "rooms.svg"
 
 PACKAGES = ("ggp", "match_runner")
+LABS = "ggp.labs."
 MOST_NAMES = 3
 """Names beside an arrow."""
 
@@ -74,10 +75,15 @@ class Box(NamedTuple):
 
 
 def package_of(module: str) -> str | None:
-    """The package that a module belongs to; None for modules that stand beside the packages."""
+    """The package that a module belongs to; None for modules that stand beside the packages. Each
+    lab is a package, and an address of one is none."""
     names = module.split(".")
     if names[0] == "match_runner":
         return "match_runner"
+    if names[:2] == ["ggp", "labs"]:
+        return ".".join(names[:3]) if len(names) > 3 else None
+    if names[:2] == ["ggp", "env"]:
+        return None
     is_inside = names[0] == "ggp" and len(names) > 1 and (PROJECT / "ggp" / names[1]).is_dir()
     return f"ggp.{names[1]}" if is_inside else None
 
@@ -95,7 +101,11 @@ def read_house() -> House:
             rooms = folders.setdefault(user, set())
             inside = path.parent.relative_to(PROJECT / user.replace(".", "/")).parts
             rooms.update(inside[:1])
-            taken = {(maker, name) for maker, name in _taken(path) if maker != user}
+            taken = {
+                (maker, name)
+                for maker, name in _taken(path)
+                if maker != user and (not maker.startswith(LABS) or user.startswith(LABS))
+            }
             for maker, name in taken:
                 flows.setdefault((user, maker), Counter())[name] += 1
     return House({name: tuple(sorted(rooms)) for name, rooms in folders.items()}, flows)

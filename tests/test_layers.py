@@ -28,65 +28,31 @@ MAY_IMPORT = {
         "ggp.children",
         "ggp.clocks",
         "ggp.libraries",
+        "ggp.registry",
     },
-    "ggp.belief": {"ggp.errors", "ggp.machine", "ggp.whole_files"},
+    "ggp.belief": {"ggp.errors", "ggp.machine", "ggp.registry", "ggp.whole_files"},
     "ggp.search": {"ggp.errors", "ggp.belief", "ggp.clocks", "ggp.machine"},
     "ggp.solve": {"ggp.errors", "ggp.belief", "ggp.machine"},
-    "ggp.respond": {
-        "ggp.errors",
-        "ggp.belief",
-        "ggp.clocks",
-        "ggp.env",
-        "ggp.learn",
-        "ggp.machine",
-        "ggp.search",
-        "ggp.solve",
-        "ggp.statistics",
-    },
+    "ggp.registry": {"ggp.errors"},
     "ggp.study": {
         "ggp.errors",
         "ggp.gdl",
         "ggp.search",
         "ggp.belief",
         "ggp.machine",
-        "ggp.solve",  # synthetic trees are solved as games are
     },
-    "ggp.env": {
-        "ggp.belief",
-        "ggp.errors",
-        "ggp.gdl",
-        "ggp.given",
-        "ggp.libraries",
-        "ggp.machine",
-        "ggp.pickled",
-        "ggp.players",  # whoever a learner plays against, in a function
-        "ggp.seeds",
-        "ggp.solve",  # what is learnt is evaluated exactly
-    },
-    "ggp.learn": {
-        "ggp.belief",  # incomplete paths
-        "ggp.env",
-        "ggp.errors",
-        "ggp.gdl",
-        "ggp.machine",
-        "ggp.seeds",
-        "ggp.whole_files",
-    },
-    "ggp.openspiel": {"ggp.env", "ggp.errors", "ggp.gdl", "ggp.belief", "ggp.machine"},
     "ggp.players": {
+        "ggp.registry",
         "ggp.errors",
         "ggp.clocks",
-        "ggp.env",
-        "ggp.learn",
         "ggp.gdl",
-        "ggp.openspiel",
         "ggp.solve",
         "ggp.study",  # what a game is like, for who chooses a player
         "ggp.search",
         "ggp.belief",
         "ggp.machine",
     },
-    "ggp.console": {"ggp.errors", "ggp.gdl", "ggp.launch"},
+    "ggp.console": {"ggp.errors", "ggp.gdl", "ggp.launch", "ggp.registry"},
     "ggp.protocol": {"ggp.errors", "ggp.gdl"},
     "ggp.server": {
         "ggp.errors",
@@ -108,11 +74,10 @@ MAY_IMPORT["ggp.players"].add("ggp.html_tables")
 MAY_IMPORT["ggp.frames"] = {"ggp.libraries"}
 MAY_IMPORT["ggp.given"] = {"ggp.clocks", "ggp.errors", "ggp.gdl", "ggp.seeds"}
 MAY_IMPORT["ggp.pickled"] = {"ggp.errors", "ggp.gdl", "ggp.machine"}
-EVERYTHING_OF_GGP = {*MAY_IMPORT, "ggp.cli"}
-MAY_IMPORT["ggp"] = EVERYTHING_OF_GGP | {"ggp.library"}  # `import ggp` finds its packages
-MAY_IMPORT["ggp.library"] = set(EVERYTHING_OF_GGP)  # and the match runner: `ggp.play_match`
-MAY_IMPORT["ggp.cli"] = EVERYTHING_OF_GGP | {"ggp.library"}  # `ggp advise` plays matches
-
+CORE = {*MAY_IMPORT, "ggp.cli"}
+MAY_IMPORT["ggp"] = CORE | {"ggp.library", "ggp.env"}  # `import ggp` finds its packages
+MAY_IMPORT["ggp.library"] = set(CORE)  # and the match runner, for `ggp.play_match`
+MAY_IMPORT["ggp.cli"] = CORE | {"ggp.library"}
 RUNNER = {
     "match_runner.charts": set(),
     "match_runner.workers": set(),
@@ -152,26 +117,45 @@ COMMANDS = {"match_runner.__main__", "match_runner.cli", "match_runner.demo"}
 """These stand above all rooms, and are what is made of them on the command line."""
 
 RUNNER |= {part: {*RUNNER, *COMMANDS} for part in COMMANDS}
-RUNNER["match_runner.cli"].add("match_runner.reproduce")
-RUNNER["match_runner.reproduce"] = {*RUNNER, "match_runner.cli"}  # it has a command of its own
-MAY_IMPORT |= {part: EVERYTHING_OF_GGP - {"ggp.cli"} | rooms for part, rooms in RUNNER.items()}
-for part in (*COMMANDS, "match_runner.reproduce"):
+MAY_IMPORT |= {part: CORE - {"ggp.cli"} | rooms for part, rooms in RUNNER.items()}
+for part in COMMANDS:
     MAY_IMPORT[part].add("ggp.cli")
 MAY_IMPORT["ggp.library"] |= set(RUNNER)
+AMONG_LABS = {
+    "ggp.labs.kriegspiel": {"ggp.labs.papers"},
+    "ggp.labs.papers": {"ggp.labs.openspiel"},
+}
+"""Labs that build on another one: for its experiments, and for games of OpenSpiel in these."""
+
+ADDRESSES = {
+    "ggp.env": {"ggp.labs.learning"},
+    "ggp.env.exact": {"ggp.labs.learning"},
+    "ggp.env.gymnasium_env": {"ggp.labs.learning"},
+    "ggp.env.pettingzoo_env": {"ggp.labs.learning"},
+    "ggp.learn": {"ggp.labs.learning"},
+    "ggp.openspiel": {"ggp.labs.openspiel"},
+    "ggp.players.spiel_bot": {"ggp.labs.openspiel"},
+}
+"""Modules that users know, with the lab that has what is in them. They hold nothing themselves."""
+
 MODULES = sorted(
     path for package in ("ggp", "match_runner") for path in (REPOSITORY / package).rglob("*.py")
 )
 
 
 def part_of(module: str) -> str:
-    """`ggp.gdl.terms` belongs to `ggp.gdl`, `match_runner.match.seats` to `match_runner.match`."""
-    return ".".join(module.split(".")[:2])
+    """`ggp.gdl.terms` belongs to `ggp.gdl`, `match_runner.match.seats` to `match_runner.match`, and
+    each lab is a part."""
+    names = module.split(".")
+    return ".".join(names[: 3 if names[:2] == ["ggp", "labs"] else 2])
 
 
 def allowed_to(module: str) -> set[str]:
     """Parts that a module may import something of."""
     own = part_of(module)
-    return MAY_IMPORT.get(own, EVERYTHING_OF_GGP) | {own}
+    if own.startswith("ggp.labs"):
+        return CORE | {own, "ggp.library", *RUNNER} | AMONG_LABS.get(own, set())
+    return MAY_IMPORT.get(own, CORE) | {own} | ADDRESSES.get(module, set())
 
 
 def test_modules_import_only_what_their_layer_may() -> None:
@@ -183,12 +167,23 @@ def test_modules_import_only_what_their_layer_may() -> None:
     assert {name: parts for name, parts in found.items() if parts} == {}
 
 
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_addresses_hold_nothing_and_are_for_users(address: str) -> None:
+    """Else the core had a lab in it by another name."""
+    path = REPOSITORY / (address.replace(".", "/") + ".py")
+    path = path if path.exists() else path.with_suffix("") / "__init__.py"
+    kinds = [type(node) for node in ast.parse(path.read_text()).body]
+    assert set(kinds) <= {ast.Expr, ast.ImportFrom, ast.Assign}
+    users = {module_of(other) for other in MODULES if address in imported_modules(other)}
+    assert {user for user in users if not user.startswith(address)} <= {"ggp"}  # its `__getattr__`
+
+
 def test_one_module_of_ggp_imports_the_match_runner() -> None:
-    """When it is used: `import ggp` leaves it alone."""
+    """When it is used: `import ggp` leaves it alone. Labs apart."""
     users = {
         module_of(path)
         for path in MODULES
-        if not module_of(path).startswith("match_runner")
+        if not module_of(path).startswith(("match_runner", "ggp.labs"))
         if any(name.startswith("match_runner") for name in imported_modules(path))
     }
     assert users == {"ggp.library.matches"}
@@ -294,4 +289,6 @@ def test_nothing_above_machines_asks_what_a_game_is_defined_in() -> None:
         for path in MODULES
         if any(map(_asks_for_the_kind, nodes_of(path, "SpielGame", "frontends", "Program")))
     }
-    assert {each for each in askers if not each.startswith("ggp.machine.")} == set()
+    assert {
+        each for each in askers if not each.startswith(("ggp.machine.", "ggp.labs.openspiel."))
+    } == set()

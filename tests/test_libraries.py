@@ -9,11 +9,11 @@ import pytest
 
 from ggp.errors import BackendUnavailableError, InstallationError
 from ggp.gdl.normalize import load
+from ggp.labs.openspiel.machine.games import pyspiel
 from ggp.libraries import demand_library
 from ggp.machine import build_machine
 from ggp.machine.compiling import jit
 from ggp.machine.prolog import engine
-from ggp.machine.spiel.games import pyspiel
 
 
 def error_of(name: str | None) -> ImportError:

@@ -8,9 +8,9 @@ import re
 import pytest
 
 from ggp.cli import main
+from ggp.labs.papers.reproduce.cli import EXPERIMENTS, GRIDS, PAPER_003
 from ggp.players.spec import PLAYERS, describe_player
 from match_runner.cli import main as runner
-from match_runner.reproduce.cli import EXPERIMENTS, GRIDS, PAPER_003
 from tests.support.games import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "measured" / "papers.md").read_text()

@@ -19,8 +19,9 @@ from tests.support.imports import imported_modules, module_of
 OF_A_KIND = {"ggp/cli", "ggp/players", "tests/cli"}
 """These hold a file a command, a player, however many there are."""
 
-BESIDE_PLAYERS = {"player", "spec"}
-"""In the room of players: what a player is, and which there are."""
+BESIDE_PLAYERS = {"player", "spec", "spiel_bot"}
+"""In the room of players: what a player is, which there are, and the address of one that
+is elsewhere."""
 
 WITHOUT_A_MAP = {"ggp"}
 """What it is made of is said in docs/understand/architecture.md: its docstring is `help(ggp)`."""

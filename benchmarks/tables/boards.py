@@ -21,12 +21,13 @@ from ggp.belief import Bags
 from ggp.belief.segments import initial_segments
 from ggp.errors import ConfigError
 from ggp.gdl.games import comes_with_games
+from ggp.labs.kriegspiel.boards.board_search import BoardSearch
+from ggp.labs.kriegspiel.information_sets.set_search import InformationSetSearch
+from ggp.labs.kriegspiel.piece_files import with_captures
 from ggp.machine import Machine, build_machine
 from ggp.machine.base import States
 from ggp.machine.games import load_program
 from ggp.players.options.evaluations import evaluation_of
-from ggp.search.boards.board_search import BoardSearch
-from ggp.search.information_sets.set_search import InformationSetSearch
 from ggp.search.moves import random_moves
 
 GAMES = ("kriegspiel_5x5", "kriegspiel")
@@ -98,7 +99,7 @@ def _row(game: str, what: str, depth: int, number: int, took_ms: float) -> dict[
 
 
 def _board_search(machine: Machine, bag: Bags, depth: int, file: str) -> Callable[[], None]:
-    evaluation = evaluation_of(file, machine, bag.role, QUIET)
+    evaluation = with_captures(evaluation_of(file, machine, bag.role), machine, bag.role, QUIET)
 
     def once() -> None:
         rng = np.random.default_rng(0)

@@ -16,8 +16,8 @@ from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from ggp.env import make
-from ggp.env.export import jax_module
+from ggp.labs.learning.env import make
+from ggp.labs.learning.jax_export import jax_module
 from ggp.machine import build_machine
 from ggp.machine.games import load_program
 
@@ -48,7 +48,11 @@ def measure_environments(seconds: float, rounds: int) -> list[dict[str, Any]]:
     processors = len(os.sched_getaffinity(0))
     for game in GAMES:
         for threads in sorted({1, processors}):
-            row = {"environment": f"ggp.env {game}", "lanes": LANES, "threads": threads}
+            row = {
+                "environment": f"ggp.labs.learning.env {game}",
+                "lanes": LANES,
+                "threads": threads,
+            }
             rows.append(row | _best(partial(_ours, game, threads), seconds, rounds))
     others: dict[str, tuple[str, Callable[[], Iterator[int]]]] = {
         f"{JAX} kuhn_poker": ("jax", partial(_jax, "kuhn_poker")),

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from ggp.env import make
-from ggp.learn import Learner
+from ggp.labs.learning.env import make
+from ggp.labs.learning.selfplay import Learner
 
 GAMES = ("krieg_tic_tac_toe", "phantom_connect_four", "leduc_poker")
 LANES = 4096

@@ -22,13 +22,12 @@ from ggp.belief.paths import DRAWN, FollowsPaths, PathTree
 from ggp.belief.quality import How, Quality, in_words, quality_of
 from ggp.belief.sampler import Enumerates, Sampler
 from ggp.belief.samplers.board_maker import BoardMaker, DrawnPieces
-from ggp.belief.samplers.by_name import Sampling, make_sampler
+from ggp.belief.samplers.by_name import POOL_LIMIT, SAMPLERS, SamplerSettings, make_sampler
 from ggp.belief.samplers.hyperplay_sampler import (
     DEFAULT_EXACT,
     OWN_COMPLETIONS,
     HyperPlaySampler,
 )
-from ggp.belief.samplers.pool_samplers import POOL_LIMIT
 from ggp.belief.turns.completions import never
 
 __all__ = [
@@ -37,6 +36,7 @@ __all__ = [
     "MAX_ATTEMPTS",
     "OWN_COMPLETIONS",
     "POOL_LIMIT",
+    "SAMPLERS",
     "UNIFORM",
     "Bags",
     "BoardMaker",
@@ -51,7 +51,7 @@ __all__ = [
     "PathTree",
     "Quality",
     "Sampler",
-    "Sampling",
+    "SamplerSettings",
     "UniformMoves",
     "in_words",
     "log_likelihoods",

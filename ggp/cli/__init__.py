@@ -1,24 +1,22 @@
 """The command `ggp`: look at rulesheets, play them by hand or at random, ask players.
 
-One module per group of commands. They are thin: parse options, call, print. Everything slow to
-import (numpy, SWI-Prolog) is imported when a command runs.
+Installed packages, and our labs, may add commands (`ggp.registry`). One module per group of
+commands. They are thin: parse options, call, print. Everything slow to import (numpy, SWI-Prolog)
+is imported when a command runs.
 """
 
 from __future__ import annotations
 
 import click
 
-from ggp.cli.advise import advise
 from ggp.cli.arguments import verbose_option
 from ggp.cli.belief import belief
 from ggp.cli.bench import bench
 from ggp.cli.evaluate import evaluate
 from ggp.cli.exploit import exploit
 from ggp.cli.game_list import games
-from ggp.cli.learn import learn
 from ggp.cli.new import new
 from ggp.cli.players import players
-from ggp.cli.policies import policies
 from ggp.cli.properties import properties
 from ggp.cli.rulesheets import convert, info, validate
 from ggp.cli.serve import serve
@@ -29,7 +27,12 @@ from ggp.console import CommandGroup, example, installed_version
 __all__ = ["main"]
 
 
-@click.group(cls=CommandGroup, invoke_without_command=True, epilog=example("ggp info kuhn_poker"))
+@click.group(
+    cls=CommandGroup,
+    offered="ggp.commands",
+    invoke_without_command=True,
+    epilog=example("ggp info kuhn_poker"),
+)
 @click.version_option(installed_version(), prog_name="ggp", message="%(prog)s %(version)s")
 @verbose_option
 @click.pass_context
@@ -43,8 +46,8 @@ def main(ctx: click.Context) -> None:
 
 
 _COMMANDS = (
-    games, players, new, validate, info, properties, advise, convert, trace, evaluate, belief,
-    solve, exploit, learn, policies, bench, serve,
+    games, players, new, validate, info, properties, convert, trace, evaluate, belief,
+    solve, exploit, bench, serve,
 )  # fmt: skip
 
 for _command in _COMMANDS:

@@ -39,7 +39,6 @@ _SLOW = {
     "propnet": _PROPNET,
     "relational": ("ggp.machine.relational.relational_machine",),
     "prolog": ("ggp.machine.prolog.prolog_machine",),
-    "openspiel": ("ggp.machine.spiel.spiel_machine",),
 }
 """Modules of backends that take long to import."""
 
@@ -217,16 +216,16 @@ class _Backend(_ParamType):
     name = "backend"
 
     def convert(self, value: str, param: object, ctx: object) -> str:
-        from ggp.machine import BACKENDS
+        from ggp.machine.games import backends
 
-        if value not in BACKENDS:
-            raise ConfigError(f"unknown backend {value!r}; backends: {', '.join(BACKENDS)}")
+        if value not in backends():
+            raise ConfigError(f"unknown backend {value!r}; backends: {', '.join(backends())}")
         return value
 
     def get_metavar(self, *_: object, **__: object) -> str:
-        from ggp.machine import BACKENDS
+        from ggp.machine.games import backends
 
-        return f"[{'|'.join(BACKENDS)}]"
+        return f"[{'|'.join(backends())}]"
 
 
 class PlayerText(_ParamType):
@@ -293,7 +292,7 @@ def json_option(command: _F) -> _F:
 def _import(ctx: click.Context, param: object, modules: tuple[str, ...]) -> None:
     """Have modules imported where games of OpenSpiel are, in this process and those it starts."""
     if modules:
-        from ggp.machine.spiel.games import IMPORTS
+        from ggp.machine.definition import IMPORTS
 
         os.environ[IMPORTS] = ",".join(modules)
 

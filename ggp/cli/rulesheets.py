@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,7 @@ from ggp.console import (
 from ggp.errors import ConfigError, GDLError, GGPError, MachineError
 from ggp.gdl.source import Diagnostic, diagnose, errors, gravest, printable
 from ggp.launch import Loading
+from ggp.registry import Registry
 
 if TYPE_CHECKING:
     from ggp.machine import Limits, Machine
@@ -372,12 +373,16 @@ def _shown(value: object) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
+EXPORTS: Registry[Callable[[GameDefinition, Machine], str]] = Registry("ggp.exports", "export")
+"""What installed packages write games as: functions of a game and a machine with a circuit."""
+
+
 @click.command(epilog=example("ggp convert my_game.gdl --to infix"))
 @click.argument("game")
 @click.option(
     "--to",
     "form",
-    type=click.Choice(["kif", "infix", "efg", "jax"]),
+    type=click.Choice(["kif", "infix", "efg", *EXPORTS]),
     required=True,
     help="A syntax of rules; efg: the tree of a small game, for Gambit and OpenSpiel; jax: a "
     "module of pure functions that play the game, which imports only jax and numpy.",
@@ -394,8 +399,9 @@ def convert(game: str, form: str, comments: bool | None) -> None:
     if form == "efg":
         _print_tree(game)
         return
-    if form == "jax":
-        _print_module(game)
+    if form in EXPORTS:
+        opened = open_game(game, "propnet")
+        click.echo(EXPORTS[form](opened.program, opened.machine).encode(), nl=False)
         return
     from ggp.gdl import print_sheet, read_rulesheet
     from ggp.machine.games import has_rulesheet
@@ -409,14 +415,6 @@ def convert(game: str, form: str, comments: bool | None) -> None:
     keep = form == "kif" if comments is None else comments
     text = print_sheet(sheet, "kif" if form == "kif" else "infix", comments=keep)
     click.echo(text.encode(), nl=False)
-
-
-def _print_module(game: str) -> None:
-    with Loading():
-        from ggp.env.export import jax_module
-
-    opened = open_game(game, "propnet")
-    click.echo(jax_module(opened.program, opened.machine).encode(), nl=False)
 
 
 def _print_tree(game: str) -> None:

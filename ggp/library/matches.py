@@ -1,4 +1,4 @@
-"""What the match runner does for this package: matches, series of them, pictures, many tasks.
+"""What the match runner does for this package: matches, series of them, pictures.
 
 The match runner stands above this package, and no other module of the library imports it; it is
 there when these functions are called.
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from ggp.errors import ConfigError, MatchError
+from ggp.errors import ConfigError
 from ggp.given import checked_clock, checked_count, checked_seed, checked_text
 from ggp.machine import Limits, build_machine
 from ggp.machine.definition import GameDefinition
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from match_runner.tournament.summary import TournamentSummary
 
 _Summary = TypeVar("_Summary")
-_Key = TypeVar("_Key")
-_Task = TypeVar("_Task")
-_Result = TypeVar("_Result")
 
 
 @runtime_checkable
@@ -232,33 +229,6 @@ def belief_html(game: Playable, shares: Mapping[str, float], caption: str) -> st
     from match_runner.pictures import html
 
     return html.belief_html(game.name, game.program, shares, caption)
-
-
-def run_tasks(
-    function: Callable[[_Task], _Result],
-    tasks: Iterable[tuple[_Key, _Task]],
-    keep: Callable[[_Key, _Result], None],
-    name: Callable[[_Key], str],
-    *,
-    jobs: int | None,
-    scheduler: str | None,
-) -> None:
-    """Have a function called for many tasks in other processes.
-
-    Args:
-        function, tasks, keep, name: see `match_runner.workers.places.run_all`.
-        jobs, scheduler: where, see `match_runner.workers.places.open_executor`.
-
-    Raises:
-        ConfigError: the place cannot be used.
-        MatchError: a worker failed.
-    """
-    from match_runner.workers.places import open_executor, run_all
-
-    with open_executor(jobs, scheduler, 0) as executor:
-        failures = run_all(executor, function, tasks, keep, name)
-    if failures:
-        raise MatchError("\n".join(failures))
 
 
 def _played(

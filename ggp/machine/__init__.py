@@ -5,13 +5,18 @@ then `abilities` and `weighted_playouts`, what some machines can do beyond it. `
 what a game is, whoever defined it; `games` finds games and builds machines of them, by the table in
 the room `frontends`. The backends, one of which `build` picks for a rulesheet: `prolog` is the
 reference, `propnet` is fast, `relational` is for rules that do not ground, `gambit` for files of
-Gambit's, `spiel` for games of OpenSpiel. They have in common `arrays`, `rows`, `mixing` of words
+Gambit's. They have in common `arrays`, `rows`, `mixing` of words
 (hashes, random streams), `goal_values`, `boards`, the rooms `percepts` and `compiling` (of
 kernels), and how work is shared (`threads`, `forks`).
 """
 
+from typing import TYPE_CHECKING, Any
+
 from ggp.machine.base import Limits, Machine, Playouts, Ragged, States, Stepped, role_index
-from ggp.machine.games import BACKENDS, build_machine
+from ggp.machine.games import backends, build_machine
+
+if TYPE_CHECKING:
+    BACKENDS: tuple[str, ...]
 
 __all__ = [
     "BACKENDS",
@@ -24,3 +29,9 @@ __all__ = [
     "build_machine",
     "role_index",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "BACKENDS":  # their frontends need not be imported before
+        return backends()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -27,6 +27,10 @@ from ggp.gdl.source import Diagnostic, Source
 from ggp.gdl.syntax.descriptions import Description
 from ggp.machine.base import Limits, Machine
 
+IMPORTS = "GGP_IMPORT"
+"""Environment variable with modules, separated by commas, that frontends import before they look
+for a game. It is set by `--import`, and processes inherit it."""
+
 
 class GameDefinition(Protocol):
     """A value: all that is known of a game before it is played."""

@@ -20,8 +20,10 @@ from ggp.machine.frontends import FRONTENDS
 _BEGINNING = 1_000
 """Number of bytes of a file in which its kind shows."""
 
-BACKENDS = tuple(dict.fromkeys(name for each in FRONTENDS.values() for name in each.backends))
-"""The names of all backends, as `--backend` takes them."""
+
+def backends() -> tuple[str, ...]:
+    """The names of all backends, as `--backend` takes them."""
+    return tuple(dict.fromkeys(name for each in FRONTENDS.values() for name in each.backends))
 
 
 def prefix_of(text: str) -> str:
@@ -139,7 +141,7 @@ def build_machine(
 
     Args:
         program: normalised rules, or another game.
-        backend: one of `BACKENDS`.
+        backend: one of `backends()`.
         limits: bounds on the reasoners, on the time and memory for making a circuit, and on the
             processors used, where the backend can use several; results are the same.
         ready: also load or compile all machine code, so that no call waits for that; else it is
@@ -170,7 +172,7 @@ def _why_not(program: GameDefinition, backend: str) -> str:
     name = program.source.name
     owner = next((each for each in FRONTENDS if backend in FRONTENDS[each].backends), None)
     if owner is None:
-        return f"unknown backend {backend!r}; backends: {', '.join(BACKENDS)}"
+        return f"unknown backend {backend!r}; backends: {', '.join(backends())}"
     if owner:
         what = name if program.prefix else f"{name} is a rulesheet"
         begins = f"files that begin with {owner.strip()}"

@@ -3,7 +3,8 @@
 There is one file for each player, with its options, such as `random_legal`, `hyperplay` and `pimc`.
 `player` is the interface of all of them, and `spec` the registry. What they share is in rooms:
 `parts` has the classes they extend, `options` the options that many have, `choosing` finds the
-player that suits a game, and `elsewhere` is for what other packages and processes have.
+player that suits a game, and `elsewhere` is for what other packages and processes have. `spiel_bot`
+is in the lab of OpenSpiel.
 """
 
 from ggp.players.options.option_fields import choice, whole, wholes, words

@@ -20,6 +20,7 @@ from ggp.players.choosing.solved import (
 from ggp.players.hyperplay2 import HyperPlay2, HyperPlay2Options
 from ggp.players.ismcts import ISMCTS
 from ggp.players.mcts import MCTS, MCTSOptions, learn_field
+from ggp.players.options.evaluations import learner_of_values
 from ggp.players.options.opponents import UNIFORM_MODEL
 from ggp.players.options.option_fields import whole
 from ggp.players.parts.belief_player import BeliefPlayer
@@ -133,9 +134,10 @@ def _player_of(chosen: Chosen, options: AutoOptions, context: Context) -> Belief
     """The player that was chosen."""
     if chosen.part is not None:
         return SolvedPlayer(chosen.part, options.risk, context)
+    learn = 0 if learner_of_values() is None else options.learn
     make: dict[str, Callable[[], BeliefPlayer]] = {
         "puzzle": lambda: Puzzle(PuzzleOptions(risk=options.risk), context),
-        "mcts": lambda: MCTS(MCTSOptions(risk=options.risk, learn=options.learn), context),
+        "mcts": lambda: MCTS(MCTSOptions(risk=options.risk, learn=learn), context),
         "pimc": lambda: Pimc(PimcOptions(risk=options.risk), context),
         "hyperplay2": lambda: HyperPlay2(HyperPlay2Options(risk=options.risk), context),
         "ismcts": lambda: ISMCTS(GuidedOptions(risk=options.risk, model=_model(context)), context),

@@ -11,8 +11,13 @@ import numpy as np
 from ggp.errors import GGPError
 from ggp.machine.base import Machine, is_open, player_roles
 from ggp.players.ismcts import ISMCTS
+from ggp.players.options.evaluations import (
+    learner_of_values,
+    learnt_form,
+    policies_field,
+    state_values_of,
+)
 from ggp.players.options.option_fields import whole
-from ggp.players.options.policy_files import policies_field
 from ggp.players.parts.duels import Maker, decisions_of_a_match, duels
 from ggp.players.parts.tree_player import GuidedOptions
 from ggp.players.player import Context
@@ -70,10 +75,9 @@ class MCTS(ISMCTS):
         super().__init__(options, context)
         self._context = context
         if self.options.values:
-            # Only here and below: without it, nobody needs nets.
-            from ggp.players.parts.learnt_values import values_in
-
-            self.values = values_in(self.options.values, self.machine, context.program)
+            self.values = state_values_of(self.options.values, self.machine, context.program)
+        if self.options.learn:
+            learnt_form()  # refuses what is not installed
         if not self._open:
             _log.info("%s: roles know different things here; it plays as ismcts", context.name)
 
@@ -99,19 +103,17 @@ class MCTS(ISMCTS):
 
     def _learn(self, until: Deadline, deadline: Deadline) -> None:
         """Learn what states are worth, and use that if it wins duels against playouts."""
-        from ggp.players.parts.learnt_values import is_learnt_in_time, learnt_values
-
-        machine, context = self.machine, self._context
-        if context.program is None or len(player_roles(machine)) != 2:
+        machine, context, learner = self.machine, self._context, learner_of_values()
+        if learner is None or context.program is None or len(player_roles(machine)) != 2:
             return
-        if not is_learnt_in_time(machine):
+        if not learner.is_learnt_in_time(machine):
             return
         learning, seed = until.part(LEARNING_SHARE), int(self.rng.integers(1 << 62))
         duels_s = (1 - LEARNING_SHARE) * until.left_s()
         try:
             if duels_s < LEAST_DUELS * DECISION_S * decisions_of_a_match(machine, self.rng):
                 return
-            learnt = learnt_values(machine, context.program, seed, learning, deadline)
+            learnt = learner.learnt(machine, context.program, seed, learning, deadline)
             if learnt is None:
                 return
             score = duels(machine, (self._maker(learnt), self._maker(None)), DUELS, self.rng, until)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ggp.belief import Bags
 from ggp.belief.strategies import history_of, read_strategies
-from ggp.players.options.policy_files import strategies_field
+from ggp.players.options.option_fields import words
 from ggp.players.parts.belief_player import BeliefPlayer
 from ggp.players.parts.risk import RiskOptions
 from ggp.players.player import Choice, Context
@@ -17,11 +17,26 @@ from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
 
 
+def _strategies(text: str) -> str:
+    """Read when the spec is: so a wrong file is reported once, before the first match."""
+    if text:
+        read_strategies(text)
+    return text
+
+
 @dataclass(frozen=True)
 class PolicyOptions(RiskOptions):
     """Options of `policy`."""
 
-    file: str = strategies_field("strategies, such as `ggp solve GAME --strategy --json` prints")
+    file: str = words(
+        "",
+        "strategies, such as `ggp solve GAME --strategy --json` prints",
+        "FILE",
+        _strategies,
+        usual="none",
+        names_file=bool,
+        reads=str,
+    )
 
 
 class Policy(BeliefPlayer):

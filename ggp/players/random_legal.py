@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ggp.belief import Bags, PathTree, Sampler, Sampling, make_sampler
+from ggp.belief import Bags, PathTree, Sampler, SamplerSettings, make_sampler
+from ggp.belief.samplers.by_name import LOS
 from ggp.players.options.board_makers import NONE, board_maker_of, boards_field
 from ggp.players.parts.belief_player import BeliefPlayer
 from ggp.players.parts.risk import RiskOptions
@@ -47,13 +48,12 @@ class RandomLegal(BeliefPlayer):
         if self.options.boards == NONE:
             return super().sampler(tree)
         return make_sampler(
-            Sampling.LOS,
+            LOS,
             self.machine,
             tree,
+            SamplerSettings(exact=0, maker=board_maker_of(self.options.boards, self.machine)),
             capacity=1,
             max_attempts=MOST_ATTEMPTS,
-            exact=0,
-            maker=board_maker_of(self.options.boards, self.machine),
         )
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:

@@ -9,11 +9,10 @@ found as Python finds modules, also in the current folder.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, is_dataclass
 from hashlib import blake2b
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,69 +31,37 @@ from ggp.players.options.option_fields import (
     read_options,
 )
 from ggp.players.player import Context, Decision, Player, PlayerClass
+from ggp.registry import Registry
 
 if TYPE_CHECKING:
     from ggp.belief import Sampler
 
 
-class _Players(Mapping[str, PlayerClass]):
-    """Players by name, each imported on first use: most commands need one or two.
-
-    Args:
-        places: module below `ggp.players`, and class.
-    """
-
-    def __init__(self, places: Mapping[str, str]) -> None:
-        self._places = places
-
-    def __getitem__(self, name: str) -> PlayerClass:
-        module, _, attribute = self._places[name].partition(":")
-        found: PlayerClass = getattr(import_module(f"ggp.players.{module}"), attribute)
-        return found
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._places
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-
-PLAYERS: Mapping[str, PlayerClass] = _Players(
+PLAYERS: Registry[PlayerClass] = Registry(
+    plug_ins.ENTRY_POINTS,
+    "player",
     {
-        "legal": "first_legal:FirstLegal",
-        "random": "random_legal:RandomLegal",
-        "hyperplay": "hyperplay:HyperPlay",
-        "hyperplay2": "hyperplay2:HyperPlay2",
-        "mcts": "mcts:MCTS",
-        "ismcts": "ismcts:ISMCTS",
-        "oos": "oos:OOS",
-        "pimc": "pimc:Pimc",
-        "over": "over:Over",
-        "para": "para:Para",
-        "los": "choose_move:Los",
-        "aos": "choose_move:Aos",
-        "aosp": "choose_move:Aosp",
-        "hs": "choose_move:Hs",
-        "policy": "policy:Policy",
-        "learned": "learned:Learned",
-        "puzzle": "puzzle:Puzzle",
-        "auto": "auto:Auto",
-    }
+        "legal": "ggp.players.first_legal:FirstLegal",
+        "random": "ggp.players.random_legal:RandomLegal",
+        "hyperplay": "ggp.players.hyperplay:HyperPlay",
+        "hyperplay2": "ggp.players.hyperplay2:HyperPlay2",
+        "mcts": "ggp.players.mcts:MCTS",
+        "ismcts": "ggp.players.ismcts:ISMCTS",
+        "oos": "ggp.players.oos:OOS",
+        "pimc": "ggp.players.pimc:Pimc",
+        "policy": "ggp.players.policy:Policy",
+        "puzzle": "ggp.players.puzzle:Puzzle",
+        "auto": "ggp.players.auto:Auto",
+    },
+    ours=True,
 )
-"""The players of this package, by name."""
+"""The players of this package and its labs, by name. Those of other packages are looked for where
+their faults are told from ours: `plug_ins`."""
 
 PEER = "peer"
 """First word of the names of peers."""
 
-PEERS: Mapping[str, PlayerClass] = _Players(
-    {
-        "peer:openspiel-mcts": "peers:TreePeer",
-        "peer:openspiel-ismcts": "peers:SetPeer",
-    }
-)
+PEERS: Registry[PlayerClass] = Registry("ggp.peers", "peer", form=f"{PEER}:{{}}", ours=True)
 """Players of other projects, to compare ours with, by name."""
 
 
@@ -218,8 +185,9 @@ def check_game(spec: PlayerSpec, program: GameDefinition) -> None:
     Raises:
         ConfigError: it cannot; the message says why.
     """
-    if spec.name in PEERS:
-        import_module("ggp.players.peers").check_peer(spec.player, spec.text, program)
+    check = getattr(spec.player, "check_game", None)
+    if spec.is_ours and check is not None:
+        check(spec.text, program)
 
 
 def digests_of_files(spec: PlayerSpec) -> dict[str, str]:

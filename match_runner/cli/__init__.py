@@ -38,10 +38,6 @@ COMMANDS = {
         "match_runner.cli.records",
         "Show recorded matches, and check them against the rules of their games.",
     ),
-    "reproduce": LaterCommand(
-        "match_runner.reproduce.cli",
-        "Reproduce the tables and figures of papers.",
-    ),
     "show": LaterCommand(
         "match_runner.cli.tournament",
         "Show the results of a stored series again, and draw or export them.",
@@ -60,6 +56,7 @@ COMMANDS = {
 @click.group(
     cls=CommandGroup,
     later=COMMANDS,
+    offered="match_runner.commands",
     invoke_without_command=True,
     epilog=example("match-runner play kuhn_poker --matches 5"),
 )

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import takewhile
 
 from ggp.errors import MatchError
-from ggp.machine import BACKENDS
+from ggp.machine.games import backends
 from match_runner.match.records import MatchRecord
 from match_runner.series.match_task import MatchTask, play
 from match_runner.series.outcomes import Played
@@ -120,7 +120,7 @@ class _Session:
         # The same seed is the same match on the same backend only: what `auto` chose for the first
         # match, which may depend on the machine, stays.
         backend = self._backends.get(game.name, self._series.backend)
-        if backend not in BACKENDS:  # of another version; its matches will be refused
+        if backend not in backends():  # of another version; its matches will be refused
             backend = self._series.backend
         return MatchTask(
             game=game.name,

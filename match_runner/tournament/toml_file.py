@@ -11,8 +11,7 @@ from typing import Any
 from ggp.clocks import Clock
 from ggp.errors import ConfigError
 from ggp.gdl.games import list_games
-from ggp.machine import BACKENDS
-from ggp.machine.games import is_named, load_program
+from ggp.machine.games import backends, is_named, load_program
 from ggp.protocol.messages import MAX_CLOCK_S, Dialect
 from match_runner.match.conditions import MAX_PAUSE_S, AskedConditions
 from match_runner.remote.post import is_address
@@ -88,8 +87,8 @@ def _tournament(data: Mapping[str, Any], folder: Path) -> Series:
     if not _is_whole(seed):
         raise ConfigError("seed must be a whole number")
     backend = data.get("backend", "auto")
-    if not isinstance(backend, str) or backend not in BACKENDS:
-        raise ConfigError(f"unknown backend {backend!r}; backends: {', '.join(BACKENDS)}")
+    if not isinstance(backend, str) or backend not in backends():
+        raise ConfigError(f"unknown backend {backend!r}; backends: {', '.join(backends())}")
     roles = data.get("roles", "rotate")
     if roles not in ("rotate", "fixed"):
         raise ConfigError("roles must be one of rotate, fixed")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ggp.belief import Bags, HyperPlaySampler, PathTree, Quality, Sampler, in_words, quality_of
-from ggp.belief.samplers.pool_samplers import Pool
 from ggp.belief.turns.unseen import estimated_sizes
+from ggp.labs.kriegspiel.samplers import Pool
 from ggp.machine import Machine
 from tests.belief.test_bags import move_array, percept_array
 from tests.support.games import machine_of_rules

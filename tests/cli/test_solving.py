@@ -134,9 +134,9 @@ def test_exploit_approximates_and_checks(tmp_path: Path) -> None:
 
 def test_exploit_refuses_options_of_the_other_mode() -> None:
     asked = ("exploit", "kuhn_poker", "--player", "random")
-    assert error_line(*asked, "--updates", "3") == "error: --updates needs --approximate"
+    assert error_line(*asked, "--updates", "3").startswith("error: unknown option --updates")
     line = error_line(*asked, "--approximate", "--error", "3")
-    assert line == "error: --error does not go with --approximate"
+    assert line.startswith("error: unknown option --error")
     line = error_line(
         "exploit", "kuhn_poker", "--player", "hyperplay:n=2", "--approximate", "--check"
     )

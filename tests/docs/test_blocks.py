@@ -55,10 +55,10 @@ WITHOUT = {"--until": "--most", "learn": "--minutes"}
 PYTHON_ELSEWHERE = {
     "docs/use/adding-a-player.md": "tests/players/elsewhere/test_own_players.py",
     "docs/use/cluster.md": "tests/match_runner/workers/test_cluster.py",
-    "docs/use/environment.md": "tests/env/test_page.py",
-    "docs/use/learning.md": "tests/learn/test_page.py",
+    "docs/use/environment.md": "tests/labs/learning/env/test_page.py",
+    "docs/use/learning.md": "tests/labs/learning/selfplay/test_page.py",
     "docs/use/library.md": "tests/library/test_library.py",
-    "docs/use/openspiel.md": "tests/openspiel/test_algorithms.py",
+    "docs/use/openspiel.md": "tests/labs/openspiel/rulesheets/test_algorithms.py",
 }
 """Pages whose blocks of Python are run by other tests."""
 

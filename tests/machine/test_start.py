@@ -130,7 +130,7 @@ def test_a_first_decision_runs_through_few_modules() -> None:
     assert len(modules) <= MOST_MODULES, modules
 
 
-@pytest.mark.parametrize("module", ["ggp.solve", "ggp.players.parts.learnt_values"])
+@pytest.mark.parametrize("module", ["ggp.solve", "ggp.labs.learning.learnt_values"])
 def test_solving_and_learning_import_no_scipy_before_it_is_used(module: str) -> None:
     """It takes most of a second, of start clocks that may be as long."""
     program = f"import sys, {module}; print(*(each for each in sys.modules if 'scipy' in each))"

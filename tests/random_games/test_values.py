@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from ggp.belief import Bags, HyperPlaySampler, PathTree
+from ggp.labs.kriegspiel.information_sets.set_search import InformationSetSearch
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, States
 from ggp.players import Decision, make_player, parse_spec
 from ggp.search.estimates import Estimates, Policy
-from ggp.search.information_sets.set_search import InformationSetSearch
 from ggp.search.nested.simulations import SimulationSearch
 from ggp.search.playouts import HyperPlayPolicy
 from tests.random_games.cases import Case, exact_bag, odd_case, role_of, some_games

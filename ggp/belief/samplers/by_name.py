@@ -1,10 +1,9 @@
-"""The samplers by name."""
+"""The samplers by name: HyperPlay's, the one by the last observation, and what packages offer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from enum import StrEnum
-from typing import Any, Unpack
+from dataclasses import dataclass
+from typing import Protocol, Unpack
 
 from ggp.belief.finder import Shared
 from ggp.belief.paths import PathTree
@@ -12,62 +11,89 @@ from ggp.belief.sampler import Sampler
 from ggp.belief.samplers.board_maker import BoardMaker
 from ggp.belief.samplers.hyperplay_sampler import OWN_COMPLETIONS, HyperPlaySampler
 from ggp.belief.samplers.last_observation import LastObservation
-from ggp.belief.samplers.observation_samplers import AllObservations
-from ggp.belief.samplers.pool_samplers import POOL_LIMIT, Hybrid, Pool
 from ggp.machine.base import Machine
+from ggp.registry import Registry
+
+POOL_LIMIT = 20_000
+"""States that samplers keep from turn to turn, at most (paper 002)."""
+
+HYPERPLAY, LOS = "hyperplay", "los"
 
 
-class Sampling(StrEnum):
-    """How the states that a role may be in are sampled; see `docs/reference/belief.md`."""
+@dataclass(frozen=True, slots=True)
+class SamplerSettings:
+    """What a sampler of a player's own bag may use, if it has use for it.
 
-    HYPERPLAY = "hyperplay"
-    LOS = "los"
-    AOS = "aos"
-    AOSP = "aosp"
-    HS = "hs"
+    Attributes:
+        exact: largest information set that is enumerated.
+        pool: most states that are kept from turn to turn.
+        maker: draws boards when no history is found.
+        rescues: whether to look for particles in all ways there are when none is left.
+    """
+
+    exact: int
+    pool: int = POOL_LIMIT
+    maker: BoardMaker | None = None
+    rescues: bool = True
 
 
-_OTHERS: Mapping[Sampling, Any] = {
-    Sampling.LOS: LastObservation,
-    Sampling.AOS: AllObservations,
-    Sampling.AOSP: Pool,
-    Sampling.HS: Hybrid,
-}
+class SamplerMaker(Protocol):
+    """A function or class that makes a sampler for one match."""
+
+    def __call__(
+        self,
+        machine: Machine,
+        tree: PathTree,
+        settings: SamplerSettings,
+        **shared: Unpack[Shared],
+    ) -> Sampler: ...
+
+
+def hyperplay(
+    machine: Machine, tree: PathTree, settings: SamplerSettings, **shared: Unpack[Shared]
+) -> Sampler:
+    """HyperPlay's sampler, the only one that enumerates sets."""
+    return HyperPlaySampler(
+        machine,
+        tree,
+        exact=settings.exact,
+        follows=True,
+        completions=OWN_COMPLETIONS,
+        solves=True,
+        rescues=settings.rescues,
+        **shared,
+    )
+
+
+def los(
+    machine: Machine, tree: PathTree, settings: SamplerSettings, **shared: Unpack[Shared]
+) -> Sampler:
+    """Boards that agree with the last observation."""
+    return LastObservation(machine, tree, maker=settings.maker, **shared)
+
+
+SAMPLERS: Registry[SamplerMaker] = Registry(
+    "ggp.samplers",
+    "sampler",
+    {HYPERPLAY: f"{__name__}:hyperplay", LOS: f"{__name__}:los"},
+)
+"""How the states that a role may be in are sampled; see `docs/reference/belief.md`."""
 
 
 def make_sampler(
-    kind: Sampling,
+    name: str,
     machine: Machine,
     tree: PathTree,
-    *,
-    exact: int,
-    pool: int = POOL_LIMIT,
-    maker: BoardMaker | None = None,
-    rescues: bool = True,
+    settings: SamplerSettings,
     **shared: Unpack[Shared],
 ) -> Sampler:
     """A sampler of a player's own bag.
 
     Args:
-        exact: largest information set that is enumerated, only by HyperPlay's sampler.
-        pool: most boards of a pool, where there is one.
-        maker: draws boards for samplers by the last observation when no history is found.
-        rescues: see `HyperPlaySampler`.
+        name: in `SAMPLERS`.
         shared: see `Setting`.
+
+    Raises:
+        ConfigError: a package that offers it cannot be imported.
     """
-    if kind is Sampling.HYPERPLAY:
-        return HyperPlaySampler(
-            machine,
-            tree,
-            exact=exact,
-            follows=True,
-            completions=OWN_COMPLETIONS,
-            solves=True,
-            rescues=rescues,
-            **shared,
-        )
-    limits: dict[str, Any] = {"pool": pool} if kind in (Sampling.AOSP, Sampling.HS) else {}
-    if kind in (Sampling.LOS, Sampling.HS):
-        limits["maker"] = maker
-    made: Sampler = _OTHERS[kind](machine, tree, **limits, **shared)
-    return made
+    return SAMPLERS[name](machine, tree, settings, **shared)

@@ -13,20 +13,128 @@ way show the role's own pieces as well as particles do, and replace them when th
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
 
 from ggp.belief.bags import Bags
-from ggp.belief.finder import Shared
+from ggp.belief.finder import Setting, Shared
 from ggp.belief.paths import PathTree
 from ggp.belief.samplers.board_maker import BoardMaker
 from ggp.belief.samplers.hyperplay_sampler import HyperPlaySampler
-from ggp.belief.samplers.observation_samplers import HistorySampler
-from ggp.belief.segments import Segments, one_set
-from ggp.belief.turns.walks import moves_are, united
+from ggp.belief.segments import Segments, join, one_set
+from ggp.belief.turns.walks import moves_are, united, walks
 from ggp.machine.base import IntArray, Machine
+
+# ------------------------------------------------------------------------
+# Sampling by random histories (papers 001 and 002), from scratch every turn.
+#
+# The common parts of such samplers, and AOS: boards that agree with all observations. LOS is in
+# `last_observation`; samplers that remember boards are in `pool_samplers`.
+
+MOST_STEPPED = 100_000
+"""Lanes stepped in search of boards for one bag."""
+
+
+class ObservationSampler(Setting, ABC):
+    """The common parts of these samplers; see `Sampler`. None of their bags is exact."""
+
+    usual_attempts = MOST_STEPPED
+    enumerates = False
+
+    @property
+    def sound(self) -> bool:
+        """Whether every entry agrees with its path."""
+        return True
+
+    def start(self, role: int, count: int = 1) -> Bags:
+        """`count` bags at the start of the game."""
+        paths = np.full(count, role, dtype=np.int64)
+        return Bags(role, paths, np.arange(count), self.beginning(count))
+
+    def at(self, paths: IntArray, role: int, rng: np.random.Generator) -> Bags:
+        """The bags of these incomplete paths, which must be of the same length."""
+        return self._bags(role, paths, [self._found(role, int(path), rng) for path in paths])
+
+    def advance(
+        self,
+        bags: Bags,
+        moves: IntArray,
+        percepts: IntArray,
+        rng: np.random.Generator,
+        refused: IntArray | None = None,
+    ) -> Bags:
+        """The bags one turn later; those without boards have no entries."""
+        paths = self.tree.extend(bags.paths, moves, percepts, refused)
+        return self.at(paths, bags.role, rng)
+
+    @abstractmethod
+    def grown(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
+        """One bag with what a new sample of `size` boards adds, if anything."""
+
+    @abstractmethod
+    def _found(self, role: int, path: int, rng: np.random.Generator) -> Segments:
+        """The boards for a path."""
+
+    def _num_guessed(self, sets: Segments) -> int:
+        """Number of entries in the sets made last that need not agree with their paths."""
+        return 0
+
+    def _bags(self, role: int, paths: IntArray, sets: list[Segments]) -> Bags:
+        joined = join(self.machine, sets)
+        return Bags(role, paths, np.arange(len(paths)), joined, self._num_guessed(joined))
+
+
+class HistorySampler(ObservationSampler):
+    """Boards of random histories, made anew for every bag."""
+
+    def grown(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
+        if self.tree.depth(int(bags.paths[0])) == 0:
+            return bags
+        more = self._more(bags.role, int(bags.paths[0]), size, rng)
+        if not len(more.states):
+            return bags
+        both = united(self.machine, [bags.sets.take(bags.segment), more])
+        return self._bags(bags.role, bags.paths, [both.thinned(max(self.room, size), rng)])
+
+    def _found(self, role: int, path: int, rng: np.random.Generator) -> Segments:
+        return self._more(role, path, self.capacity, rng)
+
+    @abstractmethod
+    def _more(self, role: int, path: int, wanted: int, rng: np.random.Generator) -> Segments:
+        """New boards for a path, `wanted` of them if so many are found."""
+
+    def _walks(
+        self,
+        role: int,
+        path: int,
+        wanted: int,
+        rng: np.random.Generator,
+        *,
+        last_only: bool,
+        legal: IntArray | None = None,
+        most: int | None = None,
+    ) -> Segments:
+        return walks(
+            self.machine,
+            self.tree,
+            role,
+            path,
+            wanted,
+            rng,
+            last_only=last_only,
+            keep_views=self.keep_views,
+            most=most or self._max_attempts,
+            stop=self.stop,
+            at_once=self.lanes_at_once,
+            model=self.model,
+            legal=legal,
+        )
+
+
+# ------------------------------------------------------------------------
 
 OWN_PARTICLES, OWN_ATTEMPTS = 8, 20_000
 """Resources for finding out which moves the role itself had."""

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+from ggp import registry
 from ggp.errors import ConfigError, GGPError, PlayerError
 from ggp.gdl.nearest import unknown
 from ggp.players.player import (
@@ -41,7 +41,7 @@ _CHECKED = "_results_are_checked"
 
 def offered_names() -> list[str]:
     """The names under which installed packages offer players."""
-    return sorted(each.name for each in entry_points(group=ENTRY_POINTS))
+    return sorted(registry.offered(ENTRY_POINTS))
 
 
 def offered(name: str) -> PlayerClass | None:
@@ -50,9 +50,8 @@ def offered(name: str) -> PlayerClass | None:
     Raises:
         ConfigError: it cannot be imported, or is not a player.
     """
-    for each in entry_points(group=ENTRY_POINTS, name=name):
-        return _checked(_found(name, each.module, each.attr), name)
-    return None
+    each = registry.offered(ENTRY_POINTS).get(name)
+    return None if each is None else _checked(_found(name, each.module, each.attr), name)
 
 
 def imported(module: str, attribute: str, known: Sequence[str]) -> PlayerClass:

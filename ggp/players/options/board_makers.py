@@ -6,18 +6,33 @@ for this purpose: see `ggp.belief.samplers.board_maker`. `none` is the default.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
 from ggp.belief import BoardMaker, DrawnPieces
 from ggp.errors import ConfigError
 from ggp.gdl.games import comes_with_games, find_companion
-from ggp.machine.base import Machine
-from ggp.players.options.evaluations import read_companion, read_terms, relation_of
+from ggp.machine.base import BoolArray, Machine, States
+from ggp.machine.boards import BoardRelation
+from ggp.players.options.evaluations import evaluation_of
 from ggp.players.options.option_fields import words
-from ggp.search.boards.board_values import BoardValues
 
 NONE = "none"
+
+_VARIABLES = ("?file", "?rank", "?role", "?piece")
+
+
+@runtime_checkable
+class KnowsAttacks(Protocol):
+    """An `Evaluation` that knows which squares a role attacks: kings of others are not drawn
+    there."""
+
+    def attacked(self, states: States, role: int) -> BoolArray:
+        """`[L, X, Y]` for each of L states, whether a role attacks a square."""
+        ...
+
 
 _KEYS = {"again", "forget", "inner", "home", "promotions", "promoted"}
 
@@ -68,8 +83,8 @@ def board_maker_of(name: str, machine: Machine) -> BoardMaker | None:
     terms = drawn_pieces_of(name)
     if terms is None:
         return None
-    values = BoardValues(machine, read_terms(find_companion(name, ".toml")))
-    return BoardMaker(machine, terms, values.attacked)
+    values = evaluation_of(name, machine)
+    return BoardMaker(machine, terms, values.attacked if isinstance(values, KnowsAttacks) else None)
 
 
 def _terms(data: Mapping[str, Any]) -> DrawnPieces:
@@ -90,3 +105,27 @@ def _terms(data: Mapping[str, Any]) -> DrawnPieces:
         promotions=tuple(boards.get("promotions", ())),
         promoted=float(boards.get("promoted", 0.0)),
     )
+
+
+def read_companion(path: Path) -> Mapping[str, Any]:
+    """The contents of a file beside a rulesheet.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read {path}: {error}") from error
+
+
+def relation_of(data: Mapping[str, Any]) -> BoardRelation:
+    """The form of the fluents of a board, as such a file declares it.
+
+    Raises:
+        KeyError, ValueError, TypeError, AttributeError: it is not declared.
+    """
+    words = data["fluent"].strip("()").split()
+    file, rank, role, piece = (words.index(each) for each in _VARIABLES)
+    return BoardRelation(words[0], (file, rank, role, piece))

@@ -1,44 +1,88 @@
-"""The option `evaluation`: the value of states where a search stops.
+"""What unfinished states are worth, by what a file says: forms of files by the end of their names.
 
-`playouts` stands for random playouts. Any other value is a TOML file that declares the values of
-pieces (`ggp.search.boards.board_values`), or the name of one that comes with the games:
-`kriegspiel` stands for `kriegspiel.toml`, which also suits the smaller boards of that game.
+A form of files is what an installed package offers, such as our labs: `toml` declares pieces, and
+`npz` holds what `ggp learn` learnt. So `evaluation=kriegspiel` stands for `kriegspiel.toml`, which
+comes with the games, and `values=mine.npz` for a critic.
 """
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from ggp.errors import ConfigError
 from ggp.gdl.games import comes_with_games, find_companion
 from ggp.machine.base import Machine
-from ggp.machine.boards import BoardRelation
+from ggp.machine.definition import GameDefinition
 from ggp.players.options.option_fields import words
-from ggp.search.boards.board_terms import BoardTerms, MovePattern, Piece
-from ggp.search.boards.board_values import BoardValues
-from ggp.search.boards.exchanges.quiescence import Quiescence
+from ggp.registry import Registry
+from ggp.search.anytime import Deadline
+from ggp.search.leaf_values import StateValues
 from ggp.search.parts import Evaluation
 
 PLAYOUTS = "playouts"
 
-_VARIABLES = ("?file", "?rank", "?role", "?piece")
-_NUMBERS = ("scale", "protected", "threatened", "advance", "check")
+PIECES, LEARNT = "toml", "npz"
+"""Ends of the names of files: that declare pieces, and that hold what was learnt."""
 
 
-def names_own_file(text: str) -> bool:
-    """Whether a value of the option names a file that does not come with the games."""
-    return text != PLAYOUTS and not comes_with_games(text, ".toml")
+class EvaluationForm(Protocol):
+    """How states are valued by files of one form."""
+
+    def check(self, file: str) -> None:
+        """See that a file is of this form.
+
+        Raises:
+            ConfigError: it is not, or cannot be read.
+        """
+        ...
+
+    def make(
+        self, file: str, machine: Machine, role: int, program: GameDefinition | None
+    ) -> Evaluation:
+        """The `Evaluation` for a role in one match.
+
+        Raises:
+            ConfigError: as for `check`, or it does not suit the game.
+        """
+        ...
+
+
+@runtime_checkable
+class LearnsValues(Protocol):
+    """An `EvaluationForm` whose files are learnt: it may also learn in a start clock."""
+
+    def is_learnt_in_time(self, machine: Machine) -> bool:
+        """Whether it is worth while to try in this game."""
+        ...
+
+    def learnt(
+        self,
+        machine: Machine,
+        program: GameDefinition,
+        seed: int,
+        until: Deadline,
+        deadline: Deadline,
+    ) -> StateValues | None:
+        """What states are worth, learnt now; None if time was up, or nothing came of it.
+
+        Args:
+            until: when it is to end.
+            deadline: when it must: the clock may jump beyond it.
+        """
+        ...
+
+
+EVALUATIONS: Registry[EvaluationForm] = Registry("ggp.evaluations", "evaluation")
+"""By the end of the names of their files."""
 
 
 def evaluation_field(meaning: str) -> Any:
     """The field of an option that says what states are worth where a search stops."""
 
     def check(text: str) -> str:
-        terms_of(text)
+        if text != PLAYOUTS:
+            form_of(text).check(_path(text))
         return text
 
     return words(
@@ -46,105 +90,83 @@ def evaluation_field(meaning: str) -> Any:
     )
 
 
+def policies_field(meaning: str) -> Any:
+    """The field of an option for what `ggp learn` wrote."""
+
+    def check(text: str) -> str:
+        if text:
+            learnt_form().check(text)
+        return text
+
+    return words("", meaning, "FILE", check, usual="none", names_file=bool, reads=str)
+
+
+def names_own_file(text: str) -> bool:
+    """Whether a value of the option `evaluation` names a file that does not come with the games."""
+    return text != PLAYOUTS and not comes_with_games(text, ".toml")
+
+
 def own_file(text: str) -> str:
     """The file that a value of the option names, if it does not come with the games; else empty."""
     return text if names_own_file(text) else ""
 
 
-def terms_of(name: str) -> BoardTerms | None:
-    """The terms that an option names; None for random playouts.
-
-    Raises:
-        ConfigError: there is no such file, or its contents are wrong.
-    """
-    return None if name == PLAYOUTS else read_terms(find_companion(name, ".toml"))
-
-
-def evaluation_of(name: str, machine: Machine, role: int = 0, quiet: int = 0) -> Evaluation | None:
+def evaluation_of(
+    text: str, machine: Machine, role: int = 0, program: GameDefinition | None = None
+) -> Evaluation | None:
     """The `Evaluation` that an option names; None for random playouts.
 
-    Args:
-        role: the role whose values count where captures are played out.
-        quiet: most captures in a row that are played out, if the file says what they are.
-
     Raises:
-        ConfigError: as for `terms_of`, or it does not suit the game.
+        ConfigError: nothing installed reads such files, there is no such file, its contents are
+            wrong, or it does not suit the game.
     """
-    terms = terms_of(name)
-    if terms is None:
+    if text == PLAYOUTS:
         return None
-    try:
-        values = BoardValues(machine, terms)
-    except ConfigError as error:
-        raise ConfigError(f"evaluation={name} does not suit this game: {error}") from error
-    return Quiescence(machine, values, role, quiet) if quiet and terms.noisy else values
+    return form_of(text).make(_path(text), machine, role, program)
 
 
-def read_terms(path: Path) -> BoardTerms:
-    """The terms of the value of boards, from a file.
+def state_values_of(file: str, machine: Machine, program: GameDefinition | None) -> StateValues:
+    """What states are worth by what was learnt.
 
     Raises:
-        ConfigError: it cannot be read, or its contents are wrong.
+        ConfigError: as for `evaluation_of`.
     """
-    data = read_companion(path)
-    try:
-        return BoardTerms(
-            relation=relation_of(data),
-            pieces={name: _piece(each) for name, each in data["pieces"].items()},
-            noisy=tuple(map(_pattern, data.get("noisy", ()))),
-            **{name: float(data[name]) for name in _NUMBERS},
-        )
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise ConfigError(
-            f"{path} does not say what boards are worth: it needs fluent (with "
-            f"{' '.join(_VARIABLES)}), {', '.join(_NUMBERS)}, and pieces with values "
-            f"({type(error).__name__}: {error})"
-        ) from error
+    values = learnt_form().make(file, machine, 0, program)
+    assert callable(values)
+    learnt: StateValues = values
+    return learnt
 
 
-def read_companion(path: Path) -> Mapping[str, Any]:
-    """The contents of a file beside a rulesheet.
+def learnt_form() -> EvaluationForm:
+    """The form of files that `ggp learn` writes.
 
     Raises:
-        ConfigError: it cannot be read.
+        ConfigError: the lab of learning is not installed.
     """
-    try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"cannot read {path}: {error}") from error
+    form = EVALUATIONS.get(LEARNT)
+    if form is None:
+        raise ConfigError("that needs the lab of learning, which is not installed")
+    return form
 
 
-def relation_of(data: Mapping[str, Any]) -> BoardRelation:
-    """The form of the fluents of a board, as such a file declares it.
+def learner_of_values() -> LearnsValues | None:
+    """What learns the values of states in a start clock; None if nothing installed does."""
+    form = EVALUATIONS.get(LEARNT)
+    return form if isinstance(form, LearnsValues) else None
+
+
+def form_of(text: str) -> EvaluationForm:
+    """The form of the file that an option names: that of pieces if its name has no end.
 
     Raises:
-        KeyError, ValueError, TypeError, AttributeError: it is not declared.
+        ConfigError: nothing installed reads such files.
     """
-    words = data["fluent"].strip("()").split()
-    file, rank, role, piece = (words.index(each) for each in _VARIABLES)
-    return BoardRelation(words[0], (file, rank, role, piece))
+    end = Path(text).suffix.removeprefix(".")
+    form = EVALUATIONS.get(end) or EVALUATIONS.get(PIECES)
+    if form is None:
+        raise ConfigError(f"nothing that is installed can read {text}")
+    return form
 
 
-def _piece(data: Mapping[str, Any]) -> Piece:
-    unknown = set(data) - {each.name for each in fields(Piece)}
-    if unknown:
-        raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
-    return Piece(
-        value=float(data["value"]),
-        steps=_steps(data.get("steps", ())),
-        slides=_steps(data.get("slides", ())),
-        takes={role: _steps(steps) for role, steps in data.get("takes", {}).items()},
-        king=bool(data.get("king", False)),
-    )
-
-
-def _pattern(text: str) -> MovePattern:
-    words = text.strip("()").split()
-    told = "?from_file" in words or "?from_rank" in words
-    origin = (words.index("?from_file"), words.index("?from_rank")) if told else None
-    return MovePattern(words[0], len(words), words.index("?file"), words.index("?rank"), origin)
-
-
-def _steps(data: Any) -> tuple[tuple[int, int], ...]:
-    return tuple((int(x), int(y)) for x, y in data)
+def _path(text: str) -> str:
+    return str(find_companion(text, f".{PIECES}"))

@@ -9,7 +9,8 @@
                          that `ggp learn` wrote, whose names end in .npz
     learned:FILE         counts of moves by information set, kept in FILE from match to match
 
-Only `learned` writes: matches are independent of each other unless a file for it is named.
+Installed packages may offer more (`MODELS`). Only `learned` writes: matches are independent of each
+other unless a file for it is named.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -25,13 +26,12 @@ from ggp.belief import UNIFORM, MoveModel, PathTree
 from ggp.belief.late_moves import LATE, LateMoves, Place
 from ggp.belief.policy_models import LearnedMoves, PolicyMoves
 from ggp.belief.strategies import read_strategies
-from ggp.errors import ConfigError
 from ggp.gdl.program import LEGAL
 from ggp.gdl.terms import signature
 from ggp.machine.base import Machine
 from ggp.machine.definition import GameDefinition
 from ggp.players.options.option_fields import words
-from ggp.players.options.policy_files import check_policies
+from ggp.registry import Registry
 from ggp.search.nested.opponent_models import GreedyMoves, ThresholdMoves
 
 _WORD = re.compile(r"[^()\s]+")
@@ -41,13 +41,47 @@ UNIFORM_MODEL = "uniform"
 TEMPERATURE = 10.0
 """Default temperature of `greedy`, in points of 100."""
 
-FORMS = "uniform|greedy[:T]|threshold[:C:R]|threshold:FILE|late[:P]|policy:FILE|learned:FILE"
+LEARNT = "npz"
+"""The form of models in files that `ggp learn` wrote: `policy:FILE` with this end."""
 
-POLICIES = ".npz"
-"""The end of the names of files of policies that were learnt."""
+FORMS = "uniform|greedy[:T]|threshold[:C:R]|threshold:FILE|late[:P]|policy:FILE|learned:FILE"
 
 Maker = Callable[[Machine, PathTree, int, np.random.Generator, GameDefinition | None], MoveModel]
 """A function that makes a model from a player's machine, paths, role, generator and rules."""
+
+
+class ModelForm(Protocol):
+    """A kind of models that an installed package offers, as `model=NAME` or `model=NAME:REST`.
+
+    Attributes:
+        names_file: whether REST is the path of a file.
+    """
+
+    names_file: bool
+
+    def check(self, rest: str) -> None:
+        """See that a model can be made of what follows the name.
+
+        Raises:
+            ConfigError: it cannot; the message says why.
+        """
+        ...
+
+    def make(
+        self,
+        rest: str,
+        machine: Machine,
+        tree: PathTree,
+        role: int,
+        rng: np.random.Generator,
+        program: GameDefinition | None,
+    ) -> MoveModel:
+        """The model for one match: see `model_of`."""
+        ...
+
+
+MODELS: Registry[ModelForm] = Registry("ggp.models", "model")
+"""Models that installed packages offer, besides those of this module."""
 
 
 def model_field() -> Any:
@@ -56,9 +90,11 @@ def model_field() -> Any:
 
     def check(text: str) -> str:
         _maker(text)
-        if (file := _file_read(text)).endswith(POLICIES):
-            check_policies(file)
-        elif file:
+        offered = _offered(text)
+        if offered is not None:
+            form, rest = offered
+            form.check(rest)
+        elif file := _file_read(text):
             read_strategies(file)
         return text
 
@@ -95,8 +131,25 @@ def learned_file(text: str) -> str | None:
 
 
 def _names_file(text: str) -> bool:
+    offered = _offered(text)
+    if offered is not None:
+        return offered[0].names_file
     name, _, rest = text.partition(":")
     return name in ("policy", "learned") or (name == "threshold" and rest != "" and ":" not in rest)
+
+
+def _offered(text: str) -> tuple[ModelForm, str] | None:
+    """The form of an installed package that makes the model, and what it is made of."""
+    name, _, rest = text.partition(":")
+    if name == "policy" and rest.endswith(f".{LEARNT}"):
+        name = LEARNT
+    if name in _OWN:
+        return None
+    form = MODELS.get(name)
+    return None if form is None else (form, rest)
+
+
+_OWN = frozenset({UNIFORM_MODEL, "greedy", "threshold", "late", "policy", "learned"})
 
 
 def _file_read(text: str) -> str:
@@ -116,8 +169,12 @@ def _maker(text: str) -> Maker:
         )
     if name == "threshold":
         return _threshold(rest)
-    if name == "policy" and rest.endswith(POLICIES):
-        return lambda machine, tree, role, _, program: _learnt(rest, machine, tree, role, program)
+    offered = _offered(text)
+    if offered is not None:
+        form, of = offered
+        return lambda machine, tree, role, rng, program: form.make(
+            of, machine, tree, role, _child(rng), program
+        )
     if name == "policy" and rest:
         return lambda machine, tree, role, *_: PolicyMoves(
             machine, tree, role, read_strategies(rest)
@@ -131,25 +188,8 @@ def _maker(text: str) -> Maker:
         return lambda machine, tree, role, *_: LearnedMoves(
             machine, tree, role, read_strategies(rest) if Path(rest).exists() else {}
         )
-    raise ValueError(f"must be {FORMS}, not {text}")
-
-
-def _learnt(
-    file: str, machine: Machine, tree: PathTree, role: int, program: GameDefinition | None
-) -> MoveModel:
-    """The others move by policies that were learnt."""
-    # Only here: few players need nets.
-    from ggp.env.names import names_of
-    from ggp.learn.files import read_policy
-    from ggp.learn.path_rows import NetPaths
-    from ggp.players.parts.learnt_moves import LearntMoves
-
-    if program is None:
-        raise ConfigError(f"model=policy:{file} needs the rules of the game, and was given none")
-    names, kept = names_of(program, machine), read_policy(Path(file))
-    kept.check_game(names, file)
-    rows = NetPaths(machine, tree, names)
-    return LearntMoves(machine, tree, role, rows, kept.policies())
+    more = "".join(f"|{each}" for each in MODELS if each != LEARNT)
+    raise ValueError(f"must be {FORMS}{more}, not {text}")
 
 
 def _threshold(rest: str) -> Maker:

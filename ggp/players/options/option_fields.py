@@ -9,7 +9,7 @@ defines `my_player:depth=5`. Parsing, error messages, `ggp players` and completi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -61,7 +61,7 @@ class _Kind:
     """Reader of the text of an option; it raises ValueError with what the text must be."""
 
     read: Callable[[str, str], Any]
-    form: str
+    form: str | Collection[str]
     meaning: str
     usual: str | None = None
     low: int | None = None
@@ -120,6 +120,18 @@ def choice(default: StrEnum, meaning: str, among: Sequence[StrEnum] = ()) -> Any
     return _field(default, _Kind(read, "|".join(possible), meaning))
 
 
+def named(default: str, meaning: str, among: Collection[str]) -> Any:
+    """A field for one of some names, such as those of a `Registry`, which is read when it is
+    needed."""
+
+    def read(name: str, text: str) -> str:
+        if text not in among:
+            raise ValueError(f"must be {' or '.join(f'{name}={each}' for each in among)}")
+        return text
+
+    return _field(default, _Kind(read, among, meaning))
+
+
 def words(
     default: str,
     meaning: str,
@@ -168,7 +180,7 @@ def read_options(options: type[_T], player: str, text: str, *, files: bool = Tru
     """Options from `a=1,b=2`.
 
     Args:
-        options: a dataclass of fields made by `whole`, `wholes`, `choice` or `words`; its
+        options: a dataclass of fields made by `whole`, `wholes`, `choice`, `named` or `words`; its
             `__post_init__` may raise `ConfigError` for options that do not go together.
         player: what messages call the player.
         files: whether values may name files.
@@ -226,7 +238,8 @@ def describe_options(options: type[object]) -> tuple[OptionInfo, ...]:
         if (kind := _kind(each)).unused:
             continue
         default = str(each.default) if kind.usual is None or each.default else kind.usual
-        found.append(OptionInfo(name, kind.form, default, kind.meaning, kind.low, kind.high))
+        form = kind.form if isinstance(kind.form, str) else "|".join(kind.form)
+        found.append(OptionInfo(name, form, default, kind.meaning, kind.low, kind.high))
     return tuple(found)
 
 
@@ -264,5 +277,7 @@ def _known(options: type[Any]) -> Mapping[str, Field[Any]]:
 def _kind(each: Field[Any]) -> _Kind:
     kind = each.metadata.get("option")
     if not isinstance(kind, _Kind) or each.default is MISSING:
-        raise ConfigError(f"option {each.name!r} is not declared by whole, wholes, choice or words")
+        raise ConfigError(
+            f"option {each.name!r} is not declared by whole, wholes, choice, named or words"
+        )
     return kind

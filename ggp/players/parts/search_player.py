@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ggp.belief import (
     DEFAULT_EXACT,
     POOL_LIMIT,
+    SAMPLERS,
     UNIFORM,
     Bags,
     BoardMaker,
@@ -26,17 +27,18 @@ from ggp.belief import (
     PathModel,
     PathTree,
     Sampler,
-    Sampling,
+    SamplerSettings,
     make_sampler,
 )
 from ggp.belief.finder import Finder, Setting
 from ggp.belief.finding.boards import DrawnBoards
 from ggp.belief.policy_models import LearnedMoves
+from ggp.belief.samplers.by_name import HYPERPLAY
 from ggp.belief.strategies import remember
 from ggp.machine.base import Machine
 from ggp.players.options.board_makers import board_maker_of, boards_field
 from ggp.players.options.opponents import learned_file, model_field, model_of
-from ggp.players.options.option_fields import choice, whole, wholes
+from ggp.players.options.option_fields import choice, named, whole, wholes
 from ggp.players.parts.belief_player import BeliefPlayer
 from ggp.players.parts.pondering import ponder_field
 from ggp.players.parts.risk import RiskOptions
@@ -58,6 +60,12 @@ class Rescue(StrEnum):
     NONE = "none"
 
 
+def sampler_field(usual: str) -> Any:
+    """The field of a player's options."""
+    meaning = "what samples the states it may be in; only hyperplay enumerates"
+    return named(usual, meaning, SAMPLERS)
+
+
 MOST_PARTICLES = 1000
 """Most particles of a bag if there is a clock, and time."""
 
@@ -67,9 +75,7 @@ class SearchOptions(RiskOptions):
     """Options of every player that searches."""
 
     exact: int = whole(DEFAULT_EXACT, "largest information set to enumerate; 0: none", low=0)
-    sampler: Sampling = choice(
-        Sampling.HYPERPLAY, "what samples the states it may be in; only hyperplay enumerates"
-    )
+    sampler: str = sampler_field(HYPERPLAY)
     states: tuple[int, ...] = wholes(
         "states to visit for a decision, instead of counts; A/B/C for turns 1, 2, and 3 on"
     )
@@ -127,7 +133,7 @@ class SearchPlayer(BeliefPlayer):
         return board_maker_of(self.options.boards, self.machine)
 
     def last_finder(self, belief: Sampler) -> Finder | None:
-        maker = self.maker if self.options.sampler is Sampling.HYPERPLAY else None
+        maker = self.maker if self.options.sampler == HYPERPLAY else None
         if maker is None or not self.rescues:
             return None
         return DrawnBoards(self.machine, belief, self.role, self.rng, maker)
@@ -168,13 +174,10 @@ class SearchPlayer(BeliefPlayer):
             self.options.sampler,
             self.machine,
             tree,
+            SamplerSettings(self.options.exact, self.pool_limit, self.maker, self.rescues),
             capacity=self.capacity,
-            exact=self.options.exact,
             keep_views=self.keep_views or self.path_model is not None,
-            pool=self.pool_limit,
-            maker=self.maker,
             model=self.model,
-            rescues=self.rescues,
         )
 
     @property

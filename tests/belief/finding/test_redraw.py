@@ -16,11 +16,11 @@ from ggp.belief import HyperPlaySampler, PathTree
 from ggp.belief.finding.histories import redraws_of
 from ggp.belief.segments import Segments, one_set
 from ggp.gdl import canonical_term
+from ggp.labs.openspiel.machine.spiel_machine import SpielMachine
+from ggp.labs.openspiel.machine.terms import InformationState
 from ggp.machine import Machine, build_machine
 from ggp.machine.base import UNKNOWN, States
 from ggp.machine.games import load_program
-from ggp.machine.spiel.spiel_machine import SpielMachine
-from ggp.machine.spiel.terms import InformationState
 from ggp.search.moves import random_moves
 
 ROLE = 1

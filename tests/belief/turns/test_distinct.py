@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from ggp.belief import PathTree, never
-from ggp.belief.samplers import pool_samplers
-from ggp.belief.samplers.pool_samplers import distinct_successors
 from ggp.belief.turns.completions import lanes_at_once, list_completions
 from ggp.belief.turns.one_turn import LIST_LIMIT
 from ggp.belief.turns.open_moves import Learnt, OpenMoves, open_moves
+from ggp.labs.kriegspiel import samplers as pool_samplers
+from ggp.labs.kriegspiel.samplers import distinct_successors
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, IntArray, States
 from tests.support.games import machine_of_game

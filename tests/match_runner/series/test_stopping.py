@@ -18,12 +18,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from ggp.labs.papers.reproduce.duels import Duel, play_duel, stored_duel
+from ggp.labs.papers.reproduce.results import RunSettings
 from ggp.statistics.intervals import BETTING, FIXED, FIXED_ROUNDS
 from match_runner.cli import main
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match
-from match_runner.reproduce.duels import Duel, play_duel, stored_duel
-from match_runner.reproduce.results import RunSettings
 from match_runner.series import holding
 from match_runner.series.comparison import ComparisonSummary, summarize
 from match_runner.series.holding import held_so_far, read_series

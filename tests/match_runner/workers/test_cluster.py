@@ -15,7 +15,7 @@ import pytest
 
 from ggp.console import setup_logging
 from ggp.errors import ConfigError, MatchError
-from ggp.library.learnt_seeds import Task, learn_seed, learn_seeds
+from ggp.labs.learning.learnt_seeds import Task, learn_seed, learn_seeds
 from ggp.machine import Limits
 from match_runner.match.conditions import Conditions
 from match_runner.series.match_task import MatchTask, play

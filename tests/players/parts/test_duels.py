@@ -14,7 +14,7 @@ from ggp.players import Decision, make_player, parse_spec
 from ggp.players.parts.duels import Maker, decisions_of_a_match, duels
 from ggp.players.player import Player
 from ggp.search.anytime import Deadline
-from tests.players.test_choose_move import Ticking
+from tests.labs.kriegspiel.test_choose_move import Ticking
 from tests.support.games import machine_of_game, machine_of_rules
 
 AT_ONCE = """

@@ -9,7 +9,7 @@ from ggp.players import make_player, parse_spec
 from ggp.players.parts import tracker
 from ggp.players.parts.tree_player import TreePlayer
 from ggp.search.anytime import Deadline
-from tests.players.test_choose_move import Ticking
+from tests.labs.kriegspiel.test_choose_move import Ticking
 from tests.support.games import machine_of_game
 
 GAME = "connect_four"

@@ -19,13 +19,13 @@ import pytest
 import ggp.machine
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
+from ggp.labs.learning import learnt_values
 from ggp.players import make_player, parse_spec
 from ggp.players.auto import Auto
-from ggp.players.parts import learnt_values
 from ggp.players.player import Preparing
 from ggp.server.settings import HostOptions
 from ggp.server.workers import kernels
-from tests.players.test_choose_move import Ticking
+from tests.labs.kriegspiel.test_choose_move import Ticking
 from tests.server.live import (
     PATIENCE_S,
     events,

@@ -82,7 +82,7 @@ def test_players_of_the_package_and_what_is_offered_are_named(tmp_path: Path) ->
         ("hyperplay:80", "must be offered"),
         ("ftp://x", "must be offered"),
         (specs["learner"], "names a file"),
-        ("evil:P", "unknown player.*, auto, learner, far; others must be offered"),
+        ("evil:P", "unknown player.*, auto, .*, para, learner, far; others must be offered"),
         ("human", "unknown player"),
     ]:
         with pytest.raises(ConfigError, match=said):

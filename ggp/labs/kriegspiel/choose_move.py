@@ -1,0 +1,228 @@
+"""Choose-move of papers 001 and 002: the players `los`, `aos`, `aosp` and `hs`.
+
+Each board of a sample is searched a few plies deep, as if everybody saw it, and the move with the
+best mean over the boards in which it is legal is made. The players differ in where the boards come
+from.
+
+With a clock they are the *timed* forms of the papers. The number of boards that can be searched is
+estimated, rather too low, from those searched so far. If a bag has fewer, `los` and `aos` look for
+more, and search them as they are found; `hs` fills up its next bag to that number; and `aosp` and
+`hs` use the remaining time for depth-first search for histories that add boards to the pool.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from ggp.belief import POOL_LIMIT, Bags
+from ggp.labs.kriegspiel.boards.board_search import BoardSearch
+from ggp.labs.kriegspiel.piece_files import with_captures
+from ggp.machine.base import Ragged
+from ggp.players.options.evaluations import evaluation_field, evaluation_of
+from ggp.players.options.option_fields import choice, whole
+from ggp.players.parts.search_player import (
+    MOST_PARTICLES,
+    SearchOptions,
+    SearchPlayer,
+    sampler_field,
+)
+from ggp.players.player import Choice, Context
+from ggp.search.anytime import Deadline, OutOfTime
+from ggp.search.estimates import Ties, candidates
+from ggp.search.kinds import CLAIRVOYANT
+
+SEARCH_SHARE = 0.8
+"""Share of the time for searching boards: a low estimate, so that some time is left to look for
+histories."""
+
+LOOK_SHARE = 0.9
+"""Share of the rest for finding histories."""
+
+FIRST_BOARDS = 4
+"""Boards that are searched by a single ply before any is searched further."""
+
+LEAST_BOARDS = 8
+"""Boards that are looked for, however long it takes to search one."""
+
+GROWTH = 2
+"""This many times the boards so far are searched before the clock is looked at again."""
+
+MORE_SHARE = 0.1
+"""Share of the remaining time for finding boards before those found are searched."""
+
+POOLS = ("aosp", "hs")
+
+
+@dataclass(frozen=True)
+class ChooseMoveOptions(SearchOptions):
+    """Options of players that choose moves by searching boards."""
+
+    worlds: int = whole(64, "boards that are searched, where there is no clock", high=10_000)
+    depth: int = whole(2, "plies to search each board", high=100)
+    evaluation: str = evaluation_field(
+        "value of a board where it stops: random playouts, or by pieces, as a file declares them"
+    )
+    quiet: int = whole(
+        8, "captures in a row that are played out there, if the file says what they are", low=0
+    )
+    steps: int = whole(
+        20_000, "joint moves tried on a board at most; beyond, fewer plies are searched", high=10**7
+    )
+    pool: int = whole(POOL_LIMIT, "boards of a pool at most; it is then cut to half", low=2)
+    ties: Ties = choice(Ties.RANDOM, "choice of equal moves: by lot", (Ties.RANDOM,))
+
+
+class ChooseMove(SearchPlayer):
+    """The move with the best mean over boards that are searched as if everybody saw them."""
+
+    SOURCE = "Parker, Nau & Subrahmanian (IJCAI 2005)"
+    KINDS = frozenset({CLAIRVOYANT})
+    options: ChooseMoveOptions
+
+    def __init__(self, options: ChooseMoveOptions, context: Context) -> None:
+        super().__init__(options, context)
+        machine, role = context.machine, context.role
+        values = evaluation_of(options.evaluation, machine, role, context.program)
+        self._evaluation = with_captures(values, machine, role, options.quiet)
+
+    @property
+    def capacity(self) -> int:
+        return self.options.worlds
+
+    @property
+    def trials(self) -> int:
+        return self.options.worlds
+
+    @property
+    def pool_limit(self) -> int:
+        return self.options.pool
+
+    def search(
+        self,
+        bag: Bags,
+        deadline: Deadline | None,
+        depth: int | None = None,
+        moves: Ragged | None = None,
+    ) -> BoardSearch:
+        """A search of as many boards as the options say, or, with a clock or a budget, of all.
+
+        Args:
+            depth: plies; default: as in the options.
+            moves: the candidates, if known.
+        """
+        counted = deadline is None and not self.options.states
+        return BoardSearch(
+            self.machine,
+            bag,
+            self.rng,
+            depth=depth or self.options.depth,
+            steps=self.options.steps,
+            evaluation=self._evaluation,
+            deadline=deadline,
+            most=self.options.worlds if counted else len(bag.sets.states),
+            moves=moves,
+        )
+
+    def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        known = Ragged(np.array([0, len(self._candidates)]), np.array(self._candidates))
+        search = self.search(bag, deadline, moves=known)
+        if deadline is None or self.options.states:
+            return self.best(self.values_of(search, deadline))
+        # One ply of a few boards takes next to no time: it decides if no more can be done.
+        first = self.search(bag, deadline, depth=1, moves=known)
+        with suppress(OutOfTime):
+            first.round(FIRST_BOARDS)
+        self._search_timed(search, deadline)
+        searched = search if search.num_searched else first
+        found = self.best(searched.estimates())
+        if self.options.sampler in POOLS:
+            self.tracker.grow(deadline.part(LOOK_SHARE), *self.simulated())
+        return found
+
+    def rescue(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        """A random move if there is no board, as in the papers."""
+        known = candidates(self.machine, bag).values.tolist()
+        return int(known[self.rng.integers(len(known))]), self.unvalued(known)
+
+    def _search_timed(self, search: BoardSearch, deadline: Deadline) -> None:
+        """Search boards while there is time, and estimate how many there is time for."""
+        part = deadline.part(SEARCH_SHARE)
+        number, searched_s = 1, 0.0
+        while not part.passed():
+            began_s = deadline.clock()
+            try:
+                search.round(number)
+            except OutOfTime:
+                break
+            searched_s += deadline.clock() - began_s
+            done = search.num_searched
+            if self.context.report is not None:
+                self._report(1, search.estimates())
+            more = int(part.left_s() * done / max(searched_s, 1e-9))
+            self.tracker.belief.capacity = min(max(done + more, LEAST_BOARDS), MOST_PARTICLES)
+            if more < 1 or not (search.num_left or self._found_more(search, part)):
+                break
+            number = min(max(more // 2, 1), GROWTH * done)
+
+    def _found_more(self, search: BoardSearch, part: Deadline) -> bool:
+        """Look for boards for a while; returns whether there are any new ones."""
+        if self.options.sampler in POOLS:
+            return False  # those found are for the following turns
+        self.tracker.grow(part.part(MORE_SHARE), *self.simulated())
+        search.add(self.tracker.bag)
+        return search.num_left > 0
+
+
+@dataclass(frozen=True)
+class LosOptions(ChooseMoveOptions):
+    """Options of `los`."""
+
+    sampler: str = sampler_field("los")
+
+
+class Los(ChooseMove):
+    """The best mean over boards that agree with the last observation, each searched as if open."""
+
+    Options = LosOptions
+
+
+@dataclass(frozen=True)
+class AosOptions(ChooseMoveOptions):
+    """Options of `aos`."""
+
+    sampler: str = sampler_field("aos")
+
+
+class Aos(ChooseMove):
+    """The best mean over boards of random histories that agree with all observations."""
+
+    Options = AosOptions
+
+
+@dataclass(frozen=True)
+class AospOptions(ChooseMoveOptions):
+    """Options of `aosp`."""
+
+    sampler: str = sampler_field("aosp")
+
+
+class Aosp(ChooseMove):
+    """The best mean over boards of a pool that agrees with all observations."""
+
+    Options = AospOptions
+
+
+@dataclass(frozen=True)
+class HsOptions(ChooseMoveOptions):
+    """Options of `hs`."""
+
+    sampler: str = sampler_field("hs")
+
+
+class Hs(ChooseMove):
+    """The best mean over a pool filled up with boards that agree with the last observation."""
+
+    Options = HsOptions

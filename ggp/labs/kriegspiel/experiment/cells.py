@@ -1,0 +1,339 @@
+"""Duels that repeat the experiments of papers 000 to 002, and others of interest beside them.
+
+On the whole board, the game of the papers, budgets are counts: as many histories and boards a move
+as the papers had time for, or a twentieth or a hundredth of them. So results depend on the seed and
+not on the machine, and a series can go on wherever and whenever there is time. Smaller games, which
+are in no paper, are played with a clock.
+
+Paper 000 does not say where the histories of `over` and `para` come from. On the whole board they
+come from a pool, filled up as that of HS: without a search for histories, any other sampler has
+none left after some thirty plies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from ggp.labs.kriegspiel.experiment.published import (
+    BOARDS,
+    DEPTHS,
+    FIGURE_5,
+    FIGURES_2_3,
+    HISTORIES,
+    POOL,
+    RETRY_PERCENT,
+    SECONDS,
+    TABLES_2_3,
+    Published,
+)
+from ggp.labs.papers.reproduce.duels import Duel
+
+SHORT_S, LONG_S = 0.05, 0.15
+"""Seconds for a move in smaller games, in the ratio of 1 to 3 as in paper 000."""
+
+PAPERS, TWENTIETH, HUNDREDTH = "papers", "twentieth", "hundredth"
+BUDGETS = {HUNDREDTH: 100, TWENTIETH: 20, PAPERS: 1}
+"""Budgets of the cells on the whole board: the samples of the papers, divided by this."""
+
+BOARD, SMALL_BOARD = "kriegspiel", "kriegspiel_5x5"
+SMALL_GAMES = ("krieg_tic_tac_toe", "phantom_connect_four", "blind_breakthrough")
+GAMES = (*SMALL_GAMES, SMALL_BOARD, BOARD)
+
+SAMPLERS = ("los", "aosp", "hs")
+"""Players that are named by their samplers. In the papers they do not search for other boards when
+they have none: they make a random move."""
+
+SHORT_POOL = 600
+"""Number of boards in a pool that dies out on the whole board."""
+
+POOLS = (600, 2_000, 6_000, 20_000)
+
+POOL_WORLDS = 64
+"""Boards searched for a move where pools of these sizes are compared."""
+
+LONG_COUNTS = frozenset(
+    max(1, round(numbers[1] / share))
+    for numbers in HISTORIES.values()
+    for share in BUDGETS.values()
+)
+"""Histories a move in the longer runs."""
+
+AUTO = "ismcts"
+"""The player that `auto` chooses for kriegspiel: it can be given a budget of states."""
+
+AUTO_STATES = 1_100_000
+"""States a decision that it gets against random play with the papers' samples: about as many as HS
+visits."""
+
+_OWN_FILE = {"boards": BOARD, "evaluation": BOARD}
+
+
+def spec(game: str, player: str, **options: object) -> str:
+    """Spec of a player under a clock, with the options that it has in a game.
+
+    On chess boards, states are valued by KS of paper 000 and drawn if no history is found, and a
+    refused try is a ply: else few histories fit into the time.
+    """
+    if player in SAMPLERS:
+        options["rescue"] = "none"
+    if game in (BOARD, SMALL_BOARD) and player != "random":
+        options |= {"retry": RETRY_PERCENT, "boards": BOARD}
+        if player not in ("hyperplay", "hyperplay2", "ismcts"):
+            options["evaluation"] = BOARD
+        if player in ("over", "para"):
+            options["tries"] = 0
+    return _text(player, options)
+
+
+def sampled(player: str, budget: str, depth: int = 1, seconds: int = 30) -> str:
+    """Spec of a player of the papers on the whole board, by counts.
+
+    Args:
+        player: `over`, `para`, one of `SAMPLERS`, or `random`.
+        budget: one of `BUDGETS`.
+        depth, seconds: of `over` and `para`: plies, and how long the paper's took for a move.
+    """
+    share = BUDGETS[budget]
+    if player == "random":
+        return _text(player, {"boards": BOARD})
+    own: dict[str, object] = {"rescue": "none", **_OWN_FILE, "pool": POOL // share}
+    if player in SAMPLERS:
+        return _text(player, {"worlds": round(BOARDS / share), **own})
+    number = max(1, round(HISTORIES[depth][SECONDS.index(seconds)] / share))
+    own |= {"sampler": "hs", "tries": 0, "retry": RETRY_PERCENT}
+    if player == "para":
+        own["leaf"] = "min"  # "is not averaging the values of the samples it takes"
+    return _text(player, {"depth": depth, "histories": number, "particles": number, **own})
+
+
+def short(player: str) -> str:
+    """Short name of a player: `over 1` for `over:depth=1,tries=0,...`."""
+    name, options = player.partition(":")[0], given(player)
+    depth = [options["depth"]] if "depth" in options else []
+    counts = int(options.get("histories", 0))
+    long = [f"{SECONDS[1]} s"] if counts in LONG_COUNTS else []
+    pool = [f"pool {options['pool']}"] if options.get("worlds") == str(POOL_WORLDS) else []
+    return " ".join([name, *depth, *long, *pool])
+
+
+def given(player: str) -> dict[str, str]:
+    """Options that a spec gives, as text."""
+    return dict(option.split("=") for option in player.partition(":")[2].split(",") if option)
+
+
+def _text(player: str, options: dict[str, object]) -> str:
+    text = ",".join(f"{name}={value}" for name, value in options.items())
+    return f"{player}:{text}" if text else player
+
+
+@dataclass(frozen=True, slots=True)
+class DuelCell:
+    """Two players in a game, and what is known or expected of the first.
+
+    Attributes:
+        clock_s: seconds for a move; None if players go by their own counts.
+        budget: one of `BUDGETS`, on the whole board.
+        paper: what a paper says.
+        games: most games to play, unless the command says otherwise; None: as in other grids.
+        equal_states: whether the second gets as many states as the first visits.
+        share: least mean share of the points that it should get.
+        sign: 1 if it should be significantly (99 %) better, 0 if neither should.
+    """
+
+    game: str
+    players: tuple[str, str]
+    clock_s: float | None = SHORT_S
+    budget: str = ""
+    paper: Published | None = None
+    games: int | None = None
+    equal_states: bool = False
+    share: float | None = None
+    sign: int | None = None
+
+    @property
+    def duel(self) -> Duel:
+        """The cell as a duel."""
+        if self.budget:
+            names = "-".join(map(short, self.players)).replace(" ", "_")
+            folder = f"kriegspiel/{self.game}/{self.budget}/{names}"
+        else:
+            names = "-".join(self.players).replace(":", "_")
+            clock = "counts" if self.clock_s is None else f"{self.clock_s:g}s"
+            folder = f"kriegspiel/{self.game}/{names}-{clock}"
+        return Duel(
+            self.game, self.players, folder, self.equal_states, self.clock_s, budget=self.budget
+        )
+
+
+def _sets(game: str, opponent: str) -> list[DuelCell]:
+    """Cells like those of Figures 2 and 3 of paper 000, in a smaller game."""
+    return [
+        DuelCell(game, (spec(game, player, depth=depth), spec(game, opponent)))
+        for player in ("over", "para")
+        for depth in DEPTHS
+    ]
+
+
+def _against_each_other(game: str) -> list[DuelCell]:
+    """Cells like those of Figure 5 of paper 000."""
+    least = {
+        ("krieg_tic_tac_toe", 1, 1): 65.0,
+        ("phantom_connect_four", 1, 1): 75.0,
+    }
+    return [
+        DuelCell(
+            game,
+            (spec(game, "over", depth=over), spec(game, "para", depth=para)),
+            share=least.get((game, over, para)),
+        )
+        for over in DEPTHS
+        for para in DEPTHS
+    ]
+
+
+def _samplers(game: str) -> list[DuelCell]:
+    """Cells like those of Tables 2 and 3 of paper 001."""
+    least = {
+        ("phantom_connect_four", "hs", "los"): {"share": 65.0},
+        ("blind_breakthrough", "hs", "los"): {"share": 58.0},
+        ("phantom_connect_four", "hs", "aosp"): {"sign": 0},
+    }
+    return [
+        DuelCell(
+            game,
+            (spec(game, first), spec(game, second)),
+            **least.get((game, first, second), {}),  # type: ignore[arg-type]
+        )
+        for first, second in TABLES_2_3
+    ]
+
+
+def _others() -> list[DuelCell]:
+    game = "phantom_connect_four"
+    ahead = spec(game, "over", depth=3), spec(game, "over", depth=1)
+    deeper = spec(game, "over", depth=2), spec(game, "para", depth=2)
+    return [
+        # Both get as many histories: a clock gives depth 1 so many playouts that it errs less.
+        DuelCell(game, ahead, None, sign=1),
+        DuelCell(game, ahead),
+        DuelCell(game, deeper, LONG_S, share=85.0),
+    ]
+
+
+def papers_cells(budget: str) -> list[DuelCell]:
+    """Cells of papers 000 and 001: those that tell most for their cost come first."""
+
+    def sets(player: str, depth: int, opponent: str, seconds: int = 30) -> DuelCell:
+        players = sampled(player, budget, depth, seconds), sampled(opponent, budget)
+        number = FIGURES_2_3[opponent, player, depth, seconds]
+        return _board(budget, players, number, 150 if opponent == "random" else 170)
+
+    def pair(over: int, para: int) -> DuelCell:
+        players = sampled("over", budget, over), sampled("para", budget, para)
+        return _board(budget, players, FIGURE_5[over, para], FIGURE_5_GAMES[over, para])
+
+    def samplers(first: str, second: str) -> DuelCell:
+        players = sampled(first, budget), sampled(second, budget)
+        games = {"random": 126, "los": 40, "aosp": 1670}[second]
+        return _board(budget, players, TABLES_2_3[first, second], games)
+
+    found = [
+        *(sets("over", depth, "random") for depth in (1, 2)),
+        sets("para", 2, "random"),
+        samplers("hs", "random"),
+        *(pair(over, 1) for over in (1, 2)),
+        sets("over", 1, "hs"),
+        *(samplers(first, "random") for first in ("aosp", "los")),
+        *(samplers(first, "los") for first in ("aosp", "hs")),
+        sets("para", 1, "random"),
+        sets("para", 1, "hs"),
+        *(pair(over, 2) for over in (1, 2)),
+        *(
+            sets(player, depth, opponent)
+            for opponent in ("random", "hs")
+            for depth in DEPTHS
+            for player in ("over", "para")
+        ),
+        *(pair(over, para) for over in DEPTHS for para in DEPTHS),
+        *(samplers(*names) for names in TABLES_2_3),
+    ]
+    longer = [
+        sets(player, depth, opponent, SECONDS[1])
+        for opponent in ("random", "hs")
+        for depth in DEPTHS
+        for player in ("over", "para")
+    ]
+    return list(dict.fromkeys(found + longer))
+
+
+def _board(
+    budget: str, players: tuple[str, str], paper: Published | None, games: int, **more: object
+) -> DuelCell:
+    return DuelCell(BOARD, players, None, budget, paper, games, **more)  # type: ignore[arg-type]
+
+
+def beyond_cells(budget: str) -> list[DuelCell]:
+    """Cells that are in no paper: what `auto` plays at equal states, other players, and pools.
+
+    Without a board all of them move at random, as the players of the papers do.
+    """
+    own = sampled("over", budget), sampled("hs", budget)
+    plays = (AUTO, "hyperplay", "hyperplay2")
+    as_papers: dict[str, object] = {"rescue": "none", "boards": BOARD}
+    ours = [_text(player, as_papers) for player in plays]
+    pools = [
+        [
+            _text(player, {"worlds": POOL_WORLDS, "rescue": "none", **_OWN_FILE, "pool": size})
+            for player in ("hs", "aosp")
+        ]
+        for size in POOLS
+    ]
+    states = AUTO_STATES // BUDGETS[budget]
+    auto = _text(AUTO, {**as_papers, "states": states})
+    return [
+        _board(budget, (auto, sampled("random", budget)), None, 150),
+        *(
+            _board(budget, (first, second), None, 100, equal_states=True)
+            for second in ours
+            for first in own
+        ),
+        *(_board(budget, (aosp, sampled("random", budget)), None, 20) for _, aosp in pools),
+        _board(budget, (pools[0][0], pools[0][1]), None, 60, sign=1),
+    ]
+
+
+FIGURE_5_GAMES = {
+    (1, 1): 260,
+    (2, 1): 136,
+    (3, 1): 194,
+    (1, 2): 106,
+    (2, 2): 168,
+    (3, 2): 500,
+    (1, 3): 90,
+    (2, 3): 58,
+    (3, 3): 500,
+}
+"""Games of each cell of Figure 5 that tell who is better (99 %) in nine of ten cases, if rates are
+as published; where that would be more than the paper's, as many as there."""
+
+
+@cache
+def cells() -> tuple[DuelCell, ...]:
+    """All cells: first those that decide most, in games that are over soon."""
+    found: list[DuelCell] = []
+    smaller = [game for game in GAMES if game != BOARD]
+    for game in smaller:
+        found += _against_each_other(game)[:1]
+    found += papers_cells(TWENTIETH)[:1]
+    found += _others()
+    for game in smaller:
+        found += _samplers(game)
+        found += _sets(game, "random") + _sets(game, "hs")
+        found += _against_each_other(game)
+    for opponent in (spec(SMALL_BOARD, "over", depth=1), spec(SMALL_BOARD, "hs")):
+        for player in ("hyperplay", "hyperplay2", "ismcts"):
+            found.append(DuelCell(SMALL_BOARD, (spec(SMALL_BOARD, player), opponent)))
+    for budget in BUDGETS:
+        found += papers_cells(budget) + beyond_cells(budget)
+    return tuple(dict.fromkeys(found))

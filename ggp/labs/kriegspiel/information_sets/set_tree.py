@@ -1,0 +1,373 @@
+"""The tree of information sets that a role may reach, and values backed up through it.
+
+A node is an incomplete path of the role: an information set. An action is a move there. The role's
+percepts after an action lead to other nodes; ends of the game are nodes too, one for each goal.
+
+    wait ─▶ sees nothing ─▶ {red armed, blue armed}   cut red ─▶ end: 100, end: 0
+    ask  ─▶ sees red     ─▶ {red armed}               cut red ─▶ end: 90
+         └▶ sees blue    ─▶ {blue armed}              cut blue ─▶ end: 90
+
+Histories are not kept. One that is folded in adds its probability to the mass of all nodes that it
+may pass through. The value of an action is the mean of the nodes after it by mass (overconfident),
+or their minimum (paranoid). Chance is averaged before that: paranoia takes the worst *mixture* of
+nodes that may result from one history and one move of the others.
+
+Shapes: N nodes, A actions, K lanes that are folded in.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.labs.kriegspiel.information_sets.set_values import Leaf, LeafSums, Worth
+from ggp.machine.arrays import enlarged, first_seen_columns, offsets_of
+from ggp.machine.base import BoolArray, FloatArray, IntArray
+from ggp.machine.rows import RowTable
+from ggp.search.estimates import TIE_TOLERANCE
+
+_ROOT, _END = -1, -2
+"""Stands in the place of percepts: the node is the root, or an end of the game."""
+
+
+class SetTree:
+    """Information sets of one role, named by its paths from the root on.
+
+    Args:
+        depth: plies to search.
+        tries: refused tries in a row that cost no ply.
+        paranoid: whether the worst outcome of an action counts, or the mean.
+        leaf: how the values of states are combined into that of a leaf.
+        goal_range: of the game.
+    """
+
+    def __init__(
+        self,
+        depth: int,
+        tries: int,
+        *,
+        paranoid: bool,
+        leaf: Leaf,
+        goal_range: tuple[float, float],
+    ) -> None:
+        self._tries, self._paranoid, self._leaf = tries, paranoid, leaf
+        self._middle = sum(goal_range) / 2
+        self._nodes, self._actions = RowTable(3), RowTable(2)
+        self._leaves, self._mixtures = LeafSums(), Mixtures()
+        # For each node: turns since the root, plies left, free tries left, whether it is ever
+        # certain to follow its action, and the mass of its histories.
+        self._level = np.zeros(64, dtype=np.int64)
+        self._depth = np.full(64, depth, dtype=np.int64)
+        self._free = np.full(64, tries, dtype=np.int64)
+        self._certain = np.zeros(64, dtype=np.bool_)
+        self._mass = np.zeros(64)
+        self._nodes.numbers(np.array([[_ROOT, _ROOT, 0]], dtype=np.int64).view(np.uint64))
+
+    def __len__(self) -> int:
+        """Number of nodes."""
+        return len(self._nodes)
+
+    @property
+    def num_leaves(self) -> int:
+        """Number of nodes where the search stopped before the game did."""
+        return len(self._leaves)
+
+    def depths(self, nodes: IntArray) -> IntArray:
+        """`[K]` plies left to search from nodes; 0 at leaves."""
+        return self._depth[nodes]
+
+    def free(self, nodes: IntArray) -> BoolArray:
+        """`[K]` whether another refused try would cost no ply at each node."""
+        return np.asarray(self._free[nodes] > 0)
+
+    # ---------------------------------------------------------------- folding in
+
+    def actions(self, nodes: IntArray, moves: IntArray) -> IntArray:
+        """`[K]` the actions of moves at nodes."""
+        return self._actions.numbers(_rows(nodes, moves))
+
+    def reached(self, actions: IntArray, percepts: IntArray, refused: BoolArray) -> IntArray:
+        """`[K]` the nodes reached by percepts after actions.
+
+        A node's depth is fixed when it is first reached: one ply less than that of the node before,
+        or the same, if some of its histories were refused tries and free tries are left.
+
+        Args:
+            refused: `[K]` whether the move of this lane was a refused try.
+        """
+        known = len(self)
+        nodes = self._numbered(_rows(actions, percepts, 0))
+        tried = np.zeros(len(self) - known, dtype=np.bool_)
+        tried[nodes[(nodes >= known) & refused] - known] = True
+        fresh, before = slice(known, len(self)), self._parents(known)
+        free = tried & (self._free[before] > 0)
+        self._depth[fresh] = self._depth[before] - ~free
+        self._free[fresh] = np.where(free, self._free[before] - 1, self._tries)
+        return nodes
+
+    def ended(self, actions: IntArray, goals: FloatArray) -> IntArray:
+        """`[K]` the terminal nodes with these goals, after actions."""
+        bits = np.ascontiguousarray(goals).view(np.int64)
+        return self._numbered(_rows(actions, _END, bits))
+
+    def follow(
+        self,
+        actions: IntArray,
+        nodes: IntArray,
+        groups: IntArray | None = None,
+        chances: FloatArray | None = None,
+    ) -> None:
+        """Record the nodes that may follow actions.
+
+        Args:
+            actions, nodes: `[K]` action, and the node it leads to.
+            groups: `[K]` increasing: equal for outcomes of one history and the same moves of all
+                roles but `random`; default: nothing is left to chance.
+            chances: `[K]` probability of each; they sum to 1 in a group.
+        """
+        if self._paranoid:
+            groups = np.arange(len(actions)) if groups is None else groups
+            chances = np.ones(len(actions)) if chances is None else chances
+            self._certain[self._mixtures.add(actions, nodes, groups, chances)] = True
+
+    def add(self, nodes: IntArray, masses: FloatArray) -> None:
+        """Fold in histories: add their masses to those of nodes."""
+        self._mass[: len(self)] += np.bincount(nodes, masses, len(self))
+
+    def add_leaves(
+        self,
+        nodes: IntArray,
+        masses: FloatArray,
+        counts: IntArray,
+        values: FloatArray,
+        turns: IntArray,
+    ) -> None:
+        """Fold in values of states where the search stops.
+
+        Args:
+            nodes, masses: `[K]` of each state.
+            counts: `[K]` number of evaluations of each.
+            values, turns: their results, state by state; see `Evaluation`.
+        """
+        level = self._level[nodes]
+        turns = turns + (level if counts.max(initial=1) == 1 else np.repeat(level, counts))
+        self._leaves.add(nodes, masses, counts, values, (self._middle - values) * turns)
+
+    # ---------------------------------------------------------------- values
+
+    def backed_up(self) -> tuple[IntArray, Worth]:
+        """The moves tried at the root, and their values.
+
+        A move that is legal in only some histories of a set counts in the others as a server would
+        treat it, as a random legal move: with the mean of the set's actions, which paranoia takes
+        only where it is worse. If a role has no move the value is the middle of the goals.
+        """
+        rows = self._nodes.rows.view(np.int64)
+        into, mass = rows[:, 0], self._mass[: len(self)]
+        is_end = rows[:, 1] == _END
+        nodes, actions = Worth.zeros(len(self)), Worth.zeros(len(self._actions))
+        ends = np.flatnonzero(is_end)
+        goals = np.ascontiguousarray(rows[ends, 2]).view(np.float64)
+        prompt = (self._middle - goals) * self._level[ends]
+        nodes.put(ends, Worth(goals, prompt, np.zeros(len(ends))))
+        nodes.put(*self._leaves.worth(self._leaf))
+        for parents, children in self._levels(mass):
+            inner = parents[~is_end[parents] & (self._depth[parents] > 0)]
+            nodes.values[inner] = self._middle
+            after = np.bincount(into[children], mass[children], len(actions.values)).astype(
+                np.float64
+            )
+            actions.put(*self._followed(nodes, into, children, len(actions.values)))
+            tried = np.flatnonzero(after)
+            if len(tried):
+                nodes.put(*self._chosen(actions, tried, after[tried]))
+        at_root = np.flatnonzero((self._owner == 0) & self._tried(mass))
+        return self._actions.rows.view(np.int64)[at_root, 1], actions.take(at_root)
+
+    def _levels(self, mass: FloatArray) -> list[tuple[IntArray, IntArray]]:
+        """Nodes with a mass at each level but the last, and those of the next level, bottom up."""
+        level = self._level[: len(self)]
+        order = np.argsort(level, kind="stable")
+        order = order[mass[order] > 0]
+        parts = np.split(order, np.cumsum(np.bincount(level[order])))[:-1]
+        return list(zip(parts[-2::-1], parts[:0:-1], strict=True))
+
+    def _tried(self, mass: FloatArray) -> BoolArray:
+        """`[A]` whether some folded-in history went through the action."""
+        into = self._nodes.rows.view(np.int64)[1:, 0]
+        return np.bincount(into, mass[1:], len(self._actions)) > 0
+
+    def _followed(
+        self, nodes: Worth, into: IntArray, children: IntArray, size: int
+    ) -> tuple[IntArray, Worth]:
+        """Actions that lead to some nodes, and their values by these nodes."""
+        if not self._paranoid:
+            return nodes.take(children).mean(into[children], self._mass[children], size)
+        certain = children[self._certain[children]]
+        mixed_by, mixed = self._mixtures.worth(nodes, self._mass[: len(self)], children)
+        by = np.concatenate([into[certain], mixed_by])
+        both = zip(nodes.take(certain), mixed, strict=True)
+        found = Worth(*(np.concatenate(parts) for parts in both))
+        least = np.full(size, np.inf)
+        np.minimum.at(least, by, found.values)
+        slack = TIE_TOLERANCE * np.maximum(np.abs(least[by]), 1.0)
+        return found.mean(by, (found.values <= least[by] + slack).astype(np.float64), size)
+
+    def _chosen(
+        self, actions: Worth, tried: IntArray, masses: FloatArray
+    ) -> tuple[IntArray, Worth]:
+        """Nodes, and the value of their best action, the promptest among equals.
+
+        Args:
+            actions: values of all actions; changed where a move is not legal in all histories.
+            tried: the actions of these nodes.
+            masses: of these actions: less than their node's if some history does not allow them.
+        """
+        owner = self._owner[tried]
+        found = actions.take(tried)
+        share = masses / self._mass[owner]
+        some = np.flatnonzero(share < 1 - TIE_TOLERANCE)
+        if len(some):
+            which, means = found.mean(owner, np.ones(len(owner)), len(self))
+            mean = means.take(np.searchsorted(which, owner[some]))
+            if self._paranoid:
+                worse = np.flatnonzero(mean.values < found.values[some])
+                some, mean = some[worse], mean.take(worse)
+                found.put(some, mean)
+            else:
+                parts = zip(found.take(some), mean, strict=True)
+                s = share[some]
+                found.put(some, Worth(*(s * own + (1 - s) * other for own, other in parts)))
+            actions.put(tried, found)
+        best = np.full(len(self), -np.inf)
+        np.maximum.at(best, owner, found.values)
+        slack = TIE_TOLERANCE * np.maximum(np.abs(best[owner]), 1.0)
+        equal = np.flatnonzero(found.values >= best[owner] - slack)
+        prompt = np.full(len(self), -np.inf)
+        np.maximum.at(prompt, owner[equal], found.promptness[equal])
+        chosen = equal[found.promptness[equal] >= prompt[owner[equal]]]
+        return owner[chosen], found.take(chosen)
+
+    # ---------------------------------------------------------------- private
+
+    @property
+    def _owner(self) -> IntArray:
+        """`[A]` the node of each action."""
+        return self._actions.rows.view(np.int64)[:, 0]
+
+    def _parents(self, known: int) -> IntArray:
+        """The parents of all nodes from a number on, none of which is the root."""
+        return np.asarray(self._owner[self._nodes.rows.view(np.int64)[known:, 0]])
+
+    def _numbered(self, rows: NDArray[np.uint64]) -> IntArray:
+        known = len(self)
+        nodes = self._nodes.numbers(rows)
+        size = len(self)
+        self._level = enlarged(self._level, size, 0)
+        self._depth = enlarged(self._depth, size, 0)
+        self._free = enlarged(self._free, size, 0)
+        self._certain = enlarged(self._certain, size, 0)
+        self._mass = enlarged(self._mass, size, 0)
+        self._level[known:size] = 1 + self._level[self._parents(known)]
+        return nodes
+
+
+def _rows(first: IntArray, *others: IntArray | int) -> NDArray[np.uint64]:
+    """Columns as rows."""
+    rows = np.empty((len(first), 1 + len(others)), dtype=np.int64)
+    rows[:, 0] = first
+    for k, other in enumerate(others, 1):
+        rows[:, k] = other
+    return rows.view(np.uint64)
+
+
+# ------------------------------------------------------------------------
+# Mixtures: the chance outcomes of one history and given moves of all other roles.
+#
+# A mixture is a list of nodes with probabilities. Equal lists are one, whichever histories they
+# come from: lists are paths of a tree, and a step of it is (previous steps, node, probability).
+
+_NOTHING = -1
+"""The step before the first one."""
+
+
+class Mixtures:
+    """The mixtures that actions may lead to."""
+
+    def __init__(self) -> None:
+        self._steps, self._mixtures = RowTable(3), RowTable(2)
+        self._place = np.zeros(64, dtype=np.int64)
+
+    def add(
+        self, actions: IntArray, nodes: IntArray, groups: IntArray, chances: FloatArray
+    ) -> IntArray:
+        """Record mixtures.
+
+        Args:
+            actions, nodes: `[K]` action, and the node it leads to.
+            groups: `[K]` increasing; all nodes of a mixture have the same number, and the same
+                action.
+            chances: `[K]` probabilities, which sum to 1 in a group.
+
+        Returns:
+            the nodes that are certain in some group: these are no mixtures.
+        """
+        first, same = first_seen_columns([groups, nodes])
+        summed = np.bincount(same, chances, len(first))
+        # In the order of nodes: the same nodes and chances are the same list.
+        order = np.lexsort((nodes[first], groups[first]))
+        first, summed = first[order], summed[order]
+        starts = np.flatnonzero(np.diff(groups[first], prepend=-1))
+        sizes = np.diff(np.append(starts, len(first)))
+        bits = np.ascontiguousarray(summed).view(np.int64)
+        last = np.full(len(starts), _NOTHING, dtype=np.int64)
+        several = np.flatnonzero(sizes > 1)
+        for place in range(int(sizes[several].max(initial=0))):
+            some = several[sizes[several] > place]
+            at = starts[some] + place
+            last[some] = self._stepped(last[some], nodes[first[at]], bits[at], place)
+        rows = np.column_stack([actions[first[starts[several]]], last[several]])
+        self._mixtures.numbers(rows.view(np.uint64))
+        return np.asarray(nodes[first[starts[sizes == 1]]])
+
+    def worth(self, nodes: Worth, masses: FloatArray, level: IntArray) -> tuple[IntArray, Worth]:
+        """Values of the mixtures of some nodes.
+
+        Args:
+            nodes: values of all nodes.
+            masses: of all nodes; mixtures with nodes of mass 0 are left out.
+            level: nodes; a mixture has all of its nodes among them, or none.
+
+        Returns:
+            the action that leads to each of these mixtures, and their values.
+        """
+        before, child, bits = self._steps.rows.view(np.int64).T
+        wanted = np.zeros(len(masses), dtype=np.bool_)
+        wanted[level] = masses[level] > 0
+        chance = np.ascontiguousarray(bits).view(np.float64)
+        found = Worth.zeros(len(child))
+        alive = wanted[child]
+        steps = np.flatnonzero(alive)
+        places = self._place[steps]
+        for some in np.split(
+            steps[np.argsort(places, kind="stable")], offsets_of(np.bincount(places))[1:-1]
+        ):
+            own = nodes.take(child[some])
+            p = chance[some]
+            part = Worth(p * own.values, p * own.promptness, p**2 * own.variances)
+            later = before[some] != _NOTHING
+            for total, new in zip(found, part, strict=True):
+                total[some] = new + np.where(later, total[before[some]], 0.0)
+            alive[some] &= ~later | alive[before[some]]
+        actions, last = self._mixtures.rows.view(np.int64).T
+        which = np.flatnonzero(alive[last])
+        return actions[which], found.take(last[which])
+
+    def _stepped(self, before: IntArray, nodes: IntArray, bits: IntArray, place: int) -> IntArray:
+        """Lists extended by one step."""
+        known = len(self._steps)
+        rows = np.column_stack([before, nodes, bits])
+        steps = self._steps.numbers(rows.view(np.uint64))
+        self._place = enlarged(self._place, len(self._steps), 0)
+        self._place[known : len(self._steps)] = place
+        return steps

@@ -1,0 +1,313 @@
+"""One role of a game as a vector environment of gymnasium, against any of our players.
+
+Against players that move at random all lanes are played by kernels. Other players are asked lane by
+lane, each with only the moves and percepts of its role.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.errors import ConfigError
+from ggp.given import checked_seed
+from ggp.labs.learning.env.environment import Environment, has_several, make
+from ggp.labs.learning.env.spaces import (
+    LegalActions,
+    LegalActionsOfLanes,
+    Observed,
+    fresh_seed,
+    gymnasium,
+    observation_space,
+    observed,
+)
+from ggp.labs.learning.env.turn import Turn
+from ggp.machine.definition import GameDefinition
+
+if TYPE_CHECKING:
+    from ggp.players import Player, PlayerSpec
+
+_Vector: Any = gymnasium().vector.VectorEnv
+
+RANDOM_PLAYER = "random"
+"""The player that moves uniformly at random, as an environment does by itself."""
+
+
+_SAME_STEP, _DISABLED = "SameStep", "Disabled"
+
+_Seen = list[tuple[str, list[str]]]
+"""The move and percepts of each other player in one turn."""
+
+
+class VectorGame(_Vector):  # type: ignore[misc]
+    """The vector environment of one role of a game, in L lanes.
+
+    Its spaces of actions draw legal ones. It can be copied and pickled, also in the middle of a
+    match; opponents then decide again what they decided before.
+
+    Args:
+        game: see `make`.
+        role: the role that chooses its moves.
+        num_envs: L.
+        opponents: a player for each other role, as `--player` takes them; default: `random`.
+        autoreset_mode: one of gymnasium's, or its value. `SAME_STEP`: lanes that end begin anew in
+            the same step, and the last observation is in `infos["final_obs"]`. `NEXT_STEP`, which
+            gymnasium's wrappers of observations want: they do in the next step, whatever the
+            action. `DISABLED`: they wait for `reset` with a mask.
+        options: see `make`.
+
+    Raises:
+        ConfigError: there is no such role, player or mode; see `make`.
+    """
+
+    def __init__(
+        self,
+        game: str | GameDefinition,
+        role: str,
+        num_envs: int = 1,
+        *,
+        opponents: Mapping[str, str] | None = None,
+        autoreset_mode: Any = "SameStep",
+        **options: Any,
+    ) -> None:
+        specs = _specs(opponents or {}, role)
+        self.env = make(game, num_envs, roles=[role, *specs], restarts=False, **options)
+        self._others = _Others(self.env, specs) if specs else None
+        self.num_envs = num_envs = self.env.num_lanes
+        self.autoreset_mode = _mode(autoreset_mode)
+        self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": []}
+        self.render_mode = None
+        num = len(self.env.names.moves)
+        self.single_observation_space = observation_space(self.env)
+        self.single_action_space = LegalActions(num, self._legal_in_the_first)
+        batch = gymnasium().vector.utils.batch_space
+        self.observation_space = batch(self.single_observation_space, num_envs)
+        self.action_space = LegalActionsOfLanes(num, num_envs, self._legal)
+        self._begun = False
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Observed, dict[str, Any]]:
+        """Begin episodes.
+
+        Args:
+            seed: begin the first episode of this seed, or of one for each lane: such a lane plays
+                as the only one of an environment with that seed. None: begin the next episode, or,
+                if there was none, the first one of a seed that nobody chose.
+            options: `reset_mask`: `[L]` bool, the lanes to begin anew; default: all.
+
+        Raises:
+            ConfigError: a seed is no number from 0 to 2^63 - 1, there are not L of them, or the
+                mask is no array of L truth values of which some are true.
+        """
+        lanes = self._masked((options or {}).get("reset_mask"))
+        first = not self._begun
+        if first:
+            lanes = np.arange(self.num_envs)
+            seed = fresh_seed() if seed is None else seed
+        if seed is None:
+            self.env.restart(lanes)
+        elif has_several(seed):
+            self._reset_each(seed, lanes, first=first)
+        else:
+            self.env.reset(checked_seed(seed), lanes)
+        self._begun = True
+        if self._others is not None:
+            self._others.begin(lanes)
+        return self._seen(), {}
+
+    def step(
+        self, actions: np.ndarray
+    ) -> tuple[Observed, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Make a turn.
+
+        Raises:
+            ConfigError: no episode has begun, there are not L whole numbers, or a lane is over
+                that only `reset` begins anew.
+            IllegalMoveError: an action is not legal; nothing has changed.
+        """
+        if not self._begun:
+            raise ConfigError("no episode has begun: call reset first")
+        before = self.env.turn
+        over = np.flatnonzero(before.ended)
+        if len(over) and self.autoreset_mode.value == _DISABLED:
+            raise ConfigError(
+                f"lane {over[0]} is over: reset it, with options={{'reset_mask': mask}}"
+            )
+        given = self._whole(actions)
+        if self._others is not None:
+            # Opponents that have chosen would differ from those of a copy that has not tried this.
+            for lane in np.flatnonzero(~before.ended & (given[:, 0] != -1)).tolist():
+                self.env.check_action(lane, 0, int(given[lane, 0]))
+            given = np.concatenate([given, self._others.actions(before)], axis=1)
+        turn = self.env.step(given)
+        if self._others is not None:
+            self._others.observe(turn)
+        terminated, truncated = turn.terminated & ~before.ended, turn.truncated & ~before.ended
+        infos: dict[str, Any] = {}
+        if self.autoreset_mode.value == _SAME_STEP:
+            over = np.flatnonzero(turn.ended)
+            if len(over):
+                final = np.full(self.num_envs, None, dtype=object)
+                for lane in over.tolist():
+                    final[lane] = observed(turn, 0, lane)
+                infos = {"final_obs": final, "_final_obs": turn.ended}
+                infos |= {"final_info": {}, "_final_info": turn.ended}
+        if len(over):
+            self.env.restart(over)
+            if self._others is not None:
+                self._others.begin(over)
+        rewards = turn.rewards[:, 0].astype(np.float64)
+        return self._seen(), rewards, terminated, truncated, infos
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Release nothing."""
+
+    def _whole(self, actions: object) -> NDArray[np.int64]:
+        """`[L, 1]` actions as they were given."""
+        try:
+            given = np.asarray(actions).reshape(-1)
+        except ValueError:  # lists of several lengths
+            given = np.zeros(0)
+        if given.dtype.kind not in "iu" or len(given) != self.num_envs:
+            raise ConfigError(f"actions must be {self.num_envs} whole numbers, not {actions!r:.60}")
+        return given.astype(np.int64)[:, None]
+
+    def _seen(self) -> Observed:
+        return observed(self.env.turn, 0, slice(None))
+
+    def _legal(self) -> NDArray[np.int8]:
+        return np.asarray(self.env.turn.masks[:, 0], dtype=np.int8)
+
+    def _legal_in_the_first(self) -> NDArray[np.int8]:
+        return np.asarray(self._legal()[0])
+
+    def _masked(self, mask: object) -> np.ndarray:
+        """The lanes of a mask, all if there is none."""
+        if mask is None:
+            return np.arange(self.num_envs)
+        if not isinstance(mask, np.ndarray) or mask.dtype != bool or mask.shape != (self.num_envs,):
+            raise ConfigError(f"reset_mask must be an array of {self.num_envs} truth values")
+        if not mask.any():
+            raise ConfigError("reset_mask has no lane that is to begin anew")
+        return np.flatnonzero(mask)
+
+    def _reset_each(
+        self, seeds: Sequence[int | None] | np.ndarray, lanes: np.ndarray, *, first: bool
+    ) -> None:
+        """Begin lanes anew, each with its own seed; without one, the next episode."""
+        if len(seeds) != self.num_envs:
+            raise ConfigError(f"{self.num_envs} lanes need as many seeds, not {len(seeds)}")
+        own = {lane: seeds[lane] for lane in lanes.tolist()}
+        if first:
+            own = {lane: fresh_seed() if each is None else each for lane, each in own.items()}
+        seeded = {lane: each for lane, each in own.items() if each is not None}
+        self.env.reset(list(seeded.values()), np.array(list(seeded), dtype=np.int64))
+        left = [lane for lane in own if lane not in seeded]
+        if left:
+            self.env.restart(np.array(left))
+
+
+class _Others:
+    """The players of all lanes, for the roles from the second on.
+
+    A copy has new players, which decide again what these decided, and see what these saw.
+    """
+
+    def __init__(self, env: Environment, specs: Mapping[str, PlayerSpec]) -> None:
+        self._env = env
+        self._specs = list(specs.items())
+        self._players: list[list[Player]] = [[] for _ in range(env.num_lanes)]
+        self._seen: list[list[_Seen]] = [[] for _ in range(env.num_lanes)]
+        self._copied = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_players": [], "_copied": True}
+
+    def begin(self, lanes: np.ndarray) -> None:
+        """Create new players in some lanes."""
+        self._wake()
+        for lane in lanes.tolist():
+            self._players[lane], self._seen[lane] = self._new_players(lane), []
+
+    def actions(self, turn: Turn) -> np.ndarray:
+        """`[L, Q - 1]` actions of the other players; -1 in lanes that are over."""
+        self._wake()
+        legal, roles = turn.legal, len(self._env.roles)
+        found = np.full((self._env.num_lanes, roles - 1), -1, dtype=np.int64)
+        for lane in np.flatnonzero(~turn.ended).tolist():
+            for number, player in enumerate(self._players[lane]):
+                options = legal[lane * roles + 1 + number]
+                move = player.choose().move
+                action = self._env.names.move(move)
+                # A player may think an illegal move legal: as on a server, one is drawn.
+                found[lane, number] = action if action in options else -1
+        return found
+
+    def observe(self, turn: Turn) -> None:
+        """Give every player its move and percepts, in lanes that go on."""
+        names = self._env.names
+        for lane in np.flatnonzero(~turn.ended).tolist():
+            told = []
+            for number, player in enumerate(self._players[lane]):
+                seen = np.flatnonzero(turn.observations[lane, 1 + number, len(names.moves) :])
+                percepts = [names.percepts[k] for k in seen.tolist()]
+                move = names.moves[turn.moves[lane, 1 + number]]
+                player.observe(move, percepts)
+                told.append((move, percepts))
+            self._seen[lane].append(told)
+
+    def _wake(self) -> None:
+        """In a copy, create the players, and have them come to where those of the original were."""
+        if not self._copied:
+            return
+        self._copied, self._players = False, []
+        for lane, turns in enumerate(self._seen):
+            players = self._new_players(lane)
+            for told in turns:
+                for player, (move, percepts) in zip(players, told, strict=True):
+                    player.choose()
+                    player.observe(move, percepts)
+            self._players.append(players)
+
+    def _new_players(self, lane: int) -> list[Player]:
+        from ggp.machine import role_index
+        from ggp.players import make_player
+
+        env = self._env
+        moment = [env.seeds[lane], env.lane_numbers[lane], env.turn.episodes[lane]]
+        return [
+            make_player(
+                spec,
+                env.machine,
+                role_index(env.machine, role),
+                np.random.default_rng([*map(int, moment), number]),
+                program=env.program,
+            )
+            for number, (role, spec) in enumerate(self._specs)
+        ]
+
+
+def _mode(given: object) -> Any:
+    """A mode of gymnasium, by itself or by its value."""
+    modes = gymnasium().vector.AutoresetMode
+    try:
+        return modes(given)
+    except ValueError:
+        possible = ", ".join(mode.value for mode in modes)
+        raise ConfigError(f"autoreset_mode must be one of {possible}, not {given}") from None
+
+
+def _specs(opponents: Mapping[str, str], role: str) -> dict[str, PlayerSpec]:
+    """The players that are not random, by role."""
+    if role in opponents:
+        raise ConfigError(f"{role} is the role that is asked, and can have no opponent's player")
+    from ggp.players import parse_spec
+
+    return {other: parse_spec(text) for other, text in opponents.items() if text != RANDOM_PLAYER}

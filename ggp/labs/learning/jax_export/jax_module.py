@@ -1,0 +1,213 @@
+"""Writes a module of JAX: the docstring and tables of a game, then the functions of `template`.
+
+Names of a rulesheet appear in it as Python string literals, and nothing else that a stranger wrote:
+what is written is data, whatever the rules say.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.errors import MachineError
+from ggp.labs.learning.env.circuit_engine import in_order
+from ggp.machine.base import Machine, player_roles
+from ggp.machine.definition import GameDefinition
+from ggp.machine.goal_values import number_or_nan
+from ggp.machine.propnet.circuit import TRUE, Circuit, Literals
+from ggp.machine.propnet.optimise.proofs.sampling import net_levels
+from ggp.machine.propnet.parts import parts_of
+from ggp.machine.propnet.play.layout.cones import cone
+from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+from ggp.study.names import Names, names_of
+
+_TEMPLATE = Path(__file__).with_name("template.py")
+
+_GAME, _FUNCTIONS = "# --- the game ---\n", "# --- its functions ---\n"
+"""Lines that delimit the tables of a game in the template."""
+
+
+def jax_module(program: GameDefinition, machine: Machine) -> str:
+    """The text of a module that plays a game in JAX; it imports only jax and numpy.
+
+    Raises:
+        MachineError: the game has no circuit, or one whose gates have no order, or chance makes
+            moves that are not listed.
+    """
+    if not isinstance(machine, PropnetMachine):
+        raise MachineError(f"{program.source.name} has no circuit, of which modules are made")
+    if machine.circuit.loops or parts_of(machine.circuit).apart:
+        what = "gates that depend on each other" if machine.circuit.loops else "unlisted moves"
+        raise MachineError(f"{program.source.name} has {what}, of which no module of JAX is made")
+    head, _, rest = _TEMPLATE.read_text(encoding="utf-8").partition(_GAME)
+    functions = rest.partition(_FUNCTIONS)[2]
+    name = Path(program.source.name).name
+    words = {"GAME": _plain(name), "RULES": _plain(name), "DIGEST": program.digest}
+    head = re.sub(r"\b(GAME|RULES|DIGEST)\b", lambda found: words[found[0]], head)
+    return head + "\n".join(_tables(machine, names_of(program, machine))) + "\n" + functions
+
+
+def _tables(machine: PropnetMachine, names: Names) -> Iterable[str]:
+    """The lines between the docstring and the functions."""
+    circuit = machine.circuit
+    players = player_roles(machine)
+    legal = [in_order(circuit.legal[role], names.moves) for role in players]
+    by_chance = np.zeros(0, dtype=np.int32)
+    if machine.random_role is not None:
+        by_chance = in_order(circuit.legal[machine.random_role], names.chance)
+    terminal = np.array([circuit.terminal], dtype=np.int32)
+    goals = [circuit.goals[role].literals for role in players]
+    look = layered(circuit, [terminal, by_chance, *legal, *goals])
+    sees = [in_order(circuit.sees[role], names.percepts) for role in players]
+    step = layered(circuit, [circuit.next, *sees])
+    for title, texts in (
+        *(("ROLES", names.roles), ("MOVES", names.moves), ("CHANCE", names.chance)),
+        *(("PERCEPTS", names.percepts), ("FLUENTS", names.fluents)),
+    ):
+        yield f"{title}: tuple[str, ...] = {_strings(texts)}"
+    yield f"INITIAL = np.array({_numbers(circuit.initial.astype(int))}, dtype=bool)"
+    places = [_move_places(machine, role, names.moves) for role in players]
+    yield f"MOVE_PLACES = {_array(np.array(places))}"
+    chance_places = np.zeros(0, dtype=np.int64)
+    if machine.random_role is not None:
+        chance_places = _move_places(machine, machine.random_role, names.chance)
+    yield f"CHANCE_PLACES = {_array(chance_places)}"
+    told = names.told_of_moves() if names.is_plain else np.full((len(players), 1), -1)
+    yield f"TOLD = {_array(told)}"
+    for title, part in (("LOOK", look), ("STEP", step)):
+        yield f"{title}_PLACES = {part.num_places}"
+        yield f"{title}: tuple[tuple[int, np.ndarray], ...] = ("
+        yield from _groups(part)
+        yield ")"
+    outputs = look.outputs
+    yield f"TERMINAL = {_array(outputs[0])}"
+    yield f"LEGAL_CHANCE = {_array(outputs[1])}"
+    yield _arrays("LEGAL", outputs[2 : 2 + len(players)])
+    yield _arrays("GOALS", outputs[2 + len(players) :])
+    values = [
+        np.nan_to_num(np.array([number_or_nan(text) for text in circuit.goals[role].names]))
+        for role in players
+    ]
+    yield _arrays("GOAL_VALUES", values)
+    yield f"NEXT = {_array(step.outputs[0])}"
+    yield _arrays("SEES", step.outputs[1:])
+
+
+def _move_places(machine: PropnetMachine, role: int, texts: tuple[str, ...]) -> NDArray[np.int64]:
+    """The net of each move of a role, -1 for one that it never has."""
+    circuit = machine.circuit
+    first = 1 + len(circuit.fluents) + sum(len(each.names) for each in circuit.legal[:role])
+    place = {text: first + k for k, text in enumerate(circuit.legal[role].names)}
+    return np.array([place.get(text, -1) for text in texts], dtype=np.int64)
+
+
+def _groups(part: Layered) -> Iterable[str]:
+    for group in part.groups:
+        yield f"    ({group.start}, {_array(group.literals)}),"
+
+
+def _arrays(title: str, arrays: Iterable[NDArray[np.generic]]) -> str:
+    inner = "".join(f"\n    {_array(each)}," for each in arrays)
+    return f"{title}: tuple[np.ndarray, ...] = ({inner}\n)"
+
+
+def _array(numbers: NDArray[np.generic]) -> str:
+    """An array as a call of numpy."""
+    kind = "float32" if numbers.dtype.kind == "f" else "int32"
+    shape = "" if numbers.ndim == 1 else f".reshape{numbers.shape}"
+    return f"np.array({_numbers(numbers.ravel())}, dtype=np.{kind}){shape}"
+
+
+def _numbers(numbers: NDArray[np.generic]) -> str:
+    text = ", ".join(map(str, numbers.tolist()))
+    return "[" + "\n".join(textwrap.wrap(text, 96, break_long_words=False)) + "]"
+
+
+def _strings(texts: Iterable[str]) -> str:
+    inner = "".join(f"\n    {text!r}," for text in texts)
+    return f"({inner}\n)" if inner else "()"
+
+
+def _plain(text: str) -> str:
+    """A text that can be in a docstring, whatever a file is called."""
+    return "".join(c if c.isalnum() or c in " ._-+" else "_" for c in text)
+
+
+# ------------------------------------------------------------------------
+# Gates in layers: all gates of a layer depend on earlier layers only.
+#
+# Gates of a layer with about as many inputs are a *group*: a table of literals, padded with *true*,
+# whose rows are all evaluated at once.
+
+
+class GateGroup(NamedTuple):
+    """Gates that are evaluated at once.
+
+    Attributes:
+        start: place of the first gate; the others follow.
+        literals: `[G, K]` inputs, `2 * place + inverted`.
+    """
+
+    start: int
+    literals: NDArray[np.int32]
+
+
+class Layered(NamedTuple):
+    """A part of a circuit: N places, of which the first are *false* and the inputs.
+
+    Attributes:
+        num_places: N.
+        groups: in order.
+        outputs: literals of places, one for each literal that was asked for.
+    """
+
+    num_places: int
+    groups: tuple[GateGroup, ...]
+    outputs: tuple[NDArray[np.int32], ...]
+
+
+def layered(circuit: Circuit, asked: Sequence[Literals]) -> Layered:
+    """The gates that some literals depend on; circuits with loops have no layers.
+
+    Args:
+        asked: several lists of literals.
+    """
+    base = 1 + circuit.num_inputs
+    together = np.concatenate([np.asarray(each, dtype=np.int32) for each in asked])
+    needed = np.flatnonzero(cone(circuit, together)[base:]).tolist()
+    offsets, literals = circuit.offsets.tolist(), circuit.literals.tolist()
+    depth = net_levels(circuit)
+    members: dict[tuple[int, int], list[int]] = {}
+    for gate in needed:
+        inputs = literals[offsets[gate] : offsets[gate + 1]]
+        # Twice as many inputs make another group: less than half of a table is padding.
+        size = (len(inputs) - 1).bit_length()
+        members.setdefault((depth[base + gate], size), []).append(gate)
+    place = np.full(base + circuit.num_gates, -1, dtype=np.int64)
+    place[:base] = np.arange(base)
+    at = base
+    order = sorted(members)
+    for key in order:
+        for gate in members[key]:
+            place[base + gate] = at
+            at += 1
+    groups = []
+    for key in order:
+        gates = members[key]
+        rows = [literals[offsets[gate] : offsets[gate + 1]] for gate in gates]
+        table = np.full((len(gates), max(map(len, rows))), TRUE, dtype=np.int32)
+        for k, row in enumerate(rows):
+            table[k, : len(row)] = _placed(np.array(row, dtype=np.int32), place)
+        groups.append(GateGroup(int(place[base + gates[0]]), table))
+    return Layered(at, tuple(groups), tuple(_placed(np.asarray(each), place) for each in asked))
+
+
+def _placed(literals: Literals, place: NDArray[np.int64]) -> NDArray[np.int32]:
+    found: NDArray[np.int32] = (2 * place[literals >> 1] + (literals & 1)).astype(np.int32)
+    return found

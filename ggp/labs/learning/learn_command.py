@@ -1,0 +1,304 @@
+"""`ggp learn`: policies of a game, learnt by self-play."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ggp.cli.arguments import (
+    FilePath,
+    FiniteRange,
+    backend_option,
+    json_option,
+    seed_option,
+    verbose_option,
+)
+from ggp.cli.solving import telling
+from ggp.console import example, installed_version, print_json, print_rich, table_of
+from ggp.errors import ConfigError
+from ggp.launch import Loading, preload
+from ggp.seeds import check_seed
+
+if TYPE_CHECKING:
+    from ggp.labs.learning.selfplay import Learner, Told
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ggp.labs.learning.learnt_seeds import LearntSeed, Task
+
+
+DEFAULT_MINUTES = 1.0
+DEFAULT_LANES = 1024
+
+_SHOWN = 10
+"""About as many points of the curve are in the table."""
+
+
+@click.command(epilog=example("ggp learn kuhn_poker --updates 20"))
+@click.argument("game")
+@click.option(
+    "--minutes",
+    type=FiniteRange(min=0, min_open=True),
+    metavar="M",
+    help=f"How long to learn.  [default: {DEFAULT_MINUTES:g}, unless --updates is given]",
+)
+@click.option(
+    "--updates",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How often to learn from what was played; the same seed then gives the same policies.",
+)
+@click.option(
+    "--continue",
+    "goes_on",
+    is_flag=True,
+    help="Go on from the file, at the temperature and the rate at which it ended.",
+)
+@click.option(
+    "--out",
+    type=FilePath(),
+    metavar="FILE",
+    help="Where to write the policies.  [default: GAME.policy.npz in the current folder]",
+)
+@click.option(
+    "--lanes",
+    type=click.IntRange(min=1, max=1 << 16),
+    default=DEFAULT_LANES,
+    show_default=True,
+    help="Matches side by side.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1, max=1 << 10),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Processors to use: roles learn side by side; what they learn does not depend on it.",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    metavar="K",
+    help="Learn from so many seeds, from --seed on, and keep the policies that others gain least "
+    "against.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="With --seeds: processes side by side.  [default: 1]",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="With --seeds: learn on the Dask cluster of this scheduler (or scheduler file).",
+)
+@seed_option("the first weights, and of all matches")
+@backend_option
+@json_option
+@verbose_option
+def learn(
+    game: str,
+    minutes: float | None,
+    updates: int | None,
+    goes_on: bool,
+    out: Path | None,
+    lanes: int,
+    threads: int,
+    seeds: int | None,
+    jobs: int | None,
+    scheduler: str | None,
+    seed: int,
+    backend: str,
+    as_json: bool,
+) -> None:
+    """Learn policies of a game by self-play, and write them to a file.
+
+    All roles learn at once. The player learned:policy=FILE plays what they learnt.
+
+    With --seeds each run is judged by what others gain by responding to it: its exact NashConv in
+    a small game, elsewhere what responders learn to gain.
+    """
+    preload("numba")
+    with Loading():
+        from ggp.labs.learning.env import make
+        from ggp.labs.learning.learnt_seeds import Task
+        from ggp.labs.learning.selfplay import Learner, usual_settings
+        from ggp.labs.learning.selfplay.files import SUFFIX, read_policy, write_policy
+        from ggp.machine.games import load_program
+
+    program = load_program(game)
+    name = Path(program.source.name).stem
+    path = out or Path(f"{name}{SUFFIX}")
+    if path.exists() and not goes_on and out is None:
+        raise ConfigError(
+            f"{path} is there already; go on from it with --continue, or name a file with --out"
+        )
+    if not path.absolute().parent.is_dir():
+        raise ConfigError(f"cannot write {path} later: there is no folder {path.parent}")
+    budget = DEFAULT_MINUTES if minutes is None and updates is None else minutes
+    if seeds is None and (jobs, scheduler) != (None, None):
+        raise ConfigError("--jobs and --scheduler are for --seeds, the number of runs")
+    if seeds is not None:
+        if goes_on:
+            raise ConfigError("--continue goes on from one file; leave out --seeds")
+        check_seed(seed + seeds - 1)
+        seconds = None if budget is None else 60 * budget
+        one = Task(
+            program.source.name,
+            program.source.text,
+            backend,
+            lanes,
+            updates,
+            seconds,
+            seed,
+            installed_version(),
+        )
+        tasks = [one._replace(seed=seed + k) for k in range(seeds)]
+        learn_several(tasks, path, jobs, scheduler, as_json=as_json)
+        return
+    kept = read_policy(path) if goes_on else None
+    with telling(f"preparing {game}"):
+        env = make(program, lanes, paths=False, backend=backend, threads=threads)
+        settings = usual_settings(env)
+        if kept is not None:
+            about = kept.about
+            settings = replace(settings, hidden=about.hidden, critic=about.critic)
+        learner = Learner(env, settings=settings, seed=seed, threads=threads)
+        if kept is not None:
+            learner.go_on(kept, str(path))
+    begun = learner.updates
+    try:
+        with telling(f"learning {game}") as tell:
+            told = learner.learn(
+                updates=updates,
+                seconds=None if budget is None else 60 * budget,
+                progress=_progress(tell),
+            )
+    except KeyboardInterrupt:
+        if learner.updates > begun:  # else there is nothing new
+            write_policy(path, learner.kept(name, installed_version()))
+            click.echo(f"interrupted; written to {path}, from which --continue goes on", err=True)
+        raise
+    write_policy(path, learner.kept(name, installed_version()))
+    if as_json:
+        print_json(_json(learner, told, path) | {"seed": seed, "backend": env.machine.backend})
+        return
+    _show(learner)
+    speed = told.decisions / max(told.seconds, 1e-9)
+    click.echo(
+        f"{told.updates:,} updates, {told.decisions:,} decisions in {told.seconds:.1f} s "
+        f"({speed:,.0f} a second)"
+    )
+    click.echo(f"written to {path}; play it with learned:policy={path}")
+
+
+def _progress(tell: Callable[[str], None]) -> Callable[[Told], None]:
+    def progress(told: Told) -> None:
+        rewards = ", ".join(f"{role} {_goal(value)}" for role, value in told.rewards.items())
+        tell(f"{told.share:.0%}, {told.decisions:,} decisions; {rewards}")
+
+    return progress
+
+
+def _goal(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
+
+
+def _json(learner: Learner, told: Told, path: Path) -> dict[str, Any]:
+    return {
+        "file": str(path),
+        "updates": told.updates,
+        "states": told.states,
+        "decisions": told.decisions,
+        "seconds": round(told.seconds, 3),
+        "curve": learner.curve,
+    }
+
+
+def _show(learner: Learner) -> None:
+    """Print some points of the learning curve."""
+    curve, roles = learner.curve, learner.learns
+    every = max(1, -(-len(curve) // _SHOWN))
+    rows = [
+        (
+            f"{point['updates']:,}",
+            f"{point['decisions']:,}",
+            *(_goal(point["rewards"][role]) for role in roles),
+            *(f"{point['entropy'][role]:.3f}" for role in roles),
+            f"{point['error']:.4f}",
+        )
+        for point in curve[::-every][::-1]
+    ]
+    columns = [
+        "#updates",
+        "#decisions",
+        *(f"#goal of {role}" for role in roles),
+        *(f"#entropy of {role}" for role in roles),
+        "#error of critic",
+    ]
+    print_rich(table_of(columns, rows))
+
+
+# ------------------------------------------------------------------------
+# `ggp learn --seeds`: several runs, of which the one that gives least away is kept.
+
+DIGITS = 4
+
+
+def learn_several(
+    tasks: Sequence[Task], path: Path, jobs: int | None, scheduler: str | None, *, as_json: bool
+) -> None:
+    """Learn, show how each seed did, and write the best."""
+    from ggp.labs.learning.learnt_seeds import learn_seeds
+    from ggp.whole_files import write_whole
+
+    come = 0
+    with telling(f"learning from {len(tasks)} seeds") as tell:
+
+        def progress(found: LearntSeed) -> None:
+            nonlocal come
+            come += 1
+            tell(f"{come} of {len(tasks)}; seed {found.seed} gives {found.given_away:.2f} away")
+
+        found = learn_seeds(tasks, jobs=jobs, scheduler=scheduler, progress=progress)
+    best = found[0]
+    write_whole(path, best.file)
+    if as_json:
+        print_json(
+            {
+                "file": str(path),
+                "seed": best.seed,
+                "runs": [_runs_json(each) for each in found],
+            }
+        )
+        return
+    rows = [
+        (
+            str(each.seed),
+            f"{each.given_away:.2f}",
+            "exact" if each.is_exact else "learnt",
+            f"{each.updates:,}",
+            f"{each.decisions:,}",
+            f"{each.seconds:.1f}",
+        )
+        for each in found
+    ]
+    columns = ("#seed", "#others gain", "how known", "#updates", "#decisions", "#seconds")
+    print_rich(table_of(columns, rows))
+    click.echo(f"seed {best.seed} is written to {path}; play it with learned:policy={path}")
+
+
+def _runs_json(found: LearntSeed) -> dict[str, float | bool]:
+    return {
+        "seed": found.seed,
+        "given_away": round(found.given_away, DIGITS),
+        "exact": found.is_exact,
+        "updates": found.updates,
+        "decisions": found.decisions,
+        "seconds": round(found.seconds, 3),
+    }

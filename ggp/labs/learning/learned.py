@@ -1,0 +1,250 @@
+"""The player `learned`: plays a policy that was learnt by self-play.
+
+The policy comes from a file that the user names, or it is learnt in the start clock of this very
+match. Nothing learnt is kept for another match, and nothing is read that was not named.
+
+With `search` its belief is weighted by how likely the others, by their policies, were to come to
+each particle, and its policy takes a step towards moves that are worth more when everybody goes on
+by policy from there: see `ggp.labs.learning.policy_search`.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ggp.belief import (
+    DEFAULT_EXACT,
+    OWN_COMPLETIONS,
+    Bags,
+    FollowsPaths,
+    HyperPlaySampler,
+    PathTree,
+    Sampler,
+)
+from ggp.errors import NOTE, ConfigError
+from ggp.labs.learning.env.circuit_engine import engine_of
+from ggp.labs.learning.learnt_moves import LearntMoves
+from ggp.labs.learning.learnt_values import MatchLearner
+from ggp.labs.learning.policy_search import PolicySearch, stepped
+from ggp.labs.learning.selfplay import LearntPolicy
+from ggp.labs.learning.selfplay.files import read_policy
+from ggp.labs.learning.selfplay.path_rows import NetPaths
+from ggp.labs.learning.selfplay.rollouts import Rollouts
+from ggp.machine.base import FloatArray, IntArray, Ragged
+from ggp.machine.definition import GameDefinition
+from ggp.players.options.evaluations import policies_field
+from ggp.players.options.option_fields import whole
+from ggp.players.parts.belief_player import BeliefPlayer
+from ggp.players.parts.risk import RiskOptions
+from ggp.players.parts.search_player import move_values
+from ggp.players.player import Choice, Context
+from ggp.search.anytime import Deadline
+from ggp.search.budgets import run_search
+from ggp.search.estimates import candidates
+from ggp.study.names import names_of
+
+MOST_PARTICLES = 1000
+"""Most particles of a bag that is searched, if there is a clock, and time."""
+
+STEP, SOLE_STEP = 0.02, 0.001
+"""Temperature of a step of search, as a share of the goal range: of games of several roles, and of
+one, where nobody can take advantage of a role that always plays the best. With 0.1 policies moved
+too little: docs/measured/learning.md has duels."""
+
+SOLE_TEMPERATURE = 0.1
+"""Factor of the temperature of a policy where one role plays: chance in its moves is of no use to
+it, but breaks ties."""
+
+START_SHARE = 0.85
+"""Share of the start clock in which it learns."""
+
+FIRST_SHARE, LAST_SHARE = 0.5, 0.7
+"""Shares of the time for a move in which it learns, where there was no start clock, or too little:
+no update is begun after the first, and none goes on after the second."""
+
+TOLD_S = 0.05
+"""A decision with at least so much time tells if that is too little to learn; rehearsals of matches
+have less."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class LearnedOptions(RiskOptions):
+    """Options of `learned`."""
+
+    policy: str = policies_field(
+        "policies that `ggp learn` wrote; without, it learns in the start clock"
+    )
+    temperature: int = whole(
+        100, "percent of the usual one: less makes likely moves likelier", high=1000
+    )
+    updates: int = whole(20, "how often it learns without a file and without a clock")
+    search: int = whole(0, "steps of search on the policy; 0: none", low=0, high=100)
+    trials: int = whole(256, "rollouts of each candidate when it searches without a clock")
+    particles: int = whole(256, "particles in a bag that is searched, if it is sampled")
+
+
+class Learned(BeliefPlayer):
+    """A move drawn from a policy learnt by self-play, from a file or in the start clock."""
+
+    Options = LearnedOptions
+    options: LearnedOptions
+
+    def __init__(self, options: Any, context: Context) -> None:
+        if context.program is None:
+            raise ConfigError("learned needs the rules of the game, and was given none")
+        self._program: GameDefinition = context.program
+        self._names = names_of(self._program, context.machine)
+        self._policies: dict[str, LearntPolicy] = {}
+        self._model: LearntMoves | None = None
+        super().__init__(options, context)
+        self._engine = engine_of(self.machine, self._names)
+        self._seed = int(self.rng.integers(1 << 62))
+        self._learner: MatchLearner | None = None
+        self._has_told = False
+        if self.options.policy:
+            self._policies.update(self._read(self.options.policy))
+        else:
+            self._learner = MatchLearner(
+                self._program, self.machine, self._names, self._seed, context.clock
+            )
+
+    @property
+    def tells_policy(self) -> bool:  # type: ignore[override]
+        """Only with a file and without search: what is learnt or searched depends on the seed."""
+        return bool(self.options.policy) and not self.options.search
+
+    @property
+    def most_particles(self) -> int:
+        return MOST_PARTICLES if self.options.search else super().most_particles
+
+    def sampler(self, tree: PathTree) -> Sampler:
+        self._rows = NetPaths(self.machine, tree, self._names)
+        if not self.options.search:
+            return super().sampler(tree)
+        self._model = LearntMoves(self.machine, tree, self.role, self._rows, self._policies)
+        return HyperPlaySampler(
+            self.machine,
+            tree,
+            exact=DEFAULT_EXACT,
+            capacity=self.options.particles,
+            keep_views=True,
+            model=self._model,
+            follows=True,
+            completions=OWN_COMPLETIONS,
+            solves=True,
+        )
+
+    def simulated(self) -> tuple[FollowsPaths, ...]:
+        return () if self._model is None else (self._model,)
+
+    def prepare(self, deadline: Deadline) -> None:
+        """Learn in the time before the first turn; see `Preparing`."""
+        if self._learner is not None:
+            self._policies.update(self._learner.learn_until(deadline.part(START_SHARE), deadline))
+
+    def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        if not self._policies:
+            self._learn(deadline)
+        moves = candidates(self.machine, bag).values
+        if not self._policies:
+            shares = np.full(len(moves), 1 / len(moves))
+            return self.mixed(moves, shares), self.unvalued(moves.tolist())
+        shares = self._shares(bag, moves)
+        if not self.options.search:
+            return self.mixed(moves, shares), self.unvalued(moves.tolist())
+        estimates = run_search(
+            self._search(bag, deadline), self.machine, self.options.trials, deadline
+        )
+        tried = estimates.visits > 0
+        if tried.any():
+            # What was not tried, for want of time, is worth what the policy is on average.
+            usual = np.average(estimates.values[tried], weights=shares[tried] + 1e-12)
+            values = np.where(tried, estimates.values, usual)
+            shares = stepped(shares, values, self._step / self.options.search)
+        return self.mixed(moves, shares), move_values(self.machine, estimates)
+
+    def shares_at(self, tree: PathTree, paths: IntArray, legal: Ragged) -> FloatArray | None:
+        """See `ggp.solve.sampling.TellsPaths`."""
+        if not self.tells_policy or self._policy.features.reads_state:
+            return None
+        return self._told(NetPaths(self.machine, tree, self._names), paths, legal)
+
+    # ---------------------------------------------------------------- learning
+
+    def _read(self, file: str) -> dict[str, LearntPolicy]:
+        kept = read_policy(Path(file))
+        kept.check_game(self._names, file)
+        policies, role = kept.policies(), self.machine.roles[self.role]
+        if role not in policies:
+            raise ConfigError(f"{file} has no policy of {role}, only of {', '.join(policies)}")
+        return policies
+
+    def _learn(self, deadline: Deadline | None) -> None:
+        """Learn policies of all roles, if there is time for it."""
+        assert self._learner is not None
+        given_s = 0.0 if deadline is None else deadline.left_s()
+        if deadline is None:
+            found = self._learner.learn(self.options.updates)
+        else:
+            until, end = deadline.part(FIRST_SHARE), deadline.part(LAST_SHARE)
+            found = self._learner.learn_until(until, end)
+        self._policies.update(found)
+        if found or self._has_told or deadline is None or given_s < TOLD_S:
+            return
+        self._has_told = True
+        role = self.machine.roles[self.role]
+        _log.log(
+            NOTE,
+            "%s as %s: no time to learn yet, so it moves at random; give a start clock or "
+            "policy=FILE",
+            self.context.name,
+            role,
+        )
+
+    # ---------------------------------------------------------------- playing
+
+    @property
+    def _is_sole(self) -> bool:
+        """Whether one role plays, of whom nobody can take advantage."""
+        return len(self._names.roles) == 1
+
+    @property
+    def _temperature(self) -> float:
+        """That of the policy."""
+        return self.options.temperature / 100 * (SOLE_TEMPERATURE if self._is_sole else 1.0)
+
+    @property
+    def _step(self) -> float:
+        """The temperature of a step, in goal values."""
+        low, high = self.machine.goal_range
+        return (SOLE_STEP if self._is_sole else STEP) * max(high - low, 1e-9)
+
+    def _search(self, bag: Bags, deadline: Deadline | None) -> PolicySearch:
+        policies = [self._policies.get(role) for role in self._names.roles]
+        rollouts = Rollouts(self._engine, policies, sum(self.machine.goal_range) / 2)
+        return PolicySearch(self.machine, bag, rollouts, policies, self._rows, self.rng, deadline)
+
+    def _shares(self, bag: Bags, moves: IntArray) -> FloatArray:
+        """`[M]` probabilities of moves by the policy alone."""
+        legal = Ragged(np.array([0, len(moves)]), moves)
+        if not self._policy.features.reads_state:
+            return self._told(self._rows, bag.paths[:1], legal)
+        state = bag.states_of(0).take(np.zeros(1, dtype=np.int64))
+        row = np.concatenate([self._rows.masks(legal), self._engine.fluent_words(state)], axis=1)
+        places = self._rows.actions(moves)
+        shares = self._policy.at(row, self._temperature)[0, places].astype(np.float64)
+        return np.asarray(shares / shares.sum())
+
+    def _told(self, rows: NetPaths, paths: IntArray, legal: Ragged) -> FloatArray:
+        return rows.shares(self._policy, paths, legal, self._temperature)
+
+    @property
+    def _policy(self) -> LearntPolicy:
+        return self._policies[self.machine.roles[self.role]]

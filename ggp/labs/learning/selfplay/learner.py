@@ -1,0 +1,399 @@
+"""Learns policies by playing: regularised policy gradient with a critic that sees the state.
+
+All roles play in L lanes for a *segment* of some turns. The critic says how much better each came
+out than was expected (generalised advantages), and every policy learns from that once, in blocks of
+lanes, by the clipped gradient of PPO. A temperature weighs the entropy of policies, so that
+self-play comes to rest instead of running in circles (S. Sokota et al., ICLR 2023; M. Rudolph et
+al., arXiv 2502.08938); it falls while learning goes on. What counts in the end are the averages of
+the weights.
+
+To learn a best response, let one role learn and name who moves the others:
+
+    env = make("krieg_tic_tac_toe", 1024)
+    learner = Learner(env, roles=["xplayer"], others=opponent, seed=1)
+    learner.learn(updates=200)
+    learner.policies()["xplayer"]
+
+`opponent(turn)` is called once a turn with the `Turn` of all lanes and returns `[L, Q]` actions;
+those of roles that learn are ignored, -1 draws a legal one. Its matches begin where `turn.turns` is
+0. `turn.paths` is what roles know, if the environment keeps paths.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import partial
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from ggp.errors import ConfigError, GGPError
+from ggp.gdl.nearest import unknown
+from ggp.labs.learning.env.environment import Environment
+from ggp.labs.learning.env.kernels import I64
+from ggp.labs.learning.env.turn import Turn
+from ggp.labs.learning.selfplay.actors import Actor, Critic, Steps
+from ggp.labs.learning.selfplay.features import bound_of, features_of, features_of_states
+from ggp.labs.learning.selfplay.files import About, PolicyFile
+from ggp.labs.learning.selfplay.policies import HALF, MIDDLE, LearntPolicy, LearntValues
+from ggp.labs.learning.selfplay.policy_kernels import advantages
+from ggp.labs.learning.selfplay.settings import Settings, Told, usual_settings
+from ggp.labs.learning.selfplay.threads import Crew, one_thread
+from ggp.seeds import MOST_SEED, check_seed
+
+Others = Callable[[Turn], I64]
+"""Says how roles that do not learn move: `[L, Q]` actions, -1 for one that is drawn."""
+
+MOST_POINTS = 200
+"""Most points of a learning curve that are kept."""
+
+_NEWEST = 0.1
+"""Share of the last segment in the variance of rewards."""
+
+_LEAST_SPREAD = 0.05
+"""The least standard deviation of rewards that the temperature goes by."""
+
+
+class StoppedError(GGPError):
+    """Whoever lets a learner learn wants it to stop."""
+
+
+class Learner:
+    """Learns in the lanes of an environment.
+
+    Args:
+        env: of all players, with `restarts`; see above for `paths`.
+        roles: those that learn; default: all.
+        others: how all other roles move; default: at random.
+        settings: default: those of `usual_settings`.
+        seed: of everything random.
+        threads: processors to use; what is learnt does not depend on it.
+
+    Attributes:
+        updates, states, decisions: see `Told`.
+        curve: points of the learning curve, the fields of `Told`.
+
+    Raises:
+        ConfigError: there is no such role, nets would be too large, or lanes that end are not begun
+            anew.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        *,
+        roles: Sequence[str] | None = None,
+        others: Others | None = None,
+        settings: Settings | None = None,
+        seed: int = 0,
+        threads: int = 1,
+    ) -> None:
+        check_seed(seed)
+        if not env.restarts:
+            raise ConfigError(
+                "learning needs lanes that begin anew by themselves: make the environment with "
+                "restarts=True"
+            )
+        self._crew = Crew(threads)
+        self.env, self.seed = env, seed
+        self.settings = settings = settings or usual_settings(env)
+        self.updates = self.states = self.decisions = 0
+        self._others = others
+        for role in roles or ():
+            if role not in env.roles:
+                raise ConfigError(unknown("role", role, env.roles, ", ".join(env.roles)))
+        features = features_of(env.names, bound_of(env))
+        self._actors = [
+            Actor(env, number, features, settings.hidden, settings.turns)
+            for number, role in enumerate(env.roles)
+            if roles is None or role in roles
+        ]
+        known = self._actors if settings.informed else []
+        self._critic = Critic(env, known, settings.critic, settings.turns)
+        rng = np.random.default_rng([seed, 0])
+        for actor in self._actors:
+            actor.begin(rng)
+        self._critic.begin(rng)
+        self._come_to(env.reset(seed))
+        lanes = env.num_lanes
+        self._rewards = np.zeros((settings.turns, lanes, len(env.roles)), dtype=np.float32)
+        self._ended = np.zeros((settings.turns, lanes), dtype=np.bool_)
+        self.curve: list[dict[str, Any]] = []
+        self._seconds = 0.0
+        self._key, self._goes_on = 0, False
+        self._variance: float | None = None
+
+    def learn(
+        self,
+        *,
+        updates: int | None = None,
+        states: int | None = None,
+        seconds: float | None = None,
+        progress: Callable[[Told], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Told:
+        """Learn until a budget is used up: of several, the one that is used up first.
+
+        With updates or states, the same seed gives the same policies.
+
+        Args:
+            updates: segments to learn from, in this call.
+            states: turns in all lanes together.
+            seconds: by the clock. An update that would take longer is not begun, but for the first.
+            progress: called after each update.
+            stop: asked once a turn, and before each block; when true, learning ends at once.
+
+        Raises:
+            ConfigError: there is no budget, or it is not above 0; `others` returned other arrays.
+            StoppedError: `stop` was true; what was not yet learnt from the segment is lost.
+        """
+        budgets = [each for each in (updates, states, seconds) if each is not None]
+        if not budgets or not min(budgets) > 0:
+            raise ConfigError("learning needs a budget above 0: updates, states, or seconds")
+        began, spent = clock(), self._seconds
+        first_update, first_state = self.updates, self.states
+        told, share, longest = None, 0.0, 0.0
+        with one_thread():
+            while told is None or share < 1:
+                started = clock()
+                self._segment(stop)
+                error = self._improve(share, stop)
+                gone = clock() - began
+                self._seconds = spent + gone
+                told = self._told(share, error)
+                self._take_down(told)
+                if progress is not None:
+                    progress(told)
+                if told.updates > first_update + 1:  # the first one loads machine code
+                    longest = max(longest, clock() - started)
+                share = max(
+                    (self.updates - first_update) / updates if updates else 0.0,
+                    (self.states - first_state) / states if states else 0.0,
+                    (gone + longest) / seconds if seconds else 0.0,
+                )
+        return told
+
+    def policies(self, *, averaged: bool = True) -> dict[str, LearntPolicy]:
+        """The policies learnt so far, by role.
+
+        Args:
+            averaged: whether weights are averages over time, or the last ones.
+        """
+        return {
+            self.env.roles[actor.role]: LearntPolicy(
+                actor.features,
+                actor.net.shape.hidden,
+                (actor.optimiser.average if averaged else actor.net.weights.flat).copy(),
+            )
+            for actor in self._actors
+        }
+
+    def values(self) -> LearntValues | None:
+        """See `Critic.learnt`."""
+        return self._critic.learnt()
+
+    def kept(self, game: str, version: str) -> PolicyFile:
+        """The policies, and all that is needed to go on learning.
+
+        Args:
+            game: its name; `version`: of the package.
+        """
+        settings, names = self.settings, self.env.names
+        optimisers = [each.optimiser for each in self._parts]
+        record = {
+            "seed": self.seed,
+            "lanes": self.env.num_lanes,
+            "settings": asdict(settings),
+            "updates": self.updates,
+            "states": self.states,
+            "decisions": self.decisions,
+            "seconds": round(self._seconds, 3),
+            "curve": self.curve,
+        }
+        about = About(
+            game,
+            names.digest,
+            version,
+            tuple(self.learns),
+            features_of(names, bound_of(self.env)),
+            features_of_states(names),
+            self._critic.num_paths,
+            settings.hidden,
+            settings.critic,
+            len(self.env.roles),
+            tuple(each.steps for each in optimisers),
+            record,
+        )
+        return PolicyFile(about, tuple(each.kept() for each in optimisers))
+
+    def go_on(self, kept: PolicyFile, file: str) -> None:
+        """Go on from what was kept: at the last temperature, and at a tenth of the first rate.
+
+        Args:
+            file: what messages call it.
+
+        Raises:
+            ConfigError: it is of another game, other roles or other layers.
+        """
+        kept.check_game(self.env.names, file)
+        about, settings = kept.about, self.settings
+        if about.roles != tuple(self.learns):
+            raise ConfigError(f"in {file} other roles have learnt: {', '.join(about.roles)}")
+        features = features_of(self.env.names, bound_of(self.env))
+        if (about.features, about.critic_paths) != (features, self._critic.num_paths):
+            raise ConfigError(
+                f"the policies in {file}, or their critic, read other bits than those learnt here; "
+                "begin anew, without going on from it"
+            )
+        if about.hidden != settings.hidden:
+            raise ConfigError(f"the layers in {file} are {about.hidden}, not {settings.hidden}")
+        if about.critic_shape != self._critic.net.shape:
+            raise ConfigError(f"the critic in {file} has other layers than {settings.critic}")
+        for each, array, steps in zip(self._parts, kept.arrays, about.steps, strict=True):
+            each.optimiser.go_on(array, steps)
+        record = about.record
+        self.updates, self.states = int(record["updates"]), int(record["states"])
+        self.decisions, self._seconds = int(record["decisions"]), float(record["seconds"])
+        self.curve = list(record["curve"])
+        self._goes_on = True
+        self._come_to(self.env.reset((self.seed + self.updates) & MOST_SEED))
+        self._key = self.updates << 16
+
+    @property
+    def _parts(self) -> list[Actor | Critic]:
+        """All that learn, the critic last, as in files."""
+        return [*self._actors, self._critic]
+
+    @property
+    def learns(self) -> list[str]:
+        """The roles that learn."""
+        return [self.env.roles[actor.role] for actor in self._actors]
+
+    def _come_to(self, turn: Turn) -> None:
+        """A turn begins, which each role observes."""
+        self._turn = turn
+        self._crew.do(partial(actor.observe, turn) for actor in self._actors)
+
+    def _segment(self, stop: Callable[[], bool]) -> None:
+        """Play some turns in all lanes."""
+        env = self.env
+        actions = np.full((env.num_lanes, len(env.roles)), -1, dtype=np.int64)
+        for each in self._parts:
+            each.begin_segment()
+        for number in range(self.settings.turns):
+            if stop():
+                raise StoppedError("learning was stopped")
+            self._critic.watch(self._turn)
+            if self._others is not None:
+                actions[:] = self._others_actions(self._others)
+            self._crew.do(
+                partial(actor.act, number, self._new_key(), actions) for actor in self._actors
+            )
+            turn = env.step(actions)
+            self._come_to(turn)
+            self._ended[number] = turn.ended
+            # A match that is cut off is worth nothing to anybody.
+            rewards = (turn.rewards - MIDDLE) / HALF
+            self._rewards[number] = np.where(turn.terminated[:, None], rewards, 0)
+        self._critic.watch(self._turn)
+        self.updates += 1
+        self.states += env.num_lanes * self.settings.turns
+        self.decisions += sum(actor.num_rows for actor in self._actors)
+
+    def _others_actions(self, others: Others) -> I64:
+        """`[L, Q]` what others do now.
+
+        Raises:
+            ConfigError: they returned something else.
+        """
+        found = np.asarray(others(self._turn))
+        wanted = (self.env.num_lanes, len(self.env.roles))
+        if found.shape != wanted or found.dtype.kind not in "iu":
+            raise ConfigError(
+                f"others must return whole numbers of shape {wanted}, lanes and roles; these are "
+                f"{found.dtype} of shape {found.shape}"
+            )
+        return found
+
+    def _new_key(self) -> int:
+        """Random bits for one role in one turn."""
+        self._key += 1
+        return (self.seed * 1_000_003 + self._key * 7_919) & ((1 << 63) - 1)
+
+    def _improve(self, share: float, stop: Callable[[], bool]) -> float:
+        """Learn from the segment; returns the error of the critic."""
+        settings = self.settings
+        rate = settings.rate_at(share, self._goes_on)
+        warmth = settings.temperature_at(1.0 if self._goes_on else share) * self._spread()
+        steps = Steps(rate, warmth, settings.clip)
+        lanes = self.env.num_lanes
+        size = -(-lanes // max(1, round(lanes / settings.block)))
+        self._crew.do(partial(each.end_segment, size) for each in self._parts)
+        for actor in self._actors:
+            actor.told[:] = 0
+        squares = 0.0
+        for number, low in enumerate(range(0, lanes, size)):
+            if stop():
+                raise StoppedError("learning was stopped")
+            values = self._critic.values(number)
+            here = slice(low, low + size)
+            rewards, ended = self._rewards[:, here], self._ended[:, here]
+            gains = np.empty(rewards.shape, dtype=np.float32)
+            advantages(values, rewards, ended, settings.decay, gains)
+            self._crew.do(
+                [
+                    partial(self._critic.learn, gains, rate),
+                    *(
+                        partial(actor.learn, number, low, gains[:, :, actor.role], steps)
+                        for actor in self._actors
+                    ),
+                ]
+            )
+            squares += self._critic.error * ended.shape[1]
+        return squares / lanes
+
+    def _spread(self) -> float:
+        """The standard deviation of rewards, over the last segments; or the widest so far."""
+        rewards = self._rewards[self._ended]
+        if len(rewards):
+            share = 1.0 if self._variance is None else _NEWEST
+            before = self._variance or 0.0
+            newest = before + share * (float(rewards.var(axis=0).mean()) - before)
+            self._variance = max(newest, before) if self.settings.widest else newest
+        return max(sqrt(self._variance or 0.0), _LEAST_SPREAD)
+
+    def _take_down(self, told: Told) -> None:
+        """Add a point to the curve, which has at most `MOST_POINTS`, at even distances."""
+        if (self.updates - 1) % self._stride:
+            return
+        self.curve.append(asdict(told))
+        if len(self.curve) > MOST_POINTS:
+            self.curve = self.curve[::2]
+
+    @property
+    def _stride(self) -> int:
+        """Updates from one point of the curve to the next: a power of 2."""
+        if len(self.curve) < 2:
+            return 1
+        return int(self.curve[1]["updates"]) - int(self.curve[0]["updates"])
+
+    def _told(self, share: float, error: float) -> Told:
+        goals = MIDDLE + HALF * self._rewards[self._ended]
+        means = goals.mean(axis=0).tolist() if len(goals) else [None] * len(self.env.roles)
+        return Told(
+            self.updates,
+            self.states,
+            self.decisions,
+            self._seconds,
+            share,
+            dict(zip(self.env.roles, means, strict=True)),
+            {
+                name: float(actor.told[0]) / max(actor.num_rows, 1)
+                for name, actor in zip(self.learns, self._actors, strict=True)
+            },
+            error,
+        )

@@ -1,0 +1,239 @@
+"""States of a game of OpenSpiel as nodes, one for each history that is in use.
+
+OpenSpiel's states are changed by playing. A node never is: playing copies its state first. The
+answers about a node are remembered as long as it lives. Two histories are two nodes, except in the
+games of `POSITIONAL`, whose states are told apart by what is on the board.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from struct import Struct
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from ggp.errors import IllegalMoveError, MachineError
+from ggp.labs.openspiel.machine.games import pyspiel
+from ggp.labs.openspiel.machine.strings import acts
+from ggp.labs.openspiel.machine.terms import NOOP
+from ggp.machine.base import FloatArray, IntArray, ShownStates
+
+POSITIONAL = frozenset(
+    {"breakthrough", "connect_four", "hex", "nim", "pentago", "tic_tac_toe", "y"}
+)
+"""Games whose state string contains everything that the rules still depend on."""
+
+Trail = tuple["Trail", tuple[int, ...]] | None
+"""A history as nested pairs, the last joint move outermost, so that its continuations share it."""
+
+_KEY_BYTES = 16
+
+_NONE = np.zeros(0, dtype=np.int64)
+_NOOP_ONLY = np.full(1, NOOP)
+
+
+class Node:
+    """A state and what is known about it.
+
+    Attributes:
+        state: the `pyspiel.State`; it is never changed.
+        key: equal for equal nodes.
+        trail: the joint moves that led here.
+        player: number of the player to move, or OpenSpiel's number in place of it.
+        digests: digests of what players know, by player, as far as asked for.
+        percepts: percepts of the turn that led here, by role, as far as asked for.
+    """
+
+    __slots__ = ("__weakref__", "_moves", "digests", "key", "percepts", "player", "state", "trail")
+
+    def __init__(self, state: Any, key: bytes, trail: Trail) -> None:
+        self.state, self.key, self.trail = state, key, trail
+        self.player: int = state.current_player()
+        self._moves: dict[int, IntArray] = {}
+        self.digests: dict[int, str] = {}
+        self.percepts: dict[int, int] = {}
+
+    @property
+    def is_over(self) -> bool:
+        return self.player == _Players.TERMINAL
+
+    @property
+    def is_chance(self) -> bool:
+        return self.player == _Players.CHANCE
+
+    @property
+    def is_simultaneous(self) -> bool:
+        return self.player == _Players.SIMULTANEOUS
+
+    def acts(self, player: int) -> bool:
+        """Whether a player, as opposed to chance, has a choice here."""
+        return acts(self.state, player)
+
+    def moves(self, role: int, num_players: int) -> IntArray:
+        """The legal moves of a role; none where the game is over.
+
+        Raises:
+            MachineError: OpenSpiel fails to list them.
+        """
+        found = self._moves.get(role)
+        if found is None:
+            try:
+                found = self._moves[role] = self._find_moves(role, num_players)
+            except RuntimeError as error:  # OpenSpiel's error is a subclass
+                raise MachineError(f"OpenSpiel cannot tell the legal moves: {error}") from error
+        return found
+
+    def _find_moves(self, role: int, num_players: int) -> IntArray:
+        if self.is_over:
+            return _NONE
+        if role == num_players:
+            if not self.is_chance:
+                return _NOOP_ONLY
+            actions = [action for action, _ in self.chance]
+        else:
+            if self.player != role and not self.is_simultaneous:
+                return _NOOP_ONLY
+            actions = self.state.legal_actions(role)
+            if not actions:  # the game is stuck if nobody else moves, which callers report
+                return _NOOP_ONLY if self.is_simultaneous else _NONE
+        return 1 + np.array(actions, dtype=np.int64)
+
+    @property
+    def chance(self) -> list[tuple[int, float]]:
+        """The actions of chance, with probabilities; impossible ones are left out."""
+        return [(action, share) for action, share in self.state.chance_outcomes() if share > 0]
+
+
+class _Players:
+    """OpenSpiel's player numbers that stand for no player."""
+
+    CHANCE, SIMULTANEOUS, TERMINAL = -1, -2, -4
+
+
+class NodeStore:
+    """The nodes of one machine; unused ones are forgotten.
+
+    Args:
+        game: the `pyspiel.Game`.
+        roles: its roles, `random` last if there is chance.
+    """
+
+    def __init__(self, game: Any, roles: Sequence[str]) -> None:
+        self._roles = tuple(roles)
+        self._num_players: int = game.num_players()
+        self._packed = Struct(f"{len(self._roles)}q").pack
+        self.is_positional = game.get_type().short_name in POSITIONAL
+        self._error = pyspiel().SpielError
+        self._living: WeakValueDictionary[bytes, Node] = WeakValueDictionary()
+        self.root = Node(game.new_initial_state(), b"", None)
+        self._living[self.root.key] = self.root
+
+    def after(self, node: Node, row: tuple[int, ...]) -> Node:
+        """The node that a joint move leads to.
+
+        Raises:
+            IllegalMoveError: a move is not legal, or the game is over.
+            MachineError: OpenSpiel fails to play it.
+        """
+        if not self.is_positional:
+            key = _digest(node.key + self._packed(*row))
+            known = self._living.get(key)
+            if known is not None:
+                return known
+        self._check(node, row)
+        state = node.state.clone()
+        try:
+            self._apply(state, node, row)
+        except self._error as error:
+            raise MachineError(f"OpenSpiel cannot play {row}: {error}") from error
+        if self.is_positional:
+            key = _digest(f"{state.current_player()} {state}".encode())
+            known = self._living.get(key)
+            if known is not None:
+                return known
+        after = Node(state, key, (node.trail, row))
+        self._living[key] = after
+        return after
+
+    def along(self, rows: Iterable[tuple[int, ...]], state: Any) -> Node:
+        """The node that joint moves from the start lead to, in a game that is not positional.
+
+        Args:
+            state: the `pyspiel.State` that they lead to; it must not be changed any more.
+        """
+        key, trail = self.root.key, self.root.trail
+        for row in rows:
+            key, trail = _digest(key + self._packed(*row)), (trail, row)
+        found = self._living.get(key)
+        if found is None:
+            found = self._living[key] = Node(state, key, trail)
+        return found
+
+    def _apply(self, state: Any, node: Node, row: tuple[int, ...]) -> None:
+        if node.is_simultaneous:
+            actions = [move - 1 if move else 0 for move in row[: self._num_players]]
+            state.apply_actions_with_legality_checks(actions)
+        else:
+            mover = self._num_players if node.is_chance else node.player
+            state.apply_action_with_legality_check(row[mover] - 1)
+
+    def _check(self, node: Node, row: tuple[int, ...]) -> None:
+        # An id out of range that reaches OpenSpiel may end the interpreter.
+        for role, (name, move) in enumerate(zip(self._roles, row, strict=True)):
+            legal = node.moves(role, self._num_players)
+            # Most roles have no choice: comparing is faster than searching an array.
+            if move != NOOP if legal is _NOOP_ONLY else move not in legal:
+                texts = sorted(f"(act {m - 1})" if m else "noop" for m in legal.tolist())
+                raise IllegalMoveError(name, f"move number {move}", texts)
+
+
+class SpielStates(ShownStates):
+    """A batch of nodes, `[L]`."""
+
+    __slots__ = ("nodes", "store")
+
+    def __init__(self, store: NodeStore, nodes: Sequence[Node] | np.ndarray[Any, Any]) -> None:
+        self.store = store
+        if isinstance(nodes, np.ndarray):
+            self.nodes = nodes
+        else:
+            self.nodes = np.empty(len(nodes), dtype=object)
+            self.nodes[:] = nodes
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def first_fluents(self) -> list[str]:
+        return str(self.nodes[0].state).split("\n")
+
+    def take(self, lanes: IntArray) -> SpielStates:
+        return SpielStates(self.store, self.nodes[lanes])
+
+
+def history_of(node: Node) -> list[tuple[int, ...]]:
+    """The joint moves that led to a node, in order."""
+    rows = []
+    trail = node.trail
+    while trail is not None:
+        trail, row = trail
+        rows.append(row)
+    return rows[::-1]
+
+
+def returns_of(node: Node) -> FloatArray:
+    """`[P]` the players' utilities; before the end, those gained so far.
+
+    Raises:
+        MachineError: OpenSpiel fails to give them.
+    """
+    try:
+        return np.array(node.state.returns(), dtype=np.float64)
+    except RuntimeError as error:  # OpenSpiel's error is a subclass
+        raise MachineError(f"OpenSpiel cannot tell the utilities: {error}") from error
+
+
+def _digest(data: bytes) -> bytes:
+    return blake2b(data, digest_size=_KEY_BYTES).digest()

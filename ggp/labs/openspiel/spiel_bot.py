@@ -1,0 +1,154 @@
+"""OpenSpiel's own bots as players: `ggp.players.spiel_bot:OpenSpielBot`, to compare ours with.
+
+The player keeps a belief as others do, and gives the bot one of its particles. A bot for games with
+hidden information only uses what its role knows there, so it learns nothing that the player does
+not know.
+
+A bot measures wall time only. If CPU time counts, its budget is the same number of seconds of wall
+time: it never uses more CPU time than it has, but on a busy machine it gets less.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ggp.belief import Bags
+from ggp.errors import ConfigError, MachineError
+from ggp.labs.openspiel.machine.games import pyspiel
+from ggp.labs.openspiel.machine.nodes import Node, SpielStates
+from ggp.labs.openspiel.machine.spiel_machine import SpielMachine
+from ggp.machine.base import Machine, States, is_open
+from ggp.players.options.option_fields import whole
+from ggp.players.parts.belief_player import BeliefPlayer
+from ggp.players.player import Choice, Context
+from ggp.search.anytime import Deadline
+from ggp.search.estimates import candidates
+
+_SPARE_S = 0.02
+"""Time kept in reserve: a bot looks at its clock between simulations."""
+
+
+@dataclass(frozen=True)
+class OpenSpielBotOptions:
+    """Options of `OpenSpielBot`."""
+
+    simulations: int = whole(10_000, "simulations for a decision, without a clock", high=10**9)
+
+
+class OpenSpielBot(BeliefPlayer):
+    """The move of OpenSpiel's MCTS where everybody knows everything, else of its ISMCTS."""
+
+    Options = OpenSpielBotOptions
+    SOURCE = "OpenSpiel (Lanctot et al. 2019)"
+    options: OpenSpielBotOptions
+
+    def __init__(self, options: OpenSpielBotOptions, context: Context) -> None:
+        self._bots = Bots(context.machine, context.rng)
+        super().__init__(options, context)
+
+    def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        entry = int(self.rng.choice(len(bag.weights_of(0)), p=bag.weights_of(0)))
+        state = bag.states_of(0).take(np.array([entry]))
+        simulations: int | None = self.options.simulations
+        seconds: float | None = None
+        if deadline is not None:
+            simulations, seconds = None, max(deadline.left_s() - _SPARE_S, _SPARE_S)
+        move = self._bots.move(state, self.role, simulations, seconds)
+        return move, self.unvalued(candidates(self.machine, bag).values.tolist())
+
+
+# ------------------------------------------------------------------------
+# OpenSpiel's own search bots, asked for a move in one state.
+#
+# They get a state that the role cannot tell from the true one. Monte Carlo tree search looks at it
+# as if everybody knew it. Information-set search (ISMCTS) only uses what the role knows there: it
+# draws the states it searches itself, which OpenSpiel can do in some games only.
+
+UCT_C = 2.0
+"""The constant of OpenSpiel's examples, for utilities of -1 to 1."""
+
+_MOST_SIMULATIONS = 1 << 30
+_MOST_SEED = 1 << 30
+_MEMORY_MB = 1000
+
+
+class Bots:
+    """Bots for one machine.
+
+    Args:
+        machine: the machine of a game of OpenSpiel.
+        rng: source of all their random choices.
+
+    Raises:
+        ConfigError: it is of another game, or OpenSpiel has no bot that can play the game.
+    """
+
+    def __init__(self, machine: Machine, rng: np.random.Generator) -> None:
+        if not isinstance(machine, SpielMachine):
+            raise ConfigError("OpenSpiel's bots play games that are named openspiel:NAME only")
+        self._library, self._rng = pyspiel(), rng
+        self._is_open = is_open(machine)
+        low, high = machine.utility_range
+        self._uct_c = UCT_C * (high - low) / 2
+        if not self._is_open:
+            self._refuse_if_it_cannot_draw(machine)
+
+    def move(
+        self, states: States, role: int, simulations: int | None, seconds: float | None
+    ) -> int:
+        """The move of a role in one state, after a number of simulations or seconds.
+
+        Raises:
+            MachineError: OpenSpiel fails.
+        """
+        assert isinstance(states, SpielStates)
+        (node,) = states.nodes
+        bot = self._bot(
+            node, simulations or _MOST_SIMULATIONS, -1.0 if seconds is None else seconds
+        )
+        try:
+            return int(bot.step(node.state)) + 1
+        except self._library.SpielError as error:
+            raise MachineError(f"OpenSpiel's bot fails: {error}") from error
+
+    def _bot(self, node: Node, simulations: int, seconds: float) -> Any:
+        seed = int(self._rng.integers(_MOST_SEED))
+        evaluator = self._library.RandomRolloutEvaluator(1, seed)
+        if self._is_open:
+            return self._library.MCTSBot(
+                node.state.get_game(),
+                evaluator,
+                self._uct_c,
+                simulations,
+                _MEMORY_MB,
+                True,
+                seed,
+                False,
+                max_wall_clock_time=seconds,
+            )
+        return self._library.ISMCTSBot(
+            seed,
+            evaluator,
+            self._uct_c,
+            simulations,
+            final_policy_type=self._library.ISMCTSFinalPolicyType.MAX_VISIT_COUNT,
+            max_wall_clock_time=seconds,
+        )
+
+    def _refuse_if_it_cannot_draw(self, machine: SpielMachine) -> None:
+        state = machine.initial().nodes[0].state.clone()
+        while state.is_chance_node():
+            state.apply_action(state.chance_outcomes()[0][0])
+        name = state.get_game().get_type().short_name
+        if state.is_simultaneous_node():
+            raise ConfigError(f"OpenSpiel's ISMCTS cannot play {name}: players move at once")
+        try:
+            state.resample_from_infostate(state.current_player(), self._rng.random)
+        except self._library.SpielError as error:
+            raise ConfigError(
+                f"OpenSpiel's ISMCTS cannot play {name}: OpenSpiel does not say how to draw a "
+                "state from what a player knows"
+            ) from error

@@ -1,0 +1,250 @@
+"""Plays OpenSpiel's search bots on a twin of a rulesheet (`ggp.labs.openspiel.twins`).
+
+    our role's path -> histories that agree with it -> states of the twin -> a bot -> its action
+
+A bot is asked for one decision. It only gets histories that the role cannot tell from the
+true one (`ggp.labs.openspiel.rulesheets.worlds`): in games of perfect information there is one.
+
+Bots in C++ only look at wall time, and forget their tree between two calls. So under a
+clock they are given a number of simulations, which short searches of the same position have shown
+to fit the time. If the clock shows wall time they also look at it, as the
+computer may become slower. The bot in Python is stopped between two simulations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ggp.errors import MachineError
+from ggp.labs.openspiel.machine.games import pyspiel
+from ggp.labs.openspiel.rulesheets.worlds import DrawnWorlds
+from ggp.labs.openspiel.twins import Options, Twin
+from ggp.machine.base import Machine
+
+FIRST_SIMULATIONS = 32
+"""Number of simulations of the first search that shows how fast a bot is."""
+
+MOST_SIMULATIONS = 1 << 20
+"""Greatest number of simulations of one search under a clock, as they are kept in memory."""
+
+SHOWS = 0.05
+"""Share of the time that a search must have taken to show how fast the bot is."""
+
+STEP = 4
+"""Factor by which the next search has more simulations, if the last one showed too little."""
+
+USED = 0.9
+"""Share of the time that is spent: simulations take longer as a tree grows."""
+
+SPARE_S = 0.005
+"""Seconds reserved for the work after a search."""
+
+LEAST_S = 0.05
+"""Least limit of wall time that a bot is given: it crashes if the time is over before its
+first simulation."""
+
+NO_LIMIT = -1.0
+
+MEMORY_MB = 1000
+
+_MOST_SEED = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """The time that is left for a decision.
+
+    Attributes:
+        left_s: returns the seconds that are left.
+        by_the_wall: whether they are those of `time.monotonic`.
+    """
+
+    left_s: Callable[[], float]
+    by_the_wall: bool
+
+
+class OutOfTimeError(MachineError):
+    """The time was over before the bot could choose."""
+
+    def __init__(self) -> None:
+        super().__init__("the time was over before OpenSpiel's bot had searched")
+
+
+class TwinBot(Protocol):
+    """A search bot of OpenSpiel."""
+
+    def action(self, states: Drawn, simulations: int, timer: Timer | None) -> int:
+        """The bot's action for the player to move.
+
+        Args:
+            states: the states that it may be in.
+            simulations: number of simulations of the search, if there is no clock.
+            timer: the clock.
+
+        Raises:
+            MachineError: OpenSpiel fails, or the time is over at once.
+        """
+        ...
+
+
+class Drawn:
+    """States of a twin that a role may be in, drawn by weight; each is made once.
+
+    Args:
+        worlds: histories on the machine.
+    """
+
+    def __init__(
+        self, twin: Twin, machine: Machine, worlds: DrawnWorlds, rng: np.random.Generator
+    ) -> None:
+        self._twin, self._machine, self._worlds, self._rng = twin, machine, worlds, rng
+        self._actions: dict[tuple[int, int], list[Options]] = {}
+        self._states: dict[int, Any] = {}
+        self._waiting: list[int] = []
+
+    def draw(self) -> Any:
+        """A state for the caller to keep."""
+        if not self._waiting:
+            weights = self._worlds.weights
+            self._waiting = self._rng.choice(len(weights), size=1024, p=weights).tolist()
+        world = self._waiting.pop()
+        if world not in self._states:
+            self._states[world] = self._made(world)
+        return self._states[world].clone()
+
+    def _made(self, world: int) -> Any:
+        state = self._twin.game.new_initial_state()
+        for joint_move in self._worlds.joint_moves[world].tolist():
+            for role, move in enumerate(joint_move):
+                self._twin.play(state, self._of(role, move))
+        return state
+
+    def _of(self, role: int, move: int) -> list[Options]:
+        found = self._actions.get((role, move))
+        if found is None:
+            name = self._machine.roles[role]
+            found = self._twin.actions(name, self._machine.move_text(move))
+            self._actions[role, move] = found
+        return found
+
+
+@dataclass(frozen=True)
+class CompiledBot:
+    """A bot in C++: tree search with a solver, or information-set search.
+
+    Attributes:
+        uct_c: the constant of UCT.
+        solve: whether wins and losses are proved; tree search only.
+    """
+
+    twin: Twin
+    uct_c: float
+    solve: bool
+    rng: np.random.Generator
+
+    def action(self, states: Drawn, simulations: int, timer: Timer | None) -> int:
+        state = states.draw()
+        if timer is None:
+            return self._searched(state, simulations, None)
+        there_is_s, number, is_last = timer.left_s(), FIRST_SIMULATIONS, False
+        action: int | None = None
+        while (before_s := timer.left_s()) > SPARE_S:
+            action = self._searched(state, number, timer)
+            left_s = timer.left_s()
+            took_s, room_s = before_s - left_s, left_s - (1 - USED) * there_is_s
+            affordable = int(number * room_s / took_s) if took_s > 0 else MOST_SIMULATIONS
+            most = min(affordable, MOST_SIMULATIONS)
+            if is_last or most <= number:
+                break
+            # A search that took long enough to be a guide is followed by the last one.
+            is_last = took_s >= SHOWS * there_is_s
+            number = most if is_last else min(STEP * number, most)
+        if action is None:
+            raise OutOfTimeError
+        return action
+
+    def _searched(self, state: Any, simulations: int, timer: Timer | None) -> int:
+        library = pyspiel()
+        seed = int(self.rng.integers(_MOST_SEED))
+        most_s = NO_LIMIT
+        if timer is not None and timer.by_the_wall:
+            left_s = timer.left_s() - SPARE_S
+            most_s = left_s if left_s >= LEAST_S else NO_LIMIT
+        evaluator = library.RandomRolloutEvaluator(1, seed)
+        if self.twin.hides:
+            kind = library.ISMCTSFinalPolicyType.MAX_VISIT_COUNT
+            bot = library.ISMCTSBot(
+                seed,
+                evaluator,
+                self.uct_c,
+                simulations,
+                final_policy_type=kind,
+                max_wall_clock_time=most_s,
+            )
+        else:
+            bot = library.MCTSBot(
+                self.twin.game,
+                evaluator,
+                self.uct_c,
+                simulations,
+                MEMORY_MB,
+                self.solve,
+                seed,
+                False,
+                max_wall_clock_time=most_s,
+            )
+        try:
+            return int(bot.step(state))
+        except library.SpielError as error:
+            raise MachineError(f"OpenSpiel's bot fails: {error}") from error
+
+
+@dataclass(frozen=True)
+class ResamplingBot:
+    """Information-set search in Python, on games that are in C++.
+
+    The bot in C++ cannot be told how to draw states that a player may be in; this one can.
+    """
+
+    twin: Twin
+    uct_c: float
+    rng: np.random.Generator
+
+    def action(self, states: Drawn, simulations: int, timer: Timer | None) -> int:
+        from open_spiel.python.algorithms import ismcts, mcts
+
+        random = np.random.RandomState(int(self.rng.integers(_MOST_SEED)))
+        bot = ismcts.ISMCTSBot(
+            self.twin.game,
+            mcts.RandomRolloutEvaluator(1, random),
+            self.uct_c,
+            simulations if timer is None else MOST_SIMULATIONS,
+            random_state=random,
+        )
+
+        def resampled(state: Any, player: int) -> Any:
+            if timer is not None and timer.left_s() <= SPARE_S:
+                raise OutOfTimeError
+            return states.draw()
+
+        bot.set_resampler(resampled)
+        state = states.draw()
+        try:
+            return int(bot.step(state))
+        except OutOfTimeError:
+            root = bot.lookup_node(state)
+            if root is None or root.total_visits <= 0:
+                raise
+            actions, shares = zip(*bot.get_final_policy(state, root), strict=True)
+            return int(random.choice(actions, p=shares))
+
+
+def bot_of(twin: Twin, uct_c: float, solve: bool, rng: np.random.Generator) -> TwinBot:
+    """The bot that plays a twin: tree search in games of perfect information."""
+    if twin.hides and not twin.draws:
+        return ResamplingBot(twin, uct_c, rng)
+    return CompiledBot(twin, uct_c, solve, rng)

@@ -1,0 +1,9 @@
+"""The experiments of the papers, and paper 003's study of where perfect information search suits.
+
+J. Long, N. R. Sturtevant, M. Buro, T. Furtak, *Understanding the Success of Perfect Information
+Monte Carlo Sampling in Game Tree Search*, AAAI 2010.
+
+`reproduce` is the command that plays them. `synthetic` draws paper 003's trees, and `tree_play`
+plays them; `kuhn` holds its table exactly. `advice` says which players the properties of a game
+favour (`ggp.study.properties`), and `advise_command` prints it.
+"""

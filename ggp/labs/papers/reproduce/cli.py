@@ -1,0 +1,295 @@
+"""The command `match-runner reproduce`."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+import click
+
+from ggp.cli.arguments import (
+    FiniteRange,
+    backend_option,
+    clock_option,
+    json_option,
+    limits_option,
+    seed_option,
+    verbose_option,
+)
+from ggp.clocks import Clock
+from ggp.console import (
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    example,
+    installed_version,
+    print_json,
+    print_rich,
+    show_error,
+    table_of,
+)
+from ggp.errors import ConfigError, GGPError
+from ggp.labs.papers.reproduce.clock import CLOCK
+from ggp.labs.papers.reproduce.figures import score_text
+from ggp.labs.papers.reproduce.grid import DuelGrid
+from ggp.labs.papers.reproduce.paper_003.figure6 import CardFigure
+from ggp.labs.papers.reproduce.paper_003.kuhn_table import KuhnTable
+from ggp.labs.papers.reproduce.paper_003.tree_figures import TREE_FIGURES
+from ggp.labs.papers.reproduce.paper_004.figure3 import FIGURE_3
+from ggp.labs.papers.reproduce.paper_004.figure4 import FIGURE_4
+from ggp.labs.papers.reproduce.paper_004.figure5 import FIGURE_5
+from ggp.labs.papers.reproduce.paper_004.others import LargerGames, Limitation
+from ggp.labs.papers.reproduce.paper_004.tables import TABLE_1, TABLE_2
+from ggp.labs.papers.reproduce.report import backends_text, begin_run, verdict, write_results
+from ggp.labs.papers.reproduce.results import Experiment, Result, RunSettings, Tell
+from ggp.labs.papers.reproduce.strength import STRENGTH
+from ggp.machine import Limits
+from ggp.registry import Registry
+from match_runner.cli.options import place_options, read_place, read_until, until_options
+from match_runner.series.holding import progress
+from match_runner.workers.executor import Executor
+from match_runner.workers.places import open_executor
+
+ALL, ALL_003, EVERYTHING = "all", "003", "everything"
+EXPERIMENTS: Mapping[str, Experiment] = {
+    e.name: e for e in (TABLE_1, TABLE_2, FIGURE_3, FIGURE_4, FIGURE_5, Limitation(), LargerGames())
+}
+CARDS = CardFigure()
+"""Figure that needs OpenSpiel; without it, groups of experiments leave it out."""
+
+PAPER_003: Mapping[str, Experiment] = {e.name: e for e in (*TREE_FIGURES, KuhnTable(), CARDS)}
+OFFERED: Mapping[str, Experiment] = Registry("match_runner.experiments", "experiment")
+"""What other labs and packages offer; not part of `all`."""
+
+GRIDS: Mapping[str, DuelGrid] = {
+    grid.name: grid for grid in (STRENGTH, CLOCK, *OFFERED.values()) if isinstance(grid, DuelGrid)
+}
+"""Grids of duels, of which any part may be played; not part of `all`."""
+
+OTHERS: Mapping[str, Experiment] = {
+    name: each for name, each in OFFERED.items() if not isinstance(each, DuelGrid)
+}
+
+REPORT = "report"
+"""Name of the report on all experiments of the first paper; others are named after the argument."""
+
+MATCHES = 100
+QUICK_MATCHES = 10
+QUICK_GRID_MINUTES = 18.0
+"""Minutes after which `--quick` begins no duel of a grid, unless `--minutes` says otherwise."""
+
+
+def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
+    if value is not None and value % 2:
+        raise click.BadParameter(f"{value} is odd; players take turns at the roles")
+    return value
+
+
+@click.command(epilog=example("match-runner reproduce table1 --quick --out runs/paper"))
+@click.argument(
+    "what", type=click.Choice([*EXPERIMENTS, ALL, *PAPER_003, ALL_003, EVERYTHING, *GRIDS, *OTHERS])
+)
+@click.option(
+    "--matches",
+    type=click.IntRange(min=2),
+    callback=_even,
+    show_default=", ".join(
+        (
+            f"{MATCHES}, with --quick {QUICK_MATCHES}",
+            *(f"{g.name} {g.matches} and {g.quick_matches}" for g in GRIDS.values()),
+        )
+    ),
+    help="Matches for each point, decisions for each row of a table, synthetic trees for each "
+    "cell of a heat map.",
+)
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Play few matches: all takes minutes, a grid 20 at most, and intervals are wide.",
+)
+@click.option("--long", is_flag=True, help="Add the points that take hours.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help="Of a grid (strength, clock, kriegspiel), play the duels of this game, player (such as "
+    "'over 2') or clock (such as 1s) only, of several players those among them; may be repeated. "
+    "What was played before is shown too.",
+)
+@click.option(
+    "--minutes",
+    type=FiniteRange(min=0),
+    help="Of a grid, begin no other duel after so many minutes; 0 shows what was played.",
+)
+@until_options
+@clock_option("players in a grid", Clock.WALL.value)
+@place_options("all processors", records=False)
+@seed_option("all matches")
+@backend_option
+@limits_option
+@json_option
+@verbose_option
+def reproduce(
+    what: str,
+    matches: int | None,
+    quick: bool,
+    long: bool,
+    only: tuple[str, ...],
+    minutes: float | None,
+    clock: Clock | None,
+    seed: int,
+    backend: str,
+    limits: Limits,
+    as_json: bool,
+    **asked: Any,
+) -> int:
+    """Reproduce the tables and figures of papers.
+
+    WHAT is one of them, or all of a paper. For the paper on HyperPlay-II that is all: table1,
+    table2, figure3, figure4, figure5, the known limitation (cooperative spies), and larger
+    games, for which the paper has no numbers. For the paper on perfect information Monte Carlo
+    search it is 003: heat maps of synthetic trees, Kuhn's poker, and (with OpenSpiel) Skat and
+    Hearts, 003-figure6, three deals of a kind for each of --matches. A CSV and a PNG of each are
+    written to DIR, and one report with the paper's numbers, ours, and whether they agree.
+
+    Of the papers on kriegspiel it is kriegspiel: the players of the papers against each other and
+    ours. Two grids are in no paper: strength, auto, simulations, trees and OpenSpiel's bots under a
+    clock of 0.3 s on our games; and clock, HyperPlay-II against HyperPlay with 1 s and 3 s. With
+    --until decided, each duel of a grid is played until it is clear who is better.
+    """
+    place = read_place(asked)
+    assert place.folder is not None  # the option is required
+    grid = GRIDS.get(what)
+    usual_number = matches is None and asked["most"] is None
+    until = read_until(asked, matches)
+    for_grids = (only, minutes is not None, clock is not None, until is not None)
+    if grid is None and any(for_grids):
+        raise ConfigError(
+            f"--only, --minutes, --clock and --until are for the grids: {', '.join(GRIDS)}"
+        )
+    if until is not None and quick:
+        raise ConfigError("--quick and --until decided exclude each other: give --most instead")
+    if minutes is None:
+        minutes = QUICK_GRID_MINUTES if quick and grid is not None else math.inf
+    usual = (MATCHES, QUICK_MATCHES) if grid is None else (grid.matches, grid.quick_matches)
+    most = None if until is None else until.most - until.most % 2
+    settings = RunSettings(
+        most or matches or usual[quick],
+        long,
+        seed,
+        backend,
+        place.folder,
+        limits,
+        only=only,
+        seconds=60 * minutes,
+        quick=quick and matches is None,
+        until=until,
+        clock=clock or Clock.WALL,
+        usual=usual_number,
+    )
+    begin_run(settings)
+    experiments = wanted(what)
+    jobs = place.jobs
+    if jobs is None and place.scheduler is None:
+        jobs = len(os.sched_getaffinity(0))
+    results: list[Result] = []
+    interrupted = False
+    failed: GGPError | None = None
+    try:
+        with (
+            open_executor(jobs, place.scheduler, place.match_seconds) as executor,
+            _progress(experiments, settings) as begin,
+        ):
+            _tell_costs(grid, settings, executor)
+            for experiment in experiments:
+                results.append(experiment.run(settings, executor, begin(experiment)))
+    except KeyboardInterrupt:
+        interrupted = True
+    except GGPError as error:
+        failed = error  # the results so far are shown first
+    name = REPORT if what == ALL else what
+    if len(results) < len(experiments):
+        name += ".partial"
+    files = write_results(results, settings, installed_version(), name) if results else ()
+    if as_json:
+        print_json({"results": [r.to_json() for r in results], "files": [str(f) for f in files]})
+    else:
+        _show(results)
+        if files:
+            click.echo(f"report: {files[0]}")
+    if interrupted:
+        click.echo(
+            f"interrupted after {len(results)} of {len(experiments)}; the same command continues",
+            err=True,
+        )
+        return EXIT_INTERRUPTED
+    if failed is not None:
+        raise failed
+    failures = [failure for result in results for failure in result.failures]
+    for failure in failures:
+        show_error(f"{failure}; the same command tries again")
+    return EXIT_FAILED if failures else 0
+
+
+def _tell_costs(grid: DuelGrid | None, settings: RunSettings, executor: Executor) -> None:
+    """Say on standard error what is to be played of a grid will cost, if it can be told."""
+    if grid is not None and not settings.quick and settings.seconds:
+        for line in grid.forecast(settings, executor):
+            click.echo(line, err=True)
+
+
+def wanted(what: str) -> list[Experiment]:
+    """Experiments that a name stands for, in order; of a group, those that can be run here."""
+    groups = {
+        ALL: EXPERIMENTS,
+        ALL_003: PAPER_003,
+        EVERYTHING: {**EXPERIMENTS, **PAPER_003},
+    }
+    if what in groups:
+        playable = find_spec("pyspiel") is not None
+        return [each for each in groups[what].values() if playable or each is not CARDS]
+    return [{**groups[EVERYTHING], **GRIDS, **OTHERS}[what]]
+
+
+def _show(results: Sequence[Result]) -> None:
+    for result in results:
+        on = f", on {backends_text(result.backends)}" if result.backends else ""
+        clock = "" if result.clock is None else f", {result.clock.words}"
+        click.echo(f"{result.title}{on}{clock}")
+        if result.claims:
+            rows = [(c.text, c.expected, c.ours, verdict(c)) for c in result.claims]
+            print_rich(table_of(["", "expected", "#ours", ""], rows))
+        elif not result.points:
+            click.echo("nothing of it has been played")
+        else:
+            shown = [(p.at, p.player, p.opponent, score_text(p.value)) for p in result.points]
+            print_rich(table_of(["", "player", "opponent", f"#{result.measure}"], shown))
+        for table in result.tables:
+            click.echo()
+            click.echo(table.title)
+            print_rich(table_of(table.head, table.rows))
+
+
+@contextmanager
+def _progress(
+    experiments: Sequence[Experiment], settings: RunSettings
+) -> Iterator[Callable[[Experiment], Tell]]:
+    """Show a bar on standard error, if that is a terminal.
+
+    Yields a function that begins an experiment, and returns a function to call for each match.
+    """
+    done = 0
+    with progress(sum(experiment.size(settings) for experiment in experiments)) as advance:
+
+        def begin(experiment: Experiment) -> Tell:
+            def tell() -> None:
+                nonlocal done
+                done += 1
+                advance(done, experiment.name)
+
+            return tell
+
+        yield begin

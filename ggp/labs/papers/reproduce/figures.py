@@ -1,0 +1,224 @@
+"""Figures: duels at each resource index, and the points and claims made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ggp.labs.papers.reproduce.duels import Duel, PlayedDuel, backends_of, play_duel, size_of
+from ggp.labs.papers.reproduce.results import (
+    BY_LOT,
+    Claim,
+    Point,
+    ReferenceLine,
+    Result,
+    RunSettings,
+    StatesRow,
+    Tell,
+)
+from ggp.statistics.intervals import Interval, interval_text
+from match_runner.workers.executor import Executor
+
+EXACT, SAMPLED = "exact small sets (default)", "sampled (exact=0)"
+PROMPT = "equal values by promptness (ties=prompt)"
+
+
+@dataclass(frozen=True, slots=True)
+class DuelCurve:
+    """One curve of a figure.
+
+    Attributes:
+        options: options of its players.
+        suffix: suffix of its folders.
+    """
+
+    options: str
+    suffix: str
+
+
+CURVES: Mapping[str, DuelCurve] = {
+    EXACT: DuelCurve(BY_LOT, ""),
+    SAMPLED: DuelCurve(f",exact=0{BY_LOT}", "-sampled"),
+    PROMPT: DuelCurve(",ties=prompt", "-prompt"),
+}
+"""Curves of each figure, by name. The paper breaks ties by lot, the last curve does not."""
+
+STRONG = "hyperplay:n=8"
+"""Spec of HyperPlay with 4,096 playouts a candidate."""
+
+RANDOM_INDEX = "0"
+
+EQUAL_METHOD = (
+    "Each point is a comparison of its own, the players changing roles, with the seeds of all "
+    "others. HyperPlay has the same options as HyperPlay-II and, for each decision, as many "
+    "states to visit as HyperPlay-II visits on average in that role at that turn when it plays "
+    "itself (`--equal-states`). What both then really visited differs where their matches do; "
+    "the file of states has it turn by turn. "
+    f"Index 0 is random play against `{STRONG}`."
+)
+
+PlayedDuels = Mapping[str, PlayedDuel]
+"""Played duels by folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure of scores over resource indices.
+
+    Attributes:
+        name: name by which the command knows it.
+        title: one line.
+        method: how it is made.
+        game: the game that is played.
+        indices: resource indices above 0 of the ordinary run.
+        long_indices: further indices, which take hours.
+        duels: makes a duel for each index and curve, and others that claims need.
+        points: makes the points from the duels.
+        claims: makes the claims, judged by duels and points.
+        lines: levels to compare with.
+    """
+
+    name: str
+    title: str
+    method: str
+    game: str
+    indices: tuple[int, ...]
+    long_indices: tuple[int, ...]
+    duels: Callable[[Figure, Sequence[int]], list[Duel]]
+    points: Callable[[PlayedDuels, Sequence[int]], list[Point]]
+    claims: Callable[[PlayedDuels, Sequence[Point]], list[Claim]]
+    lines: tuple[ReferenceLine, ...]
+
+    def size(self, settings: RunSettings) -> int:
+        return sum(size_of(duel, settings) for duel in self._duels(settings))
+
+    def run(self, settings: RunSettings, executor: Executor, tell: Tell) -> Result:
+        played = {
+            duel.folder: play_duel(duel, settings, executor, tell) for duel in self._duels(settings)
+        }
+        indices = self._indices(settings)
+        points = self.points(played, indices)
+        return Result(
+            self.name,
+            self.title,
+            self.method,
+            "mean score",
+            tuple(points),
+            claims=tuple(self.claims(played, points)),
+            lines=self.lines,
+            states=tuple(
+                states
+                for curve in CURVES
+                for n in indices
+                if (duel := played.get(folder_of(self.name, str(n), curve))) is not None
+                for states in states_of(curve, str(n), duel)
+            ),
+            failures=tuple(text for duel in played.values() for text in duel.failures),
+            backends=backends_of(played.values()),
+        )
+
+    def _indices(self, settings: RunSettings) -> tuple[int, ...]:
+        return self.indices + (self.long_indices if settings.long else ())
+
+    def _duels(self, settings: RunSettings) -> list[Duel]:
+        return self.duels(self, self._indices(settings))
+
+
+def folder_of(name: str, index: str, curve: str) -> str:
+    """Folder in which the duel of a point is kept."""
+    return f"{name}/n{index}{CURVES[curve].suffix}"
+
+
+def point_of(
+    series: str, at: str, played: PlayedDuel, *, player: int = 0, alone: bool = False
+) -> Point:
+    """Point for the mean score of a player of a duel.
+
+    Args:
+        alone: whether the players did not play against each other.
+    """
+    own = played.summary.players[player]
+    point = Point(
+        series,
+        at,
+        own.score,
+        len(played.goals(player)),
+        played.rounds,
+        own.player,
+        states=own.effort.states,
+    )
+    if alone:
+        return point
+    other = played.summary.players[1 - player]
+    return replace(point, opponent=other.player, opponent_states=other.effort.states)
+
+
+def states_of(series: str, at: str, played: PlayedDuel) -> list[StatesRow]:
+    """States visited in a duel with equal states; empty for other duels."""
+    return [
+        StatesRow(
+            series,
+            at,
+            row.role,
+            row.turn + 1,
+            row.budget,
+            player=row.visited[0],
+            opponent=row.visited[1],
+            decisions=(row.decisions[0], row.decisions[1]),
+        )
+        for row in played.summary.equal_states
+    ]
+
+
+def equal_duels(figure: Figure, indices: Sequence[int]) -> list[Duel]:
+    """Duels against HyperPlay of random play, then of HyperPlay-II at each index."""
+    found = [
+        Duel(
+            figure.game,
+            ("random", f"{STRONG}{BY_LOT}"),
+            folder_of(figure.name, RANDOM_INDEX, EXACT),
+        )
+    ]
+    for n in indices:
+        for name, curve in CURVES.items():
+            options = curve.options
+            found.append(
+                Duel(
+                    figure.game,
+                    (f"hyperplay2:n={n}{options}", f"hyperplay:n={n}{options}"),
+                    folder_of(figure.name, str(n), name),
+                    equal_states=True,
+                )
+            )
+    return found
+
+
+def equal_points(name: str) -> Callable[[PlayedDuels, Sequence[int]], list[Point]]:
+    """Make the function that makes the points of `equal_duels`."""
+
+    def points(played: PlayedDuels, indices: Sequence[int]) -> list[Point]:
+        found = []
+        for curve in CURVES:
+            random = played[folder_of(name, RANDOM_INDEX, EXACT)]
+            found.append(point_of(curve, RANDOM_INDEX, random))
+            for n in indices:
+                found.append(point_of(curve, str(n), played[folder_of(name, str(n), curve)]))
+        return found
+
+    return points
+
+
+def last_point(points: Sequence[Point], series: str, at: int) -> Point:
+    """Point at an index, or at the highest index below it that was played."""
+    made = [p for p in points if p.series == series and p.at.isdigit() and int(p.at) <= at]
+    return max(made, key=lambda p: int(p.at))
+
+
+def score_text(interval: Interval) -> str:
+    """A score as `68.9 [68.1, 69.4]`, as much of it as there is."""
+    return interval_text(interval, ".1f")
+
+
+def share_text(count: int, of: int) -> str:
+    """A count as `97 of 100`."""
+    return f"{count} of {of}"

@@ -1,0 +1,179 @@
+"""Figure 4: banker and thief."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+
+from ggp.labs.papers.reproduce import published
+from ggp.labs.papers.reproduce.duels import Duel, PlayedDuel
+from ggp.labs.papers.reproduce.figures import (
+    CURVES,
+    EQUAL_METHOD,
+    SAMPLED,
+    STRONG,
+    Figure,
+    PlayedDuels,
+    equal_duels,
+    equal_points,
+    folder_of,
+    point_of,
+    score_text,
+    share_text,
+)
+from ggp.labs.papers.reproduce.paper_004 import theory
+from ggp.labs.papers.reproduce.results import (
+    BY_LOT,
+    FEWEST_ROUNDS,
+    Claim,
+    Point,
+    ReferenceLine,
+    agrees_with,
+    happens,
+    point_at,
+    reaches,
+)
+
+OPTIMAL_INDEX = 8
+"""Index at which the paper's HyperPlay-II reaches the optimum."""
+
+LEAST_SCORE, LEAST_SAMPLED_SCORE = 68, 65
+RISING = (2, 4, 16)
+"""Indices between which the sampled curve is expected to rise."""
+
+_NAME = "figure4"
+_AGAINST_STRONG = f"{_NAME}/against-4096-playouts"
+_SERIES = f"against {STRONG}"
+_HIDDEN = {"(deposit 40 60)", "(deposit 60 40)"}
+_GREEDY = {"(deposit 100 0)", "(deposit 0 100)"}
+
+
+def _duels(figure: Figure, indices: Sequence[int]) -> list[Duel]:
+    player = f"hyperplay2:n={OPTIMAL_INDEX}{BY_LOT}"
+    return [
+        *equal_duels(figure, indices),
+        Duel(figure.game, (player, f"{STRONG}{BY_LOT}"), _AGAINST_STRONG),
+    ]
+
+
+def _points(played: PlayedDuels, indices: Sequence[int]) -> list[Point]:
+    strong = point_of(_SERIES, str(OPTIMAL_INDEX), played[_AGAINST_STRONG])
+    return [*equal_points(_NAME)(played, indices), strong]
+
+
+def _claims(played: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
+    strong = played[_AGAINST_STRONG]
+    greedy, hidden = _deposits(strong, 1), _deposits(strong, 0)
+    of_greedy, of_hidden = greedy.total(), hidden.total()
+    in_one = sum(greedy[move] for move in _GREEDY)
+    by_forty = sum(hidden[move] for move in _HIDDEN)
+    kept = strong.goals(1, "banker")
+    nothing = kept.count(0)
+    who = f"HyperPlay-II (n = {OPTIMAL_INDEX})"
+    claims = [
+        Claim(
+            f"HyperPlay ({STRONG}) as banker puts 100 into its bank",
+            "paper: always",
+            share_text(in_one, of_greedy),
+            happens(in_one, of_greedy),
+        ),
+        Claim(
+            "and keeps nothing",
+            "paper: always",
+            share_text(nothing, len(kept)),
+            happens(nothing, len(kept)),
+        ),
+        Claim(
+            f"{who} as banker puts 40 into its bank",
+            "paper: always",
+            share_text(by_forty, of_hidden),
+            happens(by_forty, of_hidden),
+        ),
+    ]
+    for series in (_SERIES, *CURVES):
+        point = point_at(points, series, str(OPTIMAL_INDEX))
+        if point is not None:
+            own = series in CURVES
+            opponent = played[folder_of(_NAME, point.at, series)] if own else strong
+            claims.append(
+                Claim(
+                    f"{who}, {series}: the optimum",
+                    f"paper: {published.BANKER_AND_THIEF:.0f}",
+                    score_text(point.value),
+                    agrees_with(point, published.BANKER_AND_THIEF),
+                    _deposits_text(opponent),
+                )
+            )
+    best = point_at(points, _SERIES, str(OPTIMAL_INDEX))
+    assert best is not None
+    claims.append(
+        Claim(
+            f"{who} against 4,096 playouts a candidate",
+            f"at least {LEAST_SCORE}",
+            score_text(best.value),
+            reaches(best.value.value, LEAST_SCORE, best.rounds),
+        )
+    )
+    return [*claims, *_sampled_claims(points)]
+
+
+def _sampled_claims(points: Sequence[Point]) -> list[Claim]:
+    found = [point_at(points, SAMPLED, str(n)) for n in RISING]
+    made = [p for p in found if p is not None and p.value.value is not None]
+    if len(made) < len(RISING):
+        return []
+    scores = [p.value.value or 0.0 for p in made]
+    enough = min(p.rounds for p in made) >= FEWEST_ROUNDS
+    rises = all(low < high for low, high in pairwise(scores))
+    return [
+        Claim(
+            f"sampled curve at n = {', '.join(map(str, RISING))}",
+            "rises",
+            ", ".join(f"{score:.1f}" for score in scores),
+            rises if enough else None,
+        ),
+        Claim(
+            f"sampled curve at n = {RISING[-1]}",
+            f"at least {LEAST_SAMPLED_SCORE}",
+            score_text(made[-1].value),
+            reaches(scores[-1], LEAST_SAMPLED_SCORE, made[-1].rounds),
+        ),
+    ]
+
+
+def _deposits(played: PlayedDuel, player: int) -> Counter[str]:
+    """Number of times that a player as banker made each deposit."""
+    return Counter(
+        decision.move
+        for made in played.decisions(player)
+        for role, decision in made
+        if role == "banker"
+    )
+
+
+def _deposits_text(played: PlayedDuel) -> str:
+    """Deposits of the other banker, as text: below 100 in one bank there is less to steal."""
+    largest: Counter[int] = Counter()
+    for move, count in _deposits(played, 1).items():
+        largest[max(int(part) for part in move.strip("()").split()[1:])] += count
+    each = ", ".join(f"{count} times {most}" for most, count in sorted(largest.items())[::-1])
+    return f"HyperPlay as banker put into one bank: {each}. Below 100 there is less to steal."
+
+
+FIGURE_4 = Figure(
+    name=_NAME,
+    title="Figure 4: banker and thief",
+    method=f"{EQUAL_METHOD} The value is the mean of both roles. One more point is played "
+    f"against `{STRONG}`, which has 4,096 playouts a candidate whatever HyperPlay-II visits.",
+    game="banker_and_thief",
+    indices=(1, 2, 4, 8, 16),
+    long_indices=(),
+    duels=_duels,
+    points=_points,
+    claims=_claims,
+    lines=(
+        ReferenceLine(published.BANKER_AND_THIEF, "optimum against a greedy opponent"),
+        ReferenceLine(theory.random_against_greedy(), "random play against a greedy opponent"),
+    ),
+)

@@ -1,0 +1,109 @@
+"""Figure 5: battleships in fog."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ggp.labs.papers.reproduce import published
+from ggp.labs.papers.reproduce.duels import PlayedDuel
+from ggp.labs.papers.reproduce.figures import (
+    CURVES,
+    EQUAL_METHOD,
+    EXACT,
+    Figure,
+    PlayedDuels,
+    equal_duels,
+    equal_points,
+    folder_of,
+    last_point,
+    score_text,
+    share_text,
+)
+from ggp.labs.papers.reproduce.results import Claim, Point, ReferenceLine, happens, reaches
+from ggp.statistics.intervals import Interval
+
+SUFFICIENT_INDEX = 4
+"""Resource index that is sufficient to dominate, according to the paper."""
+
+LEAST_SHARE_WON, LEAST_SCANS, LEAST_QUICK = 75, 0.9, 0.9
+
+_NAME = "figure5"
+_QUICK = ["scan", "fire"]
+
+
+def _claims(played: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
+    claims = []
+    for curve in CURVES:
+        point = last_point(points, curve, SUFFICIENT_INDEX)
+        claims += _claims_of(curve, point, played[folder_of(_NAME, point.at, curve)])
+    return claims
+
+
+def _claims_of(curve: str, point: Point, duel: PlayedDuel) -> list[Claim]:
+    matches = list(zip(duel.decisions(0), duel.goals(0), strict=True))
+    acts = [([_act(decision.move) for _, decision in made], goal) for made, goal in matches]
+    firsts = [made[0] for made, _ in acts if made]
+    scans = firsts.count("scan")
+    won = [made for made, goal in acts if goal == 100]
+    quick = won.count(_QUICK)
+    lost = [made for made, goal in acts if goal == 0]
+    unlucky = sum(made in ([], ["scan"]) for made in lost)
+    share = duel.summary.players[0].tally.win_share
+    value, low, high = (
+        None if x is None else 100 * x for x in (share.value, share.low, share.high)
+    )
+    percent = Interval(value, low, high, share.method)
+    agrees = None
+    if percent.low is not None and percent.high is not None:
+        agrees = percent.low <= published.BATTLESHIPS <= percent.high
+    who = f"HyperPlay-II (n = {point.at}), {curve}"
+    claims = [
+        Claim(
+            f"{who}: % won",
+            f"paper: 100 - 9.4 = {published.BATTLESHIPS:.1f}",
+            score_text(percent),
+            agrees,
+            f"Of {len(lost)} lost matches {unlucky} were lost to a hit before the shot that "
+            "follows the scan.",
+        ),
+        Claim(
+            f"{who}: scans first, in at least {LEAST_SCANS:.0%}",
+            "paper: always",
+            share_text(scans, len(firsts)),
+            happens(scans, len(firsts), LEAST_SCANS),
+        ),
+        Claim(
+            f"{who}: wins by scan, then fire, at least {LEAST_QUICK:.0%} of its wins",
+            "paper: always",
+            share_text(quick, len(won)),
+            happens(quick, len(won), LEAST_QUICK),
+        ),
+    ]
+    if curve == EXACT:
+        reached = reaches(percent.value, LEAST_SHARE_WON, point.rounds)
+        least = f"at least {LEAST_SHARE_WON}"
+        claims.insert(1, Claim(f"{who}: % won", least, score_text(percent), reached))
+    return claims
+
+
+def _act(move: str) -> str:
+    """Name of a move: `fire` of `(fire 1 2)`."""
+    return move.strip("()").split()[0]
+
+
+FIGURE_5 = Figure(
+    name=_NAME,
+    title="Figure 5: battleships in fog",
+    method=f"{EQUAL_METHOD} Both go first in half of the matches. Draws count half in the mean "
+    "score.",
+    game="battleships_in_fog",
+    indices=(1, 2, 4),
+    long_indices=(8,),
+    duels=equal_duels,
+    points=equal_points(_NAME),
+    claims=_claims,
+    lines=(
+        ReferenceLine(published.BATTLESHIPS, "100 - HyperPlay's chance"),
+        ReferenceLine(50.0, "equal players"),
+    ),
+)

@@ -1,0 +1,280 @@
+"""Tables 1 and 2: the values that players give to their moves, means of many decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from ggp.errors import MatchError
+from ggp.gdl.normalize import load
+from ggp.labs.papers.reproduce.published import HYPERPLAY, HYPERPLAY2, TABLE1, TABLE2, Number
+from ggp.labs.papers.reproduce.results import BY_LOT, Claim, Point, Result, RunSettings, Tell
+from ggp.machine import Limits, Machine, build_machine, role_index
+from ggp.players import make_player, parse_spec
+from ggp.players.player import KnownTurn
+from ggp.statistics.intervals import student_interval
+from match_runner.workers.executor import Executor
+from match_runner.workers.places import run_all
+
+PLAYERS: Mapping[str, str] = {
+    HYPERPLAY: f"hyperplay:n=12{BY_LOT}",
+    HYPERPLAY2: f"hyperplay2:n=20{BY_LOT}",
+}
+"""Specs of the players, with enough playouts and simulations for error bars like the paper's."""
+
+COLOURS = ("blue", "red")
+
+_ROUNDING = 0.005
+"""Rounding error of the paper's numbers, which have two decimals."""
+
+_STREAM = 3
+
+_Answer = tuple[Mapping[str, float], int, str]
+"""Values, states visited and the backend, see `think`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A decision to be made many times.
+
+    Attributes:
+        player: the player, by the paper's name.
+        history: gives the moves and percepts of its role, for a colour of the wire.
+        rows: gives the row of the table to which each move belongs, for that colour.
+    """
+
+    player: str
+    history: Callable[[str], tuple[KnownTurn, ...]]
+    rows: Callable[[str], Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class ValueTable:
+    """A table of values of moves.
+
+    Attributes:
+        name: name by which the command knows it.
+        title: one line.
+        method: how it is made.
+        game: the game of the moves.
+        role: the role that decides.
+        questions: all decisions.
+        paper: the published value in each row for each player.
+    """
+
+    name: str
+    title: str
+    method: str
+    game: str
+    role: str
+    questions: tuple[Question, ...]
+    paper: Mapping[tuple[str, str], Number]
+
+    def size(self, settings: RunSettings) -> int:
+        return len(self.questions) * settings.matches
+
+    def run(self, settings: RunSettings, executor: Executor, tell: Tell) -> Result:
+        found: dict[tuple[str, str], list[float]] = {key: [] for key in self.paper}
+        states: dict[str, list[int]] = {player: [] for player in PLAYERS}
+        backends: dict[str, str] = {}
+        for question, colour, answer in self._answers(settings, executor, tell):
+            values, visited, backends[self.game] = answer
+            states[question.player].append(visited)
+            for move, row in question.rows(colour).items():
+                found[row, question.player].append(values[move])
+        points = tuple(
+            # As in the paper. Each value is itself a mean of many playouts, so nearly normal.
+            Point(
+                player,
+                row,
+                student_interval(values),
+                len(values),
+                len(values),
+                PLAYERS[player],
+                states=sum(states[player]) / len(states[player]),
+                paper=self.paper[row, player],
+            )
+            for (row, player), values in found.items()
+        )
+        claims = tuple(map(_claim, points))
+        return Result(
+            self.name,
+            self.title,
+            self.method,
+            "value of the move",
+            points,
+            claims,
+            backends=backends,
+        )
+
+    def _answers(
+        self, settings: RunSettings, executor: Executor, tell: Tell
+    ) -> Iterator[tuple[Question, str, _Answer]]:
+        """Yield the answer to every decision, in order.
+
+        Raises:
+            MatchError: a decision cannot be made; one whose worker dies is tried again.
+        """
+        asked = [
+            (question, COLOURS[number % len(COLOURS)], number)
+            for question in self.questions
+            for number in range(settings.matches)
+        ]
+        answers: dict[int, _Answer] = {}
+
+        def keep(at: int, answer: _Answer) -> None:
+            answers[at] = answer
+            tell()
+
+        failures = run_all(
+            executor,
+            think,
+            ((at, self._thought(*each, settings)) for at, each in enumerate(asked)),
+            keep,
+            lambda at: f"decision {at} of {self.name}",
+        )
+        if failures:
+            raise MatchError(failures[0])
+        for at, (question, colour, _) in enumerate(asked):
+            yield question, colour, answers[at]
+
+    def _thought(
+        self, question: Question, colour: str, number: int, settings: RunSettings
+    ) -> Thought:
+        sequence = np.random.SeedSequence(settings.seed, spawn_key=(_STREAM, number))
+        return Thought(
+            game=self.game,
+            backend=settings.backend,
+            limits=settings.limits,
+            role=self.role,
+            player=PLAYERS[question.player],
+            history=question.history(colour),
+            seed=int(sequence.generate_state(1, np.uint32)[0]),
+        )
+
+
+def _claim(point: Point) -> Claim:
+    """Claim that two numbers agree, which they do if their intervals overlap."""
+    assert point.paper is not None
+    assert point.value.value is not None
+    value, error = point.paper
+    agrees = None
+    ours = f"{point.value.value:.2f}"
+    if point.value.low is not None:
+        own = point.value.value - point.value.low
+        ours += f" ± {own:.2f}"
+        agrees = abs(point.value.value - value) <= own + error + _ROUNDING
+    return Claim(f"{point.at}, {point.series}", f"paper: {value:.2f} ± {error:.2f}", ours, agrees)
+
+
+def _first_round(_: str) -> tuple[KnownTurn, ...]:
+    return (KnownTurn("noop", ()),)
+
+
+def _after(move: str) -> Callable[[str], tuple[KnownTurn, ...]]:
+    def history(colour: str) -> tuple[KnownTurn, ...]:
+        return KnownTurn("noop", ()), KnownTurn(move, (colour,) if move == "ask" else ())
+
+    return history
+
+
+def _asking(_: str) -> Mapping[str, str]:
+    return {"ask": "round 1: ask", "wait": "round 1: wait"}
+
+
+def _cutting(armed: str) -> Mapping[str, str]:
+    return {
+        f"(cut {colour})": f"round 2: cut {'armed' if colour == armed else 'unarmed'}"
+        for colour in COLOURS
+    }
+
+
+def _arming(_: str) -> Mapping[str, str]:
+    return {
+        f"(arm {colour} {how})": f"arm {colour} and {how}"
+        for how in ("tell", "hide")
+        for colour in COLOURS
+    }
+
+
+TABLE_1 = ValueTable(
+    name="table1",
+    title="Table 1: values in the Exploding Bomb",
+    method="The agent's values, mean of decisions with different seeds; numbers agree if the two "
+    "intervals meet. The information sets are small enough to be enumerated, so HyperPlay's "
+    "values in round 2 are exact, where the paper's are sampled. Round 2 is what follows "
+    "from each player's own choice in round 1: HyperPlay has waited, HyperPlay-II has asked and "
+    "seen the colour. The armed wire is blue and red in turn.",
+    game="exploding_bomb",
+    role="agent",
+    questions=(
+        *(Question(player, _first_round, _asking) for player in PLAYERS),
+        Question(HYPERPLAY, _after("wait"), _cutting),
+        Question(HYPERPLAY2, _after("ask"), _cutting),
+    ),
+    paper=TABLE1,
+)
+
+TABLE_2 = ValueTable(
+    name="table2",
+    title="Table 2: values in Spy vs. Spy",
+    method="The arming spy's values of its first moves, mean of decisions with different seeds; "
+    "numbers agree if the two intervals meet.",
+    game="spy_vs_spy",
+    role="spy1",
+    questions=tuple(Question(player, lambda _: (), _arming) for player in PLAYERS),
+    paper=TABLE2,
+)
+
+
+# ------------------------------------------------------------------------
+# One decision, made in a worker process.
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """A decision to make.
+
+    Attributes:
+        game: name or path of the rulesheet.
+        backend, limits: backend of the machine, and limits on building it.
+        role: the role that decides.
+        player: spec of the player.
+        history: its turns so far.
+        seed: seed of the player.
+    """
+
+    game: str
+    backend: str
+    limits: Limits
+    role: str
+    player: str
+    history: tuple[KnownTurn, ...]
+    seed: int
+
+
+def think(thought: Thought) -> tuple[Mapping[str, float], int, str]:
+    """Make a decision: the value of every candidate, the number of states visited, the backend.
+
+    Raises:
+        MatchError: the player could not decide.
+    """
+    machine = _machine(thought.game, thought.backend, thought.limits)
+    role = role_index(machine, thought.role)
+    rng = np.random.default_rng(thought.seed)
+    player = make_player(parse_spec(thought.player), machine, role, rng)
+    for move, percepts in thought.history:
+        player.observe(move, percepts)
+    decision = player.choose()
+    if decision.fault is not None:
+        raise MatchError(decision.fault)
+    values = {v.move: v.value for v in decision.values if v.value is not None}
+    return values, decision.states_visited, machine.backend
+
+
+@lru_cache(maxsize=2)
+def _machine(game: str, backend: str, limits: Limits) -> Machine:
+    return build_machine(load(game), backend, limits)

@@ -1,0 +1,19 @@
+"""Policies of nets, learnt by self-play in the lanes of an environment.
+
+    >>> from ggp.env import make
+    >>> from ggp.learn import Learner
+    >>> learner = Learner(make("kuhn_poker", 512), seed=1)
+
+The lab that they are in is `ggp.labs.learning.selfplay`.
+"""
+
+from ggp.labs.learning.selfplay import (
+    Learner,
+    LearntPolicy,
+    Settings,
+    StoppedError,
+    Told,
+    usual_settings,
+)
+
+__all__ = ["Learner", "LearntPolicy", "Settings", "StoppedError", "Told", "usual_settings"]

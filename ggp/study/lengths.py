@@ -1,0 +1,286 @@
+"""Bounds on the number of turns of a match, where the rules prove one.
+
+There are three ways, the most precise first: visit all states, if they are few (`survey`); count
+turns, if a game does so itself; and show that every turn makes some progress (`progress`). A proof
+does not depend on the clock, but there may be no time for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from ggp.belief import never
+from ggp.errors import GGPError
+from ggp.machine.abilities import OnCircuit
+from ggp.machine.base import DEFAULT_MAX_STEPS, Machine
+from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit
+from ggp.machine.propnet.optimise.draft import gates_of
+from ggp.machine.propnet.optimise.proofs.guesses import (
+    Guess,
+    Words,
+    exclusive_fluents,
+    strongest,
+)
+from ggp.machine.propnet.optimise.proofs.induction import assume_legal_moves, prove, wrong
+from ggp.machine.propnet.optimise.proofs.sampling import sample
+from ggp.machine.propnet.optimise.proofs.solver import SearchLimit, Solver
+from ggp.machine.propnet.optimise.work import Work
+from ggp.machine.propnet.parts import parts_of
+from ggp.machine.propnet.play.layout.reach import following
+from ggp.study.survey import survey
+
+FEW_STATES = 20_000
+"""States that are visited to know exactly: tenths of a second."""
+
+
+class Longest(NamedTuple):
+    """Bounds that no match exceeds.
+
+    Attributes:
+        turns: None if nothing was proved.
+        percepts: of a player in one turn; None if nothing was proved.
+    """
+
+    turns: int | None
+    percepts: int | None
+
+
+def longest(machine: Machine, stop: Callable[[], bool] = never) -> Longest:
+    """The bounds of a game; without a circuit nothing is proved, nor when `stop`, which is asked
+    every few thousand states, is true before all states are visited."""
+    if _circuit_of(machine) is None:
+        return Longest(None, None)
+    try:
+        found = survey(machine, FEW_STATES, stop)
+    except GGPError:  # a role without a move, or an invalid goal, in some state
+        found = None
+    if found is not None:
+        return Longest(found.most_turns, found.most_percepts)
+    return Longest(None if stop() else proved_turns(machine), None)
+
+
+def proved_turns(machine: Machine) -> int | None:
+    """A bound on the turns of a match without visiting all states; None if none is proved."""
+    if (circuit := _circuit_of(machine)) is None:
+        return None
+    bounds = [_by_counting(circuit), most_turns(circuit)]
+    return min((each for each in bounds if each is not None), default=None)
+
+
+def _circuit_of(machine: Machine) -> Circuit | None:
+    """The circuit that proofs are about; None if there is none, or chance is not listed."""
+    if not isinstance(machine, OnCircuit) or parts_of(machine.circuit).apart:
+        return None
+    return machine.circuit
+
+
+def _by_counting(circuit: Circuit) -> int | None:
+    """The bound by three-valued evaluation from the initial state: a fluent holds, does not, or
+    may.
+
+    When `terminal` certainly holds, the match is over.
+    """
+    if circuit.loops:
+        return None
+    held = np.stack([~circuit.initial, circuit.initial]).astype(np.bool_)
+    seen = set()
+    for turn in range(DEFAULT_MAX_STEPS):
+        key = held.tobytes()
+        if key in seen:
+            return None
+        seen.add(key)
+        after = following(circuit, held)
+        if after is None:
+            return turn
+        held = after
+    return None
+
+
+# ------------------------------------------------------------------------
+# Proofs that matches end: every turn makes progress of which only a limited amount exists.
+#
+# Some fluents only ever appear, or only ever vanish. If each turn changes one of these, a match has
+# at most as many turns as there are of them. In phantom connect four discs stay, and a refused drop
+# leaves its mark: each turn does one or the other.
+#
+# In other games a turn may change none. Then fluents are sought that change in one direction *while
+# none of the first kind changes*, and so on: measures that decrease in lexicographic order. With
+# n1, n2, ... fluents of each rank, a match has at most (n1 + 1) (n2 + 1) ... - 1 turns.
+#
+# The solver in clingo decides which fluents change in one direction, and that nothing stands still,
+# for all states in which some invariants hold; these are proved by induction first (`induction`).
+# The number of fluents of a rank that can change is bounded by a linear program: fluents that
+# exclude each other change only once together.
+
+MOST_GATES = 2_000
+"""Most gates of circuits for which proofs are tried."""
+
+WORK = 40_000_000
+"""Most steps of a proof, see `Work`."""
+
+CONFLICTS = 20_000
+"""Solver conflicts for one question."""
+
+MOST_RANKS = 4
+
+_MOST_PAIRED, _MOST_PAIRS = 6, 2_000
+"""Greatest number of fluents in a gate whose pairs are guessed to exclude each other, and of such
+guesses."""
+
+_WORDS, _STEPS = 8, 60
+"""Random matches from which invariants are guessed: 64 lanes per word, and their length."""
+
+
+def most_turns(circuit: Circuit) -> int | None:
+    """A bound on the turns of a match; None if none was found.
+
+    It depends on no clock.
+    """
+    if circuit.num_gates > MOST_GATES or circuit.loops:
+        return None
+    return _Proof(circuit, Work(WORK)).bound()
+
+
+class _Proof:
+    """A circuit, its invariants, and the solver that is asked."""
+
+    def __init__(self, circuit: Circuit, work: Work) -> None:
+        self._circuit, self._work = circuit, work
+        self._known = _invariants(circuit, work)
+        num = len(circuit.fluents)
+        legal = [literal for outputs in circuit.legal for literal in outputs.literals.tolist()]
+        roots = [circuit.terminal, *legal, *circuit.next.tolist()]
+        solver = self._solver = Solver(circuit, roots, work)
+        with solver.add() as add:
+            assume_legal_moves(circuit, solver, add)
+            for guess in self._known:
+                add.forbid([wrong(guess, [solver.sign(x) for x in guess.literals], add)])
+            self._now = [solver.sign(2 * (1 + f)) for f in range(num)]
+            self._next = [solver.sign(int(literal)) for literal in circuit.next]
+            pairs = list(zip(self._now, self._next, strict=True))
+            self._appears = [add.all_of([-now, later]) for now, later in pairs]
+            self._vanishes = [add.all_of([now, -later]) for now, later in pairs]
+
+    def bound(self) -> int | None:
+        """The largest number of turns of a match."""
+        still: list[int] = []  # assumed: none of the fluents of the ranks so far changes
+        left = list(range(len(self._now)))
+        product = 1
+        for rank in range(MOST_RANKS):
+            one_way = self._one_way(left, still)
+            if not one_way:
+                return None
+            signs = [sign for fluent, _ in one_way for sign in self._unchanged(fluent)]
+            ends = self._never([*still, *signs])
+            if ends:
+                one_way = self._needed(one_way, still)
+            product *= 1 + self._changes(one_way, from_start=rank == 0)
+            if ends:
+                return product - 1
+            still += signs
+            gone = {fluent for fluent, _ in one_way}
+            left = [fluent for fluent in left if fluent not in gone]
+        return None
+
+    def _unchanged(self, fluent: int) -> list[int]:
+        return [-self._appears[fluent], -self._vanishes[fluent]]
+
+    def _one_way(self, fluents: Sequence[int], still: Sequence[int]) -> list[tuple[int, bool]]:
+        """Fluents that change in one direction only, and whether they appear."""
+        found = []
+        for fluent in fluents:
+            appears = not self._never([*still, self._appears[fluent]])
+            vanishes = not self._never([*still, self._vanishes[fluent]])
+            if appears != vanishes:
+                found.append((fluent, appears))
+        return found
+
+    def _needed(
+        self, one_way: list[tuple[int, bool]], still: Sequence[int]
+    ) -> list[tuple[int, bool]]:
+        """The fluents without which some turn would change nothing; others change along with
+        them."""
+        kept = list(one_way)
+        for each in reversed(one_way):
+            fewer = [other for other in kept if other != each]
+            signs = [sign for fluent, _ in fewer for sign in self._unchanged(fluent)]
+            if fewer and self._never([*still, *signs]):
+                kept = fewer
+        return kept
+
+    def _never(self, signs: Sequence[int]) -> bool:
+        """Whether signs provably never hold together."""
+        limit = SearchLimit(CONFLICTS, self._work.most)
+        return self._solver.find(signs, lambda example: None, limit) is False
+
+    def _changes(self, one_way: Sequence[tuple[int, bool]], *, from_start: bool) -> int:
+        """Most fluents of `one_way` that can have changed in the end, or without a change of
+        earlier ones."""
+        from scipy.optimize import linprog
+
+        num = len(self._now)
+        weights = np.zeros(num)
+        unchanged = 0.0
+        for fluent, appears in one_way:
+            weights[fluent] = 1 if appears else -1
+            held = bool(self._circuit.initial[fluent]) if from_start else not appears
+            unchanged += weights[fluent] * held
+        rows, most = [], []
+        for guess in self._known:
+            row, bound = np.zeros(num), 1.0
+            for literal in guess.literals:
+                row[(literal >> 1) - 1] += -1 if literal & 1 else 1
+                bound -= literal & 1
+            # Two of them never hold together; or, if `least` is 0 or 1, one always or never holds.
+            if guess.least == 0:
+                row, bound = -row, bound - 2
+            elif guess.least == 1:
+                bound -= 1
+            rows.append(row)
+            most.append(bound)
+        found = linprog(
+            -weights,
+            A_ub=np.array(rows).reshape(len(rows), num),
+            b_ub=np.array(most),
+            bounds=(0, 1),
+        )
+        if not found.success:
+            return len(one_way)
+        return min(len(one_way), int(np.floor(-found.fun - unchanged + 1e-6)))
+
+
+def _invariants(circuit: Circuit, work: Work) -> list[Guess]:
+    """Sets of signs that provably never hold together in any reachable state."""
+    values = sample(circuit, num_words=_WORDS, num_steps=_STEPS, seed=1)
+    guesses = exclusive_fluents(circuit, values) + _never_together(circuit, values)
+    guesses = [guess for guess in strongest(guesses) if len(guess.literals) > 1]
+    usable = [g for g in guesses if not {x >> 1 for x in g.literals} & {FALSE >> 1, TRUE >> 1}]
+    return prove(circuit, usable, work, work.until(0.5))
+
+
+def _never_together(circuit: Circuit, values: Words) -> list[Guess]:
+    """Pairs of literals of fluents in one gate that never held together in random matches."""
+    num_fluents = len(circuit.fluents)
+    pairs: dict[tuple[int, int], None] = {}
+    for gate in gates_of(circuit):
+        inputs = [literal for literal in gate if literal >> 1 <= num_fluents]
+        if 1 < len(inputs) <= _MOST_PAIRED:
+            pairs.update(dict.fromkeys(combinations(inputs, 2)))
+    guesses: dict[Guess, None] = {}
+    for one, other in pairs:
+        for literals in ((one, other), (one, other ^ 1), (one ^ 1, other)):
+            held, also = (_held(values, literal) for literal in literals)
+            # Literals that are constant by themselves are guessed elsewhere.
+            if not (held & also).any() and held.any() and also.any():
+                guesses[Guess(2, literals)] = None
+    return list(guesses)[:_MOST_PAIRS]
+
+
+def _held(values: Words, literal: int) -> Words:
+    """Words of the lanes in which a literal of a fluent held."""
+    row: Words = values[(literal >> 1) - 1]
+    return ~row if literal & 1 else row

@@ -1,0 +1,94 @@
+"""What every sampler keeps to, whoever offers it: we, our labs, or an installed package."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ggp.belief import SAMPLERS, Bags, PathTree, Sampler, SamplerSettings, make_sampler
+from ggp.machine import Machine
+from ggp.machine.base import UNKNOWN
+from tests.support.games import machine_of_game
+from tests.support.plain.enumeration import Fluents, Path, posterior
+
+PHANTOM: Path = [
+    ("(drop 3)", ("(landed 1)",)),
+    ("noop", ("your_move",)),
+    ("(drop 3)", ("(landed 3)",)),
+    ("noop", ("your_move",)),
+]
+"""O's first disc fell on ours."""
+
+
+def followed(
+    kind: str,
+    machine: Machine,
+    role: int,
+    path: Path,
+    *,
+    capacity: int = 64,
+    views: bool = False,
+    seed: int = 0,
+    pool: int = 20_000,
+) -> tuple[Sampler, Bags]:
+    sampler = make_sampler(
+        kind,
+        machine,
+        PathTree(machine),
+        SamplerSettings(exact=0, pool=pool),
+        capacity=capacity,
+        keep_views=views,
+    )
+    bags = sampler.start(role)
+    rng = np.random.default_rng(seed)
+    for move, percepts in path:
+        moves = np.array([machine.move_id(move or "")], dtype=np.int64)
+        seen = UNKNOWN if percepts is None else machine.percept_id(percepts)
+        bags = sampler.advance(bags, moves, np.array([seen], dtype=np.int64), rng)
+    return sampler, bags
+
+
+def weights_of(machine: Machine, bags: Bags) -> dict[Fluents, float]:
+    states = machine.fluents(bags.states_of(0))
+    return dict(zip(states, bags.weights_of(0).tolist(), strict=True))
+
+
+@pytest.mark.parametrize("kind", SAMPLERS)
+def test_bags_that_are_called_sound_are(kind: str) -> None:
+    machine = machine_of_game("phantom_connect_four", "propnet")
+    _, bags = followed(kind, machine, 0, PHANTOM)
+    if bags.sound:
+        assert weights_of(machine, bags).keys() <= posterior(machine, 0, PHANTOM).keys()
+
+
+@pytest.mark.parametrize("kind", SAMPLERS)
+def test_what_nothing_agrees_with_has_no_boards(kind: str) -> None:
+    machine = machine_of_game("exploding_bomb", "propnet")
+    _, bags = followed(kind, machine, 0, [("noop", ("red",))])
+    assert bags.depleted[0]
+
+
+@pytest.mark.parametrize("kind", SAMPLERS)
+def test_what_was_not_told_constrains_nothing(kind: str) -> None:
+    machine = machine_of_game("exploding_bomb", "propnet")
+    _, bags = followed(kind, machine, 0, [("noop", None), ("ask", None)])
+    assert len(bags.sets.states) == 2
+
+
+@pytest.mark.parametrize("kind", SAMPLERS)
+def test_views_are_what_others_have_seen(kind: str) -> None:
+    machine = machine_of_game("spy_vs_spy", "propnet")
+    sampler, bags = followed(kind, machine, 0, [("(arm red tell)", ())], views=True)
+    views = bags.sets.views
+    assert views is not None
+    assert (views[:, 0] == bags.paths[0]).all()
+    assert {tuple(sampler.tree.texts(int(node))) for node in views[:, 1]} == {
+        ("noop / ((armed red))",)
+    }
+
+
+@pytest.mark.parametrize("kind", SAMPLERS)
+def test_same_seed_gives_the_same_boards(kind: str) -> None:
+    machine = machine_of_game("phantom_connect_four", "propnet")
+    found = [weights_of(machine, followed(kind, machine, 0, PHANTOM, seed=5)[1]) for _ in range(2)]
+    assert list(found[0].items()) == list(found[1].items())

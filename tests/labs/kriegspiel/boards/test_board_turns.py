@@ -1,0 +1,311 @@
+"""Boards searched by turns that a circuit makes at once, against those made move list by move list.
+
+The slow way is what machines without such turns do; values must be equal to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pytest
+
+from ggp.errors import MachineError
+from ggp.labs.kriegspiel.boards.board_search import BoardSearch
+from ggp.labs.kriegspiel.boards.board_values import BoardValues
+from ggp.labs.kriegspiel.boards.exchanges import exchange_player
+from ggp.labs.kriegspiel.boards.exchanges.captures import (
+    NOWHERE,
+    CaptureBoards,
+    CaptureFinder,
+    Captures,
+)
+from ggp.labs.kriegspiel.boards.exchanges.exchange_player import ExchangePlayer
+from ggp.labs.kriegspiel.boards.lower_bounds import ordered
+from ggp.labs.kriegspiel.information_sets.set_search import InformationSetSearch
+from ggp.machine import Machine
+from ggp.machine.arrays import first_seen
+from ggp.machine.base import FloatArray, States
+from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+from ggp.machine.propnet.play.turns import CircuitTurns
+from ggp.search.joint_moves import joint_moves
+from ggp.search.parts import Search
+from tests.labs.kriegspiel.boards.test_quiescence import KS, bag_of, quiescence, tried_positions
+from tests.support.games import machine_of_game, machine_of_rules
+
+STEPS = 1 << 20
+
+
+def board_search(machine: Machine, count: int) -> Search:
+    bag = bag_of(machine, tried_positions(machine).take(np.arange(count)), 0)
+    rng = np.random.default_rng(0)
+    return BoardSearch(
+        machine, bag, rng, depth=2, steps=STEPS, evaluation=quiescence(machine, 0, 4)
+    )
+
+
+def informed(
+    machine: Machine, count: int, *, depth: int, tries: int, paranoid: bool = False
+) -> Search:
+    bag = bag_of(machine, tried_positions(machine).take(np.arange(count)), 0)
+    values, rng = BoardValues(machine, KS), np.random.default_rng(0)
+    return InformationSetSearch(
+        machine, bag, rng, depth=depth, paranoid=paranoid, tries=tries, evaluation=values
+    )
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        board_search,
+        partial(informed, depth=1, tries=1),
+        partial(informed, depth=2, tries=0),
+        partial(informed, depth=2, tries=1, paranoid=True),
+    ],
+    ids=["board search", "over 1 with tries", "over 2", "para 2 with tries"],
+)
+def test_values_are_those_of_the_slow_way(
+    make: Callable[[Machine, int], Search], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    found = make(machine, 6)
+    found.round(6)
+    monkeypatch.setattr(CircuitTurns, "told_by", lambda *_, **__: None)
+    monkeypatch.setattr(CircuitTurns, "turned", lambda *_, **__: None)
+    monkeypatch.setattr(CircuitTurns, "choices", lambda *_, **__: None)
+    monkeypatch.setattr(CircuitTurns, "looks_ahead", None)
+    slow = make(machine, 6)
+    slow.round(6)
+    fast_values, slow_values = found.estimates(), slow.estimates()
+    assert len(set(slow_values.values.tolist())) > 3
+    for name in ("values", "stderrs", "visits", "promptness"):
+        assert getattr(fast_values, name).tobytes() == getattr(slow_values, name).tobytes()
+
+
+@pytest.mark.parametrize("role", [0, 1])
+def test_successors_valued_as_they_are_made_are_those_that_are_written(role: int) -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    assert isinstance(machine, CircuitTurns)
+    states, values = tried_positions(machine), BoardValues(machine, KS)
+    options = joint_moves(machine, states, role)
+    lanes, moves = options.some(0, int(options.offsets[-1]))
+    before = options.lists
+    valued = values.valued_turns(states, lanes, moves, role, before)
+    written = machine.turned(states, lanes, moves, percepts=True, before=before)
+    assert valued is not None
+    assert written is not None
+    assert valued.told is not None
+    assert written.told is not None
+    assert (valued.percepts == written.percepts[:, role]).all()
+    assert valued.over.tolist() == written.over.tolist()
+    for told, expected in zip(valued.told, written.told, strict=True):
+        assert told.tolist() == expected.tolist()
+    worth = values.worth(values.boards(written.states), role)
+    on = ~written.over
+    assert valued.values[on].tobytes() == worth[on].tobytes()
+    # Two states with one successor, and those whose board does not change.
+    _, expected = first_seen(machine.groups(written.states))
+    assert expected.max() + 1 < len(lanes)
+    assert first_seen(valued.keys)[1].tolist() == expected.tolist()
+
+
+def test_successors_are_not_valued_after_moves_that_no_role_has() -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    states, values = tried_positions(machine).take(np.arange(1)), BoardValues(machine, KS)
+    with pytest.raises(MachineError):
+        values.valued_turns(states, np.zeros(1, dtype=np.int64), np.full((1, 2), 10**6), 0, ())
+
+
+def listed(machine: Machine, values: BoardValues, states: States) -> dict[int, Captures]:
+    """The captures of each role that are possible in states."""
+    every = np.ones(len(states), dtype=np.bool_)
+    anywhere = np.full(len(states), NOWHERE)
+    position = CaptureBoards(states, values.boards(states), anywhere, {0: every, 1: every})
+    return CaptureFinder(machine, values).listed(position)
+
+
+def rows_of(captures: Captures) -> list[tuple[object, ...]]:
+    return sorted(
+        zip(
+            captures.lanes.tolist(),
+            captures.movers.tolist(),
+            captures.squares.tolist(),
+            map(tuple, captures.joint.tolist()),
+            strict=True,
+        )
+    )
+
+
+def positions_of_both(machine: Machine) -> States:
+    """States in which white is to move, and others after its moves; more than a block."""
+    first = tried_positions(machine)
+    options = joint_moves(machine, first, 0)
+    lanes, joint = options.some(0, int(options.offsets[-1]))
+    after = machine.step(first.take(lanes), joint).states
+    after = after.take(np.flatnonzero(~machine.terminal(after)))
+    states = machine.concatenate([first, after, after])
+    assert len(states) > 512
+    return states
+
+
+def test_captures_by_attacks_are_those_among_legal_moves() -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    values, states = BoardValues(machine, KS), positions_of_both(machine)
+    finder = CaptureFinder(machine, values)
+    found = ExchangePlayer(machine, values, finder, 0, 8).first(states, values.boards(states))
+    assert found is not None
+    assert (np.diff(found.lanes) >= 0).all()
+    by_role = listed(machine, values, states).values()
+    assert all(len(each.lanes) for each in by_role)
+    assert rows_of(found) == sorted(row for each in by_role for row in rows_of(each))
+
+
+def played_out(machine: Machine, states: States, role: int, most: int) -> FloatArray:
+    found, _ = quiescence(machine, role, most).values(states, role, np.random.default_rng(0))
+    return found
+
+
+def turn_by_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on exchanges are played out as on machines that make no turns in blocks."""
+    monkeypatch.setattr(ExchangePlayer, "play_out", lambda *_: None)
+
+
+@pytest.mark.parametrize("most", [1, 2, 8])
+@pytest.mark.parametrize("role", [0, 1])
+def test_exchanges_are_worth_what_they_are_turn_by_turn(
+    role: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    states, values = positions_of_both(machine), BoardValues(machine, KS)
+    found = played_out(machine, states, role, most)
+    turn_by_turn(monkeypatch)
+    assert found.tobytes() == played_out(machine, states, role, most).tobytes()
+    stands = values.worth(values.boards(states), role)
+    assert (found > stands).any()
+    assert (found < stands).any()
+
+
+def test_exchanges_are_played_on_smaller_circuits_for_each_turn() -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    assert isinstance(machine, PropnetMachine)
+    states = positions_of_both(machine)
+    played_out(machine, states, 0, 8)
+    circuits = machine.turn_phases(machine.packed_of(states)[0])
+    deciding = [machine.fluent_names[fluent] for fluent in circuits.fluents]
+    assert deciding == ["(control black)", "(control white)"]
+    assert sorted(circuits.phases.tolist()) == [1, 2]
+    whole = len(circuits.whole.step.tape.inputs)
+    for circuit in (circuits.first, circuits.second):
+        assert len(circuit.step.tape.inputs) < whole
+        assert len(circuit.look.tape.inputs) < len(circuits.whole.look.tape.inputs)
+
+
+def test_exchanges_that_need_more_room_are_worth_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    states = positions_of_both(machine)
+    found = played_out(machine, states, 0, 8)
+    monkeypatch.setattr(exchange_player, "FIRST_ROOM", 1)
+    monkeypatch.setattr(exchange_player, "ROOM", 2)
+    assert found.tobytes() == played_out(machine, states, 0, 8).tobytes()
+
+
+@pytest.mark.parametrize("role", [0, 1])
+def test_a_square_with_two_pieces_shows_the_one_that_is_read_last(
+    role: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then what has changed does not tell which piece shows, and the board is read anew."""
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    states, values = positions_of_both(machine), BoardValues(machine, KS)
+    assert isinstance(machine, PropnetMachine)
+    bits = machine.fluent_bits(states)
+    names = machine.fluent_names
+    twice = [names.index(f"(cell c 3 white {piece})") for piece in ("pawn", "queen")]
+    bits[:, twice] = True
+    doubled = machine.from_fluent_bits(bits)
+    captures = listed(machine, values, doubled)[1]
+    turned = machine.step(doubled.take(captures.lanes), captures.joint).states
+    on_it = names.index("(cell c 3 black pawn)")
+    assert machine.fluent_bits(turned)[:, on_it].any()
+    found = played_out(machine, doubled, role, 4)
+    turn_by_turn(monkeypatch)
+    assert found.tobytes() == played_out(machine, doubled, role, 4).tobytes()
+
+
+@pytest.mark.parametrize("size", [1, 5, 200])
+def test_runs_are_ordered_by_their_keys(size: int) -> None:
+    rng = np.random.default_rng(size)
+    owner = np.repeat(np.arange(7), rng.integers(1, size + 1, 7))
+    key = rng.integers(0, 9, len(owner)).astype(np.float64)
+    assert (ordered(owner, key) == np.lexsort((key, owner))).all()
+
+
+WITH_A_WALL = """
+(role white) (role black) (init (at 0)) (succ 0 1) (succ 1 2) (succ 2 3)
+(init (cell a 1 white rook)) (init (cell a 3 black queen)) (init (cell b 2 black pawn))
+(<= (legal white (move a 1 a 3)) (true (cell a 1 white rook)))
+(legal white stay) (legal black noop)
+(<= (next (cell ?x ?y ?c ?k)) (true (cell ?x ?y ?c ?k)) (not (does white (move a 1 a 3))))
+(<= (next (cell a 3 white rook)) (does white (move a 1 a 3)))
+(<= (next (cell ?x ?y white rook)) (true (cell ?x ?y white rook)) (not (does white (move a 1 a 3))))
+(<= (next (cell b 2 black pawn)) (true (cell b 2 black pawn)))
+(<= (next (at ?n)) (true (at ?m)) (succ ?m ?n))
+(<= (sees white nothing) (true (at 9)))
+(<= terminal (true (at 3))) (goal white 50) (goal black 50)
+"""
+"""The pawn is there in every state, so it is no fluent of the circuit."""
+
+
+@pytest.mark.parametrize("role", [0, 1])
+def test_pieces_that_never_change_count(role: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = machine_of_rules(WITH_A_WALL, "propnet")
+    assert isinstance(machine, PropnetMachine)
+    assert machine.num_fluents < len(machine.fluent_names)
+    states, values = machine.initial(3), BoardValues(machine, KS)
+    rng = np.random.default_rng(0)
+    assert CaptureFinder(machine, values).by_place is not None
+    found, _ = quiescence(machine, role, 4).values(states, role, rng)
+    lanes, moves = np.zeros(2, dtype=np.int64), np.zeros((2, 2), dtype=np.int64)
+    moves[:, 0] = machine.legal(states, 0).values[:2]
+    moves[:, 1] = machine.legal(states, 1).values[0]
+    valued = values.valued_turns(states, lanes, moves, role, ())
+    after = machine.step(states.take(lanes), moves).states
+    assert valued is not None
+    assert valued.values.tobytes() == values.worth(values.boards(after), role).tobytes()
+    monkeypatch.setattr(CircuitTurns, "looks_ahead", None)
+    slow, _ = quiescence(machine, role, 4).values(states, role, rng)
+    assert found.tobytes() == slow.tobytes()
+    stands = values.worth(values.boards(states), role)
+    assert (found > stands if role == 0 else found < stands).all()
+
+
+BOTH_CAPTURE = """
+(role white) (role black) (init (cell a 1 white rook)) (init (cell a 3 black queen))
+(init (cell b 3 black rook)) (init (cell b 1 white pawn))
+(<= (legal white (move a 1 a 3)) (true (cell a 1 white rook)))
+(<= (legal black (move b 3 b 1)) (true (cell b 3 black rook)))
+(<= (legal white stay) (not (true (cell a 1 white rook))))
+(<= (legal black stay) (not (true (cell b 3 black rook))))
+(<= (next (cell a 3 white rook)) (does white (move a 1 a 3)))
+(<= (next (cell a 3 white rook)) (true (cell a 3 white rook)))
+(<= (next (cell b 1 black rook)) (does black (move b 3 b 1)))
+(<= (next (cell b 1 black rook)) (true (cell b 1 black rook)))
+(<= terminal (true (cell a 9 white rook))) (goal white 50) (goal black 50)
+"""
+
+
+@pytest.mark.parametrize("role", [0, 1])
+def test_where_both_roles_capture_it_is_done_turn_by_turn(
+    role: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = machine_of_rules(BOTH_CAPTURE, "propnet")
+    states, values = machine.initial(2), BoardValues(machine, KS)
+    boards = values.boards(states)
+    player = ExchangePlayer(machine, values, CaptureFinder(machine, values), role, 4)
+    captures = player.first(states, boards)
+    assert captures is not None
+    assert captures.movers.tolist() == [0, 1, 0, 1]
+    assert player.play_out(states, boards) is None
+    found = played_out(machine, states, role, 4)
+    turn_by_turn(monkeypatch)
+    assert found.tobytes() == played_out(machine, states, role, 4).tobytes()

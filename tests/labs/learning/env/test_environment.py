@@ -1,0 +1,376 @@
+"""An environment says what the Prolog machine says, whatever else is beside a lane."""
+
+from __future__ import annotations
+
+import copy
+from functools import cache
+
+import numpy as np
+import pytest
+
+from ggp.errors import ConfigError, IllegalMoveError, MachineError
+from ggp.labs.learning.env import Environment, Names, Turn, make, names_of
+from ggp.machine.games import load_program, read_program
+from tests.support.effort import rarely
+from tests.support.games import MODEST_GAMES, build_here, machine_of_game
+from tests.support.sheets.part_sheets import DEAL, machine_listing
+
+ARRAYS = (
+    *("rewards", "terminated", "truncated", "turns", "episodes", "moves", "mask_bits"),
+    *("percept_bits", "paths", "masks", "observations", "state_tensor"),
+)
+
+
+def environment(
+    game: str,
+    lanes: int,
+    *,
+    backend: str = "propnet",
+    names: Names | None = None,
+    **options: object,
+) -> Environment:
+    machine = machine_of_game(game, backend)
+    options = {"max_turns": 40, "max_percepts": 4} | options
+    return Environment(load_program(game), machine, lanes, names=names, **options)  # type: ignore[arg-type]
+
+
+@cache
+def names(game: str) -> Names:
+    return names_of(load_program(game), machine_of_game(game, "propnet"))
+
+
+def same(one: Turn, other: Turn, lanes: slice = slice(None)) -> None:
+    for name in ARRAYS:
+        found, wanted = getattr(one, name)[lanes], getattr(other, name)
+        assert found.dtype == wanted.dtype, name
+        np.testing.assert_array_equal(found, wanted, err_msg=name)
+
+
+@pytest.mark.parametrize("game", rarely(MODEST_GAMES, {"breakthrough"}))
+def test_every_array_is_what_prolog_says(game: str) -> None:
+    fast = environment(game, 6)
+    slow = environment(game, 6, backend="prolog", names=names(game))
+    same(fast.reset(3), slow.reset(3))
+    for _ in range(12):
+        actions = fast.sample_legal()
+        same(fast.step(actions), slow.step(actions))
+
+
+def test_random_moves_of_players_are_those_of_every_backend() -> None:
+    fast = environment("krieg_tic_tac_toe", 4)
+    slow = environment("krieg_tic_tac_toe", 4, backend="prolog", names=names("krieg_tic_tac_toe"))
+    fast.reset(1), slow.reset(1)
+    drawn = np.full((4, 2), -1)
+    for _ in range(20):
+        same(fast.step(drawn), slow.step(drawn))
+
+
+def test_arrays_tell_what_texts_of_a_replay_tell() -> None:
+    """An oracle that knows nothing of environments: the machine, asked for texts."""
+    game, lanes = "phantom_connect_four", 5
+    env = environment(game, lanes, restarts=False)
+    machine = machine_of_game(game, "prolog")
+    turn = env.reset(2)
+    states = machine.initial(lanes)
+    paths: list[list[list[str]]] = [[[], []] for _ in range(lanes)]
+    for _ in range(8):
+        actions = env.sample_legal()
+        texts = [[env.names.moves[action] for action in row] for row in actions]
+        joint = np.array([[machine.move_id(text) for text in row] for row in texts])
+        stepped = machine.step(states, joint)
+        states, turn = stepped.states, env.step(actions)
+        for lane in range(lanes):
+            held = [env.names.fluents[f] for f in np.flatnonzero(turn.state_tensor[lane])]
+            assert tuple(sorted(held)) == machine.fluents(states)[lane]
+            for role in range(2):
+                seen = machine.percept_texts(int(stepped.percepts[lane, role]))
+                paths[lane][role] += [texts[lane][role], *seen]
+                tokens = turn.paths[lane, role][turn.paths[lane, role] > 0]
+                assert [env.names.token_text(token) for token in tokens] == paths[lane][role]
+                shown = np.flatnonzero(turn.observations[lane, role])
+                both = (*env.names.moves, *env.names.percepts)
+                assert [both[k] for k in shown] == [texts[lane][role], *seen]
+                legal = machine.legal(states, role)[lane].tolist()
+                wanted = sorted(map(machine.move_text, legal))
+                mask = np.flatnonzero(turn.masks[lane, role])
+                assert [env.names.moves[k] for k in mask] == wanted
+
+
+@pytest.mark.parametrize("game", ["kuhn_poker", "krieg_tic_tac_toe", "tic_tac_toe"])
+def test_lane_does_not_depend_on_its_neighbours_or_their_number(game: str) -> None:
+    many = environment(game, 1030, threads=3)
+    few = environment(game, 70)
+    one = environment(game, 1)
+    same(many.reset(7), few.reset(7), slice(70))
+    one.reset(7)
+    for step in range(15):
+        turn = many.step(many.sample_legal(step))
+        same(turn, few.step(few.sample_legal(step)), slice(70))
+        same(turn, one.step(one.sample_legal(step)), slice(1))
+
+
+def test_neighbours_may_do_something_else() -> None:
+    alike, other = environment("kuhn_poker", 8), environment("kuhn_poker", 8)
+    alike.reset(1), other.reset(1)
+    for _ in range(10):
+        actions, changed = alike.sample_legal(), other.sample_legal(1)
+        changed[3] = actions[3]
+        one, two = alike.step(actions), other.step(changed)
+        for name in ARRAYS:
+            np.testing.assert_array_equal(getattr(one, name)[3], getattr(two, name)[3])
+
+
+def test_nothing_is_left_of_matches_before_a_reset() -> None:
+    env, fresh = environment("kuhn_poker", 20), environment("kuhn_poker", 20)
+    env.reset(1)
+    for _ in range(3):
+        env.step(env.sample_legal())
+    same(env.reset(2), fresh.reset(2))
+    for _ in range(5):
+        same(env.step(env.sample_legal()), fresh.step(fresh.sample_legal()))
+
+
+def test_seed_says_everything() -> None:
+    env = environment("leduc_poker", 30)
+
+    def played(seed: int) -> list[np.ndarray]:
+        env.reset(seed)
+        return [env.step(env.sample_legal()).paths.copy() for _ in range(12)]
+
+    first, again, other = played(4), played(4), played(5)
+    assert all(map(np.array_equal, first, again))
+    assert not all(map(np.array_equal, first, other))
+
+
+def test_lanes_of_other_seeds_play_other_matches() -> None:
+    env = environment("krieg_tic_tac_toe", 64)
+    met = set()
+    for seed in range(8):
+        env.reset(seed)
+        for _ in range(5):
+            turn = env.step(env.sample_legal())
+        met |= {path.tobytes() for path in turn.paths[:, 0]}
+    # Were lanes of one seed those of another, there were 64.
+    assert len(met) > 300
+
+
+def test_chance_is_uniform() -> None:
+    env = environment("kuhn_poker", 6000)
+    env.reset(11)
+    turn = env.step(np.full((6000, 2), -1))
+    cards = [env.names.percept(f"(dealt {card})") for card in ("jack", "queen", "king")]
+    seen = turn.observations[:, :, len(env.names.moves) :][:, :, cards]
+    deals = np.einsum("li,lj->ij", seen[:, 0].astype(int), seen[:, 1].astype(int))
+    assert np.all(np.diag(deals) == 0)
+    # 1,000 are expected of each; five standard deviations are 144.
+    assert np.all(np.abs(deals[~np.eye(3, dtype=bool)] - 1000) < 144)
+
+
+def test_sampled_actions_are_legal_and_uniform() -> None:
+    env = environment("tic_tac_toe", 9000)
+    turn = env.reset(0)
+    actions = env.sample_legal()
+    assert turn.masks[np.arange(9000)[:, None], np.arange(2), actions].all()
+    counts = np.bincount(actions[:, 0], minlength=len(env.names.moves))
+    noop = env.names.move("noop")
+    assert counts[noop] == 0
+    assert np.all(np.abs(np.delete(counts, noop) - 1000) < 150)
+    assert np.all(actions[:, 1] == noop)
+    assert not np.array_equal(actions, env.sample_legal(1))
+
+
+def test_legal_actions_are_the_ones_of_the_mask() -> None:
+    env = environment("breakthrough", 3)
+    env.reset(0)
+    turn = env.step(env.sample_legal())
+    for lane in range(3):
+        for role in range(2):
+            listed = turn.legal[2 * lane + role]
+            assert listed.tolist() == np.flatnonzero(turn.masks[lane, role]).tolist()
+
+
+def test_lanes_begin_anew_by_themselves() -> None:
+    env = environment("kuhn_poker", 50)
+    start = env.reset(1)
+    initial = start.state_tensor.copy()
+    for _ in range(4):
+        turn = env.step(env.sample_legal())
+        over = turn.terminated
+        assert np.all(turn.turns[over] == 0)
+        assert np.all(turn.paths[over] == 0)
+        assert np.all(turn.observations[over] == 0)
+        np.testing.assert_array_equal(turn.state_tensor[over], initial[over])
+        assert np.all(turn.rewards[over].sum(axis=1) == 100)
+        assert np.all(turn.rewards[~over] == 0)
+    assert over.any()
+    assert turn.episodes.min() >= 1
+    assert not turn.truncated.any()
+
+
+def test_lanes_wait_to_begin_anew_where_that_is_asked_for() -> None:
+    env = environment("kuhn_poker", 40, restarts=False)
+    env.reset(1)
+    for _ in range(4):
+        turn = env.step(env.sample_legal())
+    assert turn.terminated.all()
+    assert not turn.masks.any()
+    assert np.all(env.sample_legal() == -1)
+    kept = turn.paths.copy()
+    waiting = env.step(np.full((40, 2), -1))
+    assert waiting.terminated.all()
+    assert not waiting.rewards.any()
+    np.testing.assert_array_equal(waiting.paths, kept)
+    some = np.array([3, 17])
+    again = env.restart(some)
+    assert np.flatnonzero(~again.ended).tolist() == some.tolist()
+    assert np.all(again.episodes[some] == 1)
+    assert np.all(again.turns[some] == 0)
+    assert not env.restart().ended.any()
+
+
+def test_an_illegal_action_changes_nothing() -> None:
+    env = environment("tic_tac_toe", 3, threads=2)
+    before = env.reset(0)
+    wrong = env.sample_legal()
+    wrong[2, 1] = env.names.move("(mark 1 1)")
+    with pytest.raises(IllegalMoveError, match=r"in lane 2, \(mark 1 1\) is not legal for oplayer"):
+        env.step(wrong)
+    same(copy.deepcopy(env).turn, before)  # made anew from its arrays
+    wrong[2, 1] = 99
+    with pytest.raises(IllegalMoveError, match="action 99"):
+        env.step(wrong)
+    with pytest.raises(ConfigError, match=r"shape \(3, 2\)"):
+        env.step(np.zeros((3, 1), dtype=np.int64))
+
+
+def test_long_matches_are_cut_off_and_say_so() -> None:
+    env = environment("tic_tac_toe", 4, max_turns=3)
+    env.reset(0)
+    assert not env.is_proved
+    for _ in range(3):
+        turn = env.step(env.sample_legal())
+    assert turn.truncated.all()
+    assert not turn.terminated.any()
+    assert not turn.rewards.any()
+    assert np.all(turn.episodes == 1)
+
+
+def test_one_role_is_asked_and_the_others_move_at_random() -> None:
+    env = environment("krieg_tic_tac_toe", 400, roles=["oplayer"], max_turns=27)
+    turn = env.reset(5)
+    assert turn.masks.shape == (400, 1, len(env.names.moves))
+    both = environment("krieg_tic_tac_toe", 400, max_turns=27)
+    both.reset(5)
+    # The one who is not asked draws as it does when it is left to.
+    for _ in range(10):
+        actions = env.sample_legal()
+        turn = env.step(actions)
+        given = np.concatenate([np.full((400, 1), -1), actions], axis=1)
+        whole = both.step(given)
+        np.testing.assert_array_equal(turn.observations[:, 0], whole.observations[:, 1])
+        np.testing.assert_array_equal(turn.state_tensor, whole.state_tensor)
+
+
+def test_more_percepts_than_there_is_room_for_are_told() -> None:
+    env = environment("tic_tac_toe", 2, max_percepts=1)
+    env.reset(0)
+    with pytest.raises(MachineError, match="max_percepts"):
+        env.step(env.sample_legal())
+    # Nothing of the turn that failed is left.
+    assert not env.reset(1).paths.any()
+
+
+@pytest.mark.verify
+def test_environment_without_paths_needs_no_bound() -> None:
+    env = environment("phantom_ttt", 3, paths=False, max_turns=None)
+    assert env.max_turns == 1000
+    env.reset(0)
+    assert env.step(env.sample_legal()).paths.shape == (3, 2, 0, 0)
+    with pytest.raises(ConfigError, match="give max_turns"):
+        environment("phantom_ttt", 3, max_turns=None)
+
+
+@pytest.mark.verify
+def test_moves_of_chance_that_are_not_listed_are_drawn_by_lane() -> None:
+    machine, program = machine_listing(DEAL, 10), read_program(DEAL)
+    env = Environment(program, machine, 300, max_turns=3)
+    few = Environment(program, machine, 2, max_turns=3)
+    assert env.names.chance == ()
+    env.reset(0), few.reset(0)
+    counts = np.zeros(8)
+    for _ in range(3):
+        turn = env.step(env.sample_legal())
+        same(turn, few.step(few.sample_legal()), slice(2))
+        got = [env.names.percept(f"(got {card})") for card in range(1, 9)]
+        counts += turn.observations[:, :, len(env.names.moves) :][:, :, got].sum(axis=(0, 1))
+    assert counts.sum() == 1200
+    assert np.all(np.abs(counts - 150) < 60)
+
+
+def test_games_without_a_circuit_have_names_by_what_rules_say() -> None:
+    program = load_program("krieg_tic_tac_toe")
+    known = names("krieg_tic_tac_toe")
+    more = names_of(program, machine_of_game("krieg_tic_tac_toe", "prolog"))
+    assert set(known.moves) <= set(more.moves)
+    assert set(known.percepts) <= set(more.percepts)
+    assert set(known.fluents) <= set(more.fluents)
+    env = environment("krieg_tic_tac_toe", 3, backend="prolog")
+    fast = environment("krieg_tic_tac_toe", 3)
+    turn, wanted = env.reset(0), fast.reset(0)
+    for _ in range(10):
+        actions = fast.sample_legal()
+        texts = [[fast.names.moves[action] for action in row] for row in actions]
+        turn = env.step(np.array([[env.names.move(text) for text in row] for row in texts]))
+        wanted = fast.step(actions)
+        np.testing.assert_array_equal(turn.rewards, wanted.rewards)
+        columns = [env.names.fluent(text) for text in fast.names.fluents]
+        np.testing.assert_array_equal(turn.state_tensor[:, columns], wanted.state_tensor)
+
+
+def test_terms_that_grow_cannot_be_numbered() -> None:
+    rules = """(role a) (init (n 0)) (<= (next (n (s ?x))) (true (n ?x))) (legal a wait)
+    (<= terminal (true (n (s (s (s 0)))))) (goal a 100)"""
+    program = read_program(rules)
+    machine = build_here(program, "prolog")
+    with pytest.raises(ConfigError, match="too many to be numbered"):
+        Environment(program, machine, 1, max_turns=5)
+    machine.close()
+
+
+def test_digest_is_that_of_rules_and_names() -> None:
+    assert (
+        names("kuhn_poker").digest
+        == names_of(
+            load_program("kuhn_poker"), build_here(load_program("kuhn_poker"), "propnet")
+        ).digest
+    )
+    assert names("kuhn_poker").digest != names("leduc_poker").digest
+
+
+@pytest.mark.parametrize("lanes", [np.array([True, False]), np.array([2]), np.array([0.5])])
+def test_lanes_that_do_not_exist_are_refused_and_nothing_has_changed(lanes: np.ndarray) -> None:
+    env, other = environment("kuhn_poker", 2), environment("kuhn_poker", 2)
+    env.reset(3), other.reset(3)
+    with pytest.raises(ConfigError, match="lanes"):
+        env.reset(4, lanes)
+    with pytest.raises(ConfigError, match="lanes"):
+        env.restart(lanes)
+    same(env.step(env.sample_legal()), other.step(other.sample_legal()))
+
+
+def test_seeds_may_be_an_array() -> None:
+    env = environment("kuhn_poker", 2)
+    same(copy.deepcopy(env).reset(np.array([4, 5])), env.reset([4, 5]))
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(ConfigError, match="unknown move"):
+        names("kuhn_poker").move("chek")
+    with pytest.raises(ConfigError, match="unknown role"):
+        make("kuhn_poker", roles=["player3"])
+    with pytest.raises(ConfigError, match="lanes"):
+        make("kuhn_poker", 0)
+    with pytest.raises(ConfigError, match="lanes must be a whole number from 1, not '2'"):
+        make("kuhn_poker", "2")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="no rules to read"):
+        make("openspiel:kuhn_poker")

@@ -1,0 +1,101 @@
+"""`ggp learn` and `ggp policies`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from ggp.labs.learning.selfplay import Learner
+from tests.support.commands import json_of, run
+
+QUICK = ("--lanes", "32", "--updates", "2")
+
+
+def listed(*arguments: str) -> list[dict[str, Any]]:
+    return cast("list[dict[str, Any]]", json_of("policies", *arguments))
+
+
+def test_what_is_learnt_is_listed_and_learning_goes_on(tmp_path: Path) -> None:
+    out = str(tmp_path / "k.policy.npz")
+    found = json_of("learn", "kuhn_poker", *QUICK, "--out", out, "--seed", "1")
+    assert found["file"] == out
+    assert found["updates"] == len(found["curve"]) == 2
+    assert found["seed"] == 1
+    (told,) = listed(str(tmp_path))
+    assert told["game"] == "kuhn_poker"
+    assert told["roles"] == ["player1", "player2"]
+    shown = run("learn", "kuhn_poker", *QUICK, "--out", out, "--continue")
+    assert shown.exit_code == 0
+    assert f"learned:policy={out}" in shown.stdout
+    (told,) = listed(out)
+    assert told["updates"] == 4
+    assert "kuhn_poker" in run("policies", str(tmp_path)).stdout
+
+
+def test_a_file_of_another_game_is_refused(tmp_path: Path) -> None:
+    out = str(tmp_path / "k.policy.npz")
+    json_of("learn", "kuhn_poker", *QUICK, "--out", out)
+    result = run("learn", "krieg_tic_tac_toe", *QUICK, "--out", out, "--continue")
+    assert result.exit_code != 0
+    assert "other rules" in result.stderr
+
+
+def test_what_is_no_policy_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.policy.npz"
+    path.write_text("nothing")
+    result = run("policies", str(path))
+    assert result.exit_code != 0
+    assert "no policy file" in result.stderr
+    assert "no policy file" in listed(str(tmp_path))[0]["error"]
+    path.unlink()
+    assert "ggp learn" in run("policies", str(tmp_path)).stdout
+    assert "neither" in run("policies", str(path)).stderr
+
+
+def test_a_folder_that_is_not_there_is_told_before_learning(tmp_path: Path) -> None:
+    result = run("learn", "kuhn_poker", "--minutes", "999", "--out", str(tmp_path / "no" / "k.npz"))
+    assert result.exit_code != 0
+    assert "there is no folder" in result.stderr
+
+
+def test_an_interrupt_keeps_what_was_learnt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "k.policy.npz"
+    segment, most = Learner._segment, 2
+
+    def interrupted(self: Learner, stop: Callable[[], bool]) -> None:
+        if self.updates == most:
+            raise KeyboardInterrupt
+        segment(self, stop)
+
+    monkeypatch.setattr(Learner, "_segment", interrupted)
+    asked = ("learn", "kuhn_poker", "--lanes", "32", "--updates", "5", "--out", str(out))
+    result = run(*asked)
+    assert result.exit_code != 0
+    assert "--continue goes on" in result.stderr
+    assert listed(str(out))[0]["updates"] == 2
+    before = out.read_bytes()
+    assert run(*asked, "--continue").exit_code != 0
+    assert out.read_bytes() == before
+
+
+@pytest.mark.verify
+def test_of_several_seeds_the_least_exploitable_is_kept(tmp_path: Path) -> None:
+    out = str(tmp_path / "k.policy.npz")
+    found = json_of("learn", "kuhn_poker", *QUICK, "--seeds", "2", "--seed", "5", "--out", out)
+    assert {run["seed"] for run in found["runs"]} == {5, 6}
+    assert all(run["exact"] for run in found["runs"])
+    best = min(found["runs"], key=lambda run: run["given_away"])
+    assert found["seed"] == best["seed"]
+    (told,) = listed(out)
+    assert told["seed"] == best["seed"]
+    shown = run("learn", "kuhn_poker", *QUICK, "--seeds", "2", "--out", out, "--continue")
+    assert "leave out --seeds" in shown.stderr
+
+
+def test_places_are_for_several_seeds() -> None:
+    assert "are for --seeds" in run("learn", "kuhn_poker", "--jobs", "2", "--out", "x.npz").stderr

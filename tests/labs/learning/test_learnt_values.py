@@ -1,0 +1,172 @@
+"""Trees that value leaves by a critic: what it says, when it is used, which files are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ggp.errors import ConfigError
+from ggp.labs.learning import learnt_values
+from ggp.labs.learning.env import make
+from ggp.labs.learning.selfplay import Learner
+from ggp.labs.learning.selfplay.files import AVERAGE, write_policy
+from ggp.labs.learning.selfplay.nets import Weights
+from ggp.machine import Machine
+from ggp.machine.games import load_program
+from ggp.machine.propnet.play.kernels.packed import PropnetStates, unpack
+from ggp.players import make_player, mcts, parse_spec
+from ggp.players.mcts import MCTS
+from ggp.players.parts.duels import Score
+from ggp.search.anytime import Deadline
+from tests.labs.kriegspiel.test_choose_move import Ticking
+from tests.labs.learning.test_learned import learnt
+from tests.support.games import machine_of_game
+
+
+def written(game: str, folder: Path) -> Path:
+    path = folder / "p.npz"
+    write_policy(path, learnt(game))
+    return path
+
+
+def player(game: str, spec: str, seed: int = 1) -> MCTS:
+    machine, rng = machine_of_game(game, "propnet"), np.random.default_rng(seed)
+    made = make_player(parse_spec(spec), machine, 0, rng, program=load_program(game))
+    assert isinstance(made, MCTS)
+    return made
+
+
+@pytest.mark.parametrize("game", ["breakthrough", "krieg_tic_tac_toe", "battleships_in_fog"])
+def test_values_are_those_of_the_critic(game: str, tmp_path: Path) -> None:
+    values = player(game, f"mcts:values={written(game, tmp_path)}").values
+    assert values is not None
+    machine, kept = machine_of_game(game, "propnet"), learnt(game)
+    states = machine.initial(3)
+    assert isinstance(states, PropnetStates)
+    names = make(game).names
+    bits = unpack(states.packed, len(names.fluents)).astype(np.float64)
+    weights = Weights(kept.about.critic_shape, kept.arrays[-1][AVERAGE])
+    for last, matrix, bias in zip((False, True), weights.matrices, weights.biases, strict=True):
+        bits = bits @ matrix + bias
+        bits = bits if last else np.maximum(bits, 0)
+    players = [machine.roles.index(role) for role in names.roles]
+    found = values(states)
+    assert found[:, players] == pytest.approx((bits + 1) / 2, abs=1e-5)
+    assert (np.delete(found, players, axis=1) == 0.5).all()
+
+
+@pytest.mark.parametrize(
+    ("game", "spec"), [("breakthrough", "mcts"), ("krieg_tic_tac_toe", "mcts:sure=0")]
+)
+def test_the_same_seed_gives_the_same_decision(game: str, spec: str, tmp_path: Path) -> None:
+    spec += f"{',' if ':' in spec else ':'}trials=500,values={written(game, tmp_path)}"
+    decision, again = player(game, spec).choose(), player(game, spec).choose()
+    assert decision.fault is None
+    assert decision.move == again.move
+    assert decision.values == again.values
+    assert sum(value.visits for value in decision.values) >= 200
+
+
+def test_a_tree_finds_what_the_critic_prefers() -> None:
+    """All states after one of the moves are said to be won."""
+    thinker = player("breakthrough", "mcts:trials=400")
+    machine = thinker.machine
+    moves = machine.legal(machine.initial(1), 0).values
+    wanted = machine.move_text(int(moves[3]))
+    cell = np.flatnonzero(_after(machine, moves[3]) & ~_after(machine, moves[2]))[0]
+
+    class Prefers:
+        def __call__(self, states: object) -> np.ndarray:
+            assert isinstance(states, PropnetStates)
+            held = unpack(states.packed, 64 * states.packed.shape[1])[:, cell].astype(np.float64)
+            return np.stack([held, 1 - held], axis=1)
+
+    thinker.values = Prefers()
+    assert thinker.choose().move == wanted
+
+
+def _after(machine: Machine, move: int) -> np.ndarray:
+    noop = int(machine.legal(machine.initial(1), 1).values[0])
+    states = machine.step(machine.initial(1), np.array([[move, noop]])).states
+    assert isinstance(states, PropnetStates)
+    held: np.ndarray = unpack(states.packed, 64 * states.packed.shape[1])[0].astype(np.bool_)
+    return held
+
+
+def test_files_that_say_nothing_of_states_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="other rules"):
+        player("breakthrough", f"mcts:values={written('krieg_tic_tac_toe', tmp_path)}")
+    path = tmp_path / "q.npz"
+    learner = Learner(make("number_guessing", 8, paths=False))
+    write_policy(path, learner.kept("number_guessing", "0"))
+    with pytest.raises(ConfigError, match="reads more than the state"):
+        player("number_guessing", f"mcts:values={path}")
+
+
+@pytest.mark.parametrize(
+    ("score", "is_used"), [(Score(8, 5.0), True), (Score(8, 4.5), False), (Score(3, 3.0), False)]
+)
+def test_what_was_learnt_is_used_if_it_wins_duels(
+    score: Score, is_used: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mcts, "duels", lambda *_: score)
+    monkeypatch.setattr(learnt_values, "LANES", 32)
+    ready = player("tic_tac_toe", "mcts:learn=50,trials=200")
+    clock = Ticking(0.01)
+    ready.prepare(Deadline(20.0, clock))
+    assert (ready.values is not None) == is_used
+    assert ready.choose().fault is None
+
+
+def test_nothing_is_learnt_where_there_is_no_time_for_enough_duels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[bool] = []
+    monkeypatch.setattr(learnt_values, "learnt_values", lambda *_: begun.append(True))
+    for start_s in (1.0, 10.0):
+        player("tic_tac_toe", "mcts:learn=50").prepare(Deadline(start_s, Ticking(0.001)))
+        assert begun == [True] * (start_s > 5)
+
+
+def test_no_time_is_spent_on_proofs_that_nobody_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take up to a second, in which no deadline is looked at."""
+    monkeypatch.setattr(
+        "ggp.labs.learning.env.environment.longest", lambda _: pytest.fail("it proves")
+    )
+    monkeypatch.setattr(learnt_values, "LANES", 32)
+    monkeypatch.setattr(mcts, "duels", lambda *_: Score(8, 8.0))
+    ready = player("connect_four", "mcts:learn=50")
+    ready.prepare(Deadline(40.0, Ticking(0.01)))
+    assert ready.values is not None
+
+
+@pytest.mark.parametrize(("most", "learns"), [(160, False), (161, True)])
+def test_nothing_is_learnt_of_very_many_moves(
+    most: int, learns: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is it found out how long a match is: there are games in which that takes a second."""
+    asked: list[bool] = []
+
+    def decisions(*_: object) -> float:
+        asked.append(True)
+        return 1e9
+
+    monkeypatch.setattr(learnt_values, "MOST_MOVES", most)
+    monkeypatch.setattr(mcts, "decisions_of_a_match", decisions)
+    player("breakthrough", "mcts:learn=50").prepare(Deadline(10.0, Ticking(0.01)))
+    assert bool(asked) == learns
+
+
+def test_a_match_that_begins_ends_what_is_learnt_before_it() -> None:
+    ready = player("tic_tac_toe", "mcts:learn=50")
+    now_s = iter([*[0.0] * 12, *[1e9] * 99])
+    ready.prepare(Deadline(10.0, lambda: next(now_s)))
+    assert ready.values is None
+
+
+def test_where_roles_know_different_things_nothing_is_learnt() -> None:
+    ready = player("krieg_tic_tac_toe", "mcts:learn=50")
+    ready.prepare(Deadline(10.0, Ticking(0.01)))
+    assert ready.values is None

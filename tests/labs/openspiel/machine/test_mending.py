@@ -1,0 +1,116 @@
+"""Histories are mended in few steps, and looked at in few places, with the same results."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+
+import numpy as np
+import pytest
+
+from ggp.labs.openspiel.machine.changes import dealt, not_of, renamed, replaced, traded
+from ggp.labs.openspiel.machine.known_path import History, KnownPath
+from ggp.labs.openspiel.machine.redraw import Mender
+from ggp.labs.openspiel.machine.spiel_machine import SpielMachine
+from ggp.machine import Machine, build_machine
+from ggp.machine.abilities import Redraws
+from ggp.machine.base import States
+from ggp.machine.games import load_program
+from ggp.search.moves import random_moves
+
+MOST_STATES = 200_000
+"""Means of 3,500 to 30,000 were needed from the start of the game, and 57,000 at most."""
+
+
+def told(name: str, role: int, seed: int, num_turns: int) -> tuple[SpielMachine, np.ndarray]:
+    """A machine, and `[T, 3]` what a role knows of the first turns of a random match on it."""
+    machine = build_machine(load_program(f"openspiel:{name}"))
+    assert isinstance(machine, SpielMachine)
+    rng, turns = np.random.default_rng(seed), []
+    state: States = machine.initial()
+    for _ in range(num_turns):
+        row = random_row(machine, state, rng)
+        state, percepts = machine.step(state, row)
+        turns.append([row[0, role], percepts[0, role], -1])
+    return machine, np.array(turns)
+
+
+def random_row(machine: Machine, state: States, rng: np.random.Generator) -> np.ndarray:
+    roles = range(len(machine.roles))
+    return np.array([[int(random_moves(machine, state, role, rng)[0]) for role in roles]])
+
+
+def path_in(redraws: Redraws) -> KnownPath:
+    found: KnownPath = redraws._path  # type: ignore[attr-defined]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("name", "role", "match", "num_turns"),
+    [("skat", 0, 2, 32), ("skat", 0, 7, 33), ("hearts", 1, 1, 65), ("hearts", 1, 2, 105)],
+    ids=["skat-deal", "skat-taken-up", "hearts-pass", "hearts-late"],
+)
+def test_a_history_is_mended_from_the_start_of_the_game(
+    name: str, role: int, match: int, num_turns: int, seed: int
+) -> None:
+    machine, turns = told(name, role, match, num_turns)
+    redraws = machine.redraws(role, turns, np.random.default_rng(seed))
+    path = path_in(redraws)
+    mender = Mender(path, np.random.default_rng(seed), Random(seed))
+    start = History([], [], [], path.root.clone())
+    history = start
+    while len(history) < num_turns:
+        assert path.visited < MOST_STATES
+        rng = np.random.default_rng(path.visited)
+        history = mender.mended(path.extended(start, rng), lambda: path.visited > MOST_STATES)
+    assert len(path.begun(history.actions)) == num_turns
+
+
+@pytest.mark.parametrize(("name", "num_turns"), [("skat", 45), ("hearts", 80)])
+def test_a_changed_history_is_kept_where_each_turn_agrees(name: str, num_turns: int) -> None:
+    machine, turns = told(name, 1, 0, num_turns)
+    redraws = machine.redraws(1, turns, np.random.default_rng(0))
+    path, lots = path_in(redraws), Random(0)
+    states = redraws.draw(machine.initial(), 1, lambda: False).states
+    history = path.begun(states.nodes[0].state.history())  # type: ignore[attr-defined]
+    kept = 0
+    for _ in range(300):
+        cards, others = dealt(history), not_of(history, 1)
+        one, other, at = lots.choice(cards), lots.choice(cards), lots.choice(others)
+        action = lots.choice(path.after(history.actions[:at]).legal_actions())
+        change = lots.choice(
+            [
+                traded(history, one, other),
+                renamed(history, 1, [at, other], history.act(at), history.act(other)),
+                replaced(history, at, action),
+            ]
+        )
+        new = path.replayed(history, change.actions)
+        slow = path.begun(change.actions)
+        assert (new is not None) == (len(slow) == num_turns)
+        if new is not None:
+            assert (new.actions, new.players, new.names) == (slow.actions, slow.players, slow.names)
+            kept += new.actions != history.actions
+            history = new
+    assert kept > 20
+
+
+def test_priors_are_those_of_the_machine() -> None:
+    machine, turns = told("hearts", 2, 0, 70)
+    path = path_in(machine.redraws(2, turns, np.random.default_rng(0)))
+    drawn = machine.redraws(2, turns, np.random.default_rng(0)).draw(
+        machine.initial(), 1, lambda: False
+    )
+    actions = drawn.states.nodes[0].state.history()  # type: ignore[attr-defined]
+    found = path.log_priors(actions)
+    assert found[30:] == path.log_priors(actions, 30)
+    state: States = machine.initial()
+    for row, log_prior in zip(drawn.joint_moves[0], found, strict=True):
+        wanted = 0.0
+        for role in set(range(4)) - {2}:
+            wanted -= math.log(len(machine.legal(state, role).values))
+        chance = machine.chance(state)
+        wanted += math.log(chance.probabilities[chance.moves == row[machine.random_role]][0])
+        assert log_prior == pytest.approx(wanted)
+        state = machine.step(state, row[None]).states

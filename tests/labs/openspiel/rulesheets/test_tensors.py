@@ -1,0 +1,144 @@
+"""What players know as tensors: the same as texts, and as in environments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python import rl_environment
+from open_spiel.python.observation import make_observation
+from open_spiel.python.tests import games_sim_test
+
+import ggp.labs.openspiel.rulesheets  # noqa: F401
+from ggp.errors import MachineError
+from ggp.labs.learning.env import Environment
+from ggp.machine.games import load_program
+from tests.labs.openspiel.rulesheets.test_games_out import SMALL, open_game
+from tests.labs.openspiel.rulesheets.trees import states_below
+from tests.support.effort import LIKE_OTHERS, rarely
+from tests.support.games import GAMES, machine_of_game
+
+NO_BOUND = {"kriegspiel", "kriegspiel_5x5"}
+"""Games whose circuits are large."""
+
+PLAYED = [game for game in GAMES if game not in NO_BOUND]
+
+
+@pytest.mark.parametrize("game", rarely(PLAYED, LIKE_OTHERS))
+def test_a_game_passes_the_test_of_games_in_python(game: str) -> None:
+    games_sim_test.GamesSimTest().sim_game(open_game(game), check_pickle_serialization=True)
+
+
+@pytest.mark.parametrize("name", [*SMALL, "monty_hall", "strategy_fusion"])
+def test_tensors_are_equal_where_texts_are(name: str) -> None:
+    game = open_game(name)
+    by_text: dict[str, bytes] = {}
+    by_tensor: dict[bytes, str] = {}
+    for state in states_below(game.new_initial_state()):
+        for player in range(game.num_players()):
+            text = state.information_state_string(player)
+            tensor = np.array(state.information_state_tensor(player)).tobytes()
+            assert by_text.setdefault(text, tensor) == tensor
+            assert by_tensor.setdefault(tensor, text) == text
+    assert len(by_text) == len(by_tensor) > 3
+
+
+def test_parts_of_tensors_have_names() -> None:
+    game = open_game("kuhn_poker")
+    state = game.new_initial_state()
+    state.apply_action(0)
+    told = make_observation(game, pyspiel.IIGObservationType(perfect_recall=True))
+    told.set_from(state, 0)
+    coder = game._coder
+    names = [*coder.names.moves, *coder.names.percepts]
+    assert [names[k] for k in np.flatnonzero(told.dict["turns"][0])] == ["noop", "(dealt jack)"]
+    assert not told.dict["turns"][1:].any()
+    assert told.dict["player"].tolist() == [1, 0]
+    assert told.tensor.shape == tuple(game.information_state_tensor_shape())
+    seen = make_observation(game)
+    state.apply_action(state.legal_actions()[0])
+    seen.set_from(state, 1)
+    assert [names[k] for k in np.flatnonzero(seen.dict["before"])] == ["noop", "(dealt king)"]
+    assert [names[k] for k in np.flatnonzero(seen.dict["last"])] == ["noop", "bet"]
+    assert seen.string_from(state, 1) == "player2\nbefore: (dealt king) noop\nnoop / (bet)"
+    assert state.observation_tensor(1) == seen.tensor.tolist()
+
+
+def test_what_a_player_chose_in_a_turn_is_part_of_what_it_knows() -> None:
+    game = open_game("cooperative_spies")
+    state = game.new_initial_state()
+    while state.is_chance_node() or state.current_player() != 0:
+        state.apply_action(state.legal_actions()[0])
+    told = make_observation(game, pyspiel.IIGObservationType(perfect_recall=True))
+    before = state.clone()
+    action = state.legal_actions()[1]
+    state.apply_action(action)
+    if state.information_state_string(0).endswith("/ ?"):
+        told.set_from(state, 0)
+        assert np.flatnonzero(told.dict["chosen"]).tolist() == [action]
+    told.set_from(before, 0)
+    assert not told.dict["chosen"].any()
+
+
+@pytest.mark.parametrize("name", ["krieg_tic_tac_toe", "tic_tac_toe"])
+def test_rows_are_those_of_environments(name: str) -> None:
+    game = open_game(name)
+    env = Environment(load_program(name), machine_of_game(name, "propnet"), 1, restarts=False)
+    env.reset(0)
+    told = make_observation(game, pyspiel.IIGObservationType(perfect_recall=True))
+    state = game.new_initial_state()
+    rng = np.random.default_rng(3)
+    noop = env.names.move("noop")
+    while not state.is_terminal():
+        player, action = state.current_player(), int(rng.choice(state.legal_actions()))
+        state.apply_action(action)
+        actions = np.full((1, 2), noop)
+        actions[0, player] = action
+        turn = env.step(actions)
+        for each in range(2):
+            told.set_from(state, each)
+            row = told.dict["turns"][int(turn.turns[0]) - 1]
+            np.testing.assert_array_equal(row, turn.observations[0, each])
+    # What is forced at the end passes by itself in OpenSpiel.
+    assert turn.turns[0] > 4
+
+
+@pytest.mark.verify
+def test_length_that_nothing_proves_can_be_given() -> None:
+    unknown = open_game("phantom_ttt")
+    kinds = unknown.get_type()
+    assert not kinds.provides_information_state_tensor
+    assert kinds.provides_observation_tensor
+    given = pyspiel.load_game("gdl(rules=phantom_ttt,max_turns=2)")
+    assert given.information_state_tensor_shape()[0] == 2 + 2 * given._coder.width + 10
+    state = given.new_initial_state()
+    for _ in range(2):
+        state.apply_action(state.legal_actions()[0])
+    assert sum(state.information_state_tensor(0)) > 0
+    state.apply_action(state.legal_actions()[-1])
+    with pytest.raises(MachineError, match="larger max_turns"):
+        given.make_py_observer(pyspiel.IIGObservationType(perfect_recall=True)).set_from(state, 0)
+
+
+def test_there_is_nothing_that_all_players_are_known_to_share() -> None:
+    game = open_game("kuhn_poker")
+    private = pyspiel.PrivateInfoType
+    public = game.make_py_observer(pyspiel.IIGObservationType(True, False, private.NONE))
+    assert public.tensor is None
+    assert public.string_from(game.new_initial_state(), 0) == ""
+    with pytest.raises(ValueError, match="single players"):
+        game.make_py_observer(pyspiel.IIGObservationType(True, False, private.ALL_PLAYERS))
+
+
+def test_environments_of_openspiel_show_information_states() -> None:
+    env: Any = rl_environment.Environment(open_game("kuhn_poker"))
+    step = env.reset()
+    while not step.last():
+        player = step.observations["current_player"]
+        shown = step.observations["info_state"][player]
+        assert len(shown) == env.observation_spec()["info_state"][0]
+        assert sum(shown) > 1
+        step = env.step([step.observations["legal_actions"][player][0]])
+    assert sum(step.rewards) == 0

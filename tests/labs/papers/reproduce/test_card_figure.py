@@ -1,0 +1,145 @@
+"""`match-runner reproduce 003-figure6`: Skat and Hearts."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from matplotlib.image import imread
+
+from ggp.labs.papers.reproduce import cli
+from ggp.labs.papers.reproduce.paper_003 import figure6, tree_cells
+from ggp.labs.papers.reproduce.paper_003.card_deals import (
+    GRAND,
+    HEARTS,
+    KINDS,
+    NULL,
+    SUIT,
+    draw_deal,
+)
+from ggp.labs.papers.reproduce.paper_003.card_walks import (
+    DealProperties,
+    Deals,
+    measure_deals,
+    num_worlds,
+    pre_terminal_ends,
+    shares_left,
+)
+from ggp.labs.papers.reproduce.paper_003.figure6 import CardFigure
+from ggp.labs.papers.reproduce.plots import draw
+from match_runner.workers.places import InlineExecutor
+from tests.labs.papers.reproduce.test_reproduce_trees import settings, stub
+
+
+def by_trying(held: tuple[int, ...], suits: tuple[tuple[int, tuple[bool, ...]], ...]) -> int:
+    """Ways to hold cards, by looking at all of them."""
+    cards = [may for number, may in suits for _ in range(number)]
+    return sum(
+        all(may[owner] for owner, may in zip(owners, cards, strict=True))
+        and all(owners.count(player) == number for player, number in enumerate(held))
+        for owners in itertools.product(range(len(held)), repeat=len(cards))
+    )
+
+
+@pytest.mark.parametrize(
+    ("held", "suits"),
+    [
+        ((3, 3), ((4, (True, True)), (2, (True, True)))),
+        ((3, 3), ((4, (True, True)), (2, (False, True)))),
+        ((2, 1), ((2, (True, False)), (1, (False, True)))),
+        ((2, 2, 2), ((3, (True, True, False)), (3, (True, False, True)))),
+        ((0, 0), ((0, (True, True)),)),
+    ],
+)
+def test_worlds_are_counted_as_by_trying_all(held: Any, suits: Any) -> None:
+    assert num_worlds(held, suits) == by_trying(held, suits)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_deal_begins_with_card_play_and_all_hands_full(kind: str) -> None:
+    deal = draw_deal(kind, Random(1))
+    rest = deal.state.clone()
+    played: dict[int, set[int]] = {}
+    while not rest.is_terminal():
+        action = rest.legal_actions()[0]
+        played.setdefault(rest.current_player(), set()).add(action)
+        rest.apply_action(action)
+    assert len(deal.hand) == (13 if kind == HEARTS else 10)
+    assert played.get(deal.player, set()) <= deal.hand
+    hidden = deal.num_cards - len(deal.hand) - len(deal.known)
+    assert sum(deal.unseen.values()) == hidden
+
+
+def test_soloists_have_hands_that_people_would_bid_on() -> None:
+    rng = Random(5)
+    for _ in range(5):
+        suit = draw_deal(SUIT, rng)
+        assert sum(suit.suit_of(card) == 4 for card in suit.hand) >= 6
+        grand = draw_deal(GRAND, rng)
+        assert sum(card % 8 in (6, 7) for card in grand.hand) >= 5
+        null = draw_deal(NULL, rng)
+        assert sum(card % 8 == 6 for card in null.hand) <= 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_walks_end_where_every_move_ends_the_game(kind: str) -> None:
+    rng = Random(2)
+    deal = draw_deal(kind, rng)
+    ends = pre_terminal_ends(deal.state, rng)
+    assert len(ends) > 1
+    assert all(end.is_terminal() for end in ends)
+    assert not deal.state.is_terminal()
+
+
+@pytest.mark.parametrize("kind", [SUIT, HEARTS])
+def test_worlds_never_grow_and_the_true_one_is_among_them(kind: str) -> None:
+    shares = list(shares_left(draw_deal(kind, Random(4)), Random(4)))
+    assert len(shares) == (12 if kind == HEARTS else 9)
+    assert all(0 < share <= 1 for share in shares)
+
+
+def test_deals_do_not_depend_on_how_they_are_grouped() -> None:
+    both = measure_deals(Deals(SUIT, 0, 2, seed=3))
+    assert measure_deals(Deals(SUIT, 1, 1, seed=3)) == both[1:]
+    assert measure_deals(Deals(SUIT, 1, 1, seed=4)) != both[1:]
+
+
+def some(deals: Deals) -> list[DealProperties]:
+    """As the paper's, but for Hearts."""
+    left = 0.85 if deals.kind == HEARTS else 0.61
+    return [DealProperties(0.95, 0.7, left)] * deals.count
+
+
+def test_densities_stand_above_what_pimc_loses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(figure6, "measure_deals", some)
+    monkeypatch.setattr(tree_cells, "measure", stub)
+    told: list[int] = []
+    asked = settings(tmp_path, 20)
+    result = CardFigure().run(asked, InlineExecutor(), lambda: told.append(1))
+    assert len(told) == CardFigure().size(asked)
+    assert [panel.title for panel in result.panels] == [*KINDS, *["bias 0.75"] * 4]
+    density = result.panels[0]
+    (place,) = [
+        (x, y)
+        for y, line in zip(density.ys, density.values, strict=True)
+        for x, value in zip(density.xs, line, strict=True)
+        if value == 1
+    ]
+    assert place == (0.95, 0.6)
+    verdicts = {claim.text: claim.agrees for claim in result.claims}
+    assert verdicts["Hearts: disambiguation"] is False
+    assert verdicts["Skat: suit: disambiguation"] is True
+    assert {point.count for point in result.points} == {60}
+    draw(result, tmp_path / "figure.png")
+    assert imread(tmp_path / "figure.png").std() > 0.05
+
+
+def test_groups_leave_it_out_without_openspiel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "find_spec", lambda name: None)
+    assert "003-figure6" not in [each.name for each in cli.wanted("003")]
+    assert [each.name for each in cli.wanted("003-figure6")] == ["003-figure6"]

@@ -1,0 +1,78 @@
+"""What properties say for and against kinds of players."""
+
+from __future__ import annotations
+
+from ggp.labs.papers.advice import Reason, balance, reasons_of
+from ggp.players import PLAYERS, kinds_of
+from ggp.search.kinds import CLAIRVOYANT, INFORMED, SIMULATIONS, TREES
+from ggp.study.properties import Properties, RoleProperties, SetSizes, measure_properties
+from tests.support.games import machine_of_game
+
+
+def role(
+    gap: float | None = 3.0,
+    ties: float = 0.2,
+    disambiguation: float = 0.3,
+    correlation: float = 0.8,
+    singletons: float = 0.1,
+) -> RoleProperties:
+    return RoleProperties(
+        leaf_correlation=correlation,
+        leaf_correlation_goals=correlation,
+        bias=0.5,
+        disambiguation=disambiguation,
+        clairvoyance_gap=gap,
+        ties=ties,
+        information_sets=SetSizes(mean=4.0, largest=9, singletons=singletons, too_large=0.0),
+    )
+
+
+def reasons(**figures: float) -> tuple[Reason, ...]:
+    return reasons_of(Properties({"me": role(**figures)}, walks=1, notes=()))
+
+
+def said(found: tuple[Reason, ...]) -> list[tuple[str, bool]]:
+    return [(each.kind, each.favours) for each in found]
+
+
+def test_figures_in_the_middle_say_nothing() -> None:
+    assert reasons() == ()
+
+
+def test_a_large_gap_speaks_for_players_that_know_what_others_know() -> None:
+    found = reasons(gap=12.5)
+    assert said(found) == [(INFORMED, True), (CLAIRVOYANT, False)]
+    assert "12.5 points to me" in found[0].text
+
+
+def test_a_small_gap_and_sets_that_shrink_speak_for_clairvoyant_worlds() -> None:
+    found = reasons(gap=0.5, disambiguation=0.7)
+    assert said(found) == [(CLAIRVOYANT, True), (CLAIRVOYANT, True)]
+    assert balance(found, frozenset({CLAIRVOYANT, TREES})) == 2
+    assert balance(found, frozenset()) == 0
+
+
+def test_ties_and_low_correlation_speak_against_them() -> None:
+    assert said(reasons(ties=0.6, correlation=0.2)) == [(CLAIRVOYANT, False)] * 2
+    assert balance(reasons(ties=0.6), frozenset({CLAIRVOYANT})) == -1
+
+
+def test_where_nothing_is_hidden_simulations_only_cost_time() -> None:
+    found = reasons_of(measure_properties(machine_of_game("tic_tac_toe", "propnet"), 200, seed=0))
+    assert said(found) == [(TREES, True), (SIMULATIONS, False)]
+    assert all("nothing is hidden" in each.text for each in found)
+
+
+def test_the_bomb_is_no_game_for_clairvoyants() -> None:
+    properties = measure_properties(machine_of_game("exploding_bomb", "propnet"), 200, seed=0)
+    found = reasons_of(properties)
+    simulations, worlds = kinds_of("hyperplay2"), kinds_of("pimc")
+    assert simulations is not None
+    assert worlds is not None
+    assert balance(found, simulations) > 0 > balance(found, worlds)
+
+
+def test_every_player_that_thinks_has_a_kind() -> None:
+    thinking = {name for name in PLAYERS if kinds_of(name) is not None}
+    # Advice is for games of several roles, or of chance.
+    assert set(PLAYERS) - {"legal", "random", "policy", "learned", "auto", "puzzle"} == thinking

@@ -1,0 +1,118 @@
+"""`ggp advise`: which player suits a game, and why."""
+
+from __future__ import annotations
+
+import pytest
+
+from ggp.labs.papers.advice import Reason
+from ggp.labs.papers.advise_command import _advice
+from ggp.search.kinds import CLAIRVOYANT, INFORMED
+from tests.support.commands import error_line, json_of, run
+
+QUICK = ("--rounds", "3", "--seconds", "0.05")
+BOTH = ("--player", "hyperplay", "--player", "hyperplay2")
+
+
+def matches(*, sure: bool) -> dict[str, object]:
+    """Two players of which the first scored more."""
+    scores = {"pimc": 80.0, "hyperplay2": 40.0}
+    as_good = [] if sure else ["hyperplay2"]
+    return {
+        "players": [
+            {"player": name, "score": {"value": score, "low": 0.0, "high": 100.0}}
+            for name, score in scores.items()
+        ],
+        "methods": [],
+        "verdict": {"best": "pimc", "as_good": as_good, "more_rounds": 7 * (not sure)},
+        "played": 10,
+        "faulty": [],
+    }
+
+
+def test_it_says_which_player_and_why() -> None:
+    found = json_of("advise", "exploding_bomb", *BOTH, *QUICK)
+    assert list(found) == [
+        *("game", "player", "sure", "more_rounds", "as_good", "reasons", "seconds"),
+        *("matches", "faulty", "fault", "scores", "methods", "verdict"),
+        *("clock", "seed", "backend", "properties", "auto"),
+    ]
+    assert (found["clock"], found["seed"], found["backend"]) == ("wall", 0, "propnet")
+    assert found["player"] == "hyperplay2"
+    assert found["matches"] == 6
+    assert set(found["scores"]) == {"hyperplay", "hyperplay2"}
+    (favours,) = [each for each in found["reasons"] if each["kind"] == INFORMED]
+    assert favours["players"] == ["hyperplay2"]
+    assert "worth" in favours["text"]
+    assert set(found["properties"]["roles"]) == {"agent"}
+    assert found["auto"]["agent"]["player"] == "solution"
+
+
+def test_it_shows_a_table_the_reasons_and_the_advice() -> None:
+    lines = run("advise", "exploding_bomb", *BOTH, *QUICK).stdout.splitlines()
+    assert lines[-1].startswith("advice: hyperplay2")
+    assert lines[-2] == ("auto plays the solution as agent: the game is small enough to be solved")
+    assert any(line.startswith("for hyperplay2: knowing the world") for line in lines)
+    assert "6 matches, 0.05 s a decision" in lines
+    assert "wall clock, seed 0, on propnet" in lines
+
+
+def test_no_round_is_begun_when_the_minutes_are_over() -> None:
+    lines = run("advise", "exploding_bomb", *BOTH, *QUICK, "--minutes", "0").stdout.splitlines()
+    assert "2 of 6 matches, 0.05 s a decision" in lines
+    assert "; undecided; so few rounds do not tell how many would decide: " in lines[-1]
+    assert ": the matches cannot tell it from hyperplay" in lines[-1]
+
+
+@pytest.mark.verify
+def test_it_says_how_many_more_rounds_would_decide() -> None:
+    args = ("advise", "tic_tac_toe", "--player", "legal", "--player", "random", "--rounds", "6")
+    found = json_of(*args)
+    assert (found["sure"], found["verdict"]["rounds"]) == (False, 6)
+    more = found["more_rounds"]
+    assert 0 < more < 100
+    shown = run(*args).stdout.splitlines()
+    assert f"; undecided; about {more} more rounds would decide (--rounds {6 + more})" in shown[-1]
+    (method,) = found["methods"]
+    assert method in shown
+    assert "by betting" in method
+
+
+def test_it_tells_of_matches_in_which_something_went_wrong() -> None:
+    args = ("advise", "exploding_bomb", "--player", "legal", "--player", "random")
+    assert "something went wrong" not in run(*args, "--rounds", "1").stdout
+    shown = run(*args, "--rounds", "1", "--seconds", "0.000001").stdout
+    (line,) = (line for line in shown.splitlines() if "something went wrong" in line)
+    assert line.startswith("in 2 of them something went wrong, first this: turn 1, agent: answered")
+
+
+def test_the_advice_is_auto_where_it_solves_the_game() -> None:
+    quick = ("--rounds", "1", "--seconds", "0.001", "--minutes", "0")
+    assert run("advise", "exploding_bomb", *quick).stdout.splitlines()[-1] == (
+        "advice: auto, which plays the solution"
+    )
+
+
+AGAINST = (Reason(CLAIRVOYANT, False, "why"), Reason(INFORMED, True, "why"))
+
+
+@pytest.mark.parametrize(
+    ("sure", "player"), [(True, "pimc"), (False, "hyperplay2")], ids=["matches", "reasons"]
+)
+def test_matches_decide_where_they_can_and_reasons_where_they_cannot(
+    sure: bool, player: str
+) -> None:
+    found = _advice("some", AGAINST, matches(sure=sure), 0.2)
+    assert (found["player"], found["sure"]) == (player, sure)
+    assert found["as_good"] == ([] if sure else ["pimc"])
+    assert found["more_rounds"] == (0 if sure else 7)
+
+
+@pytest.mark.parametrize("leans", ["pimc", "hyperplay2"])
+def test_what_auto_would_play_decides_where_matches_cannot(leans: str) -> None:
+    assert _advice("some", AGAINST, matches(sure=False), 0.2, {leans})["player"] == leans
+    assert _advice("some", AGAINST, matches(sure=True), 0.2, {leans})["player"] == "pimc"
+
+
+def test_one_player_is_nothing_to_compare() -> None:
+    line = error_line("advise", "kuhn_poker", "--player", "random")
+    assert line == "error: give at least two players: --player SPEC --player SPEC"

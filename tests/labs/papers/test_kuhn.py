@@ -1,0 +1,102 @@
+"""Kuhn's poker: the exact table, and an independent look at it by the rules of the game."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from ggp.labs.papers import kuhn
+from ggp.labs.papers.kuhn import CARDS, FIRST, MOST_BLUFFS, SECOND, VALUE, Strategy
+from tests.support.games import machine_of_game
+
+NAMES = ("jack", "queen", "king")
+BLUFFS = (Fraction(0), Fraction(1, 5), MOST_BLUFFS)
+TIES = (Fraction(0), Fraction(1, 3), Fraction(1))
+
+
+def by_the_rules(first: Strategy, second: Strategy) -> float:
+    """The payoff of player 1 in `games/kuhn_poker.gdl`, where 25 points are a bet."""
+    machine = machine_of_game("kuhn_poker")
+    move = {text: machine.move_id(text) for text in ("noop", "check", "bet", "fold", "call")}
+    total = 0.0
+    for one, two in permutations(CARDS, 2):
+        deal = machine.move_id(f"(deal {NAMES[one]} {NAMES[two]})")
+        state = machine.step(
+            machine.initial(), np.array([[move["noop"], move["noop"], deal]])
+        ).states
+        todo = [(state, 1.0)]
+        while todo:
+            state, weight = todo.pop()
+            if machine.terminal(state)[0]:
+                total += weight * (machine.goals(state)[0, 0] - 50) / 25 / 6
+                continue
+            facing = move["call"] in machine.legal(state, 0)[0].tolist() or (
+                move["call"] in machine.legal(state, 1)[0].tolist()
+            )
+            acting = int(len(machine.legal(state, 1)[0]) > 1)
+            chip = float((first[one], second[two])[acting][facing])
+            for name, p in (
+                (("fold", "check")[not facing], 1 - chip),
+                (("bet", "call")[facing], chip),
+            ):
+                joint = np.full((1, 3), move["noop"])
+                joint[0, acting] = move[name]
+                if p:
+                    todo.append((machine.step(state, joint).states, weight * p))
+    return total
+
+
+def mixed(seed: int) -> Strategy:
+    rng = np.random.default_rng(seed)
+    return tuple(
+        (Fraction(int(rng.integers(5)), 4), Fraction(int(rng.integers(5)), 4)) for _ in CARDS
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_payoffs_are_those_of_the_rulesheet(seed: int) -> None:
+    first, second = mixed(seed), mixed(seed + 50)
+    assert float(kuhn.payoff(first, second)) == pytest.approx(by_the_rules(first, second))
+
+
+@pytest.mark.parametrize("bluffs", BLUFFS)
+def test_equilibria_cannot_be_exploited(bluffs: Fraction) -> None:
+    first, second = kuhn.nash(FIRST, bluffs), kuhn.nash(SECOND)
+    assert kuhn.payoff(first, second) == VALUE == Fraction(-1, 18)
+    assert kuhn.best_response(first, FIRST) == VALUE
+    assert kuhn.best_response(second, SECOND) == -VALUE
+
+
+def test_random_play() -> None:
+    random = kuhn.uniform()
+    assert kuhn.payoff(random, kuhn.nash(SECOND)) == Fraction(-1, 6)
+    for bluffs in BLUFFS:
+        lost = -kuhn.payoff(kuhn.nash(FIRST, bluffs), random)
+        assert lost == -(Fraction(1, 18) + bluffs / 3)
+    assert kuhn.best_response(random, FIRST) == Fraction(-5, 12)
+    assert kuhn.best_response(random, SECOND) == Fraction(-1, 2)
+
+
+@pytest.mark.parametrize("ties", TIES)
+def test_pimc_loses_a_sixth_to_a_best_response_in_either_role(ties: Fraction) -> None:
+    assert kuhn.payoff(kuhn.pimc(FIRST, ties), kuhn.nash(SECOND)) == Fraction(-1, 18)
+    assert kuhn.best_response(kuhn.pimc(FIRST, ties), FIRST) == Fraction(-1, 6)
+    assert kuhn.best_response(kuhn.pimc(SECOND, ties), SECOND) == Fraction(-1, 6)
+
+
+@pytest.mark.parametrize("bluffs", BLUFFS)
+def test_pimc_that_bets_its_king_gets_the_value_as_player_2(bluffs: Fraction) -> None:
+    pimc = kuhn.pimc(SECOND, Fraction(1))
+    assert -kuhn.payoff(kuhn.nash(FIRST, bluffs), pimc) == Fraction(1, 18)
+
+
+def test_pimc_ties_with_a_king_only() -> None:
+    never, always = Fraction(0), Fraction(1)
+    for player in (FIRST, SECOND):
+        jack, queen, king = kuhn.pimc(player)
+        assert jack == (never, never)
+        assert queen == (never, always)
+        assert king == (Fraction(1, 2), always)

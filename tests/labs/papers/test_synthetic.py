@@ -1,0 +1,200 @@
+"""Synthetic trees: how they are drawn, and that their players play as plain twins do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from ggp.errors import ConfigError
+from ggp.labs.papers.reproduce.paper_003.tree_cells import TreeCell
+from ggp.labs.papers.reproduce.paper_003.tree_claims import EXPECTED, TOLERANCE
+from ggp.labs.papers.synthetic import SyntheticTree, TreeModel, draw_tree
+from ggp.labs.papers.tree_play import (
+    best_response,
+    equilibrium,
+    pimc,
+    score,
+    scores,
+    uniform,
+)
+from ggp.machine.base import FloatArray
+from tests.labs.papers import naive_trees as naive
+
+SMALL = TreeModel(0.4, 0.7, 0.4, depth=4, worlds=2)
+TINY = TreeModel(0.3, 0.6, 0.3, depth=3, worlds=2)
+
+
+def trees(model: TreeModel, count: int) -> list[SyntheticTree]:
+    return [draw_tree(model, np.random.default_rng([5, k])) for k in range(count)]
+
+
+def random_profile(tree: SyntheticTree, seed: int) -> FloatArray:
+    left = np.random.default_rng(seed).random(tree.set_of.shape)
+    return np.take_along_axis(left, tree.set_of, axis=1)
+
+
+def combined(tree: SyntheticTree, first: FloatArray, second: FloatArray) -> FloatArray:
+    """The profile in which each player follows its part of one of two profiles."""
+    nodes = np.arange(len(tree.set_of))
+    depths = np.frexp(np.maximum(nodes, 1))[1] - 1
+    return np.where(depths[:, None] % 2, second, first)
+
+
+# ---------------------------------------------------------------- drawing
+
+
+def test_siblings_are_as_correlated_and_biased_as_the_model_says() -> None:
+    tree = draw_tree(TreeModel(0.3, 0.8, 0.5, depth=10), np.random.default_rng(1))
+    left, right = tree.payoffs[0::2], tree.payoffs[1::2]
+    same = left == right
+    assert set(np.unique(tree.payoffs)) == {-1.0, 1.0}
+    assert same.mean() == pytest.approx(0.3, abs=0.01)  # of 32,768 pairs
+    assert (left[same] == 1).mean() == pytest.approx(0.8, abs=0.02)
+    assert (left[~same] == 1).mean() == pytest.approx(0.5, abs=0.02)
+
+
+@pytest.mark.parametrize("model", [TreeModel(0, 0, 0.3), TreeModel(0, 0, 0.7, worlds=4)])
+def test_information_sets_break_as_often_as_a_plain_twin_breaks_them(model: TreeModel) -> None:
+    tree = draw_tree(model, np.random.default_rng(2))
+    rng = np.random.default_rng(3)
+    for depth in range(model.depth):
+        nodes = tree.set_of[1 << depth : 2 << depth]
+        ours = np.mean([len(set(row.tolist())) for row in nodes]) / model.worlds
+        twins = [len(naive.drawn_partition(model, rng, depth // 2 + 1)) for _ in range(1500)]
+        # A node has the sets of as many own worlds; those of one beginning are correlated.
+        error = np.std(twins) * (1 / (8 * (1 << depth // 2)) + 1 / len(twins)) ** 0.5
+        assert ours == pytest.approx(np.mean(twins), abs=4 * error + 1e-9), depth
+
+
+@pytest.mark.parametrize(("df", "size"), [(0.0, 8), (1.0, 1)])
+def test_disambiguation_at_its_ends(df: float, size: int) -> None:
+    tree = draw_tree(TreeModel(0.5, 0.5, df), np.random.default_rng(0))
+    for player in range(2):
+        assert {len(worlds) for worlds in naive.sets_of(tree, player).values()} == {size}
+
+
+def test_a_player_knows_its_own_world_and_forgets_nothing() -> None:
+    for tree in trees(TreeModel(0.5, 0.5, 0.3, depth=6, worlds=4), 5):
+        for player in range(2):
+            for (node, first), worlds in naive.sets_of(tree, player).items():
+                own = {(w // 4, w % 4)[player] for w in worlds}
+                assert len(own) == 1
+                assert first == worlds[0]
+                assert len(worlds) in (1, 2, 4)
+                if node >= 4:
+                    before = {int(tree.set_of[node // 4, w]) for w in worlds}
+                    assert len(before) == 1
+
+
+def test_a_seed_draws_the_same_tree() -> None:
+    one, two = (draw_tree(SMALL, np.random.default_rng(4)) for _ in range(2))
+    assert (one.payoffs == two.payoffs).all()
+    assert (one.set_of == two.set_of).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: TreeModel(1.2, 0, 0), "leaf_correlation is 1.2; it must be from 0 to 1"),
+        (lambda: TreeModel(0, float("nan"), 0), "bias is nan"),
+        (lambda: TreeModel(0, 0, 0, worlds=6), "worlds is 6; it must be a power of 2"),
+        (lambda: TreeModel(0, 0, 0, depth=0), "depth is 0"),
+    ],
+)
+def test_a_model_that_cannot_be_is_refused(make: Callable[[], TreeModel], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        make()
+
+
+# ---------------------------------------------------------------- players
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_score_is_that_of_a_plain_twin(seed: int) -> None:
+    tree = trees(SMALL, 3)[seed]
+    one, two = random_profile(tree, seed), random_profile(tree, seed + 10)
+    both = combined(tree, one, two)
+    assert (both[1] == one[1]).all()
+    assert (both[2:4] == two[2:4]).all()
+    assert (both[4:8] == one[4:8]).all()
+    assert score(tree, one, two) == pytest.approx(naive.score(tree, both))
+
+
+@pytest.mark.parametrize("player", range(2))
+def test_best_response_is_the_best_of_all_pure_strategies(player: int) -> None:
+    model = TreeModel(0.3, 0.6, 0.3, depth=3 - player, worlds=2)
+    for seed, tree in enumerate(trees(model, 3)):
+        profile = random_profile(tree, seed)
+        sign = -1 if player else 1
+        found = max(
+            sign * naive.score(tree, pure) for pure in naive.pure_profiles(tree, profile, player)
+        )
+        assert best_response(tree, profile, player) == pytest.approx(found)
+
+
+@pytest.mark.parametrize("alternating", [True, False])
+def test_equilibrium_is_worth_what_a_linear_program_says(alternating: bool) -> None:
+    for tree in trees(SMALL, 3):
+        value = naive.value_by_linear_program(tree)
+        found = equilibrium(tree, 1e-4, alternating=alternating)
+        assert found.nash_conv <= 1e-4
+        assert score(tree, found.profile, found.profile) == pytest.approx(value, abs=1e-4)
+        assert best_response(tree, found.profile, 0) == pytest.approx(value, abs=1e-4)
+        assert best_response(tree, found.profile, 1) == pytest.approx(-value, abs=1e-4)
+
+
+def test_pimc_makes_the_move_with_the_better_mean_of_clairvoyant_values() -> None:
+    for tree in trees(SMALL, 3):
+        left = pimc(tree)
+        for player in range(2):
+            for (node, _), worlds in naive.sets_of(tree, player).items():
+                one, two = (
+                    sum(naive.clairvoyant(tree, child, w) for w in worlds)
+                    for child in (2 * node, 2 * node + 1)
+                )
+                better = one - two if player == 0 else two - one
+                expected = 0.5 if better == 0 else float(better > 0)
+                assert (left[node, worlds] == expected).all()
+
+
+# ---------------------------------------------------------------- what the paper says
+
+
+def means(model: TreeModel, count: int, *, alternating: bool = True) -> tuple[float, float]:
+    """The scores of PIMC and of random play against an equilibrium."""
+    found = []
+    for tree in trees(model, count):
+        best = equilibrium(tree, alternating=alternating)
+        assert best.nash_conv <= 0.01
+        found.append(
+            [scores(tree, profile, best.profile)[0] for profile in (pimc(tree), uniform(tree))]
+        )
+    mean = np.mean(found, axis=0)
+    return float(mean[0]), float(mean[1])
+
+
+@pytest.mark.parametrize(("cell", "expected"), EXPECTED.items(), ids=str)
+@pytest.mark.verify
+def test_pimc_loses_as_much_as_it_should(cell: TreeCell, expected: float) -> None:
+    loss, _ = means(TreeModel(*cell), 64)
+    assert loss == pytest.approx(expected, abs=TOLERANCE)  # 3 to 4 standard errors
+
+
+def test_pimc_loses_nothing_where_everybody_knows_the_world() -> None:
+    assert means(TreeModel(0.5, 0.5, 1.0), 4)[0] == pytest.approx(0, abs=0.003)
+
+
+@pytest.mark.parametrize("bias", [0.0, 1.0])
+def test_nobody_loses_anything_where_one_side_wins_all_leaves(bias: float) -> None:
+    assert means(TreeModel(1.0, bias, 0.3), 2) == (0, 0)
+
+
+@pytest.mark.verify
+def test_random_play_loses_more_against_simultaneous_updates_and_pimc_does_not() -> None:
+    model = TreeModel(0.8, 0.75, 0.6)
+    one, two = means(model, 8), means(model, 8, alternating=False)
+    assert one[1] == pytest.approx(-0.42, abs=0.05)
+    assert two[1] == pytest.approx(-0.62, abs=0.05)
+    assert one[0] == pytest.approx(two[0], abs=0.02)
