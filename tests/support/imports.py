@@ -45,6 +45,7 @@ def known_modules() -> frozenset[str]:
     return frozenset(map(module_of, files))
 
 
+@cache
 def imported_modules(path: Path) -> frozenset[str]:
     """Modules of ours that a file imports: when it is loaded, in functions, for types, by strings.
 
