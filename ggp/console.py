@@ -34,7 +34,7 @@ from ggp.errors import (
 from ggp.gdl.nearest import unknown
 from ggp.gdl.source import MOST_SHOWN, Diagnostic, errors, printable
 from ggp.launch import EXIT_INTERRUPTED as EXIT_INTERRUPTED
-from ggp.launch import preload
+from ggp.launch import Loading
 from ggp.registry import Registry
 
 if TYPE_CHECKING:
@@ -108,8 +108,9 @@ class CommandGroup(click.Group):
             if not isinstance(command, LaterCommand):
                 return command
             later = command
-        preload(later.module)
-        loaded: click.Command = getattr(import_module(later.module), later.name or cmd_name)
+        with Loading():
+            module = import_module(later.module)
+        loaded: click.Command = getattr(module, later.name or cmd_name)
         return loaded
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -23,16 +23,17 @@ from ggp.gdl.normalize import load
 from ggp.machine.definition import GameDefinition
 from ggp.players import Decision
 from ggp.statistics.intervals import interval_text
+from match_runner.cli.play import PlaySummary, summarize
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match
 from match_runner.match.seats import build_machines, set_up
 from match_runner.match.views import percepts_text, plain, values_table
-from match_runner.series.commands.play import PlaySummary, series_of_roles, summarize
 from match_runner.series.holding import held_so_far
 from match_runner.series.outcomes import Played
+from match_runner.series.plan import series_of_roles
 from match_runner.series.runner import run_series
 from match_runner.series.store import open_store
-from match_runner.workers.inline import InlineExecutor
+from match_runner.workers.places import InlineExecutor
 
 GAME, ROLE = "exploding_bomb", "agent"
 PLAYERS = (("HyperPlay-II", "hyperplay2:n=8"), ("HyperPlay", "hyperplay"))

@@ -29,7 +29,7 @@ from ggp.console import guarded, print_rich, table_of
 from ggp.errors import ConfigError
 from ggp.gdl.games import LONG_GAMES, list_games
 from ggp.gdl.normalize import load
-from match_runner.log_views import read_log
+from match_runner.match.server_log import read_log
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import Series
 from match_runner.series.store import open_store

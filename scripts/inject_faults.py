@@ -37,10 +37,10 @@ from ggp.cli.arguments import FolderPath
 from ggp.console import guarded
 from ggp.errors import ConfigError
 from ggp.gdl.normalize import load
-from match_runner.log_views import read_log
 from match_runner.match.conditions import Conditions
 from match_runner.match.referee import play_match
 from match_runner.match.seats import build_machines, set_up
+from match_runner.match.server_log import read_log
 from match_runner.remote.remote_players import RemoteConditions
 
 GAMES = ("krieg_tic_tac_toe", "blind_breakthrough", "tic_tac_toe")

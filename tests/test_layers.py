@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.support.games import REPOSITORY
+from tests.support.imports import imported_by_name, imported_modules, module_of
 
 MAY_IMPORT = {
     "ggp.errors": {"ggp.gdl"},
@@ -60,6 +60,7 @@ MAY_IMPORT = {
         "ggp.machine",
         "ggp.players",
         "ggp.search",
+        "ggp.study",  # what players are chosen by is compiled ahead
         "ggp.console",
         "ggp.protocol",
         "ggp.children",
@@ -74,9 +75,52 @@ MAY_IMPORT["ggp.frames"] = {"ggp.libraries"}
 MAY_IMPORT["ggp.given"] = {"ggp.clocks", "ggp.errors", "ggp.gdl", "ggp.seeds"}
 MAY_IMPORT["ggp.pickled"] = {"ggp.errors", "ggp.gdl", "ggp.machine"}
 CORE = {*MAY_IMPORT, "ggp.cli"}
-MAY_IMPORT["ggp.__init__"] = {"ggp", "ggp.library"}
-MAY_IMPORT["ggp.library"] = CORE | {"match_runner"}  # for `ggp.play_match`
+MAY_IMPORT["ggp"] = CORE | {"ggp.library", "ggp.env"}  # `import ggp` finds its packages
+MAY_IMPORT["ggp.library"] = set(CORE)  # and the match runner, for `ggp.play_match`
 MAY_IMPORT["ggp.cli"] = CORE | {"ggp.library"}
+RUNNER = {
+    "match_runner.charts": set(),
+    "match_runner.workers": set(),
+    "match_runner.remote": set(),
+    "match_runner.pictures": {"match_runner.charts"},
+    "match_runner.match": {"match_runner.pictures", "match_runner.remote", "match_runner.workers"},
+    "match_runner.archives": {"match_runner.match", "match_runner.remote"},
+    "match_runner.series": {
+        "match_runner.charts",
+        "match_runner.match",
+        "match_runner.remote",
+        "match_runner.workers",
+    },
+    "match_runner.tournament": {
+        "match_runner.match",
+        "match_runner.remote",
+        "match_runner.series",
+    },
+    "match_runner.terminal": {
+        "match_runner.match",
+        "match_runner.pictures",
+        "match_runner.remote",
+        "match_runner.series",
+    },
+    "match_runner.table": {
+        "match_runner.match",
+        "match_runner.pictures",
+        "match_runner.remote",
+        "match_runner.series",
+        "match_runner.tournament",
+        "match_runner.workers",
+    },
+}
+"""What each room of the match runner may import of it, from the bottom up."""
+
+COMMANDS = {"match_runner.__main__", "match_runner.cli", "match_runner.demo"}
+"""These stand above all rooms, and are what is made of them on the command line."""
+
+RUNNER |= {part: {*RUNNER, *COMMANDS} for part in COMMANDS}
+MAY_IMPORT |= {part: CORE - {"ggp.cli"} | rooms for part, rooms in RUNNER.items()}
+for part in COMMANDS:
+    MAY_IMPORT[part].add("ggp.cli")
+MAY_IMPORT["ggp.library"] |= set(RUNNER)
 AMONG_LABS = {
     "ggp.labs.kriegspiel": {"ggp.labs.papers"},
     "ggp.labs.papers": {"ggp.labs.openspiel"},
@@ -100,50 +144,25 @@ MODULES = sorted(
 
 
 def part_of(module: str) -> str:
-    """`ggp.gdl.terms` belongs to `ggp.gdl`, `match_runner.cli` to `match_runner`, and each lab is a
-    part."""
+    """`ggp.gdl.terms` belongs to `ggp.gdl`, `match_runner.match.seats` to `match_runner.match`, and
+    each lab is a part."""
     names = module.split(".")
-    if names[0] != "ggp":
-        return names[0]
-    return ".".join(names[: 3 if names[1:2] == ["labs"] else 2])
-
-
-def module_name(path: Path) -> str:
-    names = path.relative_to(REPOSITORY).with_suffix("").parts
-    return ".".join(names[:-1] if names[-1] == "__init__" and len(names) > 2 else names)
-
-
-@cache
-def imported(path: Path) -> frozenset[str]:
-    """Modules of ours that a file imports, in functions too."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"relative import in {path}"
-            names.add(node.module or "")
-            if node.module == "ggp":  # a part of it, not the package
-                names.discard("ggp")
-                names.update(f"ggp.{alias.name}" for alias in node.names)
-    return frozenset(n for n in names if n.split(".")[0] in ("ggp", "match_runner", "tests"))
+    return ".".join(names[: 3 if names[:2] == ["ggp", "labs"] else 2])
 
 
 def allowed_to(module: str) -> set[str]:
     """Parts that a module may import something of."""
     own = part_of(module)
-    if own == "match_runner":
-        return CORE | {own}
     if own.startswith("ggp.labs"):
-        return CORE | {own, "ggp.library", "match_runner"} | AMONG_LABS.get(own, set())
+        return CORE | {own, "ggp.library", *RUNNER} | AMONG_LABS.get(own, set())
     return MAY_IMPORT.get(own, CORE) | {own} | ADDRESSES.get(module, set())
 
 
 def test_modules_import_only_what_their_layer_may() -> None:
     found = {
-        name: {part_of(each) for each in imported(path)} - allowed_to(name)
+        name: {part_of(each) for each in imported_modules(path)} - allowed_to(name)
         for path in MODULES
-        for name in [module_name(path)]
+        for name in [module_of(path)]
     }
     assert {name: parts for name, parts in found.items() if parts} == {}
 
@@ -155,8 +174,37 @@ def test_addresses_hold_nothing_and_are_for_users(address: str) -> None:
     path = path if path.exists() else path.with_suffix("") / "__init__.py"
     kinds = [type(node) for node in ast.parse(path.read_text()).body]
     assert set(kinds) <= {ast.Expr, ast.ImportFrom, ast.Assign}
-    users = {module_name(other) for other in MODULES if address in imported(other)}
-    assert {user for user in users if not user.startswith(address)} == set()
+    users = {module_of(other) for other in MODULES if address in imported_modules(other)}
+    assert {user for user in users if not user.startswith(address)} <= {"ggp"}  # its `__getattr__`
+
+
+def test_one_module_of_ggp_imports_the_match_runner() -> None:
+    """When it is used: `import ggp` leaves it alone. Labs apart."""
+    users = {
+        module_of(path)
+        for path in MODULES
+        if not module_of(path).startswith(("match_runner", "ggp.labs"))
+        if any(name.startswith("match_runner") for name in imported_modules(path))
+    }
+    assert users == {"ggp.library.matches"}
+    loaded = ast.parse((REPOSITORY / "ggp" / "library" / "matches.py").read_text()).body
+    assert "match_runner" not in {
+        str(node.module).partition(".")[0] for node in loaded if isinstance(node, ast.ImportFrom)
+    }
+
+
+BY_NAME = {"ggp.cli.serve"}
+"""Commands that still say the names of modules that are loaded ahead."""
+
+
+def test_commands_and_the_match_runner_import_what_they_name() -> None:
+    named = {
+        module_of(path): imported_by_name(path)
+        for path in MODULES
+        if module_of(path).startswith(("match_runner", "ggp.cli"))
+        if module_of(path) not in BY_NAME
+    }
+    assert {module: names for module, names in named.items() if names} == {}
 
 
 NOT_FOR = {"match_runner/terminal": ("match_runner.table",), "match_runner": ("ggp.server",)}
@@ -175,7 +223,7 @@ the server."""
 def test_rooms_side_by_side_do_not_import_each_other(folder: str) -> None:
     found = {
         path.relative_to(REPOSITORY).as_posix(): {
-            name for name in imported(path) if name.startswith(NOT_FOR[folder])
+            name for name in imported_modules(path) if name.startswith(NOT_FOR[folder])
         }
         for path in (REPOSITORY / folder).rglob("*.py")
     }
@@ -189,7 +237,7 @@ PURE = sorted((REPOSITORY / "ggp" / "protocol").rglob("*.py"))
 PURE_LIBRARIES = {"__future__", "collections", "dataclasses", "enum", "itertools", "re", "typing"}
 
 
-@pytest.mark.parametrize("path", PURE, ids=module_name)
+@pytest.mark.parametrize("path", PURE, ids=module_of)
 def test_protocol_is_pure(path: Path) -> None:
     libraries = {
         (node.module or "") if isinstance(node, ast.ImportFrom) else alias.name
@@ -209,7 +257,7 @@ def nodes_of(path: Path, *words: str) -> Iterator[ast.AST]:
 
 def test_only_the_engine_imports_pyswip() -> None:
     users = {
-        module_name(path)
+        module_of(path)
         for path in MODULES
         if any(
             name.split(".")[0] == "pyswip"
@@ -237,7 +285,7 @@ def _asks_for_the_kind(node: ast.AST) -> bool:
 
 def test_nothing_above_machines_asks_what_a_game_is_defined_in() -> None:
     askers = {
-        module_name(path)
+        module_of(path)
         for path in MODULES
         if any(map(_asks_for_the_kind, nodes_of(path, "SpielGame", "frontends", "Program")))
     }

@@ -14,8 +14,9 @@ from ggp.errors import ConfigError
 from ggp.players import BeliefPlayer, Player, make_player, parse_spec
 from tests.support.commands import error_line, run
 from tests.support.games import REPOSITORY, machine_of_game
+from tests.support.imports import module_of
 from tests.support.packages import offer
-from tests.test_layers import ADDRESSES, MODULES, module_name
+from tests.test_layers import ADDRESSES, MODULES
 
 PAGE = REPOSITORY / "docs" / "use" / "extending.md"
 
@@ -130,7 +131,7 @@ def test_the_core_plays_without_labs_and_says_what_it_lacks(tmp_path: Path) -> N
 
 def test_no_module_of_the_core_imports_a_lab() -> None:
     """Nor by a name in a string, or one that is put together."""
-    names = {module_name(path) for path in MODULES} - ADDRESSES.keys()
+    names = {module_of(path) for path in MODULES} - ADDRESSES.keys()
     core = sorted(n for n in names if not n.startswith("ggp.labs") and "__main__" not in n)
     code = f"""
 import importlib, sys

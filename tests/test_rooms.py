@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fnmatch import fnmatch
 from functools import cache
 from importlib import import_module
@@ -14,6 +14,7 @@ import pytest
 
 from ggp.players import Player
 from tests.support.games import REPOSITORY
+from tests.support.imports import imported_modules, module_of
 
 OF_A_KIND = {"ggp/cli", "ggp/players", "tests/cli"}
 """These hold a file a command, a player, however many there are."""
@@ -46,11 +47,6 @@ def modules_in(room: Path) -> set[str]:
 
 def rooms_in(room: Path) -> set[str]:
     return {path.name for path in ROOMS if path.parent == room}
-
-
-def module_of(path: Path) -> str:
-    names = path.relative_to(REPOSITORY).with_suffix("").parts
-    return ".".join(names[:-1] if names[-1] == "__init__" else names)
 
 
 def unnamed_in(room: Path) -> set[str]:
@@ -98,31 +94,15 @@ def has_player(module: str) -> bool:
 
 @cache
 def imports() -> Mapping[str, frozenset[str]]:
-    """Which modules of ours each of them imports: when it is loaded, in functions, for types."""
-    known = {module_of(path) for path in FILES}
-    return {
-        module_of(path): frozenset(_imported(ast.parse(path.read_text()), known)) for path in FILES
-    }
-
-
-def _imported(tree: ast.Module, known: set[str]) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name in known)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            for alias in node.names:
-                inner = f"{node.module}.{alias.name}"
-                if inner in known:
-                    yield inner
-                elif node.module in known:
-                    yield node.module
+    """Which modules of ours each of them imports: when loaded, in functions, for types, by name."""
+    return {module_of(path): imported_modules(path) for path in FILES}
 
 
 def reached(start: str) -> set[str]:
     found: set[str] = set()
     pending = [start]
     while pending:
-        new = imports()[pending.pop()] - found
+        new = imports().get(pending.pop(), frozenset()) - found
         found |= new
         pending += new
     return found
@@ -136,3 +116,10 @@ def test_imports_go_in_no_circles() -> None:
         if module in after[module]
     }
     assert not circles
+
+
+def test_imports_by_name_are_seen() -> None:
+    """Commands, functions of new processes, and what a package finds by `__getattr__`."""
+    assert "match_runner.cli" in imports()["match_runner.__main__"]
+    assert "match_runner.workers.process" in imports()["match_runner.workers.executor"]
+    assert imports()["ggp"] >= {"ggp.env", "ggp.library", "ggp.players"}

@@ -18,7 +18,7 @@ from ggp.cli.arguments import (
 from ggp.cli.histories import Given, history_options
 from ggp.console import example, print_json, print_rich, spinner, table_of
 from ggp.gdl.source import printable
-from ggp.launch import preload
+from ggp.launch import Loading
 
 if TYPE_CHECKING:
     from ggp.belief import Quality
@@ -62,10 +62,10 @@ def belief(
 
     Exits with 1 where no complete path agrees with the history.
     """
-    preload("ggp.library")
-    from ggp.belief import in_words
-    from ggp.library import Game
-    from ggp.machine import role_index
+    with Loading():
+        from ggp.belief import in_words
+        from ggp.library import Game
+        from ggp.machine import role_index
 
     given = Given.by(history, record, turn)
     opened = open_game(game, backend, limits=limits)

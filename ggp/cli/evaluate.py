@@ -24,7 +24,7 @@ from ggp.cli.histories import Given, first_choice, history_options
 from ggp.console import example, print_json, print_rich, spinner, table_of
 from ggp.errors import NOTE, ConfigError, GGPError
 from ggp.gdl.source import printable
-from ggp.launch import preload
+from ggp.launch import Loading
 
 if TYPE_CHECKING:
     from ggp.machine import Limits, Machine
@@ -73,13 +73,13 @@ def evaluate(
 
     Players who draw their moves say how likely each is.
     """
-    preload("ggp.players")
-    import numpy as np
+    with Loading():
+        import numpy as np
 
-    from ggp.gdl.program import RANDOM
-    from ggp.machine import build_machine, role_index
-    from ggp.players import blamed, make_player, parse_spec
-    from ggp.search.anytime import Deadline
+        from ggp.gdl.program import RANDOM
+        from ggp.machine import build_machine, role_index
+        from ggp.players import blamed, make_player, parse_spec
+        from ggp.search.anytime import Deadline
 
     spec = parse_spec(player)
     given = Given.by(history, record, turn)

@@ -11,7 +11,7 @@ import click
 
 from ggp.cli.arguments import json_option, verbose_option
 from ggp.console import example, print_json, print_rich, table_of
-from ggp.launch import preload
+from ggp.launch import Loading
 
 if TYPE_CHECKING:
     from ggp.players import PlayerInfo
@@ -31,8 +31,8 @@ def players(specs: tuple[str, ...], markdown: bool, as_json: bool) -> None:
 
     A PLAYER is a name, or module:Class for a player of your own.
     """
-    preload("ggp.players")
-    from ggp.players import describe_player, known_players
+    with Loading():
+        from ggp.players import describe_player, known_players
 
     infos = [describe_player(name) for name in specs or known_players()]
     if as_json:

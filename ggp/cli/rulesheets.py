@@ -43,7 +43,7 @@ from ggp.console import (
 )
 from ggp.errors import ConfigError, GDLError, GGPError, MachineError
 from ggp.gdl.source import Diagnostic, diagnose, errors, gravest, printable
-from ggp.launch import preload
+from ggp.launch import Loading
 from ggp.registry import Registry
 
 if TYPE_CHECKING:
@@ -417,8 +417,8 @@ def convert(game: str, form: str, comments: bool | None) -> None:
 
 
 def _print_tree(game: str) -> None:
-    preload("ggp.solve")
-    from ggp.solve import build_tree, efg_lines
+    with Loading():
+        from ggp.solve import build_tree, efg_lines
 
     opened = open_game(game, "auto")
     with spinner(f"playing {game} out"), growth_told(opened.program):

@@ -17,7 +17,7 @@ from ggp.cli.arguments import (
 from ggp.cli.bounds import growth_told, time_option, turns_option
 from ggp.cli.solving import DIGITS, counting, seconds_option, states_option
 from ggp.console import example, print_json, print_rich, table_of
-from ggp.launch import preload
+from ggp.launch import Loading
 
 if TYPE_CHECKING:
     from ggp.machine import Limits, Machine
@@ -54,8 +54,8 @@ def solve(
     other games it is a profile found by CFR+, with what each role would gain by deviating from it,
     and equilibria with other values, as far as they are found.
     """
-    preload("ggp.solve")
-    from ggp.solve import TreeBounds, optimal_play
+    with Loading():
+        from ggp.solve import TreeBounds, optimal_play
 
     opened = open_game(game, backend, limits=limits)
     with growth_told(opened.program), counting(f"solving {game}") as progress:

@@ -7,11 +7,12 @@ of a machine gets out.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -29,66 +30,18 @@ from ggp.belief.turns.open_moves import Learnt, open_moves
 from ggp.errors import BeliefDepletedError, ConfigError, IllegalMoveError, MachineError
 from ggp.gdl.analysis.domains import Domains
 from ggp.gdl.program import RANDOM
-from ggp.given import checked_fluent, checked_seed, rng_of
+from ggp.given import checked_fluent, checked_seed, checked_text, rng_of
+from ggp.library.matches import belief_html, state_html
 from ggp.library.seated import Seated
 from ggp.machine import build_machine, role_index
 from ggp.machine.abilities import InParts
 from ggp.machine.base import UNKNOWN, FloatArray, Machine, States
 from ggp.machine.definition import GameDefinition
+from ggp.machine.games import find_program
 from ggp.pickled import Rules, found_again, read, rules_of, written
 from ggp.players import make_player, parse_spec
 from ggp.players.parts.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline
-
-# ------------------------------------------------------------------------
-# How a notebook shows states and beliefs: as boards, drawn by the match runner, which stands above
-# this package and is there when something is shown.
-
-
-class _Game(Protocol):
-    name: str
-    program: GameDefinition
-
-
-class _State(Protocol):
-    @property
-    def _game(self) -> _Game: ...
-
-    @property
-    def fluents(self) -> Sequence[str]: ...
-
-
-class _Belief(_State, Protocol):
-    @property
-    def marginals(self) -> FloatArray: ...
-
-    @property
-    def quality(self) -> Quality: ...
-
-    def __len__(self) -> int: ...
-
-
-class ShownState:
-    """A state that a notebook shows as a picture."""
-
-    def _repr_html_(self: _State) -> str:
-        from match_runner.notebook import state_html
-
-        return state_html(self._game.name, self._game.program, self.fluents)
-
-
-class ShownBelief:
-    """A belief that a notebook shows as a picture, with the probability of what is not certain."""
-
-    def _repr_html_(self: _Belief) -> str:
-        from match_runner.notebook import belief_html
-
-        shares = dict(zip(self.fluents, self.marginals.tolist(), strict=True))
-        told = f"{len(self):,} particles, {self.quality.how}"
-        return belief_html(self._game.name, self._game.program, shares, told)
-
-
-# ------------------------------------------------------------------------
 
 _V = TypeVar("_V")
 
@@ -253,7 +206,25 @@ class Game:
         return number
 
 
-class State(ShownState):
+def load(name_or_path_or_text: str | os.PathLike[str], *, backend: str = "auto") -> Game:
+    """A game, ready to be played.
+
+    Args:
+        name_or_path_or_text: name of a game that comes with ggp, path of a rulesheet, the rules
+            themselves in KIF or infix syntax, or `openspiel:NAME` for a game of OpenSpiel. Files of
+            Gambit's (`.efg`, `.nfg`) are rules, too.
+        backend: one of `ggp.machine.BACKENDS`; `auto` takes the first that can be built.
+
+    Raises:
+        ConfigError: there is no such game, or it cannot be played here.
+        GDLError: the rules cannot be used; its diagnostics say what is wrong where.
+        MachineError: no machine can be built.
+    """
+    name, program = find_program(checked_text(name_or_path_or_text))
+    return Game(name, program, build_machine(program, backend))
+
+
+class State:
     """A state of a game, an immutable value: playing makes a new one."""
 
     def __init__(self, game: Game, machine: Machine, lane: States) -> None:
@@ -261,6 +232,10 @@ class State(ShownState):
 
     def __repr__(self) -> str:
         return f"<State of {self._game.name}: {' '.join(self.fluents) or 'nothing holds'}>"
+
+    def _repr_html_(self) -> str:
+        """A picture of the state, for notebooks."""
+        return state_html(self._game, self.fluents)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, State) or not self._game.has_rules_of(other._game):
@@ -374,7 +349,7 @@ class State(ShownState):
 
 
 @dataclass(frozen=True, eq=False)
-class Belief(ShownBelief):
+class Belief:
     """The states that a role may be in, with weights.
 
     Attributes:
@@ -395,6 +370,11 @@ class Belief(ShownBelief):
 
     def __repr__(self) -> str:
         return f"<Belief in {self._game.name}: {len(self)} particles, {self.quality.how}>"
+
+    def _repr_html_(self) -> str:
+        """A picture of what may hold, with its probability, for notebooks."""
+        shares = dict(zip(self.fluents, self.marginals.tolist(), strict=True))
+        return belief_html(self._game, shares, f"{len(self):,} particles, {self.quality.how}")
 
     def __len__(self) -> int:
         return len(self._lanes)

@@ -1,6 +1,7 @@
-"""Matches, and series of them: what the match runner does, for those who `import ggp`.
+"""What the match runner does for this package: matches, series of them, pictures.
 
-The match runner stands above this package; it is there when these functions are called.
+The match runner stands above this package, and no other module of the library imports it; it is
+there when these functions are called.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from ggp.errors import ConfigError
-from ggp.given import checked_clock, checked_count, checked_seed
-from ggp.library.games import Game
-from ggp.library.loading import load
-from ggp.machine import Limits
+from ggp.given import checked_clock, checked_count, checked_seed, checked_text
+from ggp.machine import Limits, build_machine
+from ggp.machine.definition import GameDefinition
+from ggp.machine.games import find_program
 
 if TYPE_CHECKING:
     from match_runner.match.records import MatchRecord
@@ -27,8 +28,43 @@ if TYPE_CHECKING:
 _Summary = TypeVar("_Summary")
 
 
+@runtime_checkable
+class Playable(Protocol):
+    """A game that can be played, such as a `Game`."""
+
+    @property
+    def name(self) -> str:
+        """The game as it was given."""
+        ...
+
+    @property
+    def program(self) -> GameDefinition:
+        """Its rules."""
+        ...
+
+    @property
+    def backend(self) -> str:
+        """The backend of its machines."""
+        ...
+
+
+class _Opened(NamedTuple):
+    """A game that was given by its name, its path or its rules."""
+
+    name: str
+    program: GameDefinition
+    backend: str
+
+
+def _open(game: Playable | str) -> Playable:
+    if isinstance(game, Playable):
+        return game
+    name, program = find_program(checked_text(game))
+    return _Opened(name, program, build_machine(program).backend)
+
+
 def play_match(
-    game: Game | str,
+    game: Playable | str,
     players: Mapping[str, str],
     *,
     seed: int = 0,
@@ -57,11 +93,13 @@ def play_match(
     from match_runner.match.referee import play_match as referee
     from match_runner.match.seats import build_machines, read_players, set_up
     from match_runner.series.match_task import order_of
-    from match_runner.workers.idle import close_idle
+    from match_runner.workers.executor import close_idle
 
     checked_seed(seed)
-    opened = game if isinstance(game, Game) else load(game)
-    specs = read_players(tuple(f"{role}={spec}" for role, spec in players.items()), opened.roles)
+    opened = _open(game)
+    specs = read_players(
+        tuple(f"{role}={spec}" for role, spec in players.items()), opened.program.roles
+    )
     kind = checked_clock(clock)
     conditions = Conditions(play_clock_s=play_clock, in_process=in_process, clock=kind)
     machines = build_machines(opened.program, opened.backend)
@@ -74,7 +112,7 @@ def play_match(
 
 
 def compare(
-    game: Game | str,
+    game: Playable | str,
     players: Sequence[str],
     *,
     rounds: int = 10,
@@ -109,7 +147,7 @@ def compare(
     checked_count(rounds, "rounds")
     if len(set(players)) < max(2, len(players)):
         raise ConfigError("give at least two players, each of them once")
-    opened = game if isinstance(game, Game) else load(game)
+    opened = _open(game)
     conditions = Conditions(play_clock_s=play_clock, clock=checked_clock(clock))
     own = SeriesGame(opened.name, opened.program, rounds, conditions)
     names = {player: player for player in players}
@@ -118,7 +156,7 @@ def compare(
 
 
 def tournament(
-    games: Sequence[Game | str] | str | os.PathLike[str],
+    games: Sequence[Playable | str] | str | os.PathLike[str],
     players: Mapping[str, str] | None = None,
     *,
     rounds: int = 1,
@@ -159,7 +197,7 @@ def tournament(
     if isinstance(games, str | os.PathLike):
         raise ConfigError("games is a list such as ['meier'] where players are given")
     conditions = Conditions(play_clock_s=play_clock, clock=checked_clock(clock))
-    opened = [game if isinstance(game, Game) else load(game) for game in games]
+    opened = list(map(_open, games))
     own = tuple(SeriesGame(game.name, game.program, rounds, conditions) for game in opened)
     return _played(Series(players, own, seed=seed), minutes, advance, summarize)
 
@@ -170,9 +208,27 @@ def read_record(path: str | os.PathLike[str]) -> MatchRecord:
     Raises:
         ConfigError: there is no such file, or it holds no record.
     """
-    from match_runner.match.record_files import read_record as read
+    from match_runner.match.records import read_record as read
 
     return read(Path(path))
+
+
+def state_html(game: Playable, fluents: Sequence[str]) -> str:
+    """A picture of a state, as HTML for notebooks."""
+    from match_runner.pictures import html
+
+    return html.state_html(game.name, game.program, fluents)
+
+
+def belief_html(game: Playable, shares: Mapping[str, float], caption: str) -> str:
+    """A picture of a belief, as HTML for notebooks.
+
+    Args:
+        shares: the probability of each fluent.
+    """
+    from match_runner.pictures import html
+
+    return html.belief_html(game.name, game.program, shares, caption)
 
 
 def _played(

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ggp.frames import frame_of
 from ggp.given import checked_count, checked_seed
 from ggp.html_tables import html_table
-from ggp.library.games import Game
-from ggp.library.loading import load
+from ggp.library.games import Game, load
 
 if TYPE_CHECKING:
     from ggp.solve import Exploitation, OptimalPlay, Solution

@@ -6,10 +6,11 @@ again: records keep it, and workers are sent it. `ggp.machine.frontends` says wh
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ggp.errors import ConfigError
-from ggp.gdl.games import read_file
+from ggp.gdl.games import list_games, read_file
 from ggp.gdl.source import Diagnostic
 from ggp.machine.abilities import check_not_stuck
 from ggp.machine.base import Limits, Machine
@@ -98,6 +99,25 @@ def read_program(text: str, name: str = "<text>", *, files: bool = False) -> Gam
         GDLError: the rules cannot be used.
     """
     return FRONTENDS[prefix_of(text)].read(text, name, files)
+
+
+def find_program(name_or_path_or_text: str) -> tuple[str, GameDefinition]:
+    """The name and the rules of a game, from whatever somebody gives for it.
+
+    Args:
+        name_or_path_or_text: see `ggp.load`.
+
+    Raises:
+        ConfigError: there is no such game, or it cannot be played here.
+        BackendUnavailableError: OpenSpiel has it, which is not installed.
+        GDLError: the rules cannot be used.
+    """
+    text = name_or_path_or_text
+    is_no_text = not set(text) & set("(\n")
+    if is_no_text or is_named(text) or os.path.exists(text) or text in list_games():
+        return text, load_program(text)
+    program = read_program(text, files=True)
+    return program.source.name, program
 
 
 def check_text(text: str, name: str) -> tuple[Diagnostic, ...]:

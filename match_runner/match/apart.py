@@ -35,8 +35,7 @@ from ggp.search.anytime import Deadline
 from match_runner.match import apart_worker
 from match_runner.match.apart_worker import MachineOrder, ObservedTurn, Reply, Until
 from match_runner.match.guests import NoAnswerError
-from match_runner.workers.executor import LocalPool, WorkerFailedError
-from match_runner.workers.idle import keep_pool, take_pool
+from match_runner.workers.executor import LocalPool, WorkerFailedError, keep_pool, take_pool
 
 _slow: set[str] = set()
 """Specs of players that could not be made within the start clock; no match waits for them again."""

@@ -12,13 +12,21 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ggp.clocks import Clock, backstop_s
+from ggp.protocol.messages import Dialect
 from match_runner.match.apart import Patience
-from match_runner.remote.remote_players import RemoteConditions
-from match_runner.remote.servers import Replacement
+from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, RemoteConditions
+from match_runner.remote.servers import DRESDEN, SERVERS, Replacement
 
 MAX_TURNS = 10_000
 """Number of turns after which a match is cut off: strangers' games may not terminate. But where a
 refused try is a turn, as in kriegspiel, players without a clue have had more than a thousand."""
+
+MAX_PAUSE_S = 60
+"""Longest pause before a turn, in seconds: players forget matches that stay silent."""
+
+FORGET_S = 90.0
+"""Seconds that we wait, beyond twice both clocks, for a busy player to forget a match: players
+forget matches that are silent for twice their clocks and a minute."""
 
 MARGIN_SHARE = 0.2
 MAX_MARGIN_S = 0.5
@@ -98,6 +106,59 @@ class Conditions:
                 f"of {clock_s:g} {clock.unit}"
             )
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class AskedConditions:
+    """Conditions as a command or a file asks for them; who plays decides the rest.
+
+    Attributes:
+        play_clock_s, clock, ponder, pause_s, in_process: see `Conditions`.
+        start_clock_s, scramble: see `RemoteConditions`.
+        dialect: dialect of the messages; None for the newest that suits the rules.
+        server: name of the server that is imitated.
+        replacement: what is played instead of a late or illegal move; None for what the imitated
+            server plays if a remote player takes part, else a random move.
+    """
+
+    play_clock_s: float | None = None
+    clock: Clock = Clock.WALL
+    start_clock_s: int = DEFAULT_START_CLOCK_S
+    ponder: bool = False
+    dialect: str | None = None
+    server: str = DRESDEN.name
+    scramble: bool = False
+    replacement: str | None = None
+    pause_s: float = 0.0
+    in_process: bool = False
+
+    def of_match(self, *, has_remote: bool, patient: bool = False) -> Conditions:
+        """The conditions of matches.
+
+        Args:
+            has_remote: whether a remote player takes part.
+            patient: whether we wait for a remote player that is busy because it still believes in a
+                match that was broken off, until it forgets that match.
+        """
+        server = SERVERS[self.server]
+        usual = server.replacement if has_remote else Replacement.RANDOM
+        patience_s = 2 * (self.start_clock_s + (self.play_clock_s or 0.0)) + FORGET_S
+        return Conditions(
+            play_clock_s=self.play_clock_s,
+            replacement=Replacement(self.replacement) if self.replacement else usual,
+            pause_s=self.pause_s,
+            remote=RemoteConditions(
+                server=server,
+                dialect=Dialect(self.dialect) if self.dialect else None,
+                start_clock_s=self.start_clock_s,
+                scramble=self.scramble,
+                patience_s=patience_s if has_remote and patient else 0.0,
+            ),
+            in_process=self.in_process,
+            clock=self.clock,
+            ponder=self.ponder,
+            prepares=True,
+        )
 
 
 def seed_of_match(series_seed: int, number: int) -> int:

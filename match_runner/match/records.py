@@ -1,20 +1,35 @@
-"""Records of matches, as values and as JSON (`docs/reference/records.md` describes the fields).
+"""Records of matches: values, JSON, files (`docs/reference/records.md` describes the fields).
 
 A record holds terms as canonical KIF only, never ids, and the rules of its game, so that it can
-be read by any process anywhere and checked against the rules again.
+be read by any process anywhere, checked against the rules again, and shown in a notebook.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ggp.clocks import Clock
-from ggp.errors import MatchError
+from ggp.errors import ConfigError, GGPError, MatchError
+from ggp.gdl.games import game_that_comes
+from ggp.gdl.source import printable
+from ggp.html_tables import html_table
+from ggp.machine import Machine, build_machine
+from ggp.machine.base import States
+from ggp.machine.definition import GameDefinition
+from ggp.machine.games import find_file, load_program, read_program
 from ggp.players import Decision
 from ggp.players.elsewhere.from_json import LATER_FIELDS, read
+from ggp.search.moves import is_legal
+from ggp.whole_files import write_whole
+from match_runner.remote.servers import RemoteSide
 
 FORMAT = 3
 """Number of the format that is written. Format 1 lacks `remote` and `times_s`, formats 1 and 2
@@ -79,23 +94,6 @@ class TurnRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class RemoteSide:
-    """How remote players were addressed.
-
-    Attributes:
-        match_id: id of the match in messages; each role has its own if one player has several.
-        dialect: dialect of the messages, a value of `ggp.protocol.messages.Dialect`.
-        start_clock_s: time that they had before the first turn.
-        scrambled: whether names were changed.
-    """
-
-    match_id: str
-    dialect: str
-    start_clock_s: float
-    scrambled: bool
-
-
-@dataclass(frozen=True, slots=True)
 class MatchRecord:
     """Record of one match.
 
@@ -152,10 +150,22 @@ class MatchRecord:
         return (*map(str, self.faults), *ended)
 
     def _repr_html_(self) -> str:
-        """The match as a notebook shows it."""
-        # By its name: it draws records, so it imports this module.
-        html: str = import_module("match_runner.notebook").record_html(self)
-        return html
+        """The match as a notebook shows it: who played, how it ended, and all turns, folded."""
+        from match_runner.pictures.html import block, line  # draws boards: few have use for it
+
+        players = [
+            (
+                role,
+                self.players.get(role, "played by chance"),
+                "-" if (goal := self.goals[role]) is None else f"{goal:g}",
+            )
+            for role in self.roles
+        ]
+        conditions = f"{self.game}, seed {self.seed}, on {self.backend}, "
+        conditions += clock_text(self.play_clock_s, self.clock)
+        table = html_table(("role", "player", "#score"), players, conditions)
+        ended = [] if self.error is None else [line(f"The match ended early: {self.error}")]
+        return block([table, *ended, *_turns_html(self)])
 
     def to_json(self) -> dict[str, Any]:
         """The record as JSON values; `record_from_json` is the inverse."""
@@ -215,3 +225,202 @@ def turn_from_json(data: object, where: str) -> TurnRecord:
         MatchError: a field is missing or is not what it must be; says which, after `where`.
     """
     return read(TurnRecord, data, where, MatchError, LATER_FIELDS)
+
+
+# ------------------------------------------------------------------------
+# Records as files: one JSON file for each match.
+
+
+def record_name(record: MatchRecord) -> str:
+    """File name of a record: the same if the same match is played again, else a different one."""
+    setting = [record.digest, dict(record.players), record.play_clock_s]
+    if record.clock is not Clock.WALL:
+        setting.append(record.clock)
+    digest = hashlib.blake2b(json.dumps(setting).encode(), digest_size=3).hexdigest()
+    return f"{Path(record.game).stem}-seed{record.seed}-{digest}.json"
+
+
+def make_folder(folder: Path) -> None:
+    """Make sure that there is a folder for records.
+
+    Raises:
+        ConfigError: it cannot be made, or cannot be written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"cannot make {folder}: {error.strerror or error}") from error
+    if not os.access(folder, os.W_OK):
+        raise ConfigError(f"cannot write into {folder}: permission denied")
+
+
+def write_record(record: MatchRecord, folder: Path) -> Path:
+    """Write one file into a folder and return its path; a file of that name is replaced.
+
+    Raises:
+        GGPError: the file cannot be written; see `write_whole`.
+    """
+    path = folder / record_name(record)
+    write_whole(path, record_text(record))
+    return path
+
+
+def record_text(record: MatchRecord) -> str:
+    """What a record's file holds."""
+    return json.dumps(record.to_json(), indent=1) + "\n"
+
+
+def read_record(path: Path) -> MatchRecord:
+    """Read the record in a file.
+
+    Raises:
+        ConfigError: there is no such file, it cannot be read, or it holds no match record.
+    """
+    if path.is_dir():
+        names = ", ".join(sorted(p.name for p in path.glob("*.json"))[:5]) or "none"
+        raise ConfigError(f"{path} is a folder; give one of its records: {names}")
+    try:
+        data = json.loads(path.read_bytes())
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path} is not JSON: {error}") from error
+    try:
+        return record_from_json(data)
+    except MatchError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+# ------------------------------------------------------------------------
+# Checking a record against the rules of its game.
+
+
+def rules_of(record: MatchRecord) -> GameDefinition:
+    """The rules of a record: its own, or those its game has now where it holds none.
+
+    Raises:
+        ConfigError: it holds none, and there is no such game, or its game is a file.
+        GDLError: the rules cannot be used.
+    """
+    if record.rules:
+        return read_program(record.rules, record.game)
+    # Whoever wrote the record says what its game is called: that is no reason to read a file.
+    if game_that_comes(record.game) is None and find_file(record.game) is not None:
+        raise ConfigError(
+            f"the record has no rules, and its game {printable(record.game)} is a file, which is "
+            "not read: put the text of the rules into its field rules"
+        )
+    return load_program(record.game, files=False)
+
+
+def check_record(record: MatchRecord, program: GameDefinition) -> list[tuple[str, ...]]:
+    """Play the moves of a record again and compare what the rules say.
+
+    Returns:
+        the fluents of the initial state and of the state after each turn, as canonical KIF.
+
+    Raises:
+        MatchError: the record differs from the rules; names the first difference and its turn.
+        MachineError: the rules cannot be played.
+    """
+    if program.roles != record.roles:
+        raise MatchError(
+            f"the rules have the roles {', '.join(program.roles)}, "
+            f"the record {', '.join(record.roles)}"
+        )
+    machine = build_machine(program)
+    state = machine.initial(1)
+    fluents = machine.fluents(state)
+    for number, turn in enumerate(record.turns, start=1):
+        try:
+            state = _next(machine, state, turn)
+        except MatchError as error:
+            changed = "" if record.digest == program.digest else "the rules have changed since; "
+            raise MatchError(f"turn {number} differs from the rules: {changed}{error}") from error
+        fluents += machine.fluents(state)
+    if record.error is None:
+        _check_end(machine, state, record)
+    return fluents
+
+
+def _next(machine: Machine, state: States, turn: TurnRecord) -> States:
+    if machine.terminal(state)[0]:
+        raise MatchError("the game is over before it")
+    moves = []
+    for role, name in enumerate(machine.roles):
+        text = turn.joint_move[name]
+        move = machine.move_id(text)
+        if move is None or not is_legal(machine, state, role, np.array([move]))[0]:
+            raise MatchError(f"{text} is not legal for {name}")
+        moves.append(move)
+    stepped = machine.step(state, np.array([moves], dtype=np.int64))
+    for role, name in enumerate(machine.roles):
+        seen = machine.percept_texts(int(stepped.percepts[0, role]))
+        if seen != turn.percepts[name]:
+            raise MatchError(
+                f"{name} sees {' '.join(seen) or 'nothing'}, "
+                f"not {' '.join(turn.percepts[name]) or 'nothing'}"
+            )
+    return stepped.states
+
+
+def _check_end(machine: Machine, state: States, record: MatchRecord) -> None:
+    if not machine.terminal(state)[0]:
+        raise MatchError(f"the game is not over after turn {len(record.turns)}")
+    goals = dict(zip(machine.roles, machine.goals(state)[0].tolist(), strict=True))
+    for role, goal in goals.items():
+        if goal != record.goals[role]:
+            recorded = record.goals[role]
+            shown = "none" if recorded is None else f"{recorded:g}"
+            raise MatchError(f"the rules give {role} {goal:g} points, not {shown}")
+
+
+# ------------------------------------------------------------------------
+# Records in notebooks: every turn with its board, and what roles saw and thought.
+
+MOST_BOARDS = 60
+"""Most states of a match that are drawn; of later turns there are only words."""
+
+
+def clock_text(play_clock_s: float | None, clock: Clock) -> str:
+    """Limit of decisions: `counts decide`, or `play clock 0.3 s` and which clock that is."""
+    if play_clock_s is None:
+        return "counts decide"
+    return f"play clock {play_clock_s:g} s ({clock.words})"
+
+
+def _turns_html(record: MatchRecord) -> Iterator[str]:
+    from match_runner.pictures.html import folded
+
+    boards = _boards_html(record)
+    if boards:
+        yield folded("at the start", boards[:1])
+    for number, turn in enumerate(record.turns, start=1):
+        moves = ", ".join(f"{role} {move}" for role, move in turn.joint_move.items())
+        parts = [*boards[number : number + 1], *_turn_html(turn)]
+        yield folded(f"turn {number}: {moves}", parts)
+
+
+def _boards_html(record: MatchRecord) -> list[str]:
+    """The first states of a match, drawn; none where it cannot be played again."""
+    from match_runner.pictures.html import states_html
+
+    try:
+        program = rules_of(record)
+        return states_html(record.game, program, check_record(record, program)[:MOST_BOARDS])
+    except GGPError:
+        return []
+
+
+def _turn_html(turn: TurnRecord) -> Iterator[str]:
+    """What roles saw and thought, and what went wrong."""
+    from match_runner.pictures.html import line
+
+    seen = {role: " ".join(percepts) for role, percepts in turn.percepts.items() if percepts}
+    if seen:
+        yield html_table(("role", "sees"), list(seen.items()))
+    for fault in turn.faults:
+        yield line(f"{fault.role}: {fault.text}")
+    for role, decision in turn.decisions.items():
+        if len(decision.values) > 1:
+            yield line(role) + decision._repr_html_()

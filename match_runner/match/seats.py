@@ -143,11 +143,10 @@ def build_machines(
 def set_up(
     game: str,
     program: GameDefinition,
-    players: Mapping[str, str],
+    players: Mapping[str, str | Seat],
     machines: Sequence[Machine] | None = None,
     clock: TellsTime = time.monotonic,
     *,
-    guests: Mapping[str, Seat] | None = None,
     report: Callable[[str, Decision], None] | None = None,
     apart: MachineOrder | None = None,
 ) -> Arena:
@@ -159,12 +158,11 @@ def set_up(
     Args:
         game: name of the game in records.
         program: its rules.
-        players: spec or address for every role but `random` and those of guests, see
-            `read_players`.
+        players: spec or address for every role but `random`, see `read_players`; or the seat of a
+            player that is made elsewhere, such as a guest.
         machines: machines of these rules, see `build_machines`; one match at a time may use
             them. None to build new ones.
         clock: time source, see `Arena`.
-        guests: seats of players that are made elsewhere, by role; see `guests`.
         report: called with the role of a player and its best decision so far, while it decides.
         apart: order for the machine that players which are not ours get in processes of their
             own; None to have them play in this process, where nobody can stop them.
@@ -177,22 +175,23 @@ def set_up(
     kind = clock_of(clock)
     seats: dict[int, Seat] = {}
     addresses: dict[int, Address] = {}
-    for name, text in players.items():
+    for name, player in players.items():
         role = machine.roles.index(name)
-        if is_address(text):
-            addresses[role] = parse_address(text)
+        if isinstance(player, Seat):
+            seats[role] = player
+        elif is_address(player):
+            addresses[role] = parse_address(player)
         else:
             told = None if report is None else partial(report, name)
-            seen = parse_spec(text)
+            seen = parse_spec(player)
             if apart is None or seen.is_ours:
                 seats[role] = Seat(
-                    text, partial(_make, seen, own[role], role, clock, told, program)
+                    player, partial(_make, seen, own[role], role, clock, told, program)
                 )
             else:
                 seats[role] = Seat(
-                    text, partial(_make_apart, seen, apart, role, kind, told), seen.name
+                    player, partial(_make_apart, seen, apart, role, kind, told), seen.name
                 )
-    seats |= {machine.roles.index(name): seat for name, seat in (guests or {}).items()}
     remotes = Remotes(program, addresses) if addresses else None
     return Arena(game, program, machine, seats, clock, remotes)
 

@@ -1,4 +1,4 @@
-"""Records shown with rich, for terminals with and without colours.
+"""Records and logs shown with rich, for terminals with and without colours.
 
 Terms are put into `Text`, never into markup, and without control characters: a rulesheet or
 a record may come from anybody.
@@ -6,6 +6,7 @@ a record may come from anybody.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Group, RenderableType
@@ -14,12 +15,17 @@ from rich.table import Table
 from rich.text import Text
 
 from ggp.clocks import Clock
+from ggp.errors import ConfigError, MatchError
 from ggp.gdl.program import RANDOM
 from ggp.gdl.source import printable
 from ggp.players import Decision, MoveValue
-from match_runner.match.records import MatchRecord, RemoteSide, TurnRecord
+from ggp.players.elsewhere.from_json import decision_from_json
+from ggp.protocol.retelling import LOG_FULL
+from match_runner.match.records import MatchRecord, TurnRecord, clock_text
 from match_runner.match.seats import HUMAN
+from match_runner.match.server_log import LogLine
 from match_runner.remote.post import is_address
+from match_runner.remote.servers import RemoteSide
 
 MOST_FAULTY = 10
 """Most matches with errors that are shown."""
@@ -62,13 +68,6 @@ def show_record(record: MatchRecord, encoding: str = "utf-8") -> Iterator[Render
     for role in record.roles:
         goal = record.goals[role]
         yield plain(f"  {role}: {'none' if goal is None else f'{goal:g}'}")
-
-
-def clock_text(play_clock_s: float | None, clock: Clock) -> str:
-    """Limit of decisions: `counts decide`, or `play clock 0.3 s` and which clock that is."""
-    if play_clock_s is None:
-        return "counts decide"
-    return f"play clock {play_clock_s:g} s ({clock.words})"
 
 
 def clock_notes(clock: Clock, players: Iterable[str]) -> Iterator[Text]:
@@ -159,3 +158,87 @@ def show_errors(faulty: Sequence[tuple[str, Sequence[str]]], of: int) -> Iterato
         yield plain(f"  {name}: {errors[0]}{more}")
     if len(faulty) > MOST_FAULTY:
         yield Text(f"  and {len(faulty) - MOST_FAULTY} more matches; see --json")
+
+
+# ------------------------------------------------------------------------
+# Logs of `ggp serve`, which hold what strangers sent.
+
+MOST_TEXT = 160
+"""Most characters shown of a message; rules are longer."""
+
+
+def show_log(events: Sequence[LogLine], encoding: str = "utf-8") -> Iterator[RenderableType]:
+    """Yield a match as its player saw it, message by message."""
+    begin = events[0]
+    yield Text.assemble(
+        plain(_text(begin, "match"), "bold"), plain(f", role {_text(begin, 'role')}")
+    )
+    yield plain(f"  player: {_text(begin, 'player')}, seed {_text(begin, 'seed')}")
+    clocks = [_text(begin, name) for name in ("start_clock_s", "play_clock_s")]
+    yield plain(f"  start clock {clocks[0]} s, play clock {clocks[1]} s")
+    yield plain(f"  begun {_text(begin, 'time')}, ggp {_text(begin, 'version')}")
+    for event in events[1:]:
+        yield from _show_event(event, encoding)
+
+
+def _show_event(event: LogLine, encoding: str) -> Iterator[RenderableType]:
+    def line(text: str, style: str = "") -> Text:
+        return Text.assemble(Text(f"{event['t']:9.2f}  ", "dim"), plain(text, style))
+
+    match event["event"]:
+        case "received":
+            yield Text()
+            yield line(f"< {_text(event, 'text')}")
+        case "sent":
+            seconds = event.get("seconds")
+            after = f"  (after {seconds:.2f} s)" if isinstance(seconds, int | float) else ""
+            yield line(f"> {_text(event, 'text')}{after}", "bold")
+        case "decision":
+            yield line(_decided(event))
+            yield from _logged_values(event, encoding)
+        case "worker":
+            parts = [_text(event, name) for name in ("worker", "what", "text") if event.get(name)]
+            yield line(" ".join(parts), "dim")
+        case "said" | "foreseen":
+            yield line(f"{_text(event, 'worker')}: {_text(event, 'text')}", "dim")
+        case "backend":
+            yield line(f"{_text(event, 'worker')} runs on {_text(event, 'backend')}", "dim")
+        case "note":
+            yield line(f"! {_text(event, 'text')}", "red")
+        case "end":
+            why = _text(event, "why")
+            yield line("the log is full" if why == LOG_FULL else f"the match is over: {why}")
+        case other:
+            yield line(f"{other}: {json.dumps(dict(event))[:MOST_TEXT]}", "dim")
+
+
+def _decided(event: LogLine) -> str:
+    by = _text(event, "source") + ("" if event.get("final", True) else ", best so far")
+    turn = event.get("turn")
+    number = f"turn {turn + 1}" if isinstance(turn, int) else "a turn"
+    text = f"{number}: {_text(event, 'move')} ({by}"
+    if isinstance(event.get("particles"), int):
+        few = "all" if event.get("exact") else "sampled"
+        text += f"; {particles_text(event['particles'])}, {few}; "
+        text += f"{_text(event, 'states_visited')} states"
+    text += ")"
+    return f"{text}, fallback: {_text(event, 'fault')}" if event.get("fault") else text
+
+
+def _logged_values(event: LogLine, encoding: str) -> Iterator[RenderableType]:
+    """Yield the table of values, if there was a decision between several moves."""
+    if not isinstance(event.get("particles"), int):
+        return
+    try:
+        decision = decision_from_json(dict(event), "decision", MatchError)
+    except MatchError as error:
+        raise ConfigError(f"this is no log of a match: {error}") from error
+    if len(decision.values) > 1 and any(value.visits for value in decision.values):
+        yield Padding(values_table(decision, encoding), (0, 0, 0, 11), expand=False)
+
+
+def _text(event: LogLine, name: str) -> str:
+    """A field as text on one line of bounded length."""
+    value = event.get(name, "unknown")
+    line = " ".join((value if isinstance(value, str) else json.dumps(value)).split())
+    return line if len(line) <= MOST_TEXT else f"{line[:MOST_TEXT]}..."

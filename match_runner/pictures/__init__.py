@@ -3,15 +3,14 @@
     layout = Layout.of(program)
     picture = layout.picture(facts).to_json()
 
-Begin with `layout`, which draws states as a `picture` of parts of several `kinds`; `frames` does so
-for matches, turn by turn. `values` says which values the arguments of fluents take, `shapes` lists
-the fluents. `orders` and `finder` find coordinates (`candidates`), `grids` makes boards of them,
-`symbols` knows common pieces. `moves` says which cells a move names, and `side_file` reads what a
-game says of its picture itself. `in_words` tells moves, percepts and fluents to people, and
-`stills` draws pictures into files.
+Begin with `layout`, which draws states as pictures of parts of several `kinds`. `shapes` lists the
+fluents, and the values that their arguments take. `coordinates` finds coordinates among these,
+`grids` makes boards of them, `symbols` knows common pieces. `moves` says which cells a move names,
+and `side_file` reads what a game says of its picture itself. `words` tells moves, percepts and
+fluents to people, and `stills` draws pictures into files, `html` for notebooks.
 """
 
+from match_runner.pictures.kinds import Picture
 from match_runner.pictures.layout import Layout
-from match_runner.pictures.picture import Picture
 
 __all__ = ["Layout", "Picture"]

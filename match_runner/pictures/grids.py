@@ -6,9 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ggp.gdl.program import RANDOM, Program
-from match_runner.pictures.candidates import Axis, Candidate
-from match_runner.pictures.finder import FEW, CoordinateFinder
-from match_runner.pictures.orders import Order, natural, order_of
+from match_runner.pictures.coordinates import (
+    FEW,
+    Axis,
+    Candidate,
+    CoordinateFinder,
+    Order,
+    natural,
+    order_of,
+)
 from match_runner.pictures.shapes import FluentShape, Skeleton
 from match_runner.pictures.side_file import NO_SIDE_FILE, SideFile, groups_of
 from match_runner.pictures.symbols import Symbols

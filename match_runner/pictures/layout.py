@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from ggp.errors import ConfigError
+from ggp.gdl import parse_term
 from ggp.gdl.program import RANDOM, Program
 from ggp.gdl.terms import Term
+from ggp.machine.definition import GameDefinition
 from match_runner.pictures.grids import recognise
-from match_runner.pictures.in_words.words import GameWords
-from match_runner.pictures.kinds import KINDS
-from match_runner.pictures.kinds.boards import cell_id
-from match_runner.pictures.kinds.facts import fact
+from match_runner.pictures.kinds import (
+    KINDS,
+    MOST_FACTS,
+    DrawnFact,
+    Json,
+    Picture,
+    Rules,
+    cell_id,
+    fact,
+    short,
+)
 from match_runner.pictures.moves import Moves, moves_of
-from match_runner.pictures.picture import MOST_FACTS, DrawnFact, Json, Picture, Rules, short
-from match_runner.pictures.shapes import shapes_of
+from match_runner.pictures.shapes import Values, chains_of, shapes_of
 from match_runner.pictures.side_file import NO_SIDE_FILE, read_side_file
-from match_runner.pictures.values import Values, chains_of
+from match_runner.pictures.words import GameWords, in_order
+
+_MOST_TERMS = 100_000
+"""Most parsed terms that are kept: states of a match have most of their fluents in common."""
 
 
 class Layout:
@@ -94,3 +107,109 @@ class Layout:
         if len(told) > MOST_FACTS:
             parts["facts"].append(fact(f"and {len(told) - MOST_FACTS:,} more"))
         return Picture(parts, [short(role) for role in self._rules.roles])
+
+
+class Artist:
+    """Draws the states and percepts of one game, given in canonical KIF, as JSON values.
+
+    Args:
+        program: its rules.
+        side_file: a file that says how to draw it; None to go by the rules alone.
+    """
+
+    def __init__(self, program: GameDefinition, side_file: Path | None = None) -> None:
+        self.layout = Layout.of(program.as_program(), side_file)
+
+    def picture(self, texts: Iterable[str]) -> Any:
+        """Picture of some terms, given in canonical KIF."""
+        return self.layout.picture(map(term_of, texts)).to_json()
+
+    def heat(self, shares: Mapping[str, float]) -> Any:
+        """Picture of terms that hold with some probability each."""
+        return self.layout.heat({term_of(text): share for text, share in shares.items()})
+
+    def certain(self, shares: Mapping[str, float]) -> Any:
+        """Picture of the terms that certainly hold, with `UNKNOWN` in cells where others may."""
+        picture = self.heat(shares)
+        for name, kind in KINDS.items():
+            sure = map(kind.certain, picture[name])
+            picture[name] = [part for part in sure if part is not None]
+        return picture
+
+    def cells(self, move: str, role: str) -> list[str]:
+        """Cells that a move of a role names, in order."""
+        return list(self.layout.cells_of_move(term_of(move), role))
+
+    def drops_in(self, move: str) -> bool:
+        """Whether a move may be made on every cell of a column."""
+        return self.layout.drops_in(term_of(move))
+
+    def words_of(
+        self, moves: Iterable[tuple[str, str]], percepts: Iterable[str] = ()
+    ) -> dict[str, dict[str, str]]:
+        """What people read for moves, each given with its role, and for percepts."""
+        words = self.layout.words
+        return {
+            "moves": {move: words.move(term_of(move), role) for role, move in moves},
+            "percepts": {each: words.percept(term_of(each)) for each in percepts},
+        }
+
+    def words_in(self, frame: Json) -> dict[str, dict[str, str]]:
+        """What people read for all moves and percepts of a frame."""
+        decided = [
+            (role, value["move"])
+            for role, decision in frame["decisions"].items()
+            for value in decision["values"]
+        ]
+        seen = [percept for saw in frame["percepts"].values() for percept in saw]
+        return self.words_of([*frame["moves"].items(), *decided], seen)
+
+    def fluent(self, text: str) -> str:
+        """A fluent in words."""
+        return self.layout.words.fluent(term_of(text)) or in_order(term_of(text))
+
+    def marks(self, moves: Mapping[str, str], before: Json, after: Json) -> list[str]:
+        """Cells that moves name, and for what is dropped into a column, where it came to rest.
+
+        Args:
+            before, after: the picture before and after the moves, as somebody sees it who may know
+                the marks; empty if there was none.
+        """
+        found: list[str] = []
+        for role, move in moves.items():
+            named = self.cells(move, role)
+            fell = self.drops_in(move)
+            found += (fell and _new_in_columns(before, after, named)) or named
+        return found
+
+    def view(self, percepts: Sequence[str]) -> Any:
+        """A picture of percepts, where one says more than their list; else None."""
+        if not percepts:
+            return None
+        picture = self.picture(percepts)
+        shown = any(kind.is_view(part) for name, kind in KINDS.items() for part in picture[name])
+        return picture if shown else None
+
+
+def _new_in_columns(before: Json, after: Json, named: Sequence[str]) -> list[str]:
+    """Cells in the columns of some cells that show something which was not there before."""
+    was = {
+        (cell["id"], item["title"])
+        for board in before.get("boards", ())
+        for cell in board["cells"]
+        for item in cell["items"]
+    }
+    found = []
+    for board in after.get("boards", ()):
+        columns = {cell["column"] for cell in board["cells"] if cell["id"] in named}
+        for cell in board["cells"]:
+            new = [item for item in cell["items"] if (cell["id"], item["title"]) not in was]
+            if cell["column"] in columns and any(item["symbol"] not in ("", "?") for item in new):
+                found.append(cell["id"])
+    return found
+
+
+@lru_cache(maxsize=_MOST_TERMS)
+def term_of(text: str) -> Term:
+    """A term of canonical KIF."""
+    return parse_term(text)

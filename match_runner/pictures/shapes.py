@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 
-from ggp.gdl.analysis.domains import Position
+from ggp.gdl.analysis.domains import MAX_DEPTH, Domains, Position, occurrences, position
 from ggp.gdl.program import INIT, NEXT, TRUE, Literal, NormalRule, Program
-from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, substitute
-from match_runner.pictures.values import Values, variables_in
+from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, substitute
 
 Skeleton = tuple[Signature | None, ...]
 """Functions of a term from left to right, None for each leaf."""
@@ -193,4 +192,265 @@ def _conditions(body: Sequence[Literal], skeleton: Skeleton) -> list[Term]:
             other, leaves = flatten(atom.args[0])
             if other == skeleton:
                 found.append(leaves[0])
+    return found
+
+
+# ------------------------------------------------------------------------
+# Constants that arguments of relations take, found more tightly than `ggp.gdl.analysis` does.
+#
+# There, a variable takes the values of its first condition. Here it takes those that all of its
+# conditions allow, and relations that are given as facts count as pairs (and triples ...): with
+# `(next a b) (next 1 2)`, what comes after a letter is a letter. Boards need that: a wider domain
+# would mix files with ranks. The values are still an approximation from above. If the work becomes
+# too much, those of `ggp.gdl.analysis.domains` are used instead.
+
+MOST_FLOWS = 40_000
+"""Most flows from position to position. Nested functions can make millions; a game with so many
+has no boards that we could find."""
+
+MOST_WORK = 400_000
+"""Most values and facts that are examined before we give up: well below a second."""
+
+Names = dict[str, None]
+"""An ordered set."""
+
+Key = tuple[Signature, Signature | None]
+"""A relation, and the function that its first compound argument has."""
+
+
+class TooMuchWorkError(Exception):
+    """The rules are too large to be analysed closely."""
+
+
+class Values:
+    """Constants at the argument positions of a program's relations."""
+
+    def __init__(self, program: Program) -> None:
+        self.domains = Domains(program.rules, MOST_FLOWS)
+        self.facts = facts_of(program)
+        self._tight: dict[Position, Names] | None = None
+        try:
+            if self.domains.whole:
+                self._tight = _Spread(program, self.domains, self.facts).tight
+        except TooMuchWorkError:
+            return
+
+    def constants(self, at: Position) -> tuple[str, ...]:
+        """Constants at a position, in order of first appearance."""
+        if not self.domains.whole:
+            return ()
+        if self._tight is None:
+            return self.domains.constants(at)
+        return tuple(self._tight.get(at, ()))
+
+    def bind(self, rule: NormalRule) -> dict[str, tuple[str, ...]]:
+        """Constants that a rule's variables take: those that each of its conditions allows."""
+        bound: dict[str, tuple[str, ...]] = {}
+        for literal in rule.body:
+            if literal.binds:
+                for name, at in occurrences(literal.atom):
+                    here = self.constants(at)
+                    if name in bound:
+                        here = tuple(value for value in bound[name] if value in here)
+                    bound[name] = here
+        return bound
+
+    def functions(self, at: Position) -> tuple[Signature, ...]:
+        """Functions of the compound terms at a position."""
+        if not self.domains.whole:
+            return ()
+        return self.domains.functions(at)
+
+
+def facts_of(program: Program) -> dict[Signature, list[tuple[str, ...]]]:
+    """Relations that are given only as facts of constants, with these facts."""
+    found: dict[Signature, list[tuple[str, ...]]] = {}
+    for sig, rules in program.by_head.items():
+        rows = []
+        for rule in rules:
+            head = rule.head
+            if rule.body or not isinstance(head, Compound):
+                break
+            names = tuple(arg.name for arg in head.args if isinstance(arg, Symbol))
+            if len(names) < len(head.args):
+                break
+            rows.append(names)
+        else:
+            if sig in program.static:
+                found[sig] = rows
+    return found
+
+
+class _Spread:
+    """Propagates values from conditions to heads until nothing changes."""
+
+    def __init__(
+        self,
+        program: Program,
+        domains: Domains,
+        facts: Mapping[Signature, list[tuple[str, ...]]],
+    ) -> None:
+        self.tight: dict[Position, Names] = {}
+        self._domains, self._facts = domains, facts
+        self._work = 0
+        rules = [rule for rule in program.rules if rule.body or variables_in(rule.head)]
+        for rule in program.rules:
+            if not rule.body:
+                self._add_all(rule, {}, {})
+        readers: dict[Signature, dict[Signature | None, list[int]]] = {}
+        for number, rule in enumerate(rules):
+            for literal in rule.body:
+                if literal.binds:
+                    relation, function = _key(literal.atom)
+                    readers.setdefault(relation, {}).setdefault(function, []).append(number)
+        pending = dict.fromkeys(range(len(rules)))
+        while pending:
+            number = next(iter(pending))
+            del pending[number]
+            for relation, function in self._apply(rules[number]):
+                for read, numbers in readers.get(relation, {}).items():
+                    if read == function or read is None or function is None:
+                        pending.update(dict.fromkeys(numbers))
+
+    def _spend(self, amount: int) -> None:
+        self._work += amount
+        if self._work > MOST_WORK:
+            raise TooMuchWorkError
+
+    def _apply(self, rule: NormalRule) -> list[Key]:
+        """Propagate the values of a rule's conditions to its head; returns what changed."""
+        sources: dict[str, Position] = {}
+        bound = self._bind(rule, sources)
+        return [] if bound is None else self._add_all(rule, bound, sources)
+
+    def _bind(self, rule: NormalRule, sources: dict[str, Position]) -> dict[str, Names] | None:
+        """Values of a rule's variables; None if a condition cannot hold.
+
+        Args:
+            sources: filled with the positions of variables that may stand for compound terms.
+        """
+        bound: dict[str, Names] = {}
+        listed: list[tuple[Compound, list[tuple[str, ...]]]] = []
+        for literal in rule.body:
+            atom = literal.atom
+            if not literal.binds or not isinstance(atom, Compound):
+                continue
+            facts = self._facts.get(signature(atom))
+            if facts is not None and all(not isinstance(arg, Compound) for arg in atom.args):
+                listed.append((atom, facts))
+            for term, at in _leaves(atom):
+                here = self.tight.get(at, {})
+                if isinstance(term, Symbol):
+                    if term.name not in here:
+                        return None
+                elif self._domains.functions(at):
+                    sources.setdefault(term.name, at)
+                elif term.name in bound:
+                    self._spend(len(bound[term.name]))
+                    bound[term.name] = {n: None for n in bound[term.name] if n in here}
+                else:
+                    bound[term.name] = here
+        for name in sources:
+            bound.pop(name, None)
+        if not self._narrow(bound, listed) or not all(bound.values()):
+            return None
+        return bound
+
+    def _narrow(
+        self, bound: dict[str, Names], listed: Sequence[tuple[Compound, list[tuple[str, ...]]]]
+    ) -> bool:
+        """Keep the values that facts allow, condition by condition; whether some are left."""
+        for _ in range(2 if len(listed) > 1 else 1):
+            for atom, facts in listed:
+                self._spend(len(facts))
+                kept = facts
+                for i, arg in enumerate(atom.args):
+                    if isinstance(arg, Variable):
+                        allowed = bound.get(arg.name, {})
+                        kept = [fact for fact in kept if fact[i] in allowed]
+                    elif isinstance(arg, Symbol):
+                        kept = [fact for fact in kept if fact[i] == arg.name]
+                if not kept:
+                    return False
+                for i, arg in enumerate(atom.args):
+                    if isinstance(arg, Variable):
+                        bound[arg.name] = dict.fromkeys(fact[i] for fact in kept)
+        return True
+
+    def _add_all(
+        self, rule: NormalRule, bound: Mapping[str, Names], sources: Mapping[str, Position]
+    ) -> list[Key]:
+        changed = False
+        if not isinstance(rule.head, Compound):
+            return []
+        for term, at in _leaves(rule.head):
+            if isinstance(term, Symbol):
+                changed |= self._add({term.name: None}, at)
+            elif term.name in bound:
+                changed |= self._add(bound[term.name], at)
+            elif term.name in sources:
+                changed |= self._copy(sources[term.name], at)
+        return [_key(rule.head)] if changed else []
+
+    def _add(self, new: Names, at: Position) -> bool:
+        """Add values at a position; whether any of them is new."""
+        here = self.tight.setdefault(at, {})
+        self._spend(len(new))
+        before = len(here)
+        here.update(new)
+        return len(here) > before
+
+    def _copy(self, source: Position, target: Position) -> bool:
+        """Copy all values of a position to another, including those inside functions."""
+        self._spend(1)
+        if len(target) > MAX_DEPTH or source == target:
+            return False
+        changed = self._add(self.tight.get(source, {}), target)
+        for function in self._domains.functions(source):
+            for i in range(function[1]):
+                changed |= self._copy((*source, (function, i)), (*target, (function, i)))
+        return changed
+
+
+def variables_in(term: Term) -> bool:
+    """Whether a term has variables."""
+    pending = [term]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Variable):
+            return True
+        if isinstance(item, Compound):
+            pending += item.args
+    return False
+
+
+def _key(atom: Term) -> Key:
+    shared = position(signature(atom), 0)[0][0]
+    if isinstance(atom, Compound):
+        for arg in atom.args:
+            if isinstance(arg, Compound):
+                return shared, signature(arg)
+    return shared, None
+
+
+def _leaves(atom: Compound) -> Iterator[tuple[Symbol | Variable, Position]]:
+    """Yield the constants and variables of an atom, with their positions."""
+    pending: list[tuple[Term, Position]] = [
+        (arg, position(signature(atom), i)) for i, arg in enumerate(atom.args)
+    ]
+    while pending:
+        term, at = pending.pop()
+        if isinstance(term, Compound):
+            pending += [(arg, (*at, (signature(term), i))) for i, arg in enumerate(term.args)]
+        else:
+            yield term, at
+
+
+def chains_of(facts: Mapping[Signature, list[tuple[str, ...]]]) -> list[dict[str, str]]:
+    """Binary relations in which every constant has at most one successor and one predecessor."""
+    found = []
+    for (_, arity), rows in facts.items():
+        following = dict(row for row in rows if len(row) == 2) if arity == 2 else {}
+        if len(following) > 1 and len(set(following.values())) == len(following) == len(rows):
+            found.append(following)
     return found

@@ -11,7 +11,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from match_runner.charts import Plot, new_figure
-from match_runner.pictures.frames import Json
+from match_runner.pictures.kinds import Json
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,13 +59,15 @@ def still(frame: Json) -> Plot:
     axes.set(xlim=(0, width), ylim=(total, 0))
     axes.axis("off")
     for number, line in enumerate(head):
-        _text(axes, _MARGIN, _MARGIN / 2 + _LINE * (number + 0.5), line, 0.3, _INK, at="left")
+        place = _MARGIN, _MARGIN / 2 + _LINE * (number + 0.5)
+        _text(axes, place, line, 0.3, _INK, at="left")
     for number, line in enumerate(foot):
-        _text(axes, _MARGIN, below + _LINE * (number + 0.5), line, 0.26, _SOFT, at="left")
+        place = _MARGIN, below + _LINE * (number + 0.5)
+        _text(axes, place, line, 0.26, _SOFT, at="left")
     left = _MARGIN
     for board in boards:
         if len(boards) > 1:
-            _text(axes, left, top - _LINE / 2, board["title"], 0.24, _SOFT, at="left")
+            _text(axes, (left, top - _LINE / 2), board["title"], 0.24, _SOFT, at="left")
         _draw_board(axes, board, left, top, frame)
         left += len(board["columns"]) + _GAP
     return Plot(plot)
@@ -96,9 +98,9 @@ def _draw_board(axes: Axes, board: Json, left: float, top: float, frame: Json) -
 
     columns, rows = board["columns"], board["rows"]
     for number, name in enumerate(columns):
-        _text(axes, left + number + 0.5, top + len(rows) + 0.22, name, 0.2, _SOFT)
+        _text(axes, (left + number + 0.5, top + len(rows) + 0.22), name, 0.2, _SOFT)
     for number, name in enumerate(rows):
-        _text(axes, left - 0.1, top + number + 0.5, name, 0.2, _SOFT, at="right")
+        _text(axes, (left - 0.1, top + number + 0.5), name, 0.2, _SOFT, at="right")
     is_checkered = min(len(columns), len(rows)) > 2 and any(
         item["symbol"] in _WHITE + _BLACK for cell in board["cells"] for item in cell["items"]
     )
@@ -124,7 +126,7 @@ def _draw_items(axes: Axes, cell: Json, x: float, y: float, owners: list[str]) -
         middle = (number + 0.5) / len(inside)
         symbol, colour, rim = _look(item, owners)
         size = (0.62 if len(symbol) == 1 else min(0.3, 1.3 / len(symbol))) / len(inside) ** 0.7
-        _text(axes, x + middle, y + 0.5, symbol, size, colour, rim=rim)
+        _text(axes, (x + middle, y + 0.5), symbol, size, colour, rim=rim)
         if item["mark"]:
             style = _MARKS[(item["mark"] - 1) % len(_MARKS)]
             ends = [x + middle - 0.3 / len(inside), x + middle + 0.3 / len(inside)]
@@ -146,8 +148,7 @@ def _look(item: Json, owners: list[str]) -> tuple[str, str, str | None]:
 
 def _text(
     axes: Axes,
-    x: float,
-    y: float,
+    place: tuple[float, float],
     text: str,
     size: float,
     colour: str,
@@ -155,12 +156,12 @@ def _text(
     at: str = "center",
     rim: str | None = None,
 ) -> None:
-    """Draw a text; its size is its height in cells."""
+    """Draw a text at a place; its size is its height in cells."""
     from matplotlib.patheffects import withStroke
 
     points = size * _CELL_INCHES * 72
     more: dict[str, Any] = {"ha": at, "va": "center", "fontsize": points, "color": colour}
     # A text from a rulesheet is no formula.
-    drawn = axes.text(x, y, text, parse_math=False, **more)
+    drawn = axes.text(*place, text, parse_math=False, **more)
     if rim is not None:
         drawn.set_path_effects([withStroke(linewidth=points / 14, foreground=rim)])

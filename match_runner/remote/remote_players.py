@@ -21,10 +21,8 @@ from ggp.errors import ConfigError
 from ggp.gdl.source import printable
 from ggp.machine.definition import GameDefinition
 from ggp.protocol.messages import BUSY, Dialect
-from match_runner.match.records import RemoteSide
-from match_runner.remote.host_names import HostNames
-from match_runner.remote.post import Address, PostReply, PostResult, post
-from match_runner.remote.servers import DRESDEN, ConnectingTime, Server
+from match_runner.remote.post import Address, HostNames, PostReply, PostResult, post
+from match_runner.remote.servers import DRESDEN, ConnectingTime, RemoteSide, Server
 from match_runner.remote.wire import LastTurn, NotAMoveError, Wire
 
 DEFAULT_START_CLOCK_S = 30

@@ -68,3 +68,20 @@ class ConnectingTime:
     def spend(self, seconds: float) -> None:
         """Note how long a connection took."""
         self._pool_s -= min(max(0.0, seconds - self._server.connect_s), self._pool_s)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteSide:
+    """How remote players were addressed.
+
+    Attributes:
+        match_id: id of the match in messages; each role has its own if one player has several.
+        dialect: dialect of the messages, a value of `ggp.protocol.messages.Dialect`.
+        start_clock_s: time that they had before the first turn.
+        scrambled: whether names were changed.
+    """
+
+    match_id: str
+    dialect: str
+    start_clock_s: float
+    scrambled: bool

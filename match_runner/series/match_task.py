@@ -23,7 +23,7 @@ from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match
 from match_runner.match.seats import Arena, build_machines, set_up
 from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, RemoteConditions
-from match_runner.workers.idle import num_kept
+from match_runner.workers.executor import num_kept
 
 _MOST_GAMES = 2
 """Number of games whose machines are kept: a series plays one game after the other."""

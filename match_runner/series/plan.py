@@ -199,6 +199,27 @@ class PlannedMatch:
         return self.game, self.kind, self.number
 
 
+def series_of_roles(
+    game: str,
+    program: GameDefinition,
+    players: Mapping[str, str],
+    matches: int,
+    *,
+    conditions: Conditions | None = None,
+    seed: int = 0,
+    backend: str = "auto",
+) -> Series:
+    """Series of matches in which every role has a player of its own.
+
+    Match i is the match with seed `seed + i`, whether played in a series or alone.
+
+    Args:
+        players: spec or address for every role but `random`.
+    """
+    own = SeriesGame(game, program, matches, conditions or Conditions())
+    return Series(players, (own,), rotate=False, seed=seed, counted_seeds=True, backend=backend)
+
+
 def check_series(series: Series) -> None:
     """Check that a series can be played.
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from ggp.clocks import Clock
 from ggp.errors import ConfigError, ResultsError
-from match_runner.folder_lock import locked
+from ggp.whole_files import locked
 from match_runner.match.records import record_from_json
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import PLAY, PlannedMatch, Series, measured_rounds

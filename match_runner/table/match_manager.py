@@ -22,19 +22,18 @@ from typing import Any, TypeVar
 from ggp.errors import ConfigError, GGPError, MatchError
 from match_runner.match.conditions import Conditions
 from match_runner.match.records import MatchRecord
-from match_runner.pictures.frames import Json
+from match_runner.pictures.kinds import Json
 from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import RemoteConditions
 from match_runner.table import worker_tasks
 from match_runner.table.events import EventLog
 from match_runner.table.held_match import ALL, HeldMatch, seat_of
-from match_runner.table.match_folder import MatchFolder, MatchSetup
+from match_runner.table.match_folder import MatchFolder, MatchSetup, StoredFiles
 from match_runner.table.options import TableOptions
 from match_runner.table.requests import MatchRequest
 from match_runner.table.seats.link import LinkExchange, Message, make_private
 from match_runner.table.seats.mind import MindTask, look_into
 from match_runner.table.seats.seating import HUMAN, TableTask, play_at_table
-from match_runner.table.stored_files import StoredFiles
 from match_runner.workers.executor import LocalPool, WorkerFailedError
 
 MOST_WITH_PEOPLE = 24

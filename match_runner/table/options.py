@@ -1,12 +1,230 @@
-"""Options of a table, set by whoever starts it."""
+"""What whoever starts a table allows: games and players that pages may name, hosts, limits.
+
+Whoever has the table's link may play, but may not do everything that the user who started it may.
+A page knows the games of this package, the one that the table was started with, and rulesheets
+below one folder; other rules are pasted. It knows the players of this package, with options that
+name no file, and what the command line offers. A user's own modules, files and addresses are
+named on the command line, or not at all.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
-from match_runner.table.offers import Offers
-from match_runner.table.web.guard import HostNames, RequestLimits
+from ggp.errors import ConfigError
+from ggp.gdl.games import find_game, game_that_comes, list_games
+from ggp.gdl.nearest import unknown
+from ggp.machine.games import is_named, prefix_of
+from ggp.players import PLAYERS, parse_spec
+from match_runner.match.seats import HUMAN
+from match_runner.pictures.side_file import side_file_of
+from match_runner.remote.post import is_address
+from match_runner.series.plan import check_player
+from match_runner.table.requests import MOST_RULES
+
+MOST_GAMES = 500
+"""Number of rulesheets after which no more folders are searched."""
+
+_MOST_LOOKED_AT = 20_000
+_SUFFIXES = (".gdl", ".kif")
+_NAME = re.compile(r"[A-Za-z][\w.-]{0,40}")
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """Games and players that a page may name.
+
+    Attributes:
+        game: name or path of the game that the table was started with, or None.
+        games: a folder of rulesheets, or None.
+        players: specs and addresses, by the names under which pages know them.
+    """
+
+    game: str | None = None
+    games: Path | None = None
+    players: Mapping[str, str] = field(default_factory=dict)
+
+    def game_names(self) -> list[str]:
+        """Every game that can be named, first the one that the table was started with."""
+        names = [*sorted(self._listed()), *list_games()]
+        if self.game is None:
+            return names
+        return [self.game, *(name for name in names if name != self.game)]
+
+    def rules_of(self, game: str, rules: str | None) -> tuple[str, Path | None]:
+        """The text of a rulesheet, and the file beside it that says how to draw it.
+
+        Args:
+            game: one of `game_names`, unless there is a text.
+            rules: the text that was pasted, or None.
+
+        Raises:
+            ConfigError: there is no such game, or it cannot be read.
+        """
+        text = game if rules is None else rules
+        if is_named(text):
+            if text != self.game:  # some of them read files that their parameters name
+                raise ConfigError(
+                    "such a game must be named when the table is started: "
+                    f"`match-runner table {prefix_of(text)}NAME`"
+                )
+            return text, None
+        if rules is not None:
+            return rules, None
+        if game == self.game:
+            path = find_game(game)
+        else:
+            path = game_that_comes(game) or self._below(game) or self._unknown(game)
+        beside = side_file_of(path)
+        if path == self._below(game) and not self._has(beside):
+            beside = None
+        return _read(path), beside
+
+    def spec_of(self, player: str) -> str:
+        """The spec or address of a player that a page names.
+
+        Raises:
+            ConfigError: it may not be named from a page, or its options are wrong.
+        """
+        if player in self.players:
+            return self.players[player]
+        if is_address(player):
+            raise ConfigError(
+                f"{player!r} is the address of a player elsewhere, which must be offered when the "
+                "table is started: `match-runner table --offer NAME=http://HOST:PORT`"
+            )
+        name = player.partition(":")[0]
+        if name not in PLAYERS:
+            known = (*PLAYERS, *self.players)
+            others = "others must be offered when the table is started: --offer NAME=SPEC"
+            raise ConfigError(
+                unknown("player", name, known, f"players: {', '.join(known)}; {others}")
+            )
+        return parse_spec(player, trusted=False).text
+
+    def _unknown(self, game: str) -> NoReturn:
+        if os.sep in game:
+            raise ConfigError(
+                "only games that come with ggp, and those below --games, are known by name; paste "
+                "the rules"
+            )
+        names = self.game_names()
+        raise ConfigError(unknown("game", game, names, "paste the rules of other games"))
+
+    def _listed(self) -> Iterator[str]:
+        """Yield the names of the rulesheets in the folder."""
+        if self.games is None:
+            return
+        looked_at = found = 0
+        for folder, folders, files in os.walk(self.games):  # which follows no links
+            folders.sort()
+            for file in sorted(files):
+                name = Path(folder, file).relative_to(self.games).as_posix()
+                if self._below(name) is not None:
+                    yield name
+                    found += 1
+            looked_at += len(files) + 1
+            if found >= MOST_GAMES or looked_at >= _MOST_LOOKED_AT:
+                return
+
+    def _below(self, name: str) -> Path | None:
+        """The rulesheet of that name in the folder; neither dots nor links lead out of it."""
+        if self.games is None or any(part[:1] in ("", ".") for part in name.split("/")):
+            return None
+        path = self.games / name
+        is_named = path.suffix in _SUFFIXES and name.isprintable() and os.path.isfile(path)
+        return path if is_named and self._has(path) else None
+
+    def _has(self, path: Path | None) -> bool:
+        """Whether a file is in the folder itself, not just linked from there."""
+        if path is None or self.games is None:
+            return False
+        return path.resolve().is_relative_to(self.games.resolve())
+
+
+def read_offers(texts: Iterable[str]) -> dict[str, str]:
+    """Read players from texts `NAME=SPEC`, as in `Offers.players`.
+
+    Raises:
+        ConfigError: a text is malformed, a name is taken or given twice, or there is no such
+            player.
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, spec = (part.strip() for part in text.partition("="))
+        if not equals or _NAME.fullmatch(name) is None:
+            raise ConfigError(
+                f"--offer {text!r} must be NAME=SPEC, for example mine=my_module:Mine"
+            )
+        if name in PLAYERS or name == HUMAN:
+            raise ConfigError(f"--offer {text!r}: {name} is the name of a player already")
+        if name in found:
+            raise ConfigError(f"--offer: the name {name} is given twice")
+        check_player(spec, f"--offer {name}: ")
+        found[name] = spec
+    return found
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            text = file.read(MOST_RULES + 1)
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+    if len(text) > MOST_RULES:
+        raise ConfigError(f"{path} has more than {MOST_RULES:,} characters, so it is no rulesheet")
+    return text
+
+
+# ------------------------------------------------------------------------
+# Options of a table.
+
+NAMES = ("127.0.0.1", "localhost", "[::1]")
+"""Names by which this machine may call itself in a Host header."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostNames:
+    """Names by which requests may reach the server.
+
+    Attributes:
+        hosts: names by which others know this machine, besides `NAMES` and the address that a
+            connection came to.
+        origin: origin of the table in browsers if it is behind a reverse proxy, such as
+            `https://table.example`; empty if there is none.
+    """
+
+    hosts: tuple[str, ...] = ()
+    origin: str = ""
+
+    def has(self, host: str, server: tuple[str, int]) -> bool:
+        """Whether a Host header names this server."""
+        address, port = server
+        own = f"[{address}]" if ":" in address else address
+        names = [f"{name.lower()}:{port}" for name in (*NAMES, own, *self.hosts)]
+        return host in names or (self.origin != "" and host == self.origin.partition("://")[2])
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLimits:
+    """Limits on requests of browsers.
+
+    Attributes:
+        body_bytes: most bytes of the body of a request.
+        header_bytes: most bytes of the header of a request, its first line included.
+        request_s: most seconds from the connection to the last byte of the body.
+        connections: most connections at once.
+    """
+
+    body_bytes: int = 4 << 20
+    header_bytes: int = 16 << 10
+    request_s: float = 20.0
+    connections: int = 128
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from ggp.errors import ConfigError
 from ggp.gdl.source import Source
 from ggp.protocol.messages import MAX_CLOCK_S
 from ggp.protocol.texts.forms import MessageLimits, too_deep_at
-from match_runner.options import MAX_PAUSE_S
+from match_runner.match.conditions import MAX_PAUSE_S
 from match_runner.table.match_folder import MatchSetup
 from match_runner.table.seats.seating import HUMAN
 

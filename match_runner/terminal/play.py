@@ -20,21 +20,18 @@ from ggp.machine.games import find_file
 from ggp.players import parse_spec
 from match_runner.match.guests import LeftError
 from match_runner.match.knowledge import Knowledge
-from match_runner.match.record_files import make_folder, write_record
-from match_runner.match.records import MatchRecord
+from match_runner.match.records import MatchRecord, make_folder, write_record
 from match_runner.match.referee import play_match
 from match_runner.match.seats import HUMAN, Arena, Seat, set_up
 from match_runner.match.views import plain, show_record
-from match_runner.options import StoragePlace
-from match_runner.pictures.frames import Artist
+from match_runner.pictures.layout import Artist
 from match_runner.pictures.side_file import side_file_of
 from match_runner.remote.post import is_address
-from match_runner.series.holding import Held
+from match_runner.series.holding import Held, StoragePlace
 from match_runner.series.match_task import machines_of, order_of, rehearse
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import Series, plan_all
-from match_runner.terminal.person import Person
-from match_runner.terminal.screen import Screen
+from match_runner.terminal.person import Person, Screen
 
 
 def check_place(place: StoragePlace) -> None:
@@ -136,7 +133,7 @@ class _Sitting:
         if has_clock:  # a player that has not played before takes longer for its first move
             stand_ins = {**others, **dict.fromkeys(self._people, "random")}
             start_s = self._game.conditions.remote.start_clock_s
-            arena = self._arena(stand_ins, {})
+            arena = self._arena(stand_ins)
             rehearse(arena, program.source.text, start_s, own_process=True)
         self._others = others
 
@@ -149,9 +146,9 @@ class _Sitting:
                     says = f"{text} may prepare as {role} for {start_s} s (--start-clock)."
                     self._screen.show(Text(says))
         guests = {role: Seat(HUMAN, self._maker(role, seed)) for role in self._people}
-        return play_match(self._arena(self._others, guests), seed, conditions)
+        return play_match(self._arena({**self._others, **guests}), seed, conditions)
 
-    def _arena(self, players: Mapping[str, str], guests: Mapping[str, Seat]) -> Arena:
+    def _arena(self, players: Mapping[str, str | Seat]) -> Arena:
         apart = order_of(self._game.conditions, self._program, self._machines, self._series.limits)
         return set_up(
             self._game.name,
@@ -159,7 +156,6 @@ class _Sitting:
             players,
             self._machines,
             self._game.conditions.clock.tells,
-            guests=guests,
             apart=apart,
         )
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from statistics import NormalDist
 from typing import Any
 
+from openskill.models import PlackettLuce, PlackettLuceRating
+from rich.console import RenderableType
+from rich.text import Text
+
 from ggp.clocks import Clock
-from ggp.statistics.intervals import Interval, mean_interval
-from match_runner.series.course_plot import WithCourse
+from ggp.console import table_of
+from ggp.statistics.intervals import LEVEL, Interval, interval_text, mean_interval, methods_text
+from match_runner.match.records import clock_text
+from match_runner.match.views import plain
+from match_runner.series.course import WithCourse
 from match_runner.series.holding import Held
 from match_runner.series.outcomes import (
     ContestCounts,
@@ -22,7 +30,6 @@ from match_runner.series.outcomes import (
     tally_of,
 )
 from match_runner.series.plan import Series, resampling_seed
-from match_runner.tournament.ratings import Rating, rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,3 +204,149 @@ def _problems(series: Series, match: Played) -> Iterator[Problem]:
         yield Problem(planned.game, planned.number, name, str(fault))
     if record.failed:
         yield Problem(planned.game, planned.number, None, record.errors[-1])
+
+
+# ------------------------------------------------------------------------
+# Ratings of players by openskill: the Plackett-Luce model of Weng and Lin (JMLR 12, 2011).
+
+_DEVIATIONS = NormalDist().inv_cdf((1 + LEVEL) / 2)
+"""Half-width of a 99 % interval of a normal distribution."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """Rating of a player: the belief about its strength, at first 25 with deviation 25 / 3.
+
+    Attributes:
+        mean, deviation: parameters of the belief, a normal distribution.
+        contests: number of contests that it is based on.
+    """
+
+    mean: float
+    deviation: float
+    contests: int
+
+    @property
+    def low(self) -> float:
+        """Lower end of the 99 % interval; players are ranked by it."""
+        return self.mean - _DEVIATIONS * self.deviation
+
+    @property
+    def high(self) -> float:
+        """Upper end of the 99 % interval."""
+        return self.mean + _DEVIATIONS * self.deviation
+
+
+def rate(players: Sequence[int], contests: Iterable[Mapping[int, float]]) -> dict[int, Rating]:
+    """Rating of each player after some contests.
+
+    Args:
+        contests: scores of those who took part. Their order matters a little, so it must not
+            depend on when matches ended.
+    """
+    model = PlackettLuce()
+    ratings: dict[int, PlackettLuceRating] = {player: model.rating() for player in players}
+    counts = dict.fromkeys(players, 0)
+    for scores in contests:
+        if len(scores) < 2:
+            continue
+        order = sorted(scores)
+        teams = model.rate(
+            [[ratings[player]] for player in order], scores=[scores[player] for player in order]
+        )
+        for player, (rating,) in zip(order, teams, strict=True):
+            ratings[player] = rating
+            counts[player] += 1
+    return {
+        player: Rating(rating.mu, rating.sigma, counts[player])
+        for player, rating in ratings.items()
+    }
+
+
+# ------------------------------------------------------------------------
+# Tables that show a tournament.
+
+MOST_PROBLEMS = 10
+"""Most problems that are shown; `--json` has all."""
+
+
+def show_tournament(summary: TournamentSummary) -> Iterator[RenderableType]:
+    """Yield the tables of a tournament, which may be unfinished."""
+    of_all = "" if summary.played == summary.planned else f" of {summary.planned}"
+    yield Text(
+        f"{summary.played}{of_all} matches, {summary.moves} turns, seed {summary.seed}",
+        style="bold",
+    )
+    yield _standings(summary)
+    yield Text()
+    yield _contests(summary)
+    yield Text()
+    yield _by_game(summary)
+    yield Text()
+    yield from map(Text, methods_text(each.score for each in summary.standings))
+    if summary.problems:
+        yield Text(f"faults and errors ({len(summary.problems)}):", style="red")
+    for problem in summary.problems[:MOST_PROBLEMS]:
+        who = "" if problem.player is None else f", {problem.player}"
+        yield plain(f"  {problem.game} {problem.number}{who}: {problem.text}")
+    if len(summary.problems) > MOST_PROBLEMS:
+        yield Text(f"  and {len(summary.problems) - MOST_PROBLEMS} more; see --json")
+
+
+def faults_text(faults: Mapping[str, int]) -> str:
+    """Counts of faults as `2 late, 1 illegal`, or `none`."""
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(faults.items())) or "none"
+
+
+def rating_text(rating: Rating | None) -> str:
+    """A rating as `27.3 [20.1, 34.5]`, or `-` for none."""
+    if rating is None:
+        return "-"
+    return f"{rating.mean:.1f} [{rating.low:.1f}, {rating.high:.1f}]"
+
+
+def _standings(summary: TournamentSummary) -> RenderableType:
+    columns = ("player", "#rating [99 %]", "#mean score [99 %]", "#matches")
+    rows = [
+        (
+            standing.player,
+            rating_text(standing.rating),
+            interval_text(standing.score),
+            str(standing.matches),
+        )
+        for standing in summary.standings
+    ]
+    return table_of(columns, rows)
+
+
+def _contests(summary: TournamentSummary) -> RenderableType:
+    columns = ("player", "#won", "#drawn", "#lost", "#% won [99 %]", "faults", "plays")
+    rows = [
+        (
+            standing.player,
+            *map(str, (standing.tally.wins, standing.tally.draws, standing.tally.losses)),
+            interval_text(standing.tally.win_share, ".1f", 100),
+            faults_text(standing.faults),
+            standing.plays,
+        )
+        for standing in summary.standings
+    ]
+    return table_of(columns, rows)
+
+
+def _by_game(summary: TournamentSummary) -> RenderableType:
+    columns = (
+        "mean score in",
+        *(f"#{standing.player}" for standing in summary.standings),
+        *("on", "by"),
+    )
+    rows = [
+        (
+            each.game,
+            *(interval_text(standing.by_game[each.game]) for standing in summary.standings),
+            each.backend or "-",
+            clock_text(each.play_clock, each.clock),
+        )
+        for each in summary.games
+    ]
+    return table_of(columns, rows)

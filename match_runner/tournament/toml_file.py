@@ -13,7 +13,7 @@ from ggp.errors import ConfigError
 from ggp.gdl.games import list_games
 from ggp.machine.games import backends, is_named, load_program
 from ggp.protocol.messages import MAX_CLOCK_S, Dialect
-from match_runner.options import MAX_PAUSE_S, conditions_of
+from match_runner.match.conditions import MAX_PAUSE_S, AskedConditions
 from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, check_clocks
 from match_runner.remote.servers import DRESDEN, SERVERS, Replacement
@@ -139,9 +139,7 @@ def _game(
                 raise ConfigError(f"{key} must be {setting.text}")
         fixed = _texts(own.get("fixed", {}), "fixed")
         has_remote = any(map(is_address, (*players.values(), *fixed.values())))
-        conditions = conditions_of(
-            has_remote=has_remote,
-            patient=True,
+        asked = AskedConditions(
             play_clock_s=settings.get("play_clock"),
             clock=Clock(settings.get("clock", Clock.WALL)),
             ponder=settings.get("ponder", False),
@@ -152,6 +150,7 @@ def _game(
             replacement=settings.get("replacement"),
             pause_s=float(settings.get("pause", 0)),
         )
+        conditions = asked.of_match(has_remote=has_remote, patient=True)
         if has_remote:
             _check_clock(conditions.play_clock_s)
     except ConfigError as error:

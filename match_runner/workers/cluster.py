@@ -24,8 +24,13 @@ from typing import Any, TypeVar
 from ggp.console import installed_version
 from ggp.errors import ConfigError, MatchError
 from ggp.libraries import demand_library, extra_advice
-from match_runner.workers.executor import WorkerCrashError, WorkerFailedError, too_long
-from match_runner.workers.idle import keep_pool, take_pool
+from match_runner.workers.executor import (
+    WorkerCrashError,
+    WorkerFailedError,
+    keep_pool,
+    take_pool,
+    too_long,
+)
 
 _T = TypeVar("_T")
 

@@ -1,17 +1,19 @@
-"""Choice of where matches are played, by the options of a command."""
+"""Where matches are played, by the options of a command, and how many tasks are done there."""
 
 from __future__ import annotations
 
+import logging
 import math
-from collections.abc import Callable, Iterator
+import queue
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, TypeVar
 
-import click
-
 from ggp.errors import ConfigError
-from match_runner.workers.executor import Executor, LocalPool
-from match_runner.workers.inline import InlineExecutor
+from match_runner.workers.executor import Executor, LocalPool, WorkerCrashError, close_idle
 
 MATCH_SECONDS = 3600
 """Default time limit of a match, in seconds."""
@@ -55,35 +57,103 @@ def open_executor(
         executor.close()
 
 
-def jobs_option(usual: str = "1") -> Callable[[_F], _F]:
-    """Option `--jobs`: None if not given.
+# ------------------------------------------------------------------------
+# Calls in this process, one after the other: nothing has to start, and Ctrl-C acts at once.
+
+_T = TypeVar("_T")
+
+
+class InlineExecutor:
+    """An `Executor` that has finished the call when `submit` returns."""
+
+    window: int | None = 1
+    own_processes = False
+
+    def submit(self, function: Callable[..., _T], args: tuple[Any, ...]) -> Future[_T]:
+        """Call a function; the future gets what it raises, except for interrupts."""
+        future: Future[_T] = Future()
+        try:
+            future.set_result(function(*args))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def close(self) -> None:
+        """End processes that calls have kept for later ones; there is nothing else to give up."""
+        close_idle()
+
+
+# ------------------------------------------------------------------------
+# Calls one function for many tasks, and calls it again where a worker crashed.
+
+MAX_TRIES = 3
+"""Number of worker processes that one task may cost."""
+
+_Key = TypeVar("_Key")
+_Task = TypeVar("_Task")
+_Result = TypeVar("_Result")
+
+_log = logging.getLogger(__name__)
+
+
+def run_all(
+    executor: Executor,
+    function: Callable[[_Task], _Result],
+    tasks: Iterable[tuple[_Key, _Task]],
+    keep: Callable[[_Key, _Result], None],
+    name: Callable[[_Key], str],
+    ahead: int | None = None,
+) -> tuple[str, ...]:
+    """Have a function called for every task, side by side where the executor can.
 
     Args:
-        usual: the number that is then used, as text for the help.
+        executor: where the function is called.
+        function: a module-level function, called with a task.
+        tasks: tasks, each with a key; taken as there is room for them.
+        keep: called with each result as it comes.
+        name: gives the name of a task for messages.
+        ahead: most tasks in hand at a time, where results decide whether there are others; then
+            none is begun after one that crashed too often. None for as many as the executor takes.
+
+    Returns:
+        the tasks that crashed `MAX_TRIES` times, one line each.
+
+    Raises:
+        MatchError: a function raised.
     """
-    return click.option(
-        "--jobs",
-        type=click.IntRange(min=1),
-        show_default=usual,
-        help="Matches to play at once; the numbers stay the same.",
-    )
+    todo = iter(tasks)
+    ended: queue.SimpleQueue[Future[_Result]] = queue.SimpleQueue()
+    running: dict[Future[_Result], tuple[int, _Key, _Task]] = {}
+    tries: Counter[int] = Counter()
+    failures: list[str] = []
+    begun = 0
+    windows = [each for each in (executor.window, ahead) if each is not None]
 
+    def submit(number: int, key: _Key, task: _Task) -> None:
+        tries[number] += 1
+        future = executor.submit(function, (task,))
+        running[future] = number, key, task
+        future.add_done_callback(ended.put)
 
-def scheduler_option(command: _F) -> _F:
-    """Option `--scheduler`: None if not given."""
-    return click.option(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="Play on the Dask cluster of this scheduler (or scheduler file), not on this machine.",
-    )(command)
-
-
-def match_seconds_option(command: _F) -> _F:
-    """Option `--match-seconds`."""
-    return click.option(
-        "--match-seconds",
-        type=click.IntRange(min=0),
-        default=MATCH_SECONDS,
-        show_default=True,
-        help="Break off a match that takes longer, and try it again; 0 for never.",
-    )(command)
+    while True:
+        # Taken as there is room: making a task costs time and memory, and a series may have many.
+        room = max(0, min(windows) - len(running)) if windows else None
+        if failures and ahead is not None:
+            room = 0
+        for key, task in islice(todo, room):
+            submit(begun, key, task)
+            begun += 1
+        if not running:
+            return tuple(failures)
+        future = ended.get()
+        number, key, task = running.pop(future)
+        try:
+            result = future.result()
+        except WorkerCrashError as error:
+            _log.info("%s: %s", name(key), error)
+            if tries[number] < MAX_TRIES:
+                submit(number, key, task)
+            else:
+                failures.append(f"{name(key)} was tried {MAX_TRIES} times: {error}")
+        else:
+            keep(key, result)

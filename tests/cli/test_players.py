@@ -11,7 +11,7 @@ from ggp.cli.arguments import PlayerText
 from ggp.cli.evaluate import evaluate
 from ggp.cli.players import markdown_of
 from ggp.players import PLAYERS, describe_player, known_players
-from match_runner.series.commands.play import play
+from match_runner.cli.play import play
 from tests.support.commands import error_line, json_of, run
 from tests.support.games import REPOSITORY
 

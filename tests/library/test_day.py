@@ -156,7 +156,7 @@ def test_the_library_solves_what_the_command_solves_and_in_the_same_way(tmp_path
 
 
 def test_records_are_read_from_files(tmp_path: Path) -> None:
-    from match_runner.match.record_files import write_record
+    from match_runner.match.records import write_record
 
     record = ggp.play_match("monty_hall", {"candidate": "legal"}, seed=2)
     assert ggp.read_record(write_record(record, tmp_path)) == record

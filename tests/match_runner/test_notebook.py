@@ -10,8 +10,7 @@ import pytest
 import ggp
 from ggp.html_tables import html_table
 from ggp.players import Decision, MoveValue
-from match_runner.match.records import MatchRecord
-from match_runner.notebook import MOST_BOARDS
+from match_runner.match.records import MOST_BOARDS, MatchRecord
 
 HOSTILE = """
 (role <b>) (role random) (init (cell 1 1 <script>alert</script>)) (init (cell 1 2 &amp))

@@ -13,8 +13,7 @@ from typing import Any
 
 from ggp.sockets import listen
 from match_runner.table.match_manager import MatchManager
-from match_runner.table.options import TableOptions
-from match_runner.table.web.guard import RequestLimits
+from match_runner.table.options import RequestLimits, TableOptions
 from match_runner.table.web.server import table_server
 
 PATIENCE_S = 60.0

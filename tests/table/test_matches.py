@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from match_runner.match.record_files import read_record
-from match_runner.match.replay import check_record, rules_of
+from match_runner.match.records import check_record, read_record, rules_of
 from match_runner.table import match_manager
-from match_runner.table.offers import Offers
+from match_runner.table.options import Offers
 from tests.table.live import SECRETS, WORDS, LiveTable, live_table, seats_of
 from tests.table.many_seats import play_rounds
 

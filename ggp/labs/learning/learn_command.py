@@ -21,7 +21,7 @@ from ggp.cli.solving import telling
 from ggp.console import example, installed_version, print_json, print_rich, table_of
 from ggp.errors import ConfigError
 from ggp.gdl.source import printable
-from ggp.launch import preload
+from ggp.launch import Loading, preload
 from ggp.seeds import check_seed
 
 if TYPE_CHECKING:
@@ -126,12 +126,13 @@ def learn(
     With --seeds each run is judged by what others gain by responding to it: its exact NashConv in
     a small game, elsewhere what responders learn to gain.
     """
-    preload("ggp.labs.learning.selfplay", "numba")
-    from ggp.labs.learning.env import make
-    from ggp.labs.learning.learnt_seeds import Task
-    from ggp.labs.learning.selfplay import Learner, usual_settings
-    from ggp.labs.learning.selfplay.files import SUFFIX, read_policy, write_policy
-    from ggp.machine.games import load_program
+    preload("numba")
+    with Loading():
+        from ggp.labs.learning.env import make
+        from ggp.labs.learning.learnt_seeds import Task
+        from ggp.labs.learning.selfplay import Learner, usual_settings
+        from ggp.labs.learning.selfplay.files import SUFFIX, read_policy, write_policy
+        from ggp.machine.games import load_program
 
     program = load_program(game)
     name = Path(program.source.name).stem

@@ -94,8 +94,7 @@ def learn_seeds(
         ConfigError: the place cannot be used.
         MatchError: a worker failed.
     """
-    from match_runner.workers.places import open_executor
-    from match_runner.workers.tries import run_all
+    from match_runner.workers.places import open_executor, run_all
 
     found: list[LearntSeed] = []
 

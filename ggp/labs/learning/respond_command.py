@@ -26,7 +26,7 @@ from ggp.cli.solving import DIGITS, MOST_SECONDS, counting, states_option, telli
 from ggp.console import example, print_json, print_rich, table_of
 from ggp.errors import ConfigError
 from ggp.gdl.source import printable
-from ggp.launch import preload
+from ggp.launch import Loading
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -116,11 +116,11 @@ def respond(
     is no more than that of a best response, so it bounds from below what the player can lose.
     """
     _check_options(check)
-    preload("ggp.players", "ggp.labs.learning.respond")
-    from ggp.labs.learning.respond import Budget, Rival, measure
-    from ggp.machine.base import player_roles
-    from ggp.players import blamed, parse_spec
-    from ggp.solve import TreeBounds
+    with Loading():
+        from ggp.labs.learning.respond import Budget, Rival, measure
+        from ggp.machine.base import player_roles
+        from ggp.players import blamed, parse_spec
+        from ggp.solve import TreeBounds
 
     spec = parse_spec(player)
     opened = open_game(game, backend, limits=limits)

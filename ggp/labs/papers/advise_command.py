@@ -25,7 +25,7 @@ from ggp.clocks import Clock
 from ggp.console import example, listed, print_json, print_rich, spinner, table_of
 from ggp.errors import ConfigError
 from ggp.gdl.source import printable
-from ggp.launch import preload
+from ggp.launch import Loading
 from ggp.search.parts import CLAIRVOYANT, INFORMED, SIMULATIONS, TREES
 from ggp.study.properties import Properties, RoleProperties
 
@@ -96,14 +96,13 @@ def advise(
     The other reasons come from the figures of `ggp properties`. Without --player, the advice is
     auto for games that it solves.
     """
-    preload("ggp.players", "ggp.library")
-    pass
-    from ggp.library import Game, compare
-    from ggp.machine.base import player_roles
-    from ggp.players import PLAYERS, kinds_of
-    from ggp.players.choosing.chooser import SOLUTION, choose_player
-    from ggp.players.choosing.solved import SOLVED_STATES
-    from ggp.study.properties import measure_properties
+    with Loading():
+        from ggp.library import Game, compare
+        from ggp.machine.base import player_roles
+        from ggp.players import PLAYERS, kinds_of
+        from ggp.players.choosing.chooser import SOLUTION, choose_player
+        from ggp.players.choosing.solved import SOLVED_STATES
+        from ggp.study.properties import measure_properties
 
     asked = tuple(dict.fromkeys(players)) or tuple(
         name for name in PLAYERS if kinds_of(name) is not None

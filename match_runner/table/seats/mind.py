@@ -26,7 +26,8 @@ from ggp.players.player import KnownTurn
 from ggp.search.anytime import Deadline, OutOfTime, check
 from ggp.search.moves import is_legal
 from match_runner.match.knowledge import marginals
-from match_runner.pictures.frames import Artist, Json
+from match_runner.pictures.kinds import Json
+from match_runner.pictures.layout import Artist
 from match_runner.series.match_task import machines_of
 from match_runner.table.seats.link import WorkerLink
 

@@ -26,14 +26,14 @@ from ggp.players import Decision
 from ggp.players.elsewhere.from_json import decision_json
 from ggp.search.anytime import Deadline
 from match_runner.match.conditions import Conditions
+from match_runner.match.frames import MatchArtist
 from match_runner.match.guests import NoAnswerError
 from match_runner.match.knowledge import Knowledge
 from match_runner.match.records import MatchRecord, TurnRecord
 from match_runner.match.referee import play_match
 from match_runner.match.seats import HUMAN as HUMAN
 from match_runner.match.seats import Arena, Seat, set_up
-from match_runner.pictures.frames import Artist, Json
-from match_runner.pictures.kinds.facts import fact
+from match_runner.pictures.kinds import Json, fact
 from match_runner.series.match_task import machines_of, order_of, rehearse
 from match_runner.table.seats.link import LinkBrokenError, Message, WorkerLink
 
@@ -112,9 +112,8 @@ def _prepare(
     arena = set_up(
         task.game,
         program,
-        others,
+        {**others, **{role: Seat(HUMAN, reporter.guest(role)) for role in people}},
         machines,
-        guests={role: Seat(HUMAN, reporter.guest(role)) for role in people},
         report=reporter.report,
         apart=apart,
     )
@@ -158,7 +157,7 @@ class _Reporter:
         mail: _Mail,
     ) -> None:
         self._task, self._link, self._mail = task, link, mail
-        self._artist = Artist(program, task.side_file)
+        self._artist = MatchArtist(program, task.side_file)
         self._turn = 0
         self._is_told = told_by(program.as_program()) is not None
         self._knowledge: dict[str, Knowledge] = {}

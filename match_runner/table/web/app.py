@@ -14,21 +14,24 @@
     GET  /api/seats/SEAT                a seat; /turns/N, /may/N, /events; POST /move;
                                         /truth/N when the match is over
 
-`door` decides who may ask for which of these. Errors are `{"error": text}`.
+`guard` decides who may ask for which of these. Errors are `{"error": text}`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -51,18 +54,8 @@ from match_runner.table.requests import (
     rules_text,
 )
 from match_runner.table.seats.mind import MindTask, known_turns
-from match_runner.table.web.answers import (
-    Answer,
-    after_of,
-    answered,
-    as_file,
-    json_of,
-    snapshot_of,
-    stream_of,
-    turn_of,
-)
-from match_runner.table.web.door import Door
-from match_runner.table.web.guard import Guard
+from match_runner.table.web.guard import Door, Guard
+from match_runner.table.worker_tasks import Shown
 
 STATIC = Path(__file__).parent / "static"
 
@@ -420,3 +413,62 @@ class AtSeats:
             raise HTTPException(404, "there is no such seat")
         match, role, _ = found
         return match, role
+
+
+# ------------------------------------------------------------------------
+# Parts of the answers to requests that several of them have in common.
+
+Answer = Callable[[Request], Awaitable[Response]]
+
+
+def snapshot_of(name: str, shown: Shown, frames: list[str]) -> dict[str, Any]:
+    """A recorded match as if it had been played here."""
+    brief = ("turn", "over", "moves", "percepts", "faults", "words", "values")
+    told = [json.loads(text) for text in frames]
+    return {
+        "about": asdict(describe(shown.rules)),
+        "match": {"id": name, "status": "over", **shown.match},
+        "turns": [{k: frame[k] for k in brief if k in frame} for frame in told],
+        "frame": told[-1],
+        "sees": ALL,
+    }
+
+
+def turn_of(request: Request, frames: list[str]) -> Response:
+    number = number_of(request.path_params["turn"], "turn")
+    if number >= len(frames):
+        raise HTTPException(404, "there is no such turn")
+    return Response(frames[number], media_type="application/json")
+
+
+def after_of(request: Request) -> str:
+    return request.headers.get("last-event-id") or request.query_params.get("after", "")
+
+
+def as_file(name: str) -> dict[str, str]:
+    """Headers by which a browser keeps an answer as a file."""
+    return {"content-disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
+
+
+def stream_of(texts: AsyncIterator[str]) -> Response:
+    return StreamingResponse(texts, media_type="text/event-stream")
+
+
+async def json_of(request: Request) -> object:
+    try:
+        found: object = await request.json()
+    except (ValueError, RecursionError):
+        raise HTTPException(400, "what was posted is not JSON") from None
+    return found
+
+
+def answered(answer: Answer) -> Answer:
+    """An answer that turns errors of ours into status 400 with one line of text."""
+
+    async def answered(request: Request) -> Response:
+        try:
+            return await answer(request)
+        except GGPError as error:
+            return JSONResponse({"error": str(error)}, 400)
+
+    return answered

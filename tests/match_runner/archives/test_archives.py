@@ -13,15 +13,13 @@ from click.testing import CliRunner, Result
 from ggp.errors import MatchError
 from ggp.gdl.normalize import load
 from match_runner.archives.archived import Archived, canonical, record_of
-from match_runner.archives.dresden_xml import read_xml
-from match_runner.archives.ggp_json import read_json
+from match_runner.archives.formats import read_json, read_xml
 from match_runner.cli import main
 from match_runner.match.conditions import Conditions
 from match_runner.match.exports import dresden_xml, tiltyard_json
-from match_runner.match.record_files import read_record
-from match_runner.match.records import MatchRecord, RemoteSide
+from match_runner.match.records import MatchRecord, check_record, read_record
 from match_runner.match.referee import play_match
-from match_runner.match.replay import check_record
+from match_runner.remote.servers import RemoteSide
 from tests.match_runner.support import Script, arena_of, script_arena
 
 GAMES = ("tic_tac_toe", "kuhn_poker", "kriegspiel_king_rook", "number_guessing")

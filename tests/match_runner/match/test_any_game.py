@@ -15,8 +15,8 @@ from ggp.errors import ConfigError
 from ggp.machine.games import build_machine, load_program
 from ggp.solve import solve
 from match_runner.cli import main
-from match_runner.match.replay import check_record, rules_of
-from match_runner.table.offers import Offers
+from match_runner.match.records import check_record, rules_of
+from match_runner.table.options import Offers
 from match_runner.table.worker_tasks import read_rules, replay
 from tests.support.packages import offer
 

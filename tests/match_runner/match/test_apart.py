@@ -27,8 +27,7 @@ from match_runner.match.referee import play_match
 from match_runner.match.seats import set_up
 from match_runner.remote.remote_players import RemoteConditions
 from match_runner.series.match_task import MatchTask, play
-from match_runner.workers.executor import LocalPool
-from match_runner.workers.idle import close_idle
+from match_runner.workers.executor import LocalPool, close_idle
 from tests.match_runner.support import timeless
 from tests.support.games import machine_of_game
 
@@ -308,7 +307,7 @@ def test_it_plays_in_this_process_if_that_is_asked_for(
     assert result.exit_code == 0
     assert "thinking aloud" in result.stdout
     held = []
-    monkeypatch.setattr("match_runner.tournament.cli.hold_series", lambda *args: held.append(args))
+    monkeypatch.setattr("match_runner.cli.tournament.hold_series", lambda *args: held.append(args))
     file = tmp_path / "t.toml"
     file.write_text(f'games = ["{GAME}"]\nplay_clock = 1\n[players]\na = "{spec()}"\n')
     for option in ([], ["--in-process"]):

@@ -20,11 +20,10 @@ from ggp.server.records.match_log import MatchLog
 from match_runner.cli import main
 from match_runner.match.conditions import Conditions
 from match_runner.match.exports import DOCTYPE, EXPORTS, dresden_xml, tiltyard_json
-from match_runner.match.record_files import read_record, write_record
-from match_runner.match.records import MatchRecord, RemoteSide
+from match_runner.match.records import MatchRecord, check_record, read_record, write_record
 from match_runner.match.referee import play_match
-from match_runner.match.replay import check_record
 from match_runner.match.seats import set_up
+from match_runner.remote.servers import RemoteSide
 from tests.match_runner.support import Script, arena_of, script_arena
 from tests.support.games import MODEST_GAMES, build_here, path_of_shared
 from tests.support.plain.letter_case import rules_of, terms_of

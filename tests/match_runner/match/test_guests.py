@@ -61,7 +61,7 @@ def arena_of(game: str, guests: dict[str, Scripted], **players: str) -> Arena:
         return Seat("human", make)
 
     seats = {role: seat(guest) for role, guest in guests.items()}
-    return set_up(game, load(game), players, guests=seats)
+    return set_up(game, load(game), {**players, **seats})
 
 
 def test_guests_are_invited_with_their_moves_before_anybody_is_asked() -> None:

@@ -13,9 +13,8 @@ from ggp.errors import ConfigError, MatchError
 from ggp.machine.games import load_program
 from ggp.players import make_player, parse_spec
 from match_runner.match.conditions import Conditions
-from match_runner.match.records import record_from_json
+from match_runner.match.records import check_record, record_from_json, rules_of
 from match_runner.match.referee import play_match
-from match_runner.match.replay import check_record, rules_of
 from match_runner.match.seats import read_players, set_up
 from match_runner.series.match_task import rehearse
 from match_runner.tournament.toml_file import read_tournament

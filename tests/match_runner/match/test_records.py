@@ -13,10 +13,17 @@ from ggp.clocks import Clock
 from ggp.errors import ConfigError, MatchError, ResultsError
 from ggp.gdl import parse
 from ggp.gdl.normalize import load, normalize
-from match_runner.match.record_files import make_folder, read_record, record_name, write_record
-from match_runner.match.records import MatchRecord, record_from_json
+from match_runner.match.records import (
+    MatchRecord,
+    check_record,
+    make_folder,
+    read_record,
+    record_from_json,
+    record_name,
+    rules_of,
+    write_record,
+)
 from match_runner.match.referee import play_match
-from match_runner.match.replay import check_record, rules_of
 from match_runner.match.views import clock_notes, show_record
 from tests.match_runner.support import Script, arena_of, script_arena
 from tests.support.games import MODEST_GAMES

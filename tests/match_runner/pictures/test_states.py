@@ -15,8 +15,7 @@ from ggp.gdl.normalize import load
 from ggp.gdl.program import TRUE, Program
 from ggp.gdl.terms import Compound
 from match_runner.pictures import Layout
-from match_runner.pictures.shapes import flatten, shapes_of
-from match_runner.pictures.values import Values
+from match_runner.pictures.shapes import Values, flatten, shapes_of
 from tests.support.comparing.batches import live, mixed_states
 from tests.support.games import GAMES, machine_of_game, machine_of_shared, path_of_shared
 

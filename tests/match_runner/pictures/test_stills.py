@@ -12,9 +12,8 @@ from click.testing import CliRunner, Result
 import ggp
 from ggp.gdl.games import find_game
 from match_runner.cli import main
-from match_runner.match.record_files import write_record
-from match_runner.match.records import MatchRecord
-from match_runner.pictures.frames import frames_of
+from match_runner.match.frames import frames_of
+from match_runner.match.records import MatchRecord, write_record
 from match_runner.pictures.side_file import side_file_for
 from match_runner.pictures.stills import still
 

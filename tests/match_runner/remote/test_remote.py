@@ -27,10 +27,15 @@ from ggp.protocol.messages import Abort, Dialect, Play, Start, Stop
 from ggp.protocol.texts.reading import parse_message
 from match_runner.cli import main
 from match_runner.match.conditions import Conditions
-from match_runner.match.record_files import write_record
-from match_runner.match.records import FAULTS, MatchRecord, TurnRecord, record_from_json
+from match_runner.match.records import (
+    FAULTS,
+    MatchRecord,
+    TurnRecord,
+    check_record,
+    record_from_json,
+    write_record,
+)
 from match_runner.match.referee import play_match
-from match_runner.match.replay import check_record
 from match_runner.match.seats import set_up
 from match_runner.remote.post import Address, PostResult, parse_address, read_reply, request_bytes
 from match_runner.remote.remote_players import RemoteConditions, new_match_id
@@ -468,7 +473,7 @@ def test_a_name_is_looked_up_once_a_match(monkeypatch: pytest.MonkeyPatch) -> No
         asked.append(host)
         return ("127.0.0.2", "127.0.0.1")  # nobody listens at the first
 
-    monkeypatch.setattr("match_runner.remote.host_names._look_up", look_up)
+    monkeypatch.setattr("match_runner.remote.post._look_up", look_up)
     with playing(HttpPlayer(["noop"])) as one, playing(HttpPlayer(["noop"])) as two:
         addresses = [p.address.replace("127.0.0.1", "player.example") for p in (one, two)]
         record = match_of("kuhn_poker", player1=addresses[0], player2=addresses[1])
@@ -480,7 +485,7 @@ def test_a_name_that_takes_forever_to_look_up_costs_the_time_to_connect(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     never = threading.Event()
-    monkeypatch.setattr("match_runner.remote.host_names._look_up", lambda _: never.wait(60))
+    monkeypatch.setattr("match_runner.remote.post._look_up", lambda _: never.wait(60))
     hasty = replace(DRESDEN, connect_s=0.05, connect_pool_s=0.0)
     hurried = replace(quick(), remote=RemoteConditions(server=hasty))
     try:

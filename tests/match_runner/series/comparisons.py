@@ -17,7 +17,7 @@ from match_runner.series.plan import PLAY, Series, SeriesGame, check_series
 from match_runner.series.stopping import Forecast, StoppingRule
 from match_runner.series.store import FILE, open_store
 from match_runner.workers.executor import WorkerCrashError
-from match_runner.workers.inline import InlineExecutor
+from match_runner.workers.places import InlineExecutor
 
 _T = TypeVar("_T")
 

@@ -30,10 +30,9 @@ from match_runner.series.course import (
     _points,
     course_of,
 )
-from match_runner.series.holding import Held
+from match_runner.series.holding import Held, read_series
 from match_runner.series.plan import Series
 from match_runner.series.store import FILE
-from match_runner.series.stored import read_series
 from match_runner.tournament import summary
 from match_runner.tournament.toml_file import read_tournament
 from tests.match_runner.series.comparisons import StoppedError, held, series_of

@@ -22,7 +22,7 @@ from match_runner.match.conditions import Conditions
 from match_runner.match.seats import set_up
 from match_runner.series import match_task
 from match_runner.series.match_task import MatchTask, _rehearsed, play, rehearse
-from match_runner.workers.idle import close_idle
+from match_runner.workers.executor import close_idle
 
 CLOCK_S = 0.8
 

@@ -6,10 +6,11 @@ import pytest
 
 from ggp.errors import ConfigError
 from ggp.gdl.normalize import load
+from match_runner.cli.play import PlaySummary, summarize
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match
 from match_runner.match.seats import read_players, set_up
-from match_runner.series.commands.play import PlaySummary, series_of_roles, summarize
+from match_runner.series.plan import series_of_roles
 from tests.match_runner.series.comparisons import held
 from tests.match_runner.support import arena_of, timeless
 

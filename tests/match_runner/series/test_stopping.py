@@ -26,17 +26,16 @@ from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match
 from match_runner.series import holding
 from match_runner.series.comparison import ComparisonSummary, summarize
-from match_runner.series.holding import held_so_far
+from match_runner.series.holding import held_so_far, read_series
 from match_runner.series.plan import Series, plan_all
 from match_runner.series.stopping import FORECAST_ROUNDS, Forecast, StoppingRule
 from match_runner.series.store import FILE, open_store
-from match_runner.series.stored import read_series
 from match_runner.series.verdicts import (
     DECIDED,
     SMALL,
     UNDECIDED,
 )
-from match_runner.workers.inline import InlineExecutor
+from match_runner.workers.places import InlineExecutor
 from tests.match_runner.series.comparisons import (
     CrashingExecutor,
     StoppedError,

@@ -22,10 +22,9 @@ from click.testing import CliRunner, Result
 from ggp.gdl import parse_term
 from ggp.gdl.normalize import load
 from match_runner.cli import main
-from match_runner.match.record_files import read_record
+from match_runner.match.records import read_record
 from match_runner.pictures import Layout
-from match_runner.terminal.person import draw
-from match_runner.terminal.screen import Screen, TimeIsUpError
+from match_runner.terminal.person import Screen, TimeIsUpError, draw
 from tests.support.games import REPOSITORY
 
 KUHN = ("kuhn_poker", "--player", "player1=human", "--player", "player2=legal", "--seed", "3")

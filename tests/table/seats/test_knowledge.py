@@ -8,7 +8,7 @@ from ggp.gdl.normalize import load
 from ggp.machine import build_machine
 from ggp.machine.games import load_program
 from match_runner.match.knowledge import Knowledge
-from match_runner.pictures.frames import Artist
+from match_runner.pictures.layout import Artist
 
 GAME = "krieg_tic_tac_toe"
 

@@ -20,8 +20,7 @@ from match_runner.cli import main
 from match_runner.table import worker_tasks
 from match_runner.table.match_folder import MatchFolder, MatchSetup
 from match_runner.table.match_manager import MatchManager
-from match_runner.table.offers import Offers
-from match_runner.table.options import TableOptions
+from match_runner.table.options import Offers, TableOptions
 from match_runner.table.seats.link import make_private
 from match_runner.table.web import server
 from tests.support.commands import start

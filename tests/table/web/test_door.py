@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from match_runner.table.match_folder import MatchFolder
-from match_runner.table.web import door
+from match_runner.table.web import guard
 from tests.table.live import LiveTable, seats_of
 from tests.table.test_stored_files import GAME
 
@@ -141,10 +141,10 @@ def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -
             compared.append((one, other))
             return secrets.compare_digest(one, other)
 
-    monkeypatch.setattr(door, "secrets", Secrets)
-    own = door.Door("table", {"a-0": "seat"}.get, is_secure=False)
+    monkeypatch.setattr(guard, "secrets", Secrets)
+    own = guard.Door("table", {"a-0": "seat"}.get, is_secure=False)
 
-    def seen(cookie: str) -> door.Visitor:
+    def seen(cookie: str) -> guard.Visitor:
         scope = {"type": "http", "headers": [(b"cookie", cookie.encode())], "server": ("", 80)}
         return own.visitor(scope)
 

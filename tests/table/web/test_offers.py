@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ggp.errors import ConfigError
-from match_runner.table.offers import Offers, read_offers
+from match_runner.table.options import Offers, read_offers
 
 RULES = "(role solo) (legal solo go) terminal (goal solo 1)"
 
@@ -67,7 +67,7 @@ def test_the_game_of_the_command_line_is_whatever_it_names(folder: Path) -> None
 
 
 def test_long_files_are_no_rulesheets(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("match_runner.table.offers.MOST_RULES", 10)
+    monkeypatch.setattr("match_runner.table.options.MOST_RULES", 10)
     with pytest.raises(ConfigError, match="so it is no rulesheet"):
         Offers(games=folder).rules_of("mine.gdl", None)
 

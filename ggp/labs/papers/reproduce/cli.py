@@ -48,9 +48,8 @@ from ggp.labs.papers.reproduce.results import Experiment, Result, RunSettings, T
 from ggp.labs.papers.reproduce.strength import STRENGTH
 from ggp.machine import Limits
 from ggp.registry import Registry
-from match_runner.options import place_options, read_place
-from match_runner.progress import progress
-from match_runner.series.commands.until_options import read_until, until_options
+from match_runner.cli.options import place_options, read_place, read_until, until_options
+from match_runner.series.holding import progress
 from match_runner.workers.executor import Executor
 from match_runner.workers.places import open_executor
 

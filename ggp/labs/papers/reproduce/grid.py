@@ -40,7 +40,7 @@ from ggp.labs.papers.reproduce.results import (
     Tell,
 )
 from ggp.statistics.intervals import Interval, mean_interval
-from match_runner.folder_lock import InUse
+from ggp.whole_files import InUse
 from match_runner.series.outcomes import (
     ContestCounts,
     contests_by_round,

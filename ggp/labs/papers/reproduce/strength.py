@@ -20,8 +20,7 @@ from ggp.labs.papers.reproduce.grid import (
 from ggp.labs.papers.reproduce.results import FEWEST_ROUNDS, Claim, Panel, Table
 from ggp.statistics.intervals import LEVEL, mean_of_means
 from match_runner.series.outcomes import contests_of, fault_counts, rounds_of
-from match_runner.tournament.ratings import Rating, rate
-from match_runner.tournament.standing_tables import faults_text, rating_text
+from match_runner.tournament.summary import Rating, faults_text, rate, rating_text
 
 PLAY_CLOCK_S = 0.3
 

@@ -50,7 +50,7 @@ export function drawPicture(picture, { onCell = null, playable = new Set(), targ
   return root;
 }
 
-/** How parts of each kind are drawn, in this order; `KINDS` in match_runner/pictures/kinds makes them. */
+/** How parts of each kind are drawn, in this order; `KINDS` in match_runner/pictures/kinds.py makes them. */
 const KINDS = { boards: drawBoards, tables: drawTables, facts: drawFacts };
 
 function drawBoards(boards, options) {

@@ -30,12 +30,12 @@ from ggp.labs.papers.reproduce.grid import (
 from ggp.labs.papers.reproduce.results import Claim, RunSettings
 from ggp.labs.papers.reproduce.results import Result as Made
 from ggp.machine.base import is_open, player_roles
+from ggp.whole_files import locked
 from match_runner.cli import main
-from match_runner.folder_lock import locked
 from match_runner.match.records import MatchRecord
 from match_runner.series.match_task import MatchTask
 from match_runner.series.stopping import StoppingRule
-from match_runner.workers.inline import InlineExecutor
+from match_runner.workers.places import InlineExecutor
 from tests.support.games import machine_of_game
 
 SMALL = tuple(

@@ -30,7 +30,7 @@ from ggp.labs.papers.reproduce.results import Result as Made
 from ggp.statistics.intervals import STUDENT, Interval
 from match_runner.cli import main
 from match_runner.workers.executor import WorkerCrashError
-from match_runner.workers.inline import InlineExecutor
+from match_runner.workers.places import InlineExecutor
 
 T = TypeVar("T")
 

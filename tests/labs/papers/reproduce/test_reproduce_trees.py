@@ -28,7 +28,7 @@ from ggp.labs.papers.reproduce.paper_003.tree_cells import (
 from ggp.labs.papers.reproduce.paper_003.tree_figures import TREE_FIGURES
 from ggp.labs.papers.reproduce.results import Result, RunSettings
 from match_runner.cli import main
-from match_runner.workers.inline import InlineExecutor
+from match_runner.workers.places import InlineExecutor
 
 
 def settings(folder: Path, matches: int = 2) -> RunSettings:

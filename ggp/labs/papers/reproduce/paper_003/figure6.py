@@ -43,7 +43,7 @@ from ggp.labs.papers.reproduce.results import (
 )
 from ggp.statistics.intervals import interval_text, student_interval
 from match_runner.workers.executor import Executor
-from match_runner.workers.tries import run_all
+from match_runner.workers.places import run_all
 
 DEALS, LONG_DEALS = 3, 30
 """Number of deals of a kind for each of `--matches`, and with `--long`."""

@@ -18,7 +18,7 @@ import numpy as np
 from ggp.errors import ConfigError, MatchError
 from ggp.labs.papers.reproduce.results import RunSettings, Tell
 from match_runner.workers.executor import Executor
-from match_runner.workers.tries import run_all
+from match_runner.workers.places import run_all
 
 FILE = "003-trees.jsonl"
 

@@ -17,7 +17,7 @@ from ggp.players import make_player, parse_spec
 from ggp.players.player import KnownTurn
 from ggp.statistics.intervals import student_interval
 from match_runner.workers.executor import Executor
-from match_runner.workers.tries import run_all
+from match_runner.workers.places import run_all
 
 PLAYERS: Mapping[str, str] = {
     HYPERPLAY: f"hyperplay:n=12{BY_LOT}",

@@ -1,0 +1,419 @@
+"""What lies in a file: one match, or many of them, which are read one by one.
+
+A file of JSON holds a match or a list of matches, a file of JSON Lines a match a line, a file of
+XML a match. Archives are large, so of JSON Lines one line is held at a time; and a match that
+cannot be read costs no other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from io import BytesIO
+from itertools import chain, islice
+from pathlib import Path
+from string import whitespace
+from typing import Any, BinaryIO, NamedTuple
+from xml.etree import ElementTree
+
+from ggp.errors import ConfigError, GDLError, MatchError
+from ggp.gdl import parse_terms, to_kif
+from ggp.gdl.syntax.shape import MAX_NESTING
+from match_runner.archives.archived import Archived, Lost, clock_of, finite
+
+MOST_MB = 100
+"""Most megabytes of a match, and of a list of matches. A file of JSON Lines may have any size."""
+
+_MOST_BYTES = MOST_MB << 20
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+_Line = tuple[int, bytes]
+"""A line that is not blank, and its number from 1."""
+
+
+class Unread(NamedTuple):
+    """A match in a file.
+
+    Attributes:
+        where: the file, and the place in it if there are several.
+        suffix: for the name of its record: empty, or `-7` for the match of line 7.
+        read: gives what the file tells of it, and raises `MatchError` if it cannot be read.
+    """
+
+    where: str
+    suffix: str
+    read: Callable[[], Archived]
+
+
+def matches_in(file: Path) -> Iterator[Unread]:
+    """Yield the matches in a file, in order.
+
+    Raises:
+        ConfigError: it cannot be read, or holds no matches.
+    """
+    try:
+        with file.open("rb") as opened:
+            yield from _matches(file, opened)
+    except OSError as error:
+        raise ConfigError(f"cannot read {file}: {error.strerror or error}") from error
+    except MatchError as error:
+        raise ConfigError(f"{file}: {error}") from error
+
+
+def _matches(file: Path, opened: BinaryIO) -> Iterator[Unread]:
+    lines = iter(partial(opened.readline, _MOST_BYTES), b"")
+    numbered = _not_blank(lines, 1)
+    head = list(islice(numbered, 2))
+    first = head[0][1].removeprefix(_BYTE_ORDER_MARK).lstrip() if head else b""
+    if first[:1] not in (b"{", b"[", b"<"):
+        raise ConfigError(f"{file} is neither JSON nor XML, so no match that can be imported")
+    if len(head) > 1 and _is_object(first):
+        yield from _of_lines(file, chain(head, numbered))
+        return
+    rest = opened.read(_MOST_BYTES)
+    try:
+        yield from _of_whole(file, b"".join(line for _, line in head) + rest)
+    except MatchError:
+        if first[:1] != b"{" or len(head) < 2 or not _is_object(head[1][1]):
+            raise
+        # These are JSON Lines, and the first one is damaged.
+        rest += opened.readline()
+        others = _not_blank(chain(BytesIO(rest), lines), head[1][0] + 1)
+        yield from _of_lines(file, chain(head, others))
+
+
+def _not_blank(lines: Iterable[bytes], first: int) -> Iterator[_Line]:
+    blank = _BYTE_ORDER_MARK + whitespace.encode()
+    return ((number, line) for number, line in enumerate(lines, first) if line.strip(blank))
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _of_lines(file: Path, lines: Iterable[_Line]) -> Iterator[Unread]:
+    for number, line in lines:
+        yield Unread(f"{file}, line {number}", f"-{number}", partial(read_json, line))
+
+
+def _of_whole(file: Path, data: bytes) -> Iterator[Unread]:
+    """Yield the matches of a file that is read as a whole.
+
+    Raises:
+        MatchError: it is too large, not JSON, or an empty list; none has been yielded then.
+    """
+    if len(data) >= _MOST_BYTES:
+        raise MatchError(f"it is larger than {MOST_MB} MB; a larger archive has a match a line")
+    if data.removeprefix(_BYTE_ORDER_MARK).lstrip()[:1] == b"<":
+        yield Unread(str(file), "", partial(read_xml, data))
+        return
+    value = parsed(data)
+    if not isinstance(value, list):
+        yield Unread(str(file), "", partial(from_json, value))
+        return
+    if not value:
+        raise MatchError("it is an empty list, so it holds no match")
+    for place, each in enumerate(value, start=1):
+        yield Unread(f"{file}, match {place}", f"-{place}", partial(from_json, each))
+
+
+# ------------------------------------------------------------------------
+# Matches as ggp-base writes them and ggp.org publishes them: JSON.
+#
+# {"matchId": ..., "gameMetaURL": ..., "gameRoleNames": [...],
+#      "states": ["( (cell 1 1 b) )", ...], "moves": [["(mark 1 1)", "noop"], ...],
+#      "errors": [["", ""], ["", "TO"], ...], "goalValues": [100, 0]}
+#
+# Fields that a version lacks are taken as not known. Chance is the role `random` there too. The
+# first of `errors` is about the start, in which no move is lost; those of turns follow it. Archives
+# also hold matches as `{"url": ..., "data": MATCH}`.
+
+_KINDS = {"TO": "late", "CE": "unreachable", "IL": "illegal"}
+"""What errors begin with, and our words for them."""
+
+
+def read_json(data: bytes) -> Archived:
+    """What JSON tells of a match.
+
+    Raises:
+        MatchError: it is not JSON, or no match; says which field is wrong.
+    """
+    return from_json(parsed(data))
+
+
+def parsed(data: bytes) -> object:
+    """The value that JSON stands for.
+
+    Raises:
+        MatchError: it is not JSON.
+    """
+    try:
+        value: object = json.loads(data)
+        json.dumps(value, ensure_ascii=False).encode()  # a record could not hold half a character
+    except (ValueError, RecursionError) as error:
+        raise MatchError(f"it is not JSON: {error}") from error
+    return value
+
+
+def from_json(match: object) -> Archived:
+    """What a JSON value tells of a match.
+
+    Raises:
+        MatchError: it is no match; says which field is wrong.
+    """
+    if isinstance(match, dict) and isinstance(match.get("data"), dict):
+        match = match["data"]
+    if not isinstance(match, dict) or "moves" not in match:
+        raise MatchError("it is no match of ggp-base: it has no field moves")
+    moves = [_texts(each, "moves") for each in _list(match, "moves")]
+    states = [_state(text) for text in _texts(match.get("states", []), "states")]
+    scores = [_number(each, "goalValues") for each in _list(match, "goalValues")]
+    is_completed = match.get("isCompleted", True)
+    unfinished = None if is_completed else "the match was not completed"
+    return Archived(
+        match_id=str(match.get("matchId", "")),
+        game=str(match.get("gameMetaURL") or ""),
+        roles=_texts(match["gameRoleNames"], "gameRoleNames") if "gameRoleNames" in match else None,
+        players=_texts(
+            [name or "" for name in _list(match, "playerNamesFromHost")], "playerNamesFromHost"
+        ),
+        moves=moves,
+        states=dict(enumerate(states)),
+        scores=scores if is_completed and scores else None,
+        lost=_lost_of_turns(_list(match, "errors"), len(moves)),
+        times_s=[_number(each, "stateTimes") / 1000 for each in _list(match, "stateTimes")],
+        start_clock_s=_clock(match, "startClock"),
+        play_clock_s=_clock(match, "playClock"),
+        scrambled=bool(match.get("scrambled", False)),
+        unfinished="the match was aborted" if match.get("isAborted") else unfinished,
+    )
+
+
+def _list(match: Mapping[str, Any], name: str) -> list[Any]:
+    found = match.get(name)
+    if found is None:
+        return []
+    if not isinstance(found, list):
+        raise MatchError(f"the field {name} must be a list")
+    return found
+
+
+def _texts(found: object, name: str) -> list[str]:
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise MatchError(f"the field {name} must hold texts")
+    return found
+
+
+def _number(found: object, name: str) -> float:
+    number = finite(found) if isinstance(found, str | int | float) else None
+    if number is None or isinstance(found, bool):
+        raise MatchError(f"the field {name} must hold numbers")
+    return number
+
+
+def _clock(match: Mapping[str, Any], name: str) -> float | None:
+    found = match.get(name)
+    return None if found is None else clock_of(_number(found, name))
+
+
+def _state(text: str) -> list[str]:
+    """The fluents of a state, which is written as one list."""
+    inner = text.strip()
+    if inner.startswith("(") and inner.endswith(")"):
+        inner = inner[1:-1]
+    try:
+        return [to_kif(term) for term in parse_terms(inner)]
+    except GDLError as error:
+        raise MatchError("the field states must hold lists of fluents") from error
+
+
+def _lost_of_turns(errors: list[Any], num_turns: int) -> dict[int, Lost]:
+    """By turn the moves that were lost.
+
+    The entry of the start is there if there are more entries than turns.
+    """
+    before = 1 if len(errors) > num_turns else 0
+    return {turn: _lost(each) for turn, each in enumerate(errors[before:])}
+
+
+def _lost(errors: object) -> Lost:
+    found = {}
+    for place, error in enumerate(_texts(errors, "errors")):
+        kind = _KINDS.get(error[:2])
+        if kind is not None:
+            found[place] = kind, error[2:].strip() or None
+    return found
+
+
+# ------------------------------------------------------------------------
+# Matches as the Dresden GameController writes them: XML.
+#
+# <match>
+#       <match-id>...</match-id> <sight-of>RANDOM</sight-of>
+#       <role>xplayer</role> ... <player>...</player> ... <startclock>30</startclock>
+#       <history>
+#         <step> <step-number>1</step-number> <move>(MARK 1 1)</move> <move>NOOP</move> </step>
+#       </history>
+#       <scores> <reward>100</reward> ... </scores>
+#       <state> <fact> <prop-f>CELL</prop-f> <arg>1</arg> ... </fact> ... </state>
+#     </match>
+#
+# There is a file for every state, with the moves before it, and `finalstate.xml`, which has scores.
+# In games of GDL-II there is a folder for every role, and only what chance saw (`sight-of` RANDOM)
+# has moves: a match of a game without the role `random` cannot be told from what is written.
+#
+# A trace has all states and moves, but says neither who played nor when:
+#
+# <gametrace>
+#       <game>doors</game>
+#       <steps>
+#         <step nb="1">
+#           <state> <fluent>(car 3)</fluent> ... </state>
+#           <legal_moves> <move role="candidate">(choose 1)</move> ... </legal_moves>
+#           <moves> <move role="candidate">(choose 2)</move> ... </moves>
+#         </step>
+#         <step nb="2">
+#           <state> ... </state> <terminal/>
+#           <goal_values> <goal_value role="candidate">100</goal_value> ... </goal_values>
+#         </step>
+#       </steps>
+#     </gametrace>
+#
+# The last step has no moves. If it is not terminal, the match was broken off there.
+
+
+def read_xml(data: bytes) -> Archived:
+    """What an XML file tells of a match.
+
+    Raises:
+        MatchError: it is not XML, or no match, or not one that has the moves of all roles.
+    """
+    if b"\0" in data:  # markup would hide in it from the next line
+        raise MatchError("it is not UTF-8: convert it first")
+    if b"<!ENTITY" in data:
+        raise MatchError("it declares entities of its own, which no match needs")
+    try:
+        match = ElementTree.fromstring(data)
+    except (ElementTree.ParseError, ValueError, LookupError) as error:
+        raise MatchError(f"it is not XML: {error}") from error
+    if match.tag == "gametrace":
+        return _trace(match)
+    steps = match.findall("history/step")
+    roles = _all(match, "role")
+    if match.find("herstory") is not None:
+        raise MatchError("it is XML of ggp-base: import the JSON that is written beside it")
+    if match.tag != "match" or not roles:
+        raise MatchError(
+            "it is no match of the Dresden GameController: it is neither a match with roles nor a "
+            "gametrace"
+        )
+    moves = [_all(step, "move") for step in steps]
+    if any(len(each) != len(roles) for each in moves):
+        sight = match.findtext("sight-of", "one role").strip()
+        raise MatchError(
+            f"it holds what {sight} saw, not the moves of all roles; import the file for RANDOM, "
+            "which games with the role random have"
+        )
+    facts = [_term(fact, 0) for fact in match.findall("state/fact")]
+    rewards = [_xml_number(text, "reward") for text in _all(match, "scores/reward")]
+    return Archived(
+        match_id=match.findtext("match-id", "").strip(),
+        game="",
+        roles=roles,
+        players=_all(match, "player"),
+        moves=moves,
+        states={len(moves): facts} if facts else {},
+        scores=rewards or None,
+        lost={},
+        times_s=(),
+        start_clock_s=_xml_clock(match, "startclock"),
+        play_clock_s=_xml_clock(match, "playclock"),
+        scrambled=False,
+        unfinished=None if rewards else "the match was not completed",
+    )
+
+
+def _trace(trace: ElementTree.Element) -> Archived:
+    """What a trace tells of a match.
+
+    Raises:
+        MatchError: a step is missing or has no moves; says which.
+    """
+    steps = trace.findall("steps/step")
+    if not steps:
+        raise MatchError("it is a gametrace without steps")
+    for number, step in enumerate(steps, start=1):
+        if step.get("nb", "").strip() != str(number):
+            raise MatchError(f"step {number} of the trace has the number {step.get('nb')!r}")
+    last = steps[-1]
+    moving = steps if last.find("moves") is not None else steps[:-1]
+    joint = [_by_role(step, "moves/move") for step in moving]
+    goals = _by_role(last, "goal_values/goal_value")
+    roles = sorted(joint[0] if joint else goals)
+    for number, moves in enumerate(joint, start=1):
+        if sorted(moves) != roles:
+            raise MatchError(f"step {number} of the trace lacks moves of roles that move elsewhere")
+    if goals and sorted(goals) != roles:
+        raise MatchError("the last step of the trace has goal values of other roles than move")
+    is_over = last.find("terminal") is not None
+    return Archived(
+        match_id="",
+        game=trace.findtext("game", "").strip(),
+        roles=roles or None,
+        players=(),
+        moves=[[moves[role] for role in roles] for moves in joint],
+        states={
+            number: _all(step, "state/fluent")
+            for number, step in enumerate(steps)
+            if step.find("state") is not None
+        },
+        scores=[_xml_number(goals[role], "goal_value") for role in roles if goals] or None,
+        lost={},
+        times_s=(),
+        start_clock_s=None,
+        play_clock_s=None,
+        scrambled=False,
+        unfinished=None if is_over else "the match was not completed",
+    )
+
+
+def _by_role(step: ElementTree.Element, path: str) -> dict[str, str]:
+    """The texts of some elements, by the role that each is about."""
+    found: dict[str, str] = {}
+    for element in step.findall(path):
+        role = element.get("role", "").strip()
+        if role in found:
+            raise MatchError(f"step {step.get('nb')} of the trace has two values for {role}")
+        found[role] = (element.text or "").strip()
+    return found
+
+
+def _all(element: ElementTree.Element, path: str) -> list[str]:
+    return [(each.text or "").strip() for each in element.findall(path)]
+
+
+def _xml_clock(match: ElementTree.Element, name: str) -> float | None:
+    text = match.findtext(name)
+    return None if text is None else clock_of(_xml_number(text, name))
+
+
+def _xml_number(text: str, name: str) -> float:
+    found = finite(text)
+    if found is None:
+        raise MatchError(f"{name} must be a number, not {text[:40]!r}")
+    return found
+
+
+def _term(element: ElementTree.Element, depth: int) -> str:
+    """The term that a `fact` or `arg` stands for."""
+    if depth > MAX_NESTING:
+        raise MatchError(f"a fact nests deeper than {MAX_NESTING} terms")
+    if not len(element):
+        return (element.text or "").strip()
+    name = (element[0].text or "").strip()
+    args = [_term(arg, depth + 1) for arg in element[1:]]
+    return f"({name} {' '.join(args)})" if args else name

@@ -1,0 +1,186 @@
+"""The command `match-runner compare`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ggp.cli.arguments import (
+    SHARED_THREADS,
+    PlayerText,
+    backend_option,
+    hint_at_warnings,
+    json_option,
+    limits_option,
+    seed_option,
+    threads_option,
+    verbose_option,
+)
+from ggp.console import example
+from ggp.errors import ConfigError
+from ggp.machine import Limits
+from ggp.machine.games import load_program
+from match_runner.cli.options import (
+    conditions_options,
+    course_options,
+    ignored,
+    place_options,
+    read_course_files,
+    read_place,
+    read_until,
+    until_options,
+    with_threads,
+)
+from match_runner.match.conditions import AskedConditions
+from match_runner.match.seats import read_roles
+from match_runner.remote.post import is_address
+from match_runner.series.comparison import show_comparison, summarize
+from match_runner.series.holding import hold_series, printer
+from match_runner.series.plan import Series, SeriesGame, check_series
+from match_runner.series.stopping import StoppingRule
+
+_SEVERAL = "--players"
+_ONE = "--player"
+
+
+class _SeveralPlayers(click.Command):
+    """A command that reads `--players A B` as `--player A --player B`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        read: list[str] = []
+        within = False
+        for arg in args:
+            if arg == _SEVERAL or arg.startswith(f"{_SEVERAL}="):
+                within = True
+                read += [_ONE, arg.partition("=")[2]] if "=" in arg else []
+            elif arg.startswith("-"):
+                within = False
+                read.append(arg)
+            else:
+                read += [_ONE, arg] if within else [arg]
+        return super().parse_args(ctx, read)
+
+
+@click.command(
+    cls=_SeveralPlayers,
+    epilog=example(
+        "match-runner compare kuhn_poker --players hyperplay:n=2 random --matches 4 --out runs/kuhn"
+    ),
+)
+@click.argument("game")
+@click.option(
+    _ONE,
+    _SEVERAL,
+    "players",
+    type=PlayerText(),
+    multiple=True,
+    metavar="SPEC...",
+    help="The players to compare: --players SPEC SPEC after GAME, or --player once for each. Each "
+    "is a spec, or an address such as http://localhost:9147.",
+)
+@click.option(
+    "--roles",
+    type=click.Choice(["rotate", "fixed"]),
+    default="rotate",
+    show_default=True,
+    help="Whether players take turns at the roles, or keep those of their places in the list.",
+)
+@click.option(
+    "--fixed",
+    multiple=True,
+    metavar="ROLE=SPEC",
+    help="Who plays a role in all matches without being compared; may be repeated.",
+)
+@click.option("--matches", type=click.IntRange(min=1), help="How many matches to play in all.")
+@until_options
+@click.option(
+    "--equal-states",
+    is_flag=True,
+    help="Let the others visit as many states for a decision as the first player does.",
+)
+@place_options()
+@course_options
+@conditions_options
+@seed_option("the whole comparison")
+@backend_option
+@limits_option
+@threads_option(SHARED_THREADS)
+@json_option
+@verbose_option
+def compare(
+    game: str,
+    players: tuple[str, ...],
+    roles: str,
+    fixed: tuple[str, ...],
+    matches: int | None,
+    equal_states: bool,
+    seed: int,
+    backend: str,
+    limits: Limits,
+    threads: int | None,
+    as_json: bool,
+    **asked: Any,
+) -> int:
+    """Play many matches of GAME between players, in worker processes.
+
+    Results are kept in DIR as they come. After an interrupt, the same command continues; after
+    the last match, it prints the tables again. More matches can be added. With --until decided, it
+    plays as many as it takes to tell who is better.
+    """
+    place = read_place(asked)
+    files = read_course_files(asked)
+    until = read_until(asked, matches)
+    program = load_program(game)
+    kept = read_roles(fixed, program.roles)
+    compared = tuple(player.strip() for player in players)
+    has_remote = any(map(is_address, (*compared, *kept.values())))
+    conditions = AskedConditions(**asked).of_match(has_remote=has_remote, patient=True)
+    size = len(compared) if roles == "rotate" else 1
+    names = _named(compared)
+    rounds = _num_rounds(matches, until, size)
+    series = Series(
+        players=names,
+        games=(SeriesGame(game, program, rounds, conditions, kept),),
+        rotate=roles == "rotate",
+        equal_states=equal_states,
+        seed=seed,
+        backend=backend,
+        limits=with_threads(limits, threads, place),
+    )
+    check_series(series)
+    for note in ignored(conditions, (*compared, *kept.values())):
+        click.echo(f"note: {note}", err=True)
+    if not as_json:
+        hint_at_warnings(game, program.diagnostics)
+
+    show = printer(summarize, show_comparison, as_json=as_json)
+    return hold_series(series, place, files.after(show), until)
+
+
+def _named(players: tuple[str, ...]) -> dict[str, str]:
+    """The players by their names, which are their specs."""
+    if len(players) < 2:
+        raise ConfigError("give at least two players: --players SPEC SPEC")
+    for player in players:
+        if players.count(player) > 1:
+            raise ConfigError(f"the player {player} is given twice")
+    return {player: player for player in players}
+
+
+def _num_rounds(matches: int | None, until: StoppingRule | None, size: int) -> int:
+    """Number of rounds to plan, each of `size` matches."""
+    if until is not None:
+        if until.most < size:
+            raise ConfigError(f"--most {until.most} is less than one round, {size} matches")
+        return until.most // size
+    if matches is None:
+        raise ConfigError("say how many matches to play: --matches N, or --until decided")
+    if matches % size:
+        below = matches - matches % size
+        possible = " or ".join(str(n) for n in (below, below + size) if n)
+        raise ConfigError(
+            f"--matches {matches} leaves a round unfinished: with {size} players that "
+            f"change roles it must be a multiple of {size}, such as {possible}"
+        )
+    return matches // size

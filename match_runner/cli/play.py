@@ -1,0 +1,250 @@
+"""The command `match-runner play`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import click
+from rich.console import RenderableType
+from rich.text import Text
+
+from ggp.cli.arguments import (
+    SHARED_THREADS,
+    PlayerText,
+    backend_option,
+    json_option,
+    limits_option,
+    seed_option,
+    threads_option,
+    verbose_option,
+)
+from ggp.console import example, show_diagnostics, table_of
+from ggp.machine import Limits
+from ggp.machine.definition import GameDefinition
+from ggp.machine.games import load_program
+from ggp.statistics.intervals import (
+    Interval,
+    interval_text,
+    mean_interval,
+    methods_text,
+)
+from match_runner.cli.options import (
+    conditions_options,
+    ignored,
+    place_options,
+    read_place,
+    with_threads,
+)
+from match_runner.match.conditions import AskedConditions, Conditions
+from match_runner.match.records import MatchRecord, clock_text
+from match_runner.match.seats import HUMAN, read_players
+from match_runner.match.views import clock_notes, plain, show_errors
+from match_runner.remote.post import is_address
+from match_runner.series.holding import Held, hold_series, printer
+from match_runner.series.plan import Series, check_series, resampling_seed, series_of_roles
+
+MOST_WARNINGS = 5
+"""Most warnings of a rulesheet that are shown before a match."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlaySummary:
+    """Summary of the matches that `play` played.
+
+    Attributes:
+        game: as it was given.
+        players: spec or address of the player of each role; `random` is not among them.
+        roles: all roles of the game, in its order.
+        records: records of all matches, in order.
+        scores: mean goal value of every role over the matches that did not fail.
+        series: the series that these matches were planned as.
+    """
+
+    game: str
+    players: Mapping[str, str]
+    roles: tuple[str, ...]
+    records: tuple[MatchRecord, ...]
+    scores: Mapping[str, Interval]
+    series: Series
+
+    @property
+    def backend(self) -> str | None:
+        """Backend of the machines; None if nothing was played."""
+        return self.records[0].backend if self.records else None
+
+    @property
+    def conditions(self) -> Conditions:
+        """Conditions of the matches."""
+        return self.series.games[0].conditions
+
+    @property
+    def states_visited(self) -> dict[str, int]:
+        """Number of states that every role's player visited, in all matches together."""
+        return {role: sum(r.states_visited[role] for r in self.records) for role in self.roles}
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON that `match-runner play --json` prints."""
+        return {
+            "game": self.game,
+            "matches": [
+                {
+                    "seed": record.seed,
+                    "goals": dict(record.goals),
+                    "turns": len(record.turns),
+                    "errors": list(record.errors),
+                }
+                for record in self.records
+            ],
+            "mean": {role: _mean_json(score) for role, score in self.scores.items()},
+            "states_visited": self.states_visited,
+            "seed": self.series.seed,
+            "backend": self.backend,
+            "play_clock": self.conditions.play_clock_s,
+            "clock": self.conditions.clock,
+        }
+
+
+@click.command(
+    epilog=example("match-runner play kuhn_poker --player player1=hyperplay2:n=2 --record records")
+)
+@click.argument("game")
+@click.option(
+    "--player",
+    "players",
+    type=PlayerText(human="You, in this terminal."),
+    multiple=True,
+    metavar="ROLE=SPEC",
+    help="Who plays a role, e.g. agent=hyperplay2:n=8, agent=http://localhost:9147, or agent=human "
+    "for yourself in this terminal. Roles without a player are played by auto.",
+)
+@click.option(
+    "--matches",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How many matches to play.",
+)
+@conditions_options
+@seed_option("the first match; the others count on from it")
+@place_options(jobs="one after the other, in this process", out="nowhere")
+@backend_option
+@limits_option
+@threads_option(SHARED_THREADS)
+@json_option
+@verbose_option
+def play(
+    game: str,
+    players: tuple[str, ...],
+    matches: int,
+    seed: int,
+    backend: str,
+    limits: Limits,
+    threads: int | None,
+    as_json: bool,
+    **asked: Any,
+) -> int:
+    """Play matches of GAME, the name of a game or the path of a rulesheet.
+
+    A player with an address is remote: a program that speaks the protocol of game servers.
+    --play-clock, --replacement and --pause apply to all players. The other options about
+    clocks and messages apply to remote players only.
+    """
+    place = read_place(asked, in_this_process=True)
+    program = load_program(game)
+    specs = read_players(players, program.roles)
+    has_remote = any(map(is_address, specs.values()))
+    conditions = AskedConditions(**asked).of_match(has_remote=has_remote)
+    series = series_of_roles(
+        game, program, specs, matches, conditions=conditions, seed=seed, backend=backend
+    )
+    series = replace(series, limits=with_threads(limits, threads, place))
+    people = [role for role, text in specs.items() if text == HUMAN]
+    check_series(replace(series, players={**specs, **dict.fromkeys(people, "random")}))
+    for note in ignored(conditions, specs.values()):
+        click.echo(f"note: {note}", err=True)
+    if not as_json:
+        _show_warnings(program)
+    show = printer(summarize, _show_summary, as_json=as_json)
+    if people:
+        # Draws boards: most matches have no use for it.
+        from match_runner.terminal.play import check_place, play_with_people
+
+        check_place(place)
+        return play_with_people(series, place, show, as_json=as_json)
+    return hold_series(series, place, show)
+
+
+def summarize(held: Held) -> PlaySummary:
+    """Sum up what has been played so far of a series made by `series_of_roles`."""
+    (game,) = held.series.games
+    scored = [match.scored for match in held.matches if not match.record.failed]
+    return PlaySummary(
+        game=game.name,
+        players=held.series.players,
+        roles=game.roles,
+        records=tuple(match.record for match in held.matches),
+        scores={
+            role: mean_interval(
+                [goals[role] for goals in scored],
+                resampling_seed(held.series),
+                game.goal_bounds,
+                fixed=held.fixed,
+            )
+            for role in game.roles
+        },
+        series=held.series,
+    )
+
+
+def _mean_json(score: Interval) -> dict[str, float | str | None]:
+    """A mean as JSON: `ci99` is the larger distance from it to an end of its interval, `method`
+    says how the interval was made, see `METHODS`."""
+    ci99 = None
+    if score.value is not None and score.low is not None and score.high is not None:
+        ci99 = max(score.value - score.low, score.high - score.value)
+    return {
+        "mean": score.value,
+        "ci99": ci99,
+        "low": score.low,
+        "high": score.high,
+        "method": score.method,
+    }
+
+
+def _show_warnings(program: GameDefinition) -> None:
+    show_diagnostics(program.diagnostics[:MOST_WARNINGS])
+    if len(program.diagnostics) > MOST_WARNINGS:
+        more = len(program.diagnostics) - MOST_WARNINGS
+        click.echo(f"{more} more warnings; `ggp validate {program.source.name}`", err=True)
+
+
+def _show_summary(summary: PlaySummary) -> Iterator[RenderableType]:
+    num = len(summary.records)
+    seeds = [record.seed for record in summary.records]
+    named = f"seed {seeds[0]}" if num == 1 else f"seeds {seeds[0]} to {seeds[-1]}" if num else ""
+    counted = "1 match" if num == 1 else f"{num} matches"
+    conditions = summary.conditions
+    yield Text.assemble(
+        plain(summary.game, "bold"),
+        f": {counted}",
+        f", {named}" if named else "",
+        f", on {summary.backend}" if summary.backend else "",
+        f", {clock_text(conditions.play_clock_s, conditions.clock)}",
+    )
+    yield from clock_notes(conditions.clock, summary.players.values())
+    heading = "#mean score [99 %]" if num > 1 else "#score"
+    rows = [
+        (
+            role,
+            summary.players.get(role, "by chance"),
+            interval_text(summary.scores[role]),
+            f"{summary.states_visited[role]:,}",
+        )
+        for role in summary.roles
+    ]
+    yield table_of(("role", "player", heading, "#states visited"), rows)
+    yield from map(Text, methods_text(summary.scores.values()))
+    faulty = [(f"seed {record.seed}", record.errors) for record in summary.records if record.errors]
+    yield from show_errors(faulty, num)

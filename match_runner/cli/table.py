@@ -1,0 +1,190 @@
+"""The command `match-runner table`."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import os
+import socket
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+
+from ggp.cli.arguments import FolderPath, PlayerText, import_option, verbose_option
+from ggp.console import announce, example
+from ggp.errors import ConfigError
+from ggp.launch import Loading
+
+DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8080
+
+_log = logging.getLogger(__name__)
+
+
+@click.command(epilog=example("match-runner table kuhn_poker --port 8080"))
+@click.argument("game", required=False)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=DEFAULT_PORT,
+    show_default=True,
+    help="Port to listen on; 0 for any that is free.",
+)
+@click.option(
+    "--host",
+    default=DEFAULT_HOST,
+    show_default=True,
+    metavar="ADDRESS",
+    help="Address to listen on; only this machine can connect to the default one.",
+)
+@click.option(
+    "--url",
+    metavar="URL",
+    help="Address by which browsers reach the table behind a reverse proxy, e.g. "
+    "https://table.example.",
+)
+@click.option(
+    "--folder",
+    type=FolderPath(),
+    metavar="DIR",
+    help="Where matches are kept, and where records and series are looked for.  "
+    "[default: the user's folder for data]",
+)
+@click.option(
+    "--games",
+    type=FolderPath(),
+    metavar="DIR",
+    help="Also offer the rulesheets in DIR and below it.",
+)
+@click.option(
+    "--offer",
+    "offered",
+    type=PlayerText(),
+    multiple=True,
+    metavar="NAME=SPEC",
+    help="Also offer a player that pages may not name themselves: a module's, one with a file "
+    "among its options, or http://HOST:PORT. May be repeated.",
+)
+@click.option(
+    "--logs",
+    type=FolderPath(),
+    metavar="DIR",
+    help="Also show the matches that `ggp serve --log DIR` played.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    show_default="one for each processor",
+    help="Matches without people that are played at once.",
+)
+@click.option(
+    "--open-minds",
+    is_flag=True,
+    help="Let everybody see everything at any time: all states, and what players think.",
+)
+@click.option(
+    "--no-token",
+    is_flag=True,
+    help="Let in everybody who reaches the port: all users of this machine.",
+)
+@click.option("--no-browser", is_flag=True, help="Do not open the page.")
+@import_option
+@verbose_option
+def table(
+    game: str | None,
+    port: int,
+    host: str,
+    url: str | None,
+    folder: Path | None,
+    games: Path | None,
+    offered: tuple[str, ...],
+    logs: Path | None,
+    jobs: int | None,
+    open_minds: bool,
+    no_token: bool,
+    no_browser: bool,
+) -> None:
+    """Watch matches, look into players' minds and play against them, in a browser.
+
+    GAME, the name of a game or the path of a rulesheet, is what the lobby begins with. The link
+    that is printed lets in whoever has it. Ends with Ctrl-C; matches go on when the command is
+    given again.
+    """
+    with Loading():
+        from ggp.machine.games import find_file
+        from ggp.sockets import listen
+        from match_runner.table.match_folder import usual_folder
+        from match_runner.table.match_manager import MatchManager
+        from match_runner.table.options import HostNames, Offers, TableOptions, read_offers
+        from match_runner.table.web.server import has_screen, open_link, table_server
+
+    if game is not None:
+        find_file(game)
+    for path in (logs, games):
+        if path is not None and not path.is_dir():
+            raise ConfigError(f"there is no folder {path}")
+    origin = "" if url is None else _origin(url)
+    offers = Offers(game, games, read_offers(offered))
+    with listen(host, port) as listening:
+        address, port = listening.getsockname()[:2]
+        is_local = ipaddress.ip_address(address).is_loopback
+        if no_token and (not is_local or origin):
+            raise ConfigError(
+                "--no-token is for this machine alone: leave it out, or --host and --url"
+            )
+        own = _own_name(host, address)
+        manager = MatchManager(
+            TableOptions(
+                folder=folder or usual_folder(),
+                offers=offers,
+                has_token=not no_token,
+                names=HostNames((own,), origin),
+                jobs=jobs or os.cpu_count() or 1,
+                open_minds=open_minds,
+                compiles_ahead=True,
+                logs=logs,
+            )
+        )
+        link = f"{origin or f'http://{own}:{port}'}/"
+        if manager.token is None:
+            _log.warning(
+                "there is no token: every user and every program of this machine can begin matches "
+                "here, watch them and end them, as if they were you"
+            )
+        else:
+            link += f"?token={manager.token}"
+        if not is_local and not origin:
+            _log.warning(
+                "plain HTTP: whoever can listen on the network between here and a browser reads "
+                "the tokens, and can do what they allow; docs/use/table.md says how to add TLS"
+            )
+        announce(f"the table is at {link} (end: Ctrl-C)")
+        if not no_browser and has_screen():
+            open_link(link, manager.private)
+        table_server(manager).run(sockets=[listening])
+
+
+def _own_name(host: str, address: str) -> str:
+    """Name by which browsers reach the machine that listens on an address."""
+    found = ipaddress.ip_address(address)
+    if found.is_unspecified:
+        return socket.gethostname()
+    if found.is_loopback:
+        return "localhost"
+    return f"[{host}]" if ":" in host else host
+
+
+def _origin(url: str) -> str:
+    """The origin of an address: the part before its path.
+
+    Raises:
+        ConfigError: it is not the address of a whole site.
+    """
+    try:
+        parts = urlsplit(url.strip().lower())
+    except ValueError:
+        parts = urlsplit("")
+    is_site = parts.scheme in ("http", "https") and parts.hostname and not parts.username
+    if not is_site or parts.path.strip("/") or parts.query or parts.fragment:
+        raise ConfigError(f"--url {url!r} must be like https://table.example, without a path")
+    return f"{parts.scheme}://{parts.netloc}"

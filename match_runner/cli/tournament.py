@@ -1,0 +1,103 @@
+"""`match-runner tournament`, and `match-runner show`, which shows any stored series again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ggp.cli.arguments import (
+    FilePath,
+    FolderPath,
+    clock_option,
+    import_option,
+    json_option,
+    verbose_option,
+)
+from ggp.clocks import Clock
+from ggp.console import example
+from match_runner.cli.options import (
+    course_options,
+    in_process_option,
+    place_options,
+    read_course_files,
+    read_place,
+)
+from match_runner.series import comparison
+from match_runner.series.holding import Held, hold_series, printer, read_series
+from match_runner.tournament import summary
+from match_runner.tournament.toml_file import read_tournament
+
+
+@click.command(epilog=example("match-runner tournament spring.toml --plot spring.png"))
+@click.argument("file", type=FilePath())
+@place_options(out="FILE without .toml")
+@course_options
+@in_process_option
+@clock_option("local players in all games", "what FILE says, else wall")
+@json_option
+@import_option
+@verbose_option
+def tournament(
+    file: Path, as_json: bool, in_process: bool, clock: Clock | None, **asked: Any
+) -> int:
+    """Play the tournament that FILE describes in TOML, and say who is best.
+
+    Results are kept in DIR as they come: beside FILE, unless --out says where. After an
+    interrupt, the same command continues; after the last match, it prints the tables again.
+    Rounds can be added.
+    """
+    place = read_place(asked)
+    files = read_course_files(asked)
+    if place.folder is None:
+        place = replace(place, folder=_beside(file))
+
+    series = read_tournament(file)
+    games = (
+        replace(
+            game,
+            conditions=replace(
+                game.conditions,
+                in_process=in_process,
+                clock=clock or game.conditions.clock,
+            ),
+        )
+        for game in series.games
+    )
+    series = replace(series, games=tuple(games))
+    show = printer(summary.summarize, summary.show_tournament, as_json=as_json)
+    return hold_series(series, place, files.after(show))
+
+
+def _beside(file: Path) -> Path:
+    """Default folder of results of a tournament file, beside it."""
+    return file.with_suffix("") if file.suffix else file.with_name(f"{file.name}.results")
+
+
+# ------------------------------------------------------------------------
+# `match-runner show`: the results of a stored series, shown, drawn and exported again.
+
+
+@click.command(epilog=example("match-runner show runs/kuhn --csv kuhn.csv --plot kuhn.png"))
+@click.argument("folder", metavar="DIR", type=FolderPath())
+@course_options
+@json_option
+@verbose_option
+def show(folder: Path, as_json: bool, **asked: Any) -> None:
+    """Show the results of a stored series again, and draw or export them.
+
+    DIR is where compare, play or tournament kept them (--out); they may still be playing. A series
+    of one game is shown as a comparison, one of several as a tournament. Nothing is played.
+    """
+    files = read_course_files(asked)
+    held = read_series(folder)
+    files.after(_printer(held, as_json=as_json))(held)
+
+
+def _printer(held: Held, *, as_json: bool) -> Callable[[Held], None]:
+    if len(held.series.games) == 1:
+        return printer(comparison.summarize, comparison.show_comparison, as_json=as_json)
+    return printer(summary.summarize, summary.show_tournament, as_json=as_json)

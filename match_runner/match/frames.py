@@ -1,0 +1,125 @@
+"""Frames of a match, one after each turn: pictures of states and percepts, moves, decisions.
+
+They are made in worker processes, from canonical KIF, as JSON values:
+
+    {"turn": 3, "over": false, "state": picture, "moves": {role: move}, "percepts": {role: [...]},
+     "views": {role: picture of the percepts}, "marks": [cells of the moves], "faults": [...],
+     "decisions": {role: decision}, "values": {role: value of its move},
+     "words": {"moves": {move: text}, "percepts": {percept: text}}}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from ggp.machine import build_machine
+from ggp.machine.abilities import Wordy
+from ggp.machine.definition import GameDefinition
+from ggp.players.elsewhere.from_json import decision_json
+from match_runner.match.records import MatchRecord, TurnRecord, check_record, rules_of
+from match_runner.pictures.kinds import Json, fact
+from match_runner.pictures.layout import Artist
+
+
+class MatchArtist(Artist):
+    """Draws one match, turn by turn.
+
+    Args:
+        program: rules of its game.
+        side_file: see `Artist`.
+    """
+
+    def __init__(self, program: GameDefinition, side_file: Path | None = None) -> None:
+        super().__init__(program, side_file)
+        self._words = None if program.as_program().rules else StateWords(program)
+        self._before: Json = {}  # the picture of the state before the turn
+
+    def frame(
+        self, number: int, turn: TurnRecord | None, fluents: Iterable[str], *, over: bool
+    ) -> Json:
+        """Frame with everything there is to see after a turn; before the first, `turn` is None.
+
+        It must be called turn by turn, in order.
+        """
+        state = self.picture(fluents)
+        if self._words is not None:
+            lines = self._words.after(turn)
+            state["facts"] = [*map(fact, lines), *state["facts"]]
+        frame: Json = {
+            "turn": number,
+            "over": over,
+            "state": state,
+            "moves": {},
+            "percepts": {},
+            "views": {},
+            "marks": [],
+            "faults": [],
+            "decisions": {},
+            "values": {},
+        }
+        if turn is None:
+            self._before = {}
+        else:
+            frame |= {
+                "moves": dict(turn.joint_move),
+                "percepts": {role: list(seen) for role, seen in turn.percepts.items()},
+                "views": {role: self.view(seen) for role, seen in turn.percepts.items()},
+                "marks": self.marks(turn.joint_move, self._before, state),
+                "faults": [{"role": f.role, "text": f.text} for f in turn.faults],
+                "decisions": {r: decision_json(d) for r, d in turn.decisions.items()},
+                "values": _values(turn),
+            }
+        self._before = state
+        return frame | {"words": self.words_in(frame)}
+
+
+def _values(turn: TurnRecord) -> dict[str, float]:
+    """The value that each player gave to the move that it chose."""
+    return {
+        role: each.value
+        for role, decision in turn.decisions.items()
+        for each in decision.values
+        if each.move == decision.move and each.value is not None
+    }
+
+
+class StateWords:
+    """A machine's words for the states of a match, if it has any.
+
+    Args:
+        program: rules of the match, which is followed on a machine of its own.
+    """
+
+    def __init__(self, program: GameDefinition) -> None:
+        self._machine = build_machine(program)
+        self._state = self._machine.initial()
+
+    def after(self, turn: TurnRecord | None) -> list[str]:
+        """Lines about the next state; a turn of None begins anew."""
+        machine = self._machine
+        if not isinstance(machine, Wordy):
+            return []
+        if turn is None:
+            self._state = machine.initial()
+        else:
+            moves = [machine.move_id(turn.joint_move[role]) for role in machine.roles]
+            self._state = machine.step(self._state, np.array([moves])).states
+        return machine.state_words(self._state).rstrip().splitlines()
+
+
+def frames_of(record: MatchRecord, side_file: Path | None) -> Iterator[Json]:
+    """Yield all frames of a record, whose moves are played again.
+
+    Raises:
+        MatchError: the record does not fit the rules of its game.
+    """
+    program = rules_of(record)
+    states = check_record(record, program)
+    artist = MatchArtist(program, side_file)
+    for number, fluents in enumerate(states):
+        turn = record.turns[number - 1] if number else None
+        over = record.error is None and number == len(record.turns)
+        yield artist.frame(number, turn, fluents, over=over)

@@ -1,0 +1,189 @@
+"""Reads the log that `ggp serve --log` keeps of a match elsewhere (`ggp.protocol.retelling`).
+
+The log has the messages that came, and the decisions; it may end in the middle of a line. From the
+messages a lobby rebuilds the role's incomplete path, just as the server did.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ggp.errors import ConfigError, MatchError
+from ggp.gdl import parse
+from ggp.gdl.analysis.joint_move_percepts import PLAIN, never_tells
+from ggp.gdl.normalize import normalize
+from ggp.players import Decision
+from ggp.players.elsewhere.from_json import decision_from_json
+from ggp.protocol.lobby import Lobby
+from ggp.protocol.messages import Stop
+from ggp.protocol.retelling import FORMAT, SUFFIX, Retelling
+from ggp.protocol.turns import History, PathTurn, read_heard
+
+ALL_TOLD = f"(<= (sees ?r ({PLAIN} ?other ?move)) (role ?r) (does ?other ?move))"
+"""Rule for what servers of plain GDL do: everybody is told all moves."""
+
+_OVER = "stop"
+
+
+_FIRST_EVENT = "begin"
+
+LogLine = Mapping[str, Any]
+"""One line of a log."""
+
+
+def is_log(path: Path) -> bool:
+    """Whether a file is the log of a match, judged by its name."""
+    return path.suffix == SUFFIX
+
+
+def read_log(path: Path) -> list[LogLine]:
+    """Read the lines of a log; a last line that was cut off is left out.
+
+    Raises:
+        ConfigError: there is no such file, it cannot be read, or it is not the log of a match;
+            says which line is wrong.
+    """
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+    events = []
+    for number, line in enumerate(lines[:-1], start=1):
+        events.append(_event(line, f"{path}, line {number}"))
+    if not events or events[0]["event"] != _FIRST_EVENT:
+        raise ConfigError(f"{path} does not begin as the log of a match does")
+    if events[0].get("format") != FORMAT:
+        found = json.dumps(events[0].get("format"))
+        raise ConfigError(f"{path}: format {found} is not known; this version reads {FORMAT}")
+    return events
+
+
+def _event(line: bytes, where: str) -> LogLine:
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{where} is not JSON: {error}") from error
+    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+        raise ConfigError(f"{where} must be an object with the field `event`")
+    if not isinstance(event.get("t"), int | float):
+        raise ConfigError(f"{where} must have the number `t`")
+    return event
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """An answer that was sent in a turn.
+
+    Attributes:
+        move: in canonical KIF.
+        source: worker that found the move, or where else it came from.
+        decision: the decision; None if it is not in the log.
+    """
+
+    move: str | None
+    source: str
+    decision: Decision | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedMatch:
+    """A match as its log describes it.
+
+    Attributes:
+        id: as the server sent it.
+        role: our role.
+        player: spec of our player.
+        rules: text of a rulesheet that can be played as it is.
+        turns: our incomplete path.
+        sent: our answers, by the number of turns played before.
+        why: why the match ended, in the log's words; None if the log does not say that it ended.
+    """
+
+    id: str
+    role: str
+    player: str
+    seed: int
+    rules: str
+    turns: History
+    sent: Mapping[int, Sent]
+    why: str | None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the game was played to its end."""
+        return self.why == _OVER
+
+
+def read_logged_match(path: Path) -> LoggedMatch:
+    """Read the match in a log.
+
+    Raises:
+        ConfigError: the file cannot be read, or is not the log of a match.
+        GDLError: its rules cannot be used.
+    """
+    events = read_log(path)
+    try:
+        return _match(events)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise ConfigError(f"{path} cannot be replayed: {error!r}") from error
+
+
+def _match(events: Sequence[LogLine]) -> LoggedMatch:
+    begin = events[0]
+    lobby = Lobby("reader")
+    retold = Retelling(lobby)
+    sent: dict[int, Sent] = {}
+    turns: History = ()
+    why = None
+    for event in events:
+        # A session that is over keeps nothing.
+        session = None if retold.ask is None else lobby.session(retold.ask.match)
+        rules = None if session is None else session.outline
+        receipt = retold.tell(event, float(event["t"]))
+        if event["event"] == "decision":
+            sent[int(event["turn"])] = _sent(event)
+        elif event["event"] == "end":
+            why = str(event["why"])
+        if receipt is None or retold.ask is None:
+            continue
+        if receipt.ask is not None:
+            turns = receipt.ask.history
+        elif isinstance(receipt.message, Stop) and rules is not None and retold.ask.wants_move:
+            stop = receipt.message
+            heard = read_heard(stop.last_move, stop.told, rules, str(begin["role"]))
+            answer = sent.get(len(turns))
+            submitted = None if answer is None else answer.move
+            if rules.is_gdl2 or stop.told is not None:  # else nothing is told of the last turn
+                turns = (*turns, PathTurn(heard.move, heard.percepts, submitted))
+    if retold.opening is None:
+        raise ValueError("it does not hold the start message")
+    return LoggedMatch(
+        id=str(begin["match"]),
+        role=retold.opening.role,
+        player=str(begin["player"]),
+        seed=int(begin["seed"]),
+        rules=_playable(retold.opening.rules, turns),
+        turns=turns,
+        sent=sent,
+        why=why,
+    )
+
+
+def _sent(event: LogLine) -> Sent:
+    decision = None
+    if isinstance(event["particles"], int):
+        decision = decision_from_json(dict(event), "decision", MatchError)
+    return Sent(event["move"], str(event["source"]), decision)
+
+
+def _playable(rules: str, turns: History) -> str:
+    """The rules as the server played them: repaired, and with percepts of moves if it told them."""
+    program = normalize(parse(rules, "the rules", lenient=True), lenient=True)
+    text = "\n".join(map(str, program.rules)) if program.diagnostics else rules
+    if never_tells(program) and any(turn.tells_moves(program.roles) for turn in turns):
+        return f"{text}\n{ALL_TOLD}\n"
+    return text

@@ -1,0 +1,174 @@
+"""Pictures for notebooks: states and beliefs as plain HTML, with its colours in place.
+
+All texts are escaped, and there are no scripts: rules and records may come from anybody.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+
+from ggp.gdl.games import game_that_comes
+from ggp.html_tables import html_table
+from ggp.machine.definition import GameDefinition
+from match_runner.pictures.kinds import KINDS, Json
+from match_runner.pictures.layout import Artist
+from match_runner.pictures.side_file import side_file_of
+from match_runner.pictures.symbols import unfilled
+
+MOST_ITEMS = 4
+"""Most pieces that are shown on one cell, the likeliest first."""
+
+_CERTAIN = 1 - 1e-9
+"""Least sum of the weights of all particles, which are rounded."""
+
+_KEPT = 8
+"""Artists that are kept: to know a game's boards may take a second."""
+
+_COLOURS = ("#0b5cad", "#a3262a", "#2e7031", "#7a4a00", "#6a3d9a", "#00695c")
+_LINES = ("solid", "double", "dotted", "dashed", "wavy")
+"""Lines below what belongs to all roles but the first, where symbols do not tell it."""
+
+_CELL = (
+    "border:1px solid #b8b0a0;background:#f6f2e9;color:#222;min-width:2em;height:2em;"
+    "text-align:center;padding:0 0.2em;line-height:1.1"
+)
+_EDGE = "border:none;opacity:0.6;text-align:center;padding:0 0.3em;font-weight:normal"
+
+_artists: OrderedDict[tuple[str, Path | None], Artist] = OrderedDict()
+
+
+def state_html(game: str, program: GameDefinition, fluents: Sequence[str]) -> str:
+    """A state as a picture.
+
+    Args:
+        game: its name or path, beside which there may be a side file.
+    """
+    artist = _artist(program, _side_file(game))
+    return block(_parts(artist.picture(fluents)))
+
+
+def belief_html(
+    game: str, program: GameDefinition, shares: Mapping[str, float], caption: str
+) -> str:
+    """A belief as a picture, with the probability of everything that is not certain.
+
+    Args:
+        game: see `state_html`.
+        shares: the probability of each fluent.
+    """
+    artist = _artist(program, _side_file(game))
+    return block([line(caption), *_parts(artist.heat(shares))])
+
+
+def states_html(game: str, program: GameDefinition, states: Iterable[Sequence[str]]) -> list[str]:
+    """Some states as pictures.
+
+    Args:
+        game: a name out of a record, which may be anything: only a game of ours has a side file.
+    """
+    artist = _artist(program, _side_file(game, files=False))
+    return ["".join(_parts(artist.picture(state))) for state in states]
+
+
+def _side_file(game: str, *, files: bool = True) -> Path | None:
+    """The side file of a game that comes with ggp, or of a rulesheet that is a file.
+
+    Args:
+        files: whether it may be a file.
+    """
+    path = Path(game) if files and os.path.isfile(game) else game_that_comes(game)
+    return None if path is None else side_file_of(path)
+
+
+def _artist(program: GameDefinition, side_file: Path | None) -> Artist:
+    key = (program.digest, side_file)
+    if key not in _artists:
+        _artists[key] = Artist(program, side_file)
+        while len(_artists) > _KEPT:
+            _artists.popitem(last=False)
+    _artists.move_to_end(key)
+    return _artists[key]
+
+
+def _parts(picture: Json) -> Iterator[str]:
+    """The parts of a picture, one below the other."""
+    for name, kind in KINDS.items():
+        if name == "boards":
+            for board in picture[name]:
+                yield _board(board, picture["owners"], titled=len(picture[name]) > 1)
+        elif name == "tables":
+            yield from map(_table, picture[name])
+        elif picture[name]:
+            words = (
+                kind.words(part) + _share(part.get("share", 1.0), " ") for part in picture[name]
+            )
+            yield line("   ".join(words))
+
+
+def _board(board: Json, owners: Sequence[str], *, titled: bool) -> str:
+    cells = {(cell["row"], cell["column"]): cell for cell in board["cells"]}
+    edge = "".join(f'<th style="{_EDGE}">{escape(name)}</th>' for name in ("", *board["columns"]))
+    rows = []
+    for row, name in enumerate(board["rows"]):
+        found = (cells.get((row, column)) for column in range(len(board["columns"])))
+        drawn = "".join(
+            f'<td style="{_EDGE}"></td>' if cell is None else _cell(cell, owners) for cell in found
+        )
+        rows.append(f'<tr><th style="{_EDGE}">{escape(name)}</th>{drawn}</tr>')
+    title = f'<caption style="text-align:left">{escape(board["title"])}</caption>' if titled else ""
+    style = "border-collapse:collapse;display:inline-table;margin:0.3em 1em 0.3em 0"
+    return f'<table style="{style}">{title}<tr>{edge}</tr>{"".join(rows)}</table>'
+
+
+def _cell(cell: Json, owners: Sequence[str]) -> str:
+    items = [item for item in cell["items"] if item["symbol"]]
+    shown = "<br>".join(_item(item, owners) for item in items[:MOST_ITEMS])
+    more = f" +{len(items) - MOST_ITEMS}" if len(items) > MOST_ITEMS else ""
+    title = ", ".join(f"{item['text']}{_share(item['share'], ' ')}" for item in cell["items"])
+    return f'<td style="{_CELL}" title="{escape(title)}">{shown}{more}</td>'
+
+
+def _item(item: Json, owners: Sequence[str]) -> str:
+    colour = ""
+    if item["owner"] in owners:
+        colour = f"color:{_COLOURS[owners.index(item['owner']) % len(_COLOURS)]};"
+    if item["mark"]:
+        colour += f"text-decoration:underline {_LINES[(item['mark'] - 1) % len(_LINES)]};"
+    symbol = escape(unfilled(item["symbol"], item["owner"]))
+    mark = f'<span style="{colour}font-weight:bold">{symbol}</span>'
+    share = _share(item["share"])
+    return f"{mark}<small>&thinsp;{share}</small>" if share else mark
+
+
+def _table(table: Json) -> str:
+    columns = [str(header) for header in table["headers"]]
+    uncertain = any(share < _CERTAIN for share in table["shares"])
+    rows = [
+        (*row, _share(share) or "1") if uncertain else row
+        for row, share in zip(table["rows"], table["shares"], strict=True)
+    ]
+    return html_table((*columns, "#probability") if uncertain else columns, rows, table["title"])
+
+
+def _share(share: float, before: str = "") -> str:
+    """A probability in words, unless it is certain."""
+    return "" if share >= _CERTAIN else f"{before}{share:.2f}"
+
+
+def line(text: str) -> str:
+    """A line of text."""
+    return f'<div style="white-space:pre-wrap">{escape(text)}</div>'
+
+
+def folded(summary: str, parts: Sequence[str]) -> str:
+    """Parts that are shown when their summary is opened."""
+    return f"<details><summary>{escape(summary)}</summary>{''.join(parts)}</details>"
+
+
+def block(parts: Iterable[str]) -> str:
+    """Parts one below the other."""
+    return f"<div>{''.join(parts)}</div>"

@@ -1,0 +1,113 @@
+"""Moves, percepts and fluents in words, for people.
+
+A game's side file says how it wants to be told (`side_file`); the first saying that fits a term is
+used. Where none fits, the rules' own argument positions do: arguments that name a cell become one
+word, `(move a 2 a 3)` is a2-a3, and names lose their underscores. What a move or percept is called
+depends on nothing but the term and the role, so the words tell nobody more than the term does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ggp.gdl.analysis.joint_move_percepts import PLAIN
+from ggp.gdl.terms import Compound, Term
+from match_runner.pictures.moves import Moves, Spot
+from match_runner.pictures.shapes import flatten
+from match_runner.pictures.side_file import Sayings, plain
+
+WAITING = frozenset({"noop", "no_op", "wait"})
+"""Moves of roles that have nothing to do."""
+
+CONTROL = "control"
+"""The fluent by which most rulesheets say whose turn it is."""
+
+MOST_LETTERS = 200
+"""Most characters of a text in words; the rest is cut off."""
+
+_TO = " to "
+
+
+class GameWords:
+    """Words of one game.
+
+    Args:
+        moves: reads which cells a move names.
+        said: sayings of its side file for `moves`, `percepts` and `fluents`.
+    """
+
+    def __init__(self, moves: Moves, said: Mapping[str, Sayings]) -> None:
+        self._moves, self._said = moves, said
+
+    def move(self, move: Term, role: str) -> str:
+        """A move of a role."""
+        found = self._find("moves", move)
+        if found:
+            return found
+        if str(move) in WAITING:
+            return "wait"
+        parts = self._moves.parts(move, role)
+        cells = [_cell(each) if isinstance(each, tuple) else None for each in parts]
+        words = ""
+        for number, (part, cell) in enumerate(zip(parts, cells, strict=True)):
+            text = plain(str(part)) if cell is None else cell
+            if not number:
+                words = text
+            elif cell and cells[number - 1]:
+                words += ("-" if cell[0].isalpha() else _TO) + text
+            else:
+                words += f" {text}"
+        if len(parts) == 3 and str(parts[0]) == "move" and cells[1] and cells[2]:
+            words = words.removeprefix("move ")
+        return _short(words)
+
+    def percept(self, percept: Term) -> str:
+        """What a role saw."""
+        if isinstance(percept, Compound) and percept.name == PLAIN and len(percept.args) == 2:
+            role = str(percept.args[0])
+            return _short(f"{plain(role)}: {self.move(percept.args[1], role)}")
+        return self._find("percepts", percept) or in_order(percept)
+
+    def fluent(self, fluent: Term) -> str | None:
+        """Something that holds; empty for bookkeeping, None if the game has no words for it."""
+        found = self._find("fluents", fluent)
+        if found is not None:
+            return found
+        if isinstance(fluent, Compound) and fluent.name == CONTROL and len(fluent.args) == 1:
+            return _short(f"{plain(str(fluent.args[0]))} to move")
+        return None
+
+    def _find(self, kind: str, term: Term) -> str | None:
+        skeleton, leaves = flatten(term)
+        for each in self._said.get(kind, ()):
+            found = each.of(skeleton, leaves)
+            if found is not None:
+                return _short(found)
+        return None
+
+
+def in_order(term: Term) -> str:
+    """The names in a term, one after the other: `(dealt (card king))` is dealt card king."""
+    names: list[str] = []
+    pending = [term]
+    while pending and len(names) < MOST_LETTERS:
+        item = pending.pop()
+        if isinstance(item, Compound):
+            names.append(plain(item.name))
+            pending += reversed(item.args)
+        else:
+            names.append(plain(str(item)))
+    return _short(" ".join(names))
+
+
+def _cell(spot: Spot) -> str:
+    """What a cell is called: `a2`, `3,1`, or its column where there are no rows."""
+    _, column, row = spot
+    if not row:
+        return plain(column)
+    joined = column[-1:].isalpha() and row.isdecimal()
+    return f"{column}{row}" if joined else f"{plain(column)},{plain(row)}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 1]}…"

@@ -1,0 +1,46 @@
+"""Folders in which one process at a time works."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from ggp.errors import ConfigError
+from ggp.whole_files import LOCK_FILE, locked
+
+ASKED = ("works in", "use another")
+
+
+def test_the_second_is_told_who_holds_it(tmp_path: Path) -> None:
+    folder = tmp_path / "new"
+    with locked(folder, *ASKED):
+        with pytest.raises(ConfigError) as caught, locked(folder, *ASKED):
+            pass
+        since = json.loads((folder / LOCK_FILE).read_text())["since"]
+    said = f": process {os.getpid()} on {socket.gethostname()}, since {since}; use another"
+    assert str(caught.value) == f"another process works in {folder}{said}"
+    with locked(folder, *ASKED):  # and what is left behind keeps nobody out
+        pass
+
+
+def test_what_a_holder_says_may_be_damaged(tmp_path: Path) -> None:
+    with locked(tmp_path, *ASKED):
+        (tmp_path / LOCK_FILE).write_text("{")
+        with (
+            pytest.raises(ConfigError, match=f"works in {tmp_path}; use"),
+            locked(tmp_path, *ASKED),
+        ):
+            pass
+
+
+def test_nothing_is_written_where_a_link_leads(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.write_text("mine")
+    (tmp_path / LOCK_FILE).symlink_to(kept)
+    with pytest.raises(ConfigError, match="cannot use the folder"), locked(tmp_path, *ASKED):
+        pass
+    assert kept.read_text() == "mine"
