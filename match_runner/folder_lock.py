@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ggp.errors import ConfigError
-from ggp.whole_files import unwritable
+from ggp.run.whole_files import unwritable
 
 FILE = ".lock"
 

@@ -11,9 +11,9 @@ import click
 from click.core import ParameterSource
 
 from ggp.cli.arguments import FiniteRange, FolderPath, clock_option, threads_for
-from ggp.clocks import Clock
 from ggp.machine import Limits
 from ggp.protocol.messages import MAX_CLOCK_S, Dialect
+from ggp.run.clocks import Clock
 from match_runner.match.conditions import Conditions
 from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, RemoteConditions

@@ -10,7 +10,7 @@ import click
 from ggp.cli.arguments import FilePath, import_option, json_option, verbose_option
 from ggp.console import EXIT_BAD_INPUT, EXIT_FAILED, example, print_json, print_rich, show_error
 from ggp.errors import ConfigError, GGPError, MatchError
-from ggp.whole_files import write_whole
+from ggp.run.whole_files import write_whole
 from match_runner.log_views import is_log, read_log, show_log
 from match_runner.match.exports import EXPORTS
 from match_runner.match.record_files import read_record

@@ -32,11 +32,11 @@ from pathlib import Path
 
 import click
 
-from ggp import children
 from ggp.cli.arguments import FolderPath
 from ggp.console import guarded
 from ggp.errors import ConfigError
 from ggp.gdl.normalize import load
+from ggp.run import processes
 from match_runner.log_views import read_log
 from match_runner.match.conditions import Conditions
 from match_runner.match.referee import play_match
@@ -104,8 +104,8 @@ class Server:
 
     def kill(self) -> None:
         """Kill the process that serves; the one that keeps the socket starts another."""
-        for pid in children.started_by(self._process.pid):
-            if not children.entry_of(pid):  # else it is what workers are forked from
+        for pid in processes.started_by(self._process.pid):
+            if not processes.entry_of(pid):  # else it is what workers are forked from
                 os.kill(pid, signal.SIGKILL)
 
     def close(self) -> None:

@@ -16,26 +16,22 @@ MAY_IMPORT = {
     "ggp.launch": set(),
     "ggp.libraries": {"ggp.errors"},
     "ggp.seeds": {"ggp.errors"},
-    "ggp.whole_files": {"ggp.errors"},
-    "ggp.sockets": {"ggp.errors"},
-    "ggp.children": set(),
-    "ggp.clocks": set(),
+    "ggp.run": {"ggp.errors"},
     "ggp.statistics": set(),
     "ggp.gdl": {"ggp.errors"},
     "ggp.machine": {
         "ggp.errors",
         "ggp.gdl",
-        "ggp.children",
-        "ggp.clocks",
+        "ggp.run",
         "ggp.libraries",
     },
-    "ggp.belief": {"ggp.errors", "ggp.machine", "ggp.whole_files"},
-    "ggp.search": {"ggp.errors", "ggp.belief", "ggp.clocks", "ggp.machine"},
+    "ggp.belief": {"ggp.errors", "ggp.machine", "ggp.run"},
+    "ggp.search": {"ggp.errors", "ggp.belief", "ggp.run", "ggp.machine"},
     "ggp.solve": {"ggp.errors", "ggp.belief", "ggp.machine"},
     "ggp.respond": {
         "ggp.errors",
         "ggp.belief",
-        "ggp.clocks",
+        "ggp.run",
         "ggp.env",
         "ggp.learn",
         "ggp.machine",
@@ -70,12 +66,12 @@ MAY_IMPORT = {
         "ggp.gdl",
         "ggp.machine",
         "ggp.seeds",
-        "ggp.whole_files",
+        "ggp.run",
     },
     "ggp.openspiel": {"ggp.env", "ggp.errors", "ggp.gdl", "ggp.belief", "ggp.machine"},
     "ggp.players": {
         "ggp.errors",
-        "ggp.clocks",
+        "ggp.run",
         "ggp.env",
         "ggp.learn",
         "ggp.gdl",
@@ -96,8 +92,7 @@ MAY_IMPORT = {
         "ggp.search",
         "ggp.console",
         "ggp.protocol",
-        "ggp.children",
-        "ggp.sockets",
+        "ggp.run",
     },
 }
 """What each part of ggp may import of ggp. ggp.errors needs ggp.gdl for types only."""
@@ -105,7 +100,7 @@ MAY_IMPORT = {
 MAY_IMPORT["ggp.html_tables"] = set()
 MAY_IMPORT["ggp.players"].add("ggp.html_tables")
 MAY_IMPORT["ggp.frames"] = {"ggp.libraries"}
-MAY_IMPORT["ggp.given"] = {"ggp.clocks", "ggp.errors", "ggp.gdl", "ggp.seeds"}
+MAY_IMPORT["ggp.given"] = {"ggp.run", "ggp.errors", "ggp.gdl", "ggp.seeds"}
 MAY_IMPORT["ggp.pickled"] = {"ggp.errors", "ggp.gdl", "ggp.machine"}
 EVERYTHING_OF_GGP = {*MAY_IMPORT, "ggp.cli"}
 MAY_IMPORT["ggp.__init__"] = {"ggp", "ggp.library"}

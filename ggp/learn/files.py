@@ -31,7 +31,7 @@ from ggp.learn.features import Features, features_of_states
 from ggp.learn.net_kernels import F32
 from ggp.learn.nets import NetShape
 from ggp.learn.policies import LearntPolicy, LearntValues
-from ggp.whole_files import write_whole
+from ggp.run.whole_files import write_whole
 
 SUFFIX = ".policy.npz"
 """The usual end of the names of such files."""

@@ -11,7 +11,6 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from ggp.clocks import TellsTime
 from ggp.gdl.program import RANDOM
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
@@ -24,6 +23,7 @@ from ggp.machine.base import (
     WordArray,
 )
 from ggp.machine.propnet.circuit import Circuit
+from ggp.run.clocks import TellsTime
 
 
 class TrialBatch(NamedTuple):

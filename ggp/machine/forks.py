@@ -30,9 +30,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from threading import RLock
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from ggp.children import die_with, state_and_cpu
-from ggp.clocks import TellsTime, backstop_s, team
 from ggp.machine.compiling import jit
+from ggp.run.clocks import TellsTime, backstop_s, team
+from ggp.run.processes import die_with, state_and_cpu
 
 _log = logging.getLogger(__name__)
 
@@ -96,7 +96,7 @@ def shared(
         work: called with the number of a piece; its result can be pickled.
         seconds: copies that have not answered by then are ended. Without it, the work of a copy
             that hangs is done here.
-        clock: measures these seconds; CPU time (`ggp.clocks`) is that of all copies together.
+        clock: measures these seconds; CPU time (`ggp.run.clocks`) is that of all copies together.
 
     Returns:
         None for pieces of a copy that was ended, by the clock or by the system, or that could not

@@ -7,8 +7,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from ggp.clocks import TellsTime
 from ggp.machine.base import DEFAULT_MAX_STEPS, FloatArray, IntArray, Playouts, States
+from ggp.run.clocks import TellsTime
 
 MOST_SUM = (1 << 24) - 1
 """Greatest sum of the weights of a role's moves."""

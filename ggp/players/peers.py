@@ -14,13 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ggp.belief import Bags
-from ggp.clocks import Clock, clock_of
 from ggp.errors import ConfigError, MachineError
 from ggp.machine.definition import GameDefinition
 from ggp.machine.spiel.twins import Twin, find_twin, twins
 from ggp.players.options.option_fields import whole
 from ggp.players.parts.belief_player import BeliefPlayer
 from ggp.players.player import Choice, Context
+from ggp.run.clocks import Clock, clock_of
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
 

@@ -13,7 +13,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from ggp.clocks import cpu_seconds
 from ggp.env.environment import Environment
 from ggp.env.kernels import U64
 from ggp.env.names import Names
@@ -26,6 +25,7 @@ from ggp.machine.base import IntArray, Machine, Ragged, is_open
 from ggp.machine.propnet.play.kernels.packed import unpack
 from ggp.respond.movers import Mover, PathPolicy
 from ggp.respond.responders import Budget, Rival
+from ggp.run.clocks import cpu_seconds
 
 _log = logging.getLogger(__name__)
 

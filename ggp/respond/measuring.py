@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ggp.belief import PathTree
-from ggp.clocks import cpu_seconds
 from ggp.errors import ConfigError
 from ggp.machine.base import FloatArray, Machine, player_roles
 from ggp.machine.definition import GameDefinition
@@ -31,6 +30,7 @@ from ggp.respond.responders import (
     goals_of,
     scores,
 )
+from ggp.run.clocks import cpu_seconds
 from ggp.solve.sampling import MakeChooser
 from ggp.statistics.intervals import LEVEL, Interval, mean_interval, mean_of_means
 

@@ -9,7 +9,6 @@ from typing import Protocol
 import numpy as np
 
 from ggp.belief import PathTree
-from ggp.clocks import cpu_seconds
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
     BoolArray,
@@ -22,6 +21,7 @@ from ggp.machine.base import (
 from ggp.machine.definition import GameDefinition
 from ggp.respond.movers import AskedPlayer, Mover, PolicyTeller, Uniform, new_stream
 from ggp.respond.response_tree import Follower, ResponseTree, Walker
+from ggp.run.clocks import cpu_seconds
 from ggp.search.moves import random_moves
 from ggp.solve.sampling import MakeChooser
 

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from ggp.clocks import Clock, cpu_seconds
 from ggp.errors import ConfigError, PlayerError
 from ggp.machine import Limits, Machine, build_machine
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import read_program
 from ggp.players import Decision, MoveValue, Player, make_player, parse_spec
 from ggp.players.player import Learning
+from ggp.run.clocks import Clock, cpu_seconds
 from ggp.search.anytime import Deadline
 from match_runner.workers import process
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ggp.clocks import Clock, backstop_s
+from ggp.run.clocks import Clock, backstop_s
 from match_runner.match.apart import Patience
 from match_runner.remote.remote_players import RemoteConditions
 from match_runner.remote.servers import Replacement

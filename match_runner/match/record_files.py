@@ -7,9 +7,9 @@ import json
 import os
 from pathlib import Path
 
-from ggp.clocks import Clock
 from ggp.errors import ConfigError, MatchError
-from ggp.whole_files import write_whole
+from ggp.run.clocks import Clock
+from ggp.run.whole_files import write_whole
 from match_runner.match.records import MatchRecord, record_from_json
 
 

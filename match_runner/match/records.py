@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import Any
 
-from ggp.clocks import Clock
 from ggp.errors import MatchError
 from ggp.players import Decision
 from ggp.players.elsewhere.decision_json import LATER_FIELDS
 from ggp.players.elsewhere.from_json import read
+from ggp.run.clocks import Clock
 
 FORMAT = 3
 """Number of the format that is written. Format 1 lacks `remote` and `times_s`, formats 1 and 2

@@ -13,10 +13,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ggp.clocks import Clock
 from ggp.gdl.program import RANDOM
 from ggp.gdl.source import printable
 from ggp.players import Decision, MoveValue
+from ggp.run.clocks import Clock
 from match_runner.match.records import MatchRecord, RemoteSide, TurnRecord
 from match_runner.match.seats import HUMAN
 from match_runner.remote.post import is_address

@@ -20,7 +20,6 @@ from ggp.cli.arguments import (
     seed_option,
     verbose_option,
 )
-from ggp.clocks import Clock
 from ggp.console import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -33,6 +32,7 @@ from ggp.console import (
 )
 from ggp.errors import ConfigError, GGPError
 from ggp.machine import Limits
+from ggp.run.clocks import Clock
 from match_runner.options import place_options, read_place
 from match_runner.progress import progress
 from match_runner.reproduce.clock import CLOCK

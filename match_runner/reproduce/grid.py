@@ -18,9 +18,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ggp.clocks import Clock
 from ggp.errors import ConfigError
 from ggp.gdl.nearest import nearest
+from ggp.run.clocks import Clock
 from ggp.statistics.intervals import Interval, mean_interval
 from match_runner.folder_lock import InUse
 from match_runner.reproduce.duels import (

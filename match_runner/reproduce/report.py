@@ -8,10 +8,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ggp.clocks import Clock
 from ggp.errors import ConfigError
+from ggp.run.clocks import Clock
+from ggp.run.whole_files import write_whole
 from ggp.statistics.intervals import interval_text, methods_text
-from ggp.whole_files import write_whole
 from match_runner.reproduce.plots import draw, draw_chart
 from match_runner.reproduce.results import (
     FEWEST_ROUNDS,

@@ -16,8 +16,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from ggp.clocks import Clock
 from ggp.errors import ConfigError, ResultsError
+from ggp.run.clocks import Clock
 from match_runner.folder_lock import locked
 from match_runner.match.records import record_from_json
 from match_runner.series.outcomes import Played

@@ -14,9 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ggp.clocks import Clock
 from ggp.errors import ConfigError
 from ggp.machine import Limits
+from ggp.run.clocks import Clock
 from match_runner.match.conditions import Conditions
 from match_runner.match.replay import rules_of
 from match_runner.series.holding import Held, held_so_far

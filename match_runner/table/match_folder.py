@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 from platformdirs import user_data_path
 
 from ggp.errors import ConfigError, MatchError
-from ggp.whole_files import unwritable, write_whole
+from ggp.run.whole_files import unwritable, write_whole
 from match_runner.folder_lock import locked
 from match_runner.match.record_files import make_folder
 from match_runner.match.records import MatchRecord, TurnRecord, record_from_json, turn_from_json

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from ggp.cli.arguments import FilePath, clock_option, import_option, json_option, verbose_option
-from ggp.clocks import Clock
 from ggp.console import example
+from ggp.run.clocks import Clock
 from match_runner.options import in_process_option, place_options, read_place
 from match_runner.series.commands.until_options import course_options, read_course_files
 from match_runner.series.holding import hold_series, printer

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ggp.clocks import Clock
+from ggp.run.clocks import Clock
 from ggp.statistics.intervals import Interval, mean_interval
 from match_runner.series.course_plot import WithCourse
 from match_runner.series.holding import Held

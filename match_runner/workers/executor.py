@@ -1,7 +1,7 @@
 """Executors call functions in other processes; they are a protocol, so that a cluster can take
 the place of this machine.
 
-`LocalPool` keeps worker processes, children as in `ggp.children`. Each reads functions and
+`LocalPool` keeps worker processes, started as in `ggp.run.processes`. Each reads functions and
 arguments from its standard input and writes results to its standard output, both pickled. Work
 that is broken off is interrupted first, so that a match with players elsewhere can tell them that
 it is over.
@@ -19,9 +19,9 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
-from ggp import children
-from ggp.clocks import process_cpu_seconds
 from ggp.errors import GGPError, MatchError
+from ggp.run import processes
+from ggp.run.clocks import process_cpu_seconds
 
 _T = TypeVar("_T")
 
@@ -119,13 +119,13 @@ class LocalPool:
         """
         with self._lock:
             self._closed = True
-            processes = list(self._processes.values())
+            running = list(self._processes.values())
         with contextlib.suppress(queue.Empty):
             while True:
                 work = self._work.get_nowait()
                 if work is not None:
                     work[0].cancel()
-        children.interrupt(*processes, last_words_s=last_words_s)
+        processes.interrupt(*running, last_words_s=last_words_s)
         for _ in self._threads:
             self._work.put(None)
         for thread in self._threads:
@@ -144,7 +144,7 @@ class LocalPool:
         with self._lock:
             process = self._processes.pop(slot, None)
         if process is not None:
-            children.reap(process)
+            processes.reap(process)
 
     def _ask(self, slot: int, message: bytes, hear: Callable[[Any], None] | None) -> Any:
         """Send a message to the worker of this slot, and return its answer."""
@@ -164,7 +164,7 @@ class LocalPool:
             status = self._discard(slot, process)
             if limit.passed:
                 raise too_long(self._limit_s) from error
-            how = children.how_it_ended(status)
+            how = processes.how_it_ended(status)
             raise WorkerCrashError(f"a worker process died ({how})") from error
         # The answer counts, but the process is being killed and can take no more work.
         if limit.passed:  # at the very moment at which it answered
@@ -178,7 +178,7 @@ class LocalPool:
         """End a process that is no longer of use; returns its exit status."""
         with self._lock:
             self._processes.pop(slot, None)
-        return children.reap(process)
+        return processes.reap(process)
 
     def _process(self, slot: int) -> subprocess.Popen[bytes]:
         with self._lock:
@@ -215,11 +215,11 @@ class _Limit:
 
     def _pass(self) -> None:
         self.passed = True
-        children.interrupt(self._process, last_words_s=LAST_WORDS_S)
+        processes.interrupt(self._process, last_words_s=LAST_WORDS_S)
 
 
 def _start() -> subprocess.Popen[bytes]:
     try:
-        return children.start("match_runner.workers.process:serve")
+        return processes.start("match_runner.workers.process:serve")
     except OSError as error:
         raise WorkerFailedError(f"cannot start a worker process: {error}") from error

@@ -12,9 +12,9 @@ import traceback
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from ggp import children
 from ggp.console import EXIT_INTERRUPTED, setup_logging
 from ggp.errors import NOTE, GGPError
+from ggp.run import processes
 
 _answers: BinaryIO | None = None
 _lock = threading.Lock()
@@ -41,7 +41,7 @@ def serve() -> None:
     # know that machine code has to be compiled.
     logging.getLogger("ggp").setLevel(logging.ERROR)
     logging.getLogger("ggp.machine.compiling.jit").setLevel(NOTE)
-    with os.fdopen(os.dup(0), "rb") as questions, children.own_answers() as answers:
+    with os.fdopen(os.dup(0), "rb") as questions, processes.own_answers() as answers:
         with open(os.devnull, "rb") as nothing:
             os.dup2(nothing.fileno(), 0)  # so that nothing else, such as Prolog, reads questions
         _answers = answers

@@ -18,7 +18,6 @@ from threading import RLock
 
 import numpy as np
 
-from ggp.clocks import TellsTime
 from ggp.errors import IllegalMoveError, MachineError
 from ggp.gdl.analysis.joint_move_percepts import PLAIN
 from ggp.gdl.program import RANDOM
@@ -41,6 +40,7 @@ from ggp.machine.gambit.games import GambitGame, names_of
 from ggp.machine.gambit.tree import CHANCE, GambitTree
 from ggp.machine.percepts.joint_percepts import JointMovesTold, JointPercepts
 from ggp.machine.percepts.percept_table import PerceptTable
+from ggp.run.clocks import TellsTime
 
 _INFORMATION_SET = re.compile(r"\(information_set (0|[1-9]\d{0,17})\)")
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from ggp.clocks import TellsTime
 from ggp.errors import MachineError, NoLegalMoveError
 from ggp.gdl.analysis.joint_move_percepts import PLAIN
 from ggp.gdl.program import LEAST_GOAL, MOST_GOAL, RANDOM
@@ -40,6 +39,7 @@ from ggp.machine.spiel.known_path import KnownPath, PathTurn
 from ggp.machine.spiel.nodes import Node, NodeStore, SpielStates, history_of, returns_of
 from ggp.machine.spiel.redraw import LEAST_DEALT, HistoryRedraws
 from ggp.machine.spiel.terms import NOOP, YOUR_MOVE, SpielTerms
+from ggp.run.clocks import TellsTime
 
 _log = logging.getLogger(__name__)
 

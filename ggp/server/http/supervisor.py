@@ -25,8 +25,8 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ggp.children import die_with, how_it_ended
 from ggp.errors import GGPError
+from ggp.run.processes import die_with, how_it_ended
 from ggp.server.http import service
 from ggp.server.http.kept_connections import ConnectionStore, KeptConnections
 from ggp.server.workers.nursery import TemplateProcess

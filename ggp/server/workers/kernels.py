@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import ggp.machine
-from ggp import children
 from ggp.errors import BackendUnavailableError, GGPError
 from ggp.machine.compiling.kernel_version import kernels_version
 from ggp.machine.propnet.compile.cache import user_cache
 from ggp.protocol.turns import History, PathTurn
+from ggp.run import processes
 from ggp.server.workers.orders import Setup, Think
 
 if TYPE_CHECKING:
@@ -126,10 +126,10 @@ async def _compiled(
         ValueError: the child ended early.
     """
     child = await asyncio.create_subprocess_exec(
-        *children.command(_ENTRY, player, backend),
+        *processes.command(_ENTRY, player, backend),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
-        env=children.environment(),
+        env=processes.environment(),
         start_new_session=True,
         limit=_MOST_ANSWER_BYTES,
     )
@@ -142,7 +142,7 @@ async def _compiled(
             tell(*news)
     finally:
         if child.returncode is None:
-            children.kill_group(child.pid)
+            processes.kill_group(child.pid)
         await child.wait()
     raise ValueError("the process that compiles ended early")
 
@@ -150,7 +150,7 @@ async def _compiled(
 def compile_all(player: str, backend: str) -> None:
     """The work of the child: it plays a turn of each example, and returns the present contents of
     the cache, and its imports. Before that it tells how far it is, as `[done, parts]`, in lines."""
-    with children.own_answers() as answers:
+    with processes.own_answers() as answers:
         parse_spec = import_module("ggp.players").parse_spec
         # The player that plays in its place depends on the game.
         others = getattr(parse_spec(player).player, "PLAYS", ())

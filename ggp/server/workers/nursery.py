@@ -19,8 +19,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import count
 
-from ggp import children
 from ggp.errors import BackendUnavailableError
+from ggp.run import processes
 from ggp.server.confinement.sandbox import needed
 from ggp.server.settings import HostOptions, spares_of
 
@@ -78,19 +78,19 @@ class TemplateProcess:
         Raises:
             OSError: the system cannot start a process.
         """
-        if self._process is not None and not children.has_ended(self._process):
+        if self._process is not None and not processes.has_ended(self._process):
             return
         self.close()
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                children.command(
+                processes.command(
                     _ENTRY, str(theirs.fileno()), *self._arguments, str(int(self.waits))
                 ),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL if self._quiet else None,
-                env=children.environment(needed(os.environ)),
+                env=processes.environment(needed(os.environ)),
                 start_new_session=True,
                 pass_fds=(theirs.fileno(),),
             )
@@ -122,7 +122,7 @@ class TemplateProcess:
     def close(self) -> None:
         """End the template, and with it all workers."""
         if self._process is not None:
-            children.reap(self._process)
+            processes.reap(self._process)
         self.forget()
 
 
@@ -298,7 +298,7 @@ class Nursery:
             else:  # nobody waits for it any more
                 os.close(taken.orders)
                 os.close(taken.answers)
-                children.kill_group(taken.pid)
+                processes.kill_group(taken.pid)
         else:
             self._alive.pop(said["ended"]).set_result(said["status"])
             self._tell({"bury": said["ended"]})

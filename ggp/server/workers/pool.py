@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Sequence
 
-from ggp import children
+from ggp.run import processes
 from ggp.server.background import Background
 from ggp.server.confinement.sandbox import MAX_PROCESSES, gaps
 from ggp.server.workers.nursery import Nursery
@@ -85,7 +85,7 @@ class WorkerPool:
             return await connected(taken)
         except asyncio.CancelledError:
             if not taken.ended.done():
-                children.kill_group(taken.pid)
+                processes.kill_group(taken.pid)
             raise
 
     async def _watch(self) -> None:
@@ -95,9 +95,9 @@ class WorkerPool:
             for worker in [*self._busy]:
                 if worker.ended:
                     self._busy.discard(worker)
-                elif children.rss_bytes(worker.pid) > self.memory_bytes:
+                elif processes.rss_bytes(worker.pid) > self.memory_bytes:
                     worker.kill(f"it took more memory than {self.memory_bytes >> 20} MB")
-                elif why := self._excess(children.family(worker.pid)):
+                elif why := self._excess(processes.family(worker.pid)):
                     worker.kill(why)
                 else:
                     worker.ask(now_s)
@@ -107,7 +107,7 @@ class WorkerPool:
         """The limit that a worker with all that it started exceeds; empty if none."""
         if len(family) > MAX_PROCESSES:
             return f"it started more than {MAX_PROCESSES} processes"
-        if children.takes_more(family, FAMILY * self.memory_bytes):
+        if processes.takes_more(family, FAMILY * self.memory_bytes):
             return f"with its children it took more than {FAMILY} times its memory"
         return ""
 

@@ -20,11 +20,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
-from ggp import children
 from ggp.errors import BackendUnavailableError
 from ggp.gdl.source import printable
 from ggp.gdl.syntax.tuples import TUPLE
 from ggp.protocol.turns import History
+from ggp.run import processes
 from ggp.server.records.match_log import MatchLog
 from ggp.server.workers import orders
 from ggp.server.workers.orders import Answer, Setup, Think
@@ -217,10 +217,10 @@ class WorkerSlot:
         process = self._process
         if process is None:
             return
-        before_s = children.processor_seconds(process.pid)
+        before_s = processes.processor_seconds(process.pid)
 
         def look() -> None:
-            now_s = children.processor_seconds(process.pid)
+            now_s = processes.processor_seconds(process.pid)
             got_s = 0.0 if now_s is None or before_s is None else now_s - before_s
             is_still = got_s < STILL_SHARE * HANG_S
             is_fed = had_s + got_s >= STARVED_SHARE * HANG_S

@@ -35,8 +35,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import NoReturn
 
-from ggp import children
 from ggp.errors import BackendUnavailableError
+from ggp.run import processes
 
 REFILL_S = 0.3
 """Delay before the ready processes are replenished: those of a match come first."""
@@ -259,7 +259,7 @@ class _Template:
         del self._clients[client.channel.fileno()]
         client.channel.close()
         for born in client.taken.values():
-            children.kill_group(born.pid)
+            processes.kill_group(born.pid)
             self._dying.append(born)
 
     def _say_loaded(self, client: _Client) -> None:
@@ -282,7 +282,7 @@ class _Template:
         born = None
         while born is None and self._spares:
             born = self._spares.popleft()
-            if children.state_and_cpu(born.pid)[0] in _STOPPED_OR_DEAD:
+            if processes.state_and_cpu(born.pid)[0] in _STOPPED_OR_DEAD:
                 self._kill(born)
                 born = None
         if born is None:
@@ -311,12 +311,12 @@ class _Template:
 
     def _kill(self, born: _Born) -> None:
         """End a worker that nobody has taken."""
-        children.kill_group(born.pid)
+        processes.kill_group(born.pid)
         _close(born)
         self._dying.append(born)
 
     def _bury(self, born: _Born) -> None:
-        children.kill_group(born.pid)  # with what it has started; its id belongs to it until now
+        processes.kill_group(born.pid)  # with what it has started; its id belongs to it until now
         with contextlib.suppress(ChildProcessError):
             os.waitpid(born.pid, 0)
 
@@ -371,7 +371,7 @@ class _Template:
         for client in list(self._clients.values()):
             self._part(client)
         for born in [*self._spares, *self._dying]:
-            children.kill_group(born.pid)
+            processes.kill_group(born.pid)
         os._exit(0)
 
 

@@ -23,10 +23,10 @@ from typing import BinaryIO, NoReturn
 
 # Everything slow is imported before there is a match.
 import ggp.machine.prolog.prolog_machine  # noqa: F401
-from ggp.children import die_with, own_answers
 from ggp.errors import BackendUnavailableError
 from ggp.machine.prolog.engine import engine, prolog_folders
 from ggp.machine.propnet.compile.cache import STRANGERS, user_cache
+from ggp.run.processes import die_with, own_answers
 from ggp.server.confinement.sandbox import restrict
 from ggp.server.workers import orders
 from ggp.server.workers.lines import read_order, to_line

@@ -14,8 +14,8 @@ import signal
 import time
 from collections.abc import Callable
 
-from ggp import children
 from ggp.errors import ProtocolError
+from ggp.run import processes
 from ggp.server.workers import orders
 from ggp.server.workers.lines import read_answer, to_line
 from ggp.server.workers.nursery import Taken
@@ -45,7 +45,7 @@ class WorkerProcess:
         pid: its process id, which belongs to it until `status` is known.
         answers: pipe from it.
         orders: pipe to it.
-        status: how it ended, see `ggp.children.how_it_ended`.
+        status: how it ended, see `ggp.run.processes.how_it_ended`.
 
     Attributes:
         pid: its process id.
@@ -94,7 +94,7 @@ class WorkerProcess:
         self._why = self._why or why
         if self._status.done():
             return  # its id may be another's by now
-        children.kill_group(self.pid)  # its own child, which grounds rules, dies with it
+        processes.kill_group(self.pid)  # its own child, which grounds rules, dies with it
 
     async def close(self) -> None:
         """End the process without calling `on_end`."""
@@ -113,7 +113,7 @@ class WorkerProcess:
             self.kill("it does not answer")
 
     def _see_it_start(self, now_s: float) -> None:
-        state, cpu = children.state_and_cpu(self.pid)
+        state, cpu = processes.state_and_cpu(self.pid)
         if cpu != self._cpu or not cpu:
             self._cpu, self._advanced_s = cpu, now_s
         still_s = now_s - self._advanced_s
@@ -155,7 +155,9 @@ def _ignore(_: object) -> None:
 
 
 def _how(status: int) -> str:
-    return "out of memory" if status == orders.EXIT_OUT_OF_MEMORY else children.how_it_ended(status)
+    return (
+        "out of memory" if status == orders.EXIT_OUT_OF_MEMORY else processes.how_it_ended(status)
+    )
 
 
 async def connected(taken: Taken) -> WorkerProcess:

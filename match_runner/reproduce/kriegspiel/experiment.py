@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from ggp.clocks import Clock
+from ggp.run.clocks import Clock
 from ggp.statistics.intervals import Interval, interval_text, mean_interval
 from match_runner.match.records import MatchRecord
 from match_runner.reproduce.duels import Duel, PlayedDuel, program_of, series_of, stored_duel

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from ggp.clocks import Clock
 from ggp.console import table_of
+from ggp.run.clocks import Clock
 from ggp.statistics.intervals import interval_text
 from match_runner.match.views import clock_notes, clock_text, plain, show_errors
 from match_runner.series.comparison import ComparisonSummary, EqualStates

@@ -10,7 +10,7 @@ import click
 
 from ggp.cli.arguments import FilePath, FiniteRange
 from ggp.errors import ConfigError
-from ggp.whole_files import write_whole
+from ggp.run.whole_files import write_whole
 from match_runner.charts import ENDINGS, check_ending
 from match_runner.series.course import course_of
 from match_runner.series.course_plot import draw_course

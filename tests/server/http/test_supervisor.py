@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from ggp import children
 from ggp.protocol.messages import WIRE_STYLES
 from ggp.protocol.texts.printing import print_message
+from ggp.run import processes
 from ggp.server.http.kept_connections import MAX_CHARS, ConnectionStore, KeptConnections
 from tests.protocol.doubles import Referee
 from tests.server.live import GUESSING, events, eventually, read_reply, request, start
@@ -35,7 +35,7 @@ def serving(process: subprocess.Popen[str]) -> int:
 
 def servers(process: subprocess.Popen[str]) -> list[int]:
     """The process that serves, if there is one: all children but what workers are forked from."""
-    return [pid for pid in children.started_by(process.pid) if not children.entry_of(pid)]
+    return [pid for pid in processes.started_by(process.pid) if not processes.entry_of(pid)]
 
 
 def kill_and_wait(process: subprocess.Popen[str]) -> None:
@@ -107,7 +107,7 @@ import asyncio
 from ggp.server.host import Host
 from ggp.server.http.http_server import HttpServer
 from ggp.server.settings import HostOptions
-from ggp.sockets import listen
+from ggp.run.sockets import listen
 
 server = HttpServer(Host(HostOptions("random")))
 with server.stopped_by_signals(), listen("127.0.0.1", 0) as listening:

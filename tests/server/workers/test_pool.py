@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from ggp import children
 from ggp.players import Decision
+from ggp.run import processes
 from ggp.server.records.match_log import MatchLog
 from ggp.server.workers import pool as pool_module
 from ggp.server.workers import slot
@@ -117,7 +117,7 @@ def test_newborn_is_killed_when_it_will_never_run(
     assert 4 * every_s > STILL_S > every_s
     assert 29 * every_s > START_S > 4 * every_s
     told = iter(states)
-    monkeypatch.setattr(children, "state_and_cpu", lambda pid: next(told))
+    monkeypatch.setattr(processes, "state_and_cpu", lambda pid: next(told))
 
     async def run() -> None:
         worker = await shell(HANGS)
@@ -136,7 +136,7 @@ def test_worker_that_is_stopped_while_it_starts_is_killed() -> None:
         worker = await shell(HANGS)
         os.kill(worker.pid, signal.SIGSTOP)
         worker.on_end = ends.append
-        await until(lambda: children.state_and_cpu(worker.pid)[0] == "T")
+        await until(lambda: processes.state_and_cpu(worker.pid)[0] == "T")
         worker.ask(worker.started_s)
         worker.ask(worker.started_s + STOPPED_S + 0.1)
         await until(lambda: ends)
@@ -243,7 +243,7 @@ def test_worker_that_starves_has_more_time_than_one_that_hangs(
         looks += 1
         return None if share is None else share * hang_s * (looks // 2)
 
-    monkeypatch.setattr(children, "processor_seconds", processor_seconds)
+    monkeypatch.setattr(processes, "processor_seconds", processor_seconds)
 
     async def run() -> None:
         pool = ShellPool(BUILT)
@@ -263,11 +263,11 @@ def test_worker_that_starves_has_more_time_than_one_that_hangs(
 
 @needs_proc
 def test_time_on_processors_is_counted() -> None:
-    before = children.processor_seconds(os.getpid())
+    before = processes.processor_seconds(os.getpid())
     assert before is not None
     end = time.process_time() + 0.05
     while time.process_time() < end:
         pass
-    after = children.processor_seconds(os.getpid())
+    after = processes.processor_seconds(os.getpid())
     assert after is not None
     assert 0.02 <= after - before <= 1.0

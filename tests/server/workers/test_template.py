@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from ggp import children
 from ggp.errors import BackendUnavailableError
 from ggp.protocol.turns import PathTurn
+from ggp.run import processes
 from ggp.server.settings import HostOptions, spares_of
 from ggp.server.workers import nursery as nursery_module
 from ggp.server.workers import template as template_module
@@ -71,7 +71,7 @@ def let_go(taken: Taken) -> None:
 
 def ready(template: TemplateProcess) -> set[int]:
     """Workers there are, when all is quiet as many as are kept ready."""
-    return set(children.started_by(pid_of(template))) - LET_GO
+    return set(processes.started_by(pid_of(template))) - LET_GO
 
 
 def test_worker_is_there_at_once_and_has_all_it_needs(template: TemplateProcess) -> None:
@@ -123,7 +123,7 @@ def test_ready_process_that_dies_or_is_stopped_is_never_taken(template: Template
     LET_GO.update((dies, stops))
     os.kill(stops, signal.SIGSTOP)
     os.kill(dies, signal.SIGKILL)
-    eventually(lambda: not is_alive(dies) and children.state_and_cpu(stops)[0] == "T")
+    eventually(lambda: not is_alive(dies) and processes.state_and_cpu(stops)[0] == "T")
 
     async def scenario(nursery: Nursery) -> None:
         taken = await nursery.take(light=True)

@@ -18,7 +18,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ggp import children
 from ggp.belief import Sampler
 from ggp.errors import LocalProtocolError
 from ggp.gdl.games import find_game
@@ -28,6 +27,7 @@ from ggp.players import Decision, MoveValue, Player, PlayerSpec, make_player
 from ggp.players.elsewhere.decision_json import MAX_SHOWN_VALUES
 from ggp.players.hyperplay import HyperPlay
 from ggp.protocol.turns import PathTurn
+from ggp.run import processes
 from ggp.search.anytime import Deadline
 from ggp.server.workers import lines, worker_match
 from ggp.server.workers.lines import read_answer, read_order, to_line
@@ -164,10 +164,10 @@ def test_confined_worker_shares_a_decision_with_copies_that_end_with_it() -> Non
             heard.worker.send(Think(number, 0, (), time.monotonic() + 1.0))
             answer = asyncio.ensure_future(heard.final(number))
             while not answer.done():
-                copies.update(children.started_by(heard.worker.pid))
+                copies.update(processes.started_by(heard.worker.pid))
                 await asyncio.sleep(0.02)
             assert answer.result().fault is None
-            assert children.started_by(heard.worker.pid) == []
+            assert processes.started_by(heard.worker.pid) == []
             if copies:
                 return
         pytest.fail("no copy was seen")

@@ -26,7 +26,6 @@ import traceback
 from collections.abc import Callable
 from typing import Any, BinaryIO, NoReturn
 
-from ggp import children
 from ggp.errors import (
     BackendUnavailableError,
     InstallationError,
@@ -34,6 +33,7 @@ from ggp.errors import (
     ReasonerLimitError,
 )
 from ggp.machine.base import WAITING
+from ggp.run import processes
 
 Task = Callable[[Any], bytes]
 
@@ -94,7 +94,7 @@ def run_limited(
     pickled = pickle.dumps(argument, protocol=pickle.HIGHEST_PROTOCOL)
     limits = (repr(float(seconds)), str(int(memory_bytes)))
     try:
-        child = children.start(_ENTRY, task, *limits, collects_errors=True)
+        child = processes.start(_ENTRY, task, *limits, collects_errors=True)
     except OSError as error:
         raise BackendUnavailableError(
             "a child process", f"{error}; play with `--backend prolog`"
@@ -106,7 +106,7 @@ def run_limited(
                 talk.go_on(time.monotonic() + wait_seconds, meanwhile)
             finally:
                 if child.poll() is None:
-                    children.kill_group(child.pid)
+                    processes.kill_group(child.pid)
                 child.wait()
     except subprocess.TimeoutExpired as error:
         raise ReasonerLimitError(WAITING, wait_seconds, doing) from error
@@ -227,7 +227,7 @@ def _read(talk: _Talk, status: int, seconds: float, memory_bytes: int, doing: st
             "memory; lower the limit of memory, or play with `--backend prolog`"
         )
     raise MachineError(
-        f"{doing} crashed in its child process ({children.how_it_ended(status)}); "
+        f"{doing} crashed in its child process ({processes.how_it_ended(status)}); "
         f"play with `--backend prolog`{_tail(said)}"
     )
 
@@ -292,10 +292,10 @@ _answers = _Answers()
 def main(task: str, seconds: str, memory_bytes: str) -> None:
     """Run the task in the child; `run_limited` makes the arguments."""
     # The parent watches the clock, and the system the processor time.
-    children.limit_cpu(math.ceil(float(seconds)))
+    processes.limit_cpu(math.ceil(float(seconds)))
     # Millions of tuples live until the end: looking through them for cycles takes long.
     gc.disable()
-    _answers.open(children.own_answers())
+    _answers.open(processes.own_answers())
     _answers.end(*_outcome(task, sys.stdin.buffer.read(), int(memory_bytes)))
 
 
@@ -320,7 +320,7 @@ def _outcome(task: str, argument: bytes, memory_bytes: int) -> tuple[bytes, byte
     try:
         module, _, name = task.partition(":")
         function: Task = getattr(importlib.import_module(module), name)
-        with children.limited_memory(memory_bytes):
+        with processes.limited_memory(memory_bytes):
             return _RESULT, function(pickle.loads(argument))
     except MemoryError:
         failure = {"memory": [""]}

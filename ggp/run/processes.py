@@ -33,7 +33,7 @@ _BOOTSTRAP = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); "
     "signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT}); "
     "entry, parent, number, *rest = sys.argv[1:]; sys.path[:] = rest[int(number) :]; "
-    "from ggp.children import run_entry; run_entry(entry, int(parent), rest[: int(number)])"
+    "from ggp.run.processes import run_entry; run_entry(entry, int(parent), rest[: int(number)])"
 )
 _ENVIRONMENT = {
     # A child uses one core, and may have little address space; numerical libraries would use all
