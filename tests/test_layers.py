@@ -90,6 +90,7 @@ MAY_IMPORT = {
         "ggp.machine",
         "ggp.players",
         "ggp.search",
+        "ggp.study",  # what players are chosen by, before there is a match
         "ggp.console",
         "ggp.protocol",
         "ggp.run",

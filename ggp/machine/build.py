@@ -23,9 +23,9 @@ from ggp.machine.compiling.jit import demand_compiler
 
 if TYPE_CHECKING:
     from ggp.machine.prolog.prolog_machine import PrologMachine
-    from ggp.machine.propnet.compile.child import Meanwhile
     from ggp.machine.propnet.compile.circuit_file import Built
     from ggp.machine.propnet.compile.circuits import Foreseen
+    from ggp.run.calls import Meanwhile
 
 _log = logging.getLogger(__name__)
 

@@ -142,7 +142,7 @@ def reap(child: subprocess.Popen[bytes]) -> int:
     """Kill a child and everything it has started, even if it is dead itself; its exit status."""
     if child.returncode is None:
         kill_group(child.pid)
-    for pipe in (child.stdin, child.stdout):
+    for pipe in (child.stdin, child.stdout, child.stderr):
         if pipe is not None:
             with contextlib.suppress(OSError):  # output that could not be written any more
                 pipe.close()
@@ -258,6 +258,15 @@ def own_answers() -> BinaryIO:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return answers
+
+
+def own_questions() -> BinaryIO:
+    """Standard input, reserved for questions: whoever else reads it, such as Prolog, finds nothing
+    from now on."""
+    questions = os.fdopen(os.dup(0), "rb")
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    return questions
 
 
 def lower_limit(which: int, most: int) -> bool:

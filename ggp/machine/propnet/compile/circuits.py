@@ -22,7 +22,7 @@ from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl.program import Program
 from ggp.machine.base import PATIENCE, WAITING, Limits
 from ggp.machine.propnet.compile.cache import DiskCache, user_cache
-from ggp.machine.propnet.compile.child import Meanwhile, give_up, run_limited, send_news
+from ggp.machine.propnet.compile.child import give_up, run_limited
 from ggp.machine.propnet.compile.circuit_file import Built, Refusal, from_bytes, to_bytes
 from ggp.machine.propnet.compile.ground_rules.forecast import (
     DOING,
@@ -35,6 +35,7 @@ from ggp.machine.propnet.compile.ground_rules.forecast import to_bytes as foreca
 from ggp.machine.propnet.compile.rewriting.splits import expected_whole
 from ggp.machine.propnet.compile.version import makers_version
 from ggp.machine.propnet.parts import roles_of
+from ggp.run.calls import Meanwhile, tell
 
 _log = logging.getLogger(__name__)
 
@@ -280,9 +281,9 @@ def make(argument: tuple[Program, Limits, str]) -> bytes:
 
     def foreseen(found: GroundingForecast) -> None:
         expected.append(found)
-        send_news(forecast_bytes(found))
+        tell(forecast_bytes(found))
 
-    watch = Watch(limits, foreseen, lambda number: send_news(b"%d" % number), give_up)
+    watch = Watch(limits, foreseen, lambda number: tell(b"%d" % number), give_up)
     made = optimise(build_circuit(ground(program, watch=watch)), until)
     tries = MAX_TRIES if time.process_time() >= until.process_s else 1
     content = Built(made.circuit, made.reports, made.complete, tries, seconds, expected[0])
