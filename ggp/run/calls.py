@@ -18,6 +18,7 @@ import pickle
 import select
 import selectors
 import signal
+import subprocess
 import threading
 import time
 import traceback
@@ -74,7 +75,8 @@ class Child:
     """
 
     def __init__(self, *, collects_errors: bool = False) -> None:
-        self.process = processes.start(_ENTRY, collects_errors=collects_errors)
+        stderr = subprocess.PIPE if collects_errors else None
+        self.process = processes.start(_ENTRY, stderr=stderr)
         self._said = bytearray()
 
     def call(
@@ -184,7 +186,7 @@ _sending = threading.Lock()
 def serve() -> None:
     """Be a `Child` until the questions end."""
     global _answers
-    questions, _answers = processes.own_questions(), processes.own_answers()
+    questions, _answers = os.fdopen(processes.own_input(), "rb"), processes.own_answers()
     with suppress(BrokenPipeError):
         while (question := read_message(questions)) is not None:
             _send(*_outcome(question))

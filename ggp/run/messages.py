@@ -14,7 +14,7 @@ import struct
 import sys
 from collections import deque
 from collections.abc import Mapping
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 _LENGTH = struct.Struct("<Q")
 _MOST_AT_ONCE, _MOST_FDS = 1 << 18, 16
@@ -26,7 +26,7 @@ def framed(body: bytes) -> bytes:
     return _LENGTH.pack(len(body)) + body
 
 
-def read_message(pipe: BinaryIO) -> bytes | None:
+def read_message(pipe: IO[bytes]) -> bytes | None:
     """The next message of a blocking pipe; None at its end, also within a message."""
     header = pipe.read(_LENGTH.size)
     if len(header) < _LENGTH.size:

@@ -24,6 +24,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -73,13 +74,21 @@ def environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**(os.environ if base is None else base), **_ENVIRONMENT}
 
 
-def start(entry: str, *arguments: str, collects_errors: bool = False) -> subprocess.Popen[bytes]:
+def start(
+    entry: str,
+    *arguments: str,
+    stdin: int = subprocess.PIPE,
+    stdout: int = subprocess.PIPE,
+    stderr: int | None = None,
+    base: Mapping[str, str] | None = None,
+) -> subprocess.Popen[bytes]:
     """A child with pipes to its standard input and output; see `command`.
 
     An interrupt waits until Python has started, which else would complain of it at length.
 
     Args:
-        collects_errors: also make a pipe to standard error.
+        stdin, stdout, stderr: other standard files than pipes, see `subprocess.Popen`.
+        base: see `environment`.
 
     Raises:
         OSError: the system cannot start a process.
@@ -88,14 +97,40 @@ def start(entry: str, *arguments: str, collects_errors: bool = False) -> subproc
     try:
         return subprocess.Popen(
             command(entry, *arguments),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE if collects_errors else None,
-            env=environment(),
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            env=environment(base),
             start_new_session=True,
         )
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def fork(*, leads: bool = False) -> int:
+    """Copy this process, as `os.fork`; the copy dies with this one (on Linux).
+
+    Only the thread that forks is in the copy. What others hold, such as locks, is held there for
+    ever: the caller sees to that.
+
+    Args:
+        leads: whether the copy leads a session of its own, as a child that was started.
+
+    Returns:
+        its process id; 0 in the copy.
+
+    Raises:
+        OSError: the system cannot start a process.
+    """
+    parent = os.getpid()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of other threads
+        pid = os.fork()
+    if pid == 0:
+        if leads:
+            os.setsid()
+        die_with(parent)
+    return pid
 
 
 def kill_group(pid: int) -> None:
@@ -132,10 +167,20 @@ def has_ended(child: subprocess.Popen[bytes]) -> bool:
     if child.returncode is not None:
         return True
     try:
-        found = os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        return status_of(child.pid) is not None
     except ChildProcessError:
         return True
-    return found is not None
+
+
+def status_of(pid: int) -> int | None:
+    """How a child ended that nobody has waited for; None if it has not.
+
+    It is not waited for here either. An exit status, or a signal as a negative number.
+    """
+    found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+    if found is None:
+        return None
+    return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
 
 
 def reap(child: subprocess.Popen[bytes]) -> int:
@@ -260,13 +305,13 @@ def own_answers() -> BinaryIO:
     return answers
 
 
-def own_questions() -> BinaryIO:
-    """Standard input, reserved for questions: whoever else reads it, such as Prolog, finds nothing
+def own_input() -> int:
+    """Standard input, reserved for messages: whoever else reads it, such as Prolog, finds nothing
     from now on."""
-    questions = os.fdopen(os.dup(0), "rb")
+    own = os.dup(0)
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
-    return questions
+    return own
 
 
 def lower_limit(which: int, most: int) -> bool:

@@ -60,7 +60,7 @@ def _staying(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[bytes]
 
 def test_child_is_told_its_arguments_and_where_modules_are() -> None:
     child = processes.start(
-        "tests.run.test_processes:tell", "a", "", "two words", collects_errors=True
+        "tests.run.test_processes:tell", "a", "", "two words", stderr=subprocess.PIPE
     )
     answer, said = child.communicate(timeout=60)
     seen = json.loads(answer)
@@ -82,7 +82,7 @@ def test_child_interrupted_while_python_starts_ends_without_a_word(
         "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    child = processes.start("tests.run.test_processes:tell", collects_errors=True)
+    child = processes.start("tests.run.test_processes:tell", stderr=subprocess.PIPE)
     assert child.communicate(timeout=60) == (b"", b"")
     assert child.returncode == -signal.SIGINT
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == set()

@@ -2,7 +2,7 @@
 
 In come questions of a match, out come moves, whatever happens to a process. Begin with `pair`, the
 workers of one match, each in a `slot`; the `pool` watches them all. `orders` are the messages of
-both sides, `lines` puts them on the pipe. `worker_process` is a worker seen from the server,
-`worker_main` and `worker_match` are its own side. A worker is forked from a `template`, which
-`nursery` starts; `kernels` are compiled before all that.
+both sides. `worker_process` is a worker seen from the server, `worker_main` and `worker_match` are
+its own side. A worker is forked from a `template`, which `nursery` starts; `kernels` are compiled
+before all that.
 """

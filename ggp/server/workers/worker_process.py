@@ -16,10 +16,10 @@ from collections.abc import Callable
 
 from ggp.errors import ProtocolError
 from ggp.run import processes
+from ggp.run.messages import Messages, framed
 from ggp.server.workers import orders
-from ggp.server.workers.lines import read_answer, to_line
 from ggp.server.workers.nursery import Taken
-from ggp.server.workers.orders import Answer, Order
+from ggp.server.workers.orders import MAX_MESSAGE_BYTES, Answer, Order, read_answer, to_json
 
 START_S = 60.0
 STILL_S = 10.0
@@ -34,6 +34,7 @@ SILENT_S = 5.0
 TOLD_S = 1.0
 """Time in which its exit status is known, unless it is still alive."""
 
+_CHUNK_BYTES = 1 << 16
 _STOPPED = "Tt"
 """States in /proc of a process that is stopped, by a signal or by a debugger."""
 
@@ -87,7 +88,7 @@ class WorkerProcess:
     def send(self, order: Order) -> None:
         """Send an order; a process that is gone gets nothing."""
         with contextlib.suppress(OSError, RuntimeError):
-            self._orders.write(to_line(order))
+            self._orders.write(framed(to_json(order)))
 
     def kill(self, why: str) -> None:
         """End the process at once, with all that it has started; `on_end` is called."""
@@ -125,20 +126,24 @@ class WorkerProcess:
             self.kill("it does not start")
 
     async def _read(self) -> None:
+        messages = Messages(MAX_MESSAGE_BYTES)
         try:
-            while line := await self._answers.readline():
-                answer = read_answer(line)
-                self._asked_s, self.heard_s = None, time.monotonic()
-                if isinstance(answer, orders.Up):
-                    self.is_up, self.rights = True, answer.rights
-                if not self._silent and not isinstance(answer, orders.Here):
-                    self.on_answer(answer)
+            while piece := await self._answers.read(_CHUNK_BYTES):
+                for message in messages.add(piece):
+                    self._take(read_answer(message))
         except (ProtocolError, ValueError, OSError) as error:
             self.kill(f"it answered nonsense: {error}")
         status = await self._how_it_ended()
         self._orders.close()
         if not self._silent:
             self.on_end(self._why or _how(status))
+
+    def _take(self, answer: Answer) -> None:
+        self._asked_s, self.heard_s = None, time.monotonic()
+        if isinstance(answer, orders.Up):
+            self.is_up, self.rights = True, answer.rights
+        if not self._silent and not isinstance(answer, orders.Here):
+            self.on_answer(answer)
 
     async def _how_it_ended(self) -> int:
         """Its exit status, once its output has ended; it is killed unless that is known soon."""
@@ -163,7 +168,7 @@ def _how(status: int) -> str:
 async def connected(taken: Taken) -> WorkerProcess:
     """A worker that was handed over, with its pipes connected to the running loop."""
     loop = asyncio.get_running_loop()
-    answers = asyncio.StreamReader(orders.MAX_LINE_BYTES)
+    answers = asyncio.StreamReader()
     protocol = asyncio.StreamReaderProtocol(answers)
     await loop.connect_read_pipe(lambda: protocol, os.fdopen(taken.answers, "rb", 0))
     writing, flow = await loop.connect_write_pipe(

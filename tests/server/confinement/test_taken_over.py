@@ -20,11 +20,12 @@ from ggp.machine.propnet.compile.cache import STORE_VARIABLE, STRANGERS, DiskCac
 from ggp.machine.propnet.compile.circuit_file import to_bytes
 from ggp.machine.propnet.compile.circuits import build
 from ggp.run import processes
+from ggp.run.messages import framed, read_message
 from ggp.server.confinement.sandbox import STAYS, restrict
 from ggp.server.workers import orders
 from ggp.server.workers import pool as pool_module
-from ggp.server.workers.lines import read_answer, to_line
 from ggp.server.workers.nursery import Nursery
+from ggp.server.workers.orders import read_answer, to_json
 from ggp.server.workers.pool import WorkerPool
 from ggp.server.workers.worker_process import WorkerProcess
 from tests.server.confinement.probes import is_filtered
@@ -43,7 +44,7 @@ def leaves(what: str) -> None:
     """An entry: ends, and leaves a process that tried to leave its group."""
     answers = processes.own_answers()
     rights = restrict(MEMORY, [])
-    answers.write(to_line(orders.Up(rights)))
+    answers.write(framed(to_json(orders.Up(rights))))
     answers.flush()
     if STAYS in rights and is_filtered() and os.fork() == 0:
         os.setsid()
@@ -111,7 +112,7 @@ def test_nothing_that_a_worker_started_outlives_it(what: str) -> None:
     child = processes.start(f"{__name__}:leaves", what)
     try:
         assert child.stdout is not None
-        up = read_answer(child.stdout.readline())
+        up = read_answer(read_message(child.stdout) or b"")
         assert isinstance(up, orders.Up)
         if STAYS not in up.rights:
             pytest.skip(f"not claimed here: {STAYS}")

@@ -15,6 +15,7 @@ import pytest
 from ggp.errors import BackendUnavailableError
 from ggp.protocol.turns import PathTurn
 from ggp.run import processes
+from ggp.run.messages import Channel
 from ggp.server.settings import HostOptions, spares_of
 from ggp.server.workers import nursery as nursery_module
 from ggp.server.workers import template as template_module
@@ -229,11 +230,11 @@ def test_template_that_cannot_fork_says_so_and_lives_on(monkeypatch: pytest.Monk
     monkeypatch.setattr(os, "fork", no_more)
     ours, control = socket.socketpair()
     server, channel = socket.socketpair()
-    template = template_module._Template(control, 0, 1)
-    client = template_module._Client(channel)
+    template = template_module._Template(Channel(control), 0, 1)
+    client = template_module._Client(Channel(channel))
     template._give(client, 7)
     template._keep_another()  # nor is a spare worth the end of the others
-    assert server.recv(1 << 10) == b'{"refused": 7}\n'
+    assert Channel(server).receive() == [{"refused": 7}]
     assert not client.taken
     assert not template._wants_spare()
     template._selector.close()
