@@ -71,24 +71,33 @@ def launch(module: str, first: Callable[[], None] | None = None, **options: Any)
     sys.exit()
 
 
-def preload(*modules: str) -> None:
-    """Import modules that are slow to import, before a command has begun anything.
+class Importing:
+    """A context in which modules are imported that are slow to import, before a command has begun
+    anything.
 
     An interrupt meanwhile ends the process at once: libraries in C would swallow the exception, or
-    show it with a traceback. Modules that cannot be imported are left to the code that needs them.
+    show it with a traceback.
     """
-    is_heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    try:
-        if is_heeded:
+
+    def __enter__(self) -> None:
+        self._is_heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if self._is_heeded:
             signal.signal(signal.SIGINT, _end_at_once)
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_heeded:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def preload(*modules: str) -> None:
+    """Import modules by name, see `Importing`; those that cannot be imported are left to the code
+    that needs them."""
+    with Importing():
         for module in modules:
             try:
                 import_module(module)
             except ImportError:
                 continue
-    finally:
-        if is_heeded:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class _Lenient(io.FileIO):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, is_dataclass
 from hashlib import blake2b
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -219,7 +219,9 @@ def check_game(spec: PlayerSpec, program: GameDefinition) -> None:
         ConfigError: it cannot; the message says why.
     """
     if spec.name in PEERS:
-        import_module("ggp.players.peers").check_peer(spec.player, spec.text, program)
+        from ggp.players.peers import check_peer
+
+        check_peer(cast("Any", spec.player), spec.text, program)
 
 
 def digests_of_files(spec: PlayerSpec) -> dict[str, str]:

@@ -15,11 +15,12 @@ import pickle
 import signal
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from ggp.errors import (
     BackendUnavailableError,
+    GGPError,
     InstallationError,
     MachineError,
     ReasonerLimitError,
@@ -81,7 +82,7 @@ def run_limited(
     try:
         failed, body = child.call(
             limited,
-            (task, packed, seconds, memory_bytes),
+            (task, packed, seconds, memory_bytes, doing),
             hear,
             until_s=time.monotonic() + wait_seconds,
             meanwhile=meanwhile,
@@ -94,7 +95,7 @@ def run_limited(
     finally:
         child.end()
     if failed:
-        _raise_failure(json.loads(body), memory_bytes, doing)
+        raise _error_of(body, doing)
     return bytes(body)
 
 
@@ -115,23 +116,28 @@ def _raise_loss(lost: ChildLostError, seconds: float, memory_bytes: int, doing: 
     )
 
 
-def _raise_failure(failure: dict[str, list[str]], memory_bytes: int, doing: str) -> NoReturn:
-    """Raise in the parent the error that the child caught."""
-    ((kind, details),) = failure.items()
-    if kind == "memory":
-        raise ReasonerLimitError("bytes of memory", memory_bytes, doing)
-    if kind == "limit":
-        raise ReasonerLimitError(details[0], float(details[1]), doing, details[2])
-    if kind == "unavailable":
-        raise BackendUnavailableError(details[0], details[1])
-    if kind == "broken":
-        raise InstallationError(details[0])
-    if kind == "machine":
-        raise MachineError(details[0])
-    raise MachineError(
-        f"{doing} failed in its child process: {details[0]}; play with `--backend prolog`"
-        + _tail(details[1].encode())
-    )
+_FIELDS: Mapping[type[GGPError], tuple[str, ...]] = {
+    ReasonerLimitError: ("limit", "reached", "doing", "cause"),
+    BackendUnavailableError: ("tool", "hint"),
+    InstallationError: ("reason",),
+    MachineError: (),
+}
+"""The errors of tasks, and what they are made of; any other `MachineError` is made of its text."""
+
+
+def _error_json(error: GGPError) -> bytes:
+    """An error as a child sends it."""
+    kind = type(error) if type(error) in _FIELDS else MachineError
+    told = [getattr(error, name) for name in _FIELDS[kind]] or [str(error)]
+    return json.dumps([kind.__name__, *told]).encode()
+
+
+def _error_of(sent: bytes, doing: str) -> GGPError:
+    """The error that a child sent, of a task with this description."""
+    name, *told = json.loads(sent)
+    if name == ReasonerLimitError.__name__:
+        told[2] = doing
+    return {kind.__name__: kind for kind in _FIELDS}[name](*told)
 
 
 def _tail(said: bytes) -> str:
@@ -142,34 +148,34 @@ def _tail(said: bytes) -> str:
 # -------------------------------------------------------------------- the child's side
 
 
-def limited(task: str, argument: bytes, seconds: float, memory_bytes: int) -> bytes:
+def limited(
+    task: str, argument: bytes, seconds: float, memory_bytes: int, doing: str
+) -> bytes | None:
     """The result of a task, in the child; the arguments are those of `run_limited`."""
     # The parent watches the clock, and the system the processor time.
     processes.limit_cpu(math.ceil(seconds))
     # Millions of tuples live until the end: looking through them for cycles takes long.
     gc.disable()
+    failure: GGPError
     try:
         module, _, name = task.partition(":")
         function: Task = getattr(importlib.import_module(module), name)
         with processes.limited_memory(memory_bytes):
             return function(pickle.loads(argument))
     except MemoryError:
-        failure = {"memory": [""]}
-    except ReasonerLimitError as error:
-        failure = _passed(error)
-    except BackendUnavailableError as error:
-        failure = {"unavailable": [error.tool, error.hint]}
-    except InstallationError as error:
-        failure = {"broken": [error.reason]}
+        failure = ReasonerLimitError("bytes of memory", memory_bytes, doing)
+    except (MachineError, InstallationError) as error:
+        failure = error
     except ModuleNotFoundError as error:
-        failure = {"broken": [str(error)]}
-    except MachineError as error:
-        failure = {"machine": [str(error)]}
+        failure = InstallationError(str(error))
     except Exception as error:
         where = "".join(traceback.format_tb(error.__traceback__))
-        failure = {"crash": [f"{type(error).__name__}: {error}", where]}
-    calls.end(json.dumps(failure).encode())
-    raise MachineError("only a child has limits")
+        failure = MachineError(
+            f"{doing} failed in its child process: {type(error).__name__}: {error}; "
+            f"play with `--backend prolog`{_tail(where.encode())}"
+        )
+    calls.end(_error_json(failure))
+    return None
 
 
 def give_up(error: ReasonerLimitError) -> None:
@@ -177,8 +183,4 @@ def give_up(error: ReasonerLimitError) -> None:
 
     Returns only in a process that is not a child.
     """
-    calls.end(json.dumps(_passed(error)).encode())
-
-
-def _passed(error: ReasonerLimitError) -> dict[str, list[str]]:
-    return {"limit": [error.limit, str(error.reached), error.cause]}
+    calls.end(_error_json(error))
