@@ -72,6 +72,12 @@ class Setup:
     threads: int = 1
     settled: bool = False
 
+    def for_stand_in(self, backend: str = "") -> Setup:
+        """The same match for the player that only looks for a legal move: it plays beside the
+        player that was asked for (`pair`), or instead of it where that raised (`worker_match`) or
+        its processes kept dying (`slot`)."""
+        return replace(self, player="random", backend=backend or self.backend)
+
 
 FIRST_LOOK = -1
 """Number of the order before all questions: the player may use the time but for the last

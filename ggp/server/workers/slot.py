@@ -54,7 +54,6 @@ MAX_LIVES = 3
 legal moves."""
 
 MAX_PAUSE_S = 30.0
-SIMPLE_PLAYER = "random"
 
 _log = logging.getLogger(__name__)
 
@@ -184,8 +183,8 @@ class WorkerSlot:
             self._ended("it died while it was waiting for a match")
             return
         self._sent = ()
-        simple = self._lives >= MAX_LIVES
-        process.send(replace(self._setup, player=SIMPLE_PLAYER) if simple else self._setup)
+        stands_in = self._lives >= MAX_LIVES
+        process.send(self._setup.for_stand_in() if stands_in else self._setup)
         self._watch(time.monotonic() + self._setup.grounding_s + BUILD_S)
         if self._order is not None:
             self._give(self._order)
