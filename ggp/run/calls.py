@@ -1,13 +1,14 @@
 """Functions that are called in a child process, one call after the other.
 
     parent: Child().call(function, args)  --(function, arguments)-->  child: serve
-                                          <--(news ...)-----------          tell
-                                          <--(result or failure)--          the function ends
+            Child.send                    --(messages ...)--------->         listen
+                                          <--(news ...)-------------         tell
+                                          <--(result or failure)----         the function ends
 
-Questions are pickled; so are news, results and failures, unless they are bytes. A parent that does
-not trust the child (`trusts=False`) takes nothing but bytes. Limits are set in the child by the
-function itself, before it looks at anything of a stranger's (`processes.limit_cpu`,
-`processes.limited_memory`); the parent watches the clock.
+Questions and messages are pickled; so are news, results and failures, unless they are bytes. A
+parent that does not trust the child (`trusts=False`) takes whatever comes as bytes. Limits are set
+in the child by the function itself, before it looks at anything of a stranger's
+(`processes.limit_cpu`, `processes.limited_memory`); the parent watches the clock.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import math
 import os
 import pickle
+import queue
 import select
 import selectors
 import signal
@@ -24,7 +26,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, BinaryIO
+from typing import Any
 
 from ggp.errors import GGPError
 from ggp.run import processes
@@ -35,12 +37,14 @@ Meanwhile = Callable[[Callable[[], bool]], None]
 messages without waiting for any, and returns whether the last one has come: work that takes more
 than a moment calls it now and then, and stops."""
 
+_QUESTION, _MESSAGE = b"Q", b"M"
 _NEWS, _RESULT, _FAILURE = b"N", b"R", b"F"
 _PLAIN, _PICKLED = b"B", b"P"
 
 _ENTRY = "ggp.run.calls:serve"
 _CHUNK_BYTES = 1 << 16
 _INTERRUPTED = 128 + signal.SIGINT
+_SEND_S = 1.0
 _LOOK_S = 0.02
 """Seconds between two checks whether to go on."""
 
@@ -78,6 +82,8 @@ class Child:
         stderr = subprocess.PIPE if collects_errors else None
         self.process = processes.start(_ENTRY, stderr=stderr)
         self._said = bytearray()
+        self._writing = threading.Lock()
+        self._num_calls = 0
 
     def call(
         self,
@@ -110,23 +116,29 @@ class Child:
         assert process.stdin is not None
         assert process.stdout is not None
         question = pickle.dumps((function, args), protocol=pickle.HIGHEST_PROTOCOL)
-        self._question, self._messages = memoryview(framed(question)), Messages()
+        self._writing.acquire()  # until all of the question is written
+        self._num_calls += 1
+        self._question, self._messages = memoryview(framed(_QUESTION + question)), Messages()
         self._answer: tuple[bool, Any] | None = None
         self._hear, self._trusts = hear, trusts
-        with selectors.DefaultSelector() as pipes:
-            pipes.register(process.stdin, selectors.EVENT_WRITE, self._ask)
-            pipes.register(process.stdout, selectors.EVENT_READ, self._listen)
-            if process.stderr is not None:
-                pipes.register(process.stderr, selectors.EVENT_READ, self._overhear)
+        try:
+            with selectors.DefaultSelector() as pipes:
+                pipes.register(process.stdin, selectors.EVENT_WRITE, self._ask)
+                pipes.register(process.stdout, selectors.EVENT_READ, self._listen)
+                if process.stderr is not None:
+                    pipes.register(process.stderr, selectors.EVENT_READ, self._overhear)
 
-            def has_answered() -> bool:
-                _serve(pipes, until_s, 0.0)
-                return self._answer is not None or not pipes.get_map()
+                def has_answered() -> bool:
+                    _serve(pipes, until_s, 0.0)
+                    return self._answer is not None or not pipes.get_map()
 
-            while self._answer is None and pipes.get_map():
-                _serve(pipes, until_s, math.inf if meanwhile is None else _LOOK_S)
-                if meanwhile is not None and not self._question and self._answer is None:
-                    meanwhile(has_answered)
+                while self._answer is None and pipes.get_map():
+                    _serve(pipes, until_s, math.inf if meanwhile is None else _LOOK_S)
+                    if meanwhile is not None and not self._question and self._answer is None:
+                        meanwhile(has_answered)
+        finally:
+            if self._question:
+                self._writing.release()
         if self._answer is None:
             raise ChildLostError(self.end(), bytes(self._said))
         return self._answer
@@ -135,12 +147,31 @@ class Child:
         """Kill it and everything it has started, if it is still there; its exit status."""
         return processes.reap(self.process)
 
+    def send(self, message: Any) -> bool:
+        """Send a message to the function that is being called and listens; from any thread.
+
+        Returns:
+            whether the child is there, and takes it soon.
+        """
+        assert self.process.stdin is not None
+        if not self._writing.acquire(timeout=_SEND_S):
+            return False
+        with suppress(OSError, ValueError):
+            sent = framed(_MESSAGE + pickle.dumps((self._num_calls, message)))
+            while sent:
+                sent = sent[os.write(self.process.stdin.fileno(), sent) :]
+        self._writing.release()
+        return not sent
+
     def _ask(self, pipe: int) -> bool:
         """Write a piece of the question; returns whether there is more."""
-        with suppress(BrokenPipeError):
+        try:
             self._question = self._question[os.write(pipe, self._question[: select.PIPE_BUF]) :]
-            return bool(self._question)
-        return False
+        except BrokenPipeError:
+            self._question = self._question[:0]
+        if not self._question:
+            self._writing.release()
+        return bool(self._question)
 
     def _overhear(self, pipe: int) -> bool:
         """Read a piece of its standard error; returns whether there may be more."""
@@ -179,17 +210,67 @@ def _serve(pipes: selectors.BaseSelector, until_s: float, most_s: float) -> None
 
 # ---------------------------------------------------------------- the child's side
 
-_answers: BinaryIO | None = None
-_sending = threading.Lock()
+
+class _Caller:
+    """The process that called this one."""
+
+    def __init__(self) -> None:
+        self._inbox, self._outbox = os.fdopen(processes.own_input(), "rb"), processes.own_answers()
+        self._sending = threading.Lock()
+        self._num_calls = 0
+        self._hear: Callable[[Any], None] | None = None
+        self._questions: queue.SimpleQueue[bytes | None] | None = None  # while a thread reads
+
+    def serve(self) -> None:
+        """Answer questions until they end."""
+        while (question := self._next()) is not None:
+            self._num_calls += 1
+            self.send(*_outcome(question))
+            self._hear = None
+
+    def _next(self) -> bytes | None:
+        while True:
+            message = self._questions.get() if self._questions else read_message(self._inbox)
+            if message is None or message[:1] == _QUESTION:
+                return message and message[1:]
+
+    def listen(self, hear: Callable[[Any], None]) -> None:
+        """See `listen`."""
+        self._hear = hear
+        if self._questions is None:
+            self._questions = queue.SimpleQueue()
+            threading.Thread(target=self._read, args=(self._questions,), daemon=True).start()
+
+    def _read(self, questions: queue.SimpleQueue[bytes | None]) -> None:
+        while (message := read_message(self._inbox)) is not None:
+            if message[:1] == _QUESTION:
+                questions.put(message)
+                continue
+            number, content = pickle.loads(message[1:])
+            if number == self._num_calls and self._hear is not None:
+                self._hear(content)
+        if self._hear is not None:
+            self._hear(None)
+        questions.put(None)
+
+    def send(self, kind: bytes, value: Any) -> None:
+        """Send something; from any thread."""
+        is_plain = isinstance(value, bytes)
+        content = _PLAIN + value if is_plain else _PICKLED + pickle.dumps(value)
+        with self._sending:
+            self._outbox.write(framed(kind + content))
+            self._outbox.flush()
+
+
+_caller: _Caller | None = None
 
 
 def serve() -> None:
     """Be a `Child` until the questions end."""
-    global _answers
-    questions, _answers = os.fdopen(processes.own_input(), "rb"), processes.own_answers()
+    global _caller
+    _caller = _Caller()
     with suppress(BrokenPipeError):
-        while (question := read_message(questions)) is not None:
-            _send(*_outcome(question))
+        _caller.serve()
     os._exit(0)
 
 
@@ -198,7 +279,20 @@ def tell(news: Any) -> None:
 
     Does nothing in a process that is no `Child`.
     """
-    _send(_NEWS, news)
+    if _caller is not None:
+        _caller.send(_NEWS, news)
+
+
+def listen(hear: Callable[[Any], None]) -> None:
+    """Have a function called with every message of the caller, until the running call ends.
+
+    Does nothing in a process that is no `Child`.
+
+    Args:
+        hear: called in a thread of its own; with None when there will be no more.
+    """
+    if _caller is not None:
+        _caller.listen(hear)
 
 
 def end(failure: Any) -> None:
@@ -206,19 +300,9 @@ def end(failure: Any) -> None:
 
     Returns only in a process that is no `Child`.
     """
-    if _answers is not None:
-        _send(_FAILURE, failure)
+    if _caller is not None:
+        _caller.send(_FAILURE, failure)
         os._exit(0)
-
-
-def _send(kind: bytes, value: Any) -> None:
-    if _answers is None:
-        return
-    is_plain = isinstance(value, bytes)
-    content = _PLAIN + value if is_plain else _PICKLED + pickle.dumps(value)
-    with _sending:
-        _answers.write(framed(kind + content))
-        _answers.flush()
 
 
 def _outcome(question: bytes) -> tuple[bytes, Any]:

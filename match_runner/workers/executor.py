@@ -86,6 +86,7 @@ class LocalPool:
         self._lock = threading.Lock()
         self._closed = False
         self._workers: dict[int, Child] = {}
+        self._callees: dict[Future[Any], Child] = {}
         # Daemons: nothing waits for them if the parent ends without closing the pool.
         self._threads = [
             threading.Thread(target=self._run, args=(slot,), daemon=True) for slot in range(jobs)
@@ -107,6 +108,16 @@ class LocalPool:
         future: Future[_T] = Future()
         self._work.put((future, pickle.dumps((function, args)), hear))
         return future
+
+    def send(self, call: Future[Any], message: Any) -> bool:
+        """Send a message to the function of a call, which hears it by `calls.listen`.
+
+        Returns:
+            whether the call is being made.
+        """
+        with self._lock:  # until it is sent, no other call begins
+            worker = self._callees.get(call)
+            return worker is not None and worker.send(message)
 
     def cpu_seconds(self) -> float:
         """CPU time of the workers that are alive, in seconds."""
@@ -136,18 +147,18 @@ class LocalPool:
     def _run(self, slot: int) -> None:
         """Thread of one process: it only hands work over and waits."""
         while (work := self._work.get()) is not None:
-            future, message, hear = work
+            future = work[0]
             if not future.set_running_or_notify_cancel():
                 continue
             try:
-                future.set_result(self._ask(slot, message, hear))
+                future.set_result(self._ask(slot, *work))
             except Exception as error:
                 future.set_exception(error)
         self._discard(slot)
 
-    def _ask(self, slot: int, call: bytes, hear: Callable[[Any], None]) -> Any:
+    def _ask(self, slot: int, future: Future[Any], call: bytes, hear: Callable[[Any], None]) -> Any:
         """Have the worker of this slot make a pickled call, and return the result."""
-        worker = self._worker(slot)
+        worker = self._callees[future] = self._worker(slot)
         try:
             failed, result = worker.call(
                 call_in_worker, (call,), hear, until_s=time.monotonic() + self._limit_s
@@ -159,6 +170,9 @@ class LocalPool:
         except (ChildLostError, OSError, EOFError, pickle.UnpicklingError) as error:
             how = processes.how_it_ended(self._discard(slot))
             raise WorkerCrashError(f"a worker process died ({how})") from error
+        finally:
+            with self._lock:
+                del self._callees[future]
         if failed:
             cause = result if isinstance(result, GGPError) else None
             raise WorkerFailedError(str(result)) from cause

@@ -22,7 +22,6 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -304,8 +303,7 @@ class TableAnswers:
         role, turn = query.get("role", ""), number_of(query.get("turn", "0"), "turn")
         if role not in roles or turn >= len(frames):
             raise HTTPException(404, "there is no such role or turn")
-        task = partial(
-            MindTask,
+        task = MindTask(
             game=game,
             rules=rules,
             side_file=side_file,
