@@ -13,8 +13,8 @@ copies of a template, a server is a copy of its supervisor, and a search is shar
 die with their parent, are limited by themselves before they look at a stranger's rules, talk in
 `messages`, and are killed as a group and waited for last.
 
-Pebble 5.2 and loky 3.7 were tried in place of `calls`. Pebble kills a call at its deadline and names
-what crashed, loky only kills a whole pool. In neither does a call send anything before its result,
-or have last words; what it had started lives on after it, it shares the terminal's session, so that
-Ctrl-C ends it too, and it outlives a parent that is killed. Neither takes copies of a template.
+Pebble 5.2 and loky 3.7 were tried in place of `calls`. Pebble kills a call at its deadline and
+names what crashed; loky only kills a whole pool. In neither does a call send anything before its
+result, or have last words; what it started lives on after it. It shares the session of a terminal,
+so that Ctrl-C ends it too, and outlives a parent that is killed. Neither copies a template.
 """

@@ -257,25 +257,6 @@ def processor_seconds(pid: int) -> float | None:
     return sum(map(int, ticks.split())) / os.sysconf("SC_CLK_TCK")
 
 
-def started_by(pid: int) -> list[int]:
-    """Process ids of the children of a process; none if unknown."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError, IndexError):  # it ended meanwhile
-            if int(path.read_text().rpartition(")")[2].split()[1]) == pid:
-                found.append(int(path.parent.name))
-    return found
-
-
-def entry_of(pid: int) -> str:
-    """The entry that a child calls; empty if it is not one of ours, or unknown."""
-    try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
-    except OSError:
-        return ""
-    return words[3] if words[2:3] == [_BOOTSTRAP] else ""
-
-
 # ---------------------------------------------------------------- the child's side
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ggp.run import processes
+from tests.support.process_tree import started_by
 from tests.table.live import LiveTable, live_table, seats_of
 
 GAME, ROLE, OTHER = "krieg_tic_tac_toe", "xplayer", "oplayer"
@@ -64,7 +65,7 @@ def _cpu_s() -> float:
     while waiting:
         pid = waiting.pop()
         ticks += sum(map(int, processes.state_and_cpu(pid)[1].split()))
-        waiting += processes.started_by(pid)
+        waiting += started_by(pid)
     return ticks / os.sysconf("SC_CLK_TCK")
 
 

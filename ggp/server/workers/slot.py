@@ -28,8 +28,7 @@ from ggp.run import processes
 from ggp.server.records.match_log import MatchLog
 from ggp.server.workers import orders
 from ggp.server.workers.orders import Answer, Setup, Think
-from ggp.server.workers.pool import WorkerPool
-from ggp.server.workers.worker_process import WorkerProcess
+from ggp.server.workers.pool import WorkerPool, WorkerProcess
 
 HANG_S = 3.0
 """A worker that does not answer this long after a deadline is taken to hang, unless it starves."""

@@ -26,8 +26,7 @@ from ggp.server.workers import orders
 from ggp.server.workers import pool as pool_module
 from ggp.server.workers.nursery import Nursery
 from ggp.server.workers.orders import read_answer, to_json
-from ggp.server.workers.pool import WorkerPool
-from ggp.server.workers.worker_process import WorkerProcess
+from ggp.server.workers.pool import WorkerPool, WorkerProcess
 from tests.server.confinement.probes import is_filtered
 from tests.server.live import PATIENCE_S
 from tests.server.live import worker as a_worker

@@ -13,12 +13,12 @@ import pytest
 
 from ggp.protocol.messages import WIRE_STYLES
 from ggp.protocol.texts.printing import print_message
-from ggp.run import processes
 from ggp.server.http.kept_connections import MAX_CHARS, ConnectionStore, KeptConnections
 from tests.protocol.doubles import Referee
 from tests.server.live import GUESSING, events, eventually, read_reply, request, start
 from tests.server.test_server import is_alive, serve
 from tests.support import commands
+from tests.support.process_tree import entry_of, started_by
 
 STYLE = WIRE_STYLES["gdl2"]
 
@@ -35,7 +35,7 @@ def serving(process: subprocess.Popen[str]) -> int:
 
 def servers(process: subprocess.Popen[str]) -> list[int]:
     """The process that serves, if there is one: all children but what workers are forked from."""
-    return [pid for pid in processes.started_by(process.pid) if not processes.entry_of(pid)]
+    return [pid for pid in started_by(process.pid) if not entry_of(pid)]
 
 
 def kill_and_wait(process: subprocess.Popen[str]) -> None:

@@ -20,14 +20,14 @@ from ggp.server.workers import pool as pool_module
 from ggp.server.workers import slot
 from ggp.server.workers.nursery import Nursery
 from ggp.server.workers.orders import Answer, MachineBuilt, MoveReport, Setup, Up, to_json
-from ggp.server.workers.pool import WorkerPool
-from ggp.server.workers.slot import WorkerSlot
-from ggp.server.workers.worker_process import (
+from ggp.server.workers.pool import (
     START_S,
     STILL_S,
     STOPPED_S,
+    WorkerPool,
     WorkerProcess,
 )
+from ggp.server.workers.slot import WorkerSlot
 from tests.server.live import PATIENCE_S
 
 MEMORY = 1 << 30

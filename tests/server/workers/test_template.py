@@ -21,9 +21,10 @@ from ggp.server.workers import nursery as nursery_module
 from ggp.server.workers import template as template_module
 from ggp.server.workers.nursery import Nursery, Taken, TemplateProcess, template_for
 from ggp.server.workers.orders import MachineBuilt, MoveReport, Setup, Think
-from ggp.server.workers.worker_process import connected
+from ggp.server.workers.pool import connected
 from tests.server.live import GUESSING, PATIENCE_S, eventually
 from tests.server.test_server import is_alive
+from tests.support.process_tree import started_by
 
 MEMORY = 1 << 30
 needs_proc = pytest.mark.skipif(
@@ -72,7 +73,7 @@ def let_go(taken: Taken) -> None:
 
 def ready(template: TemplateProcess) -> set[int]:
     """Workers there are, when all is quiet as many as are kept ready."""
-    return set(processes.started_by(pid_of(template))) - LET_GO
+    return set(started_by(pid_of(template))) - LET_GO
 
 
 def test_worker_is_there_at_once_and_has_all_it_needs(template: TemplateProcess) -> None:

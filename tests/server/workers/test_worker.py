@@ -27,7 +27,6 @@ from ggp.players import Decision, MoveValue, Player, PlayerSpec, make_player
 from ggp.players.elsewhere.decision_json import MAX_SHOWN_VALUES
 from ggp.players.hyperplay import HyperPlay
 from ggp.protocol.turns import PathTurn
-from ggp.run import processes
 from ggp.search.anytime import Deadline
 from ggp.server.workers import orders, worker_match
 from ggp.server.workers.orders import (
@@ -46,9 +45,10 @@ from ggp.server.workers.orders import (
     read_order,
     to_json,
 )
-from ggp.server.workers.worker_process import WorkerProcess
+from ggp.server.workers.pool import WorkerProcess
 from tests.server.live import GUESSING, PATIENCE_S
 from tests.server.live import worker as a_worker
+from tests.support.process_tree import started_by
 from tests.support.sheets.programs import MANY_MOVES
 
 MEMORY = 2 << 30
@@ -166,10 +166,10 @@ def test_confined_worker_shares_a_decision_with_copies_that_end_with_it() -> Non
             heard.worker.send(Think(number, 0, (), time.monotonic() + 1.0))
             answer = asyncio.ensure_future(heard.final(number))
             while not answer.done():
-                copies.update(processes.started_by(heard.worker.pid))
+                copies.update(started_by(heard.worker.pid))
                 await asyncio.sleep(0.02)
             assert answer.result().fault is None
-            assert processes.started_by(heard.worker.pid) == []
+            assert started_by(heard.worker.pid) == []
             if copies:
                 return
         pytest.fail("no copy was seen")
