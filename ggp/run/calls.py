@@ -8,7 +8,7 @@
 Questions and messages are pickled; so are news, results and failures, unless they are bytes. A
 parent that does not trust the child (`trusts=False`) takes whatever comes as bytes. Limits are set
 in the child by the function itself, before it looks at anything of a stranger's
-(`processes.limit_cpu`, `processes.limited_memory`); the parent watches the clock.
+(`processes.lower_limit`, `processes.limited_memory`); the parent watches the clock.
 """
 
 from __future__ import annotations

@@ -1,17 +1,14 @@
 """Child processes: how they start, what they may use, and why none outlives its parent.
 
-Three parts of the program run processes of their own: for grounding a stranger's rules
-(`ggp.machine.propnet.compile.child`), for searching in a match (`ggp.server`), and for playing one
-(`match_runner.workers`). The messages on the pipes are theirs. The common parts are here:
-
-- a child is a new Python with the module path of its parent, in its own session. So Ctrl-C in a
-  terminal reaches only the parent, and one signal to the group ends everything it has started;
+- A child that is started is a new Python with the module path of its parent, in its own session. So
+  Ctrl-C in a terminal reaches only the parent, and one signal to the group ends everything it has
+  started;
 - it calls an entry, which is named on its command line as `module:function`. This module comes
   first and imports little: a child must start quickly;
-- it dies with its parent, even if that is killed (on Linux; elsewhere when its pipes end).
+- a child dies with its parent, even if that is killed (on Linux; elsewhere when its pipes end).
 
-In the parent: `start`, or `command` and `environment` if the process is started in another way;
-then `kill_group`, `interrupt` and `reap`. In the child: `run_entry`, `own_answers`, limits.
+In the parent: `start` or `fork`; then `kill_group`, `interrupt` and `reap`. In the child:
+`run_entry`, `own_input`, `own_answers`, limits. What they say to each other is in `messages`.
 """
 
 from __future__ import annotations
@@ -295,8 +292,12 @@ def own_input() -> int:
     return own
 
 
-def lower_limit(which: int, most: int) -> bool:
-    """Lower a limit of `resource`, hard and soft, to `most`; never raise one.
+def lower_limit(which: int, most: int, *, stays_hard: bool = False) -> bool:
+    """Lower a limit of `resource`, hard and soft, to `most`; never raise a hard one.
+
+    Args:
+        stays_hard: leave the hard limit, so that the soft one can be raised again. Passing a soft
+            limit of CPU time ends the process by a signal of its own (SIGXCPU).
 
     Returns:
         whether it is in force; not every system has every limit.
@@ -304,28 +305,20 @@ def lower_limit(which: int, most: int) -> bool:
     try:
         _, hard = resource.getrlimit(which)
         bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(which, (bound, bound))
+        resource.setrlimit(which, (bound, hard if stays_hard else bound))
     except (OSError, ValueError):
         return False
     return True
-
-
-def limit_cpu(seconds: int) -> None:
-    """Make the system end this process (SIGXCPU) when it has used this much CPU time."""
-    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    if hard == resource.RLIM_INFINITY or seconds < hard:
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, hard))
 
 
 @contextlib.contextmanager
 def limited_memory(num_bytes: int) -> Iterator[None]:
     """Limit address space within the block: requests beyond this total fail."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    bounds = [limit for limit in (num_bytes, soft, hard) if limit != resource.RLIM_INFINITY]
-    with contextlib.suppress(OSError, ValueError):  # not every system has this limit
-        resource.setrlimit(resource.RLIMIT_AS, (min(bounds), hard))
+    most = num_bytes if soft == resource.RLIM_INFINITY else min(num_bytes, soft)
+    is_limited = lower_limit(resource.RLIMIT_AS, most, stays_hard=True)
     try:
         yield
     finally:
-        with contextlib.suppress(OSError, ValueError):
+        if is_limited:
             resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

@@ -29,6 +29,7 @@ ONLY_LIMITS = {
     "ggp.machine.propnet.compile.child",
     "ggp.run.calls",
     "ggp.run.messages",
+    "ggp.run.processes",
 }
 """What makers of circuits read of these is how to end without one, and to tell how far they are."""
 

@@ -12,6 +12,7 @@ import importlib
 import json
 import math
 import pickle
+import resource
 import signal
 import time
 import traceback
@@ -153,7 +154,7 @@ def limited(
 ) -> bytes | None:
     """The result of a task, in the child; the arguments are those of `run_limited`."""
     # The parent watches the clock, and the system the processor time.
-    processes.limit_cpu(math.ceil(seconds))
+    processes.lower_limit(resource.RLIMIT_CPU, math.ceil(seconds), stays_hard=True)
     # Millions of tuples live until the end: looking through them for cycles takes long.
     gc.disable()
     failure: GGPError
