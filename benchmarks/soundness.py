@@ -19,12 +19,12 @@ from typing import NamedTuple
 import click
 import numpy as np
 
-from ggp.clocks import Clock
 from ggp.console import print_json, print_rich, spinner, table_of
 from ggp.gdl.normalize import load
 from ggp.gdl.program import Program
 from ggp.machine import Machine, build_machine, role_index
 from ggp.players import Decision, make_player, parse_spec
+from ggp.run.clocks import Clock
 from ggp.search.anytime import Deadline
 from ggp.search.moves import random_moves
 

@@ -10,7 +10,6 @@ import os
 
 import numpy as np
 
-from ggp.clocks import Clock
 from ggp.errors import ConfigError, GDLError
 from ggp.gdl import parse_term
 from ggp.gdl.analysis.domains import Domains, Position, position
@@ -18,6 +17,7 @@ from ggp.gdl.nearest import did_you_mean
 from ggp.gdl.program import TRUE
 from ggp.gdl.syntax.printer import to_kif
 from ggp.gdl.terms import Term, signature, variables
+from ggp.run.clocks import Clock
 from ggp.seeds import MOST_SEED, check_seed
 
 FLUENT = position(TRUE, 0)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ggp.errors import ConfigError
-from ggp.whole_files import write_whole
+from ggp.run.whole_files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

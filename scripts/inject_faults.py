@@ -32,7 +32,6 @@ from pathlib import Path
 
 import click
 
-from ggp import children
 from ggp.cli.arguments import FolderPath
 from ggp.console import guarded
 from ggp.errors import ConfigError
@@ -42,6 +41,7 @@ from match_runner.match.referee import play_match
 from match_runner.match.seats import build_machines, set_up
 from match_runner.match.server_log import read_log
 from match_runner.remote.remote_players import RemoteConditions
+from tests.support.process_tree import entry_of, started_by
 
 GAMES = ("krieg_tic_tac_toe", "blind_breakthrough", "tic_tac_toe")
 WORKERS = ("thinker", "understudy")
@@ -104,8 +104,8 @@ class Server:
 
     def kill(self) -> None:
         """Kill the process that serves; the one that keeps the socket starts another."""
-        for pid in children.started_by(self._process.pid):
-            if not children.entry_of(pid):  # else it is what workers are forked from
+        for pid in started_by(self._process.pid):
+            if not entry_of(pid):  # else it is what workers are forked from
                 os.kill(pid, signal.SIGKILL)
 
     def close(self) -> None:

@@ -25,7 +25,6 @@ from pathlib import Path
 import click
 import numpy as np
 
-from ggp import children
 from ggp.cli.arguments import FiniteRange, FolderPath
 from ggp.console import guarded, print_rich, table_of
 from ggp.errors import ConfigError
@@ -35,6 +34,7 @@ from match_runner.match.conditions import Conditions
 from match_runner.match.referee import play_match
 from match_runner.match.seats import build_machines, set_up
 from match_runner.remote.remote_players import RemoteConditions
+from tests.support.process_tree import entry_of, started_by
 
 WARM_UP_SHARE = 0.15
 """The first part of a run does not count: caches fill."""
@@ -158,12 +158,12 @@ def watch(
 
 def server_and_template(keeper: int) -> tuple[int, ...]:
     """The processes that serve and that workers are forked from."""
-    return tuple(sorted(children.started_by(keeper), key=lambda pid: children.entry_of(pid) != ""))
+    return tuple(sorted(started_by(keeper), key=lambda pid: entry_of(pid) != ""))
 
 
 def sample(server: int, template: int, seconds: float) -> Sample:
     """What the system tells of a server and its workers, those that are ready too."""
-    workers = [resident_mb(pid) for pid in children.started_by(template)]
+    workers = [resident_mb(pid) for pid in started_by(template)]
     return Sample(
         round(seconds, 1),
         resident_mb(server),

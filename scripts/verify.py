@@ -26,7 +26,7 @@ import click
 from ggp.cli.arguments import FolderPath
 from ggp.console import guarded, print_rich, table_of
 from ggp.errors import ConfigError
-from ggp.whole_files import write_whole
+from ggp.run.whole_files import write_whole
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 STEPS = Path(__file__).with_suffix(".toml")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ggp.errors import ConfigError
-from ggp.whole_files import LOCK_FILE, locked
+from ggp.run.whole_files import LOCK_FILE, locked
 
 ASKED = ("works in", "use another")
 

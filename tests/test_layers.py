@@ -16,22 +16,18 @@ MAY_IMPORT = {
     "ggp.launch": set(),
     "ggp.libraries": {"ggp.errors"},
     "ggp.seeds": {"ggp.errors"},
-    "ggp.whole_files": {"ggp.errors"},
-    "ggp.sockets": {"ggp.errors"},
-    "ggp.children": set(),
-    "ggp.clocks": set(),
+    "ggp.run": {"ggp.errors"},
     "ggp.statistics": set(),
     "ggp.gdl": {"ggp.errors"},
     "ggp.machine": {
         "ggp.errors",
         "ggp.gdl",
-        "ggp.children",
-        "ggp.clocks",
+        "ggp.run",
         "ggp.libraries",
         "ggp.registry",
     },
-    "ggp.belief": {"ggp.errors", "ggp.machine", "ggp.registry", "ggp.whole_files"},
-    "ggp.search": {"ggp.errors", "ggp.belief", "ggp.clocks", "ggp.machine"},
+    "ggp.belief": {"ggp.errors", "ggp.machine", "ggp.registry", "ggp.run"},
+    "ggp.search": {"ggp.errors", "ggp.belief", "ggp.run", "ggp.machine"},
     "ggp.solve": {"ggp.errors", "ggp.belief", "ggp.machine"},
     "ggp.registry": {"ggp.errors"},
     "ggp.study": {
@@ -44,7 +40,7 @@ MAY_IMPORT = {
     "ggp.players": {
         "ggp.registry",
         "ggp.errors",
-        "ggp.clocks",
+        "ggp.run",
         "ggp.gdl",
         "ggp.solve",
         "ggp.study",  # what a game is like, for who chooses a player
@@ -63,8 +59,7 @@ MAY_IMPORT = {
         "ggp.study",  # what players are chosen by is compiled ahead
         "ggp.console",
         "ggp.protocol",
-        "ggp.children",
-        "ggp.sockets",
+        "ggp.run",
     },
 }
 """What each part of ggp may import of ggp. ggp.errors needs ggp.gdl for types only."""
@@ -72,7 +67,7 @@ MAY_IMPORT = {
 MAY_IMPORT["ggp.html_tables"] = set()
 MAY_IMPORT["ggp.players"].add("ggp.html_tables")
 MAY_IMPORT["ggp.frames"] = {"ggp.libraries"}
-MAY_IMPORT["ggp.given"] = {"ggp.clocks", "ggp.errors", "ggp.gdl", "ggp.seeds"}
+MAY_IMPORT["ggp.given"] = {"ggp.run", "ggp.errors", "ggp.gdl", "ggp.seeds"}
 MAY_IMPORT["ggp.pickled"] = {"ggp.errors", "ggp.gdl", "ggp.machine"}
 CORE = {*MAY_IMPORT, "ggp.cli"}
 MAY_IMPORT["ggp"] = CORE | {"ggp.library", "ggp.env"}  # `import ggp` finds its packages

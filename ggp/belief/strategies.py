@@ -24,7 +24,7 @@ import numpy as np
 from ggp.belief.paths import PathTree
 from ggp.errors import ConfigError
 from ggp.machine.base import UNKNOWN, Machine
-from ggp.whole_files import write_whole
+from ggp.run.whole_files import write_whole
 
 History = tuple[tuple[str, tuple[str, ...]], ...]
 """Move and sorted percepts of each turn, in canonical KIF."""

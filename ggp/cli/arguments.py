@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from ggp.clocks import Clock
 from ggp.console import setup_logging, spinner
 from ggp.errors import ConfigError, GDLError
 from ggp.launch import preload
+from ggp.run.clocks import Clock
 from ggp.seeds import MOST_SEED
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from ggp.cli.arguments import FilePath, verbose_option
 from ggp.console import example
 from ggp.errors import ConfigError
 from ggp.gdl.source import printable
-from ggp.whole_files import write_new
+from ggp.run.whole_files import write_new
 
 _SUFFIXES = (".gdl", ".kif")
 

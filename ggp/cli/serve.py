@@ -25,7 +25,7 @@ from ggp.cli.arguments import (
     verbose_option,
 )
 from ggp.console import announce, example
-from ggp.launch import preload
+from ggp.launch import Loading
 from ggp.server.http.listening import DEFAULT_ADDRESS, DEFAULT_PORT, listening_on
 
 if TYPE_CHECKING:
@@ -152,14 +152,14 @@ def serve(
     unless --host says otherwise. An interrupt is no failure: it exits with 0.
     """
     verbose = ctx.find_root().meta.get("verbose", 0)
-    preload("ggp.server.workers.nursery")
-    from ggp.server.addresses import parse_network
-    from ggp.server.settings import HostOptions
-    from ggp.server.workers.nursery import template_for
+    with Loading():
+        from ggp.server.addresses import parse_network
+        from ggp.server.settings import HostOptions
+        from ggp.server.workers.nursery import template_for
 
     if risk is not None:
-        preload("ggp.players")
-        from ggp.players.spec import with_option
+        with Loading():
+            from ggp.players.spec import with_option
 
         player = with_option(player, f"risk={risk}")
     options = HostOptions(
@@ -187,18 +187,18 @@ def serve(
 
 def _serve(options: HostOptions, template: TemplateProcess, address: str, port: int) -> None:
     """Serve until interrupted."""
-    preload("ggp.players", "ggp.server.http.http_server")
-    import asyncio
-    from dataclasses import replace
-    from functools import partial
+    with Loading():
+        import asyncio
+        from dataclasses import replace
+        from functools import partial
 
-    from ggp.players import parse_spec
-    from ggp.protocol.lobby import Lobby
-    from ggp.server.host import Host
-    from ggp.server.http.http_server import HttpServer
-    from ggp.server.http.supervisor import heed_signals, stay_up
-    from ggp.server.records.match_log import check_folder
-    from ggp.server.workers.kernels import are_cached
+        from ggp.players import parse_spec
+        from ggp.protocol.lobby import Lobby
+        from ggp.server.host import Host
+        from ggp.server.http.http_server import HttpServer
+        from ggp.server.http.supervisor import heed_signals, stay_up
+        from ggp.server.records.match_log import check_folder
+        from ggp.server.workers.kernels import are_cached
 
     player = options.player
     parse_spec(player)

@@ -11,7 +11,6 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from ggp.clocks import TellsTime
 from ggp.gdl.program import RANDOM
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
@@ -25,6 +24,7 @@ from ggp.machine.base import (
     WordArray,
 )
 from ggp.machine.propnet.circuit import Circuit
+from ggp.run.clocks import TellsTime
 
 
 class TrialBatch(NamedTuple):
@@ -71,7 +71,7 @@ class PlayoutLimits(NamedTuple):
     Attributes:
         max_steps: joint moves of one.
         max_seconds: of all of them together, by the clock; None for no such limit.
-        clock: see `ggp.clocks`.
+        clock: see `ggp.run.clocks`.
     """
 
     max_steps: int = DEFAULT_MAX_STEPS

@@ -19,7 +19,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.clocks import TellsTime
+from ggp.run.clocks import TellsTime
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
@@ -264,7 +264,7 @@ class Machine(Protocol):
         """Play uniformly random legal moves (`random`: by chance) from every lane to the end.
 
         Lanes that are not over after `max_steps` joint moves, or when `max_seconds` of a clock
-        (`ggp.clocks`) have passed, are not finished.
+        (`ggp.run.clocks`) have passed, are not finished.
         """
         ...
 

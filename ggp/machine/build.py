@@ -30,9 +30,9 @@ from ggp.machine.definition import Frontend
 
 if TYPE_CHECKING:
     from ggp.machine.prolog.prolog_machine import PrologMachine
-    from ggp.machine.propnet.compile.child import Meanwhile
     from ggp.machine.propnet.compile.circuit_file import Built
     from ggp.machine.propnet.compile.circuits import Foreseen
+    from ggp.run.calls import Meanwhile
 
 
 _log = logging.getLogger(__name__)

@@ -24,15 +24,15 @@ import select
 import signal
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from threading import RLock
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from ggp.children import die_with, state_and_cpu
-from ggp.clocks import TellsTime, backstop_s, team
 from ggp.machine.compiling import jit
+from ggp.run.clocks import TellsTime, backstop_s, team
+from ggp.run.messages import Messages, framed
+from ggp.run.processes import fork, state_and_cpu
 
 _log = logging.getLogger(__name__)
 
@@ -96,7 +96,7 @@ def shared(
         work: called with the number of a piece; its result can be pickled.
         seconds: copies that have not answered by then are ended. Without it, the work of a copy
             that hangs is done here.
-        clock: measures these seconds; CPU time (`ggp.clocks`) is that of all copies together.
+        clock: measures these seconds; CPU time (`ggp.run.clocks`) is that of all copies together.
 
     Returns:
         None for pieces of a copy that was ended, by the clock or by the system, or that could not
@@ -173,19 +173,13 @@ def _unlocked(machine: Forkable) -> Iterator[bool]:
 def _copy(machine: Forkable, work: Callable[[int], Any], pieces: range) -> _Copy:
     """A copy of this process that works on some pieces."""
     pipe, answers = os.pipe()
-    parent = os.getpid()
-    with warnings.catch_warnings():
-        # Other threads may hold locks: see above.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        pid = os.fork()
-    if pid:
+    if pid := fork():
         os.close(answers)
         return _Copy(pid, pipe, pieces)
     try:
         for each in (signal.SIGINT, signal.SIGTERM):
             with suppress(ValueError):  # not the main thread
                 signal.signal(each, signal.SIG_DFL)
-        die_with(parent)
         os.close(pipe)
         gc.disable()  # a collection would touch, and so copy, all memory
         machine.use_one_thread()
@@ -195,7 +189,7 @@ def _copy(machine: Forkable, work: Callable[[int], Any], pieces: range) -> _Copy
             told = [work(piece) for piece in pieces]
         except Exception as error:
             told = error
-        text = pickle.dumps((pieces, told, machine.states_visited - before))
+        text = framed(pickle.dumps((pieces, told, machine.states_visited - before)))
         while text:
             text = text[os.write(answers, text) :]
     finally:
@@ -206,8 +200,9 @@ def _receive(
     machine: Forkable, copy: _Copy, until: _Until | None, num_copies: int, found: list[Any]
 ) -> bool:
     """Read the results of a copy, none if it was ended; false if it hangs."""
-    text = bytearray()
-    while True:
+    messages = Messages()
+    results: list[bytes] = []
+    while not results:
         if until is None:
             if not _speaks(copy):
                 _log.warning("a copy of this process hangs; its part is done here")
@@ -216,13 +211,10 @@ def _receive(
             return True
         chunk = os.read(copy.pipe, _CHUNK_BYTES)
         if not chunk:
-            break
-        text += chunk
-    try:
-        pieces, told, visited = pickle.loads(text)
-    except (EOFError, pickle.UnpicklingError):
-        _log.warning("a copy of this process was ended by the system; perhaps memory is short")
-        return True
+            _log.warning("a copy of this process was ended by the system; perhaps memory is short")
+            return True
+        results = messages.add(chunk)
+    pieces, told, visited = pickle.loads(results[0])
     machine.states_visited += visited
     if isinstance(told, Exception):
         raise told

@@ -68,7 +68,7 @@ class Decision:
         exact: whether these are the whole information set with exact weights.
         states_visited: lanes stepped for this decision, including belief updates before it.
         seconds: time of the decision, including belief updates before it, by the clock of the match
-            (`ggp.clocks`): wall time, or CPU time.
+            (`ggp.run.clocks`): wall time, or CPU time.
         fault: what went wrong if the move is a fallback, else None.
         guessed: number of particles that need not agree with all that the player was told: states
             of samplers that forget, or states drawn when no particle was left.
@@ -238,7 +238,7 @@ class Context:
         machine: the player's own.
         role: index of its role.
         rng: source of all its random choices.
-        clock: returns the time in seconds: wall time, or CPU time (`ggp.clocks`).
+        clock: returns the time in seconds: wall time, or CPU time (`ggp.run.clocks`).
         report: receives the best decision so far while one is being made; None for no reports.
         name: what messages call the player.
         program: the rules of the game, if whoever makes the player has them.

@@ -9,8 +9,8 @@ from typing import TypedDict, overload
 
 import numpy as np
 
-from ggp.clocks import TellsTime, clock_of
 from ggp.machine.base import IntArray
+from ggp.run.clocks import TellsTime, clock_of
 
 BETWEEN_LOOKS_S = 0.05
 """Longest time that a batch of work may take before the clock is looked at again."""
@@ -26,7 +26,7 @@ class Deadline:
 
     Attributes:
         at_s: in the clock's seconds.
-        clock: e.g. `time.monotonic`, or `ggp.clocks.cpu_seconds`.
+        clock: e.g. `time.monotonic`, or `ggp.run.clocks.cpu_seconds`.
     """
 
     at_s: float

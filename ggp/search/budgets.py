@@ -18,9 +18,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ggp.clocks import clock_of
 from ggp.machine.base import IntArray, Machine
 from ggp.machine.forks import processes_for, shared
+from ggp.run.clocks import clock_of
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.estimates import Estimates, Tally
 from ggp.search.parts import Search, SharedSearch

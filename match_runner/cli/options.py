@@ -14,7 +14,7 @@ from ggp.cli.arguments import FilePath, FiniteRange, FolderPath, clock_option, t
 from ggp.errors import ConfigError
 from ggp.machine import Limits
 from ggp.protocol.messages import MAX_CLOCK_S, Dialect
-from ggp.whole_files import write_whole
+from ggp.run.whole_files import write_whole
 from match_runner.charts import ENDINGS, check_ending
 from match_runner.match.conditions import MAX_PAUSE_S, Conditions
 from match_runner.remote.post import is_address

@@ -112,7 +112,7 @@ def table(
     """
     with Loading():
         from ggp.machine.games import find_file
-        from ggp.sockets import listen
+        from ggp.run.sockets import listen
         from match_runner.table.match_folder import usual_folder
         from match_runner.table.match_manager import MatchManager
         from match_runner.table.options import HostNames, Offers, TableOptions, read_offers

@@ -17,8 +17,8 @@ from ggp.cli.arguments import (
     json_option,
     verbose_option,
 )
-from ggp.clocks import Clock
 from ggp.console import example
+from ggp.run.clocks import Clock
 from match_runner.cli.options import (
     course_options,
     in_process_option,

@@ -28,9 +28,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ggp.clocks import Clock, backstop_s
 from ggp.errors import GGPError, MatchError, PlayerError
 from ggp.players import Decision, PlayerSpec
+from ggp.run.clocks import Clock, backstop_s
 from ggp.search.anytime import Deadline
 from match_runner.match import apart_worker
 from match_runner.match.apart_worker import MachineOrder, ObservedTurn, Reply, Until
@@ -81,7 +81,7 @@ class PlayerApart:
         role: index of its role.
         rng: source of all its random choices, the same each time it is made.
         clock: the clock it is on. CPU time is that of its process, which has a limit of wall
-            time too (`ggp.clocks.backstop_s`).
+            time too (`ggp.run.clocks.backstop_s`).
         report: called with its best decision so far while it decides; None if nobody asks.
     """
 

@@ -17,15 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from ggp.clocks import Clock, cpu_seconds
 from ggp.errors import ConfigError, PlayerError
 from ggp.machine import Limits, Machine, build_machine
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import read_program
 from ggp.players import Decision, MoveValue, Player, make_player, parse_spec
 from ggp.players.player import Learning
+from ggp.run.calls import tell
+from ggp.run.clocks import Clock, cpu_seconds
 from ggp.search.anytime import Deadline
-from match_runner.workers import process
 
 BETWEEN_REPORTS_S = 0.05
 """Least seconds between two reports: somebody has to read them."""
@@ -278,4 +278,4 @@ class _Report:
     def __call__(self, decision: Decision) -> None:
         if time.monotonic() - self._told_s >= BETWEEN_REPORTS_S:
             self._told_s = time.monotonic()
-            process.tell(_plain(decision))
+            tell(_plain(decision))

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ggp.clocks import Clock, backstop_s
 from ggp.protocol.messages import Dialect
+from ggp.run.clocks import Clock, backstop_s
 from match_runner.match.apart import Patience
 from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, RemoteConditions
 from match_runner.remote.servers import DRESDEN, SERVERS, Replacement

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from ggp.clocks import Clock
 from ggp.errors import ConfigError, GGPError, MatchError
 from ggp.gdl.games import game_that_comes
 from ggp.gdl.source import printable
@@ -27,8 +26,9 @@ from ggp.machine.definition import GameDefinition
 from ggp.machine.games import find_file, load_program, read_program
 from ggp.players import Decision
 from ggp.players.elsewhere.from_json import LATER_FIELDS, read
+from ggp.run.clocks import Clock
+from ggp.run.whole_files import write_whole
 from ggp.search.moves import is_legal
-from ggp.whole_files import write_whole
 from match_runner.remote.servers import RemoteSide
 
 FORMAT = 3

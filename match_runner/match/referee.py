@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ggp.clocks import TellsTime, clock_of
 from ggp.errors import ConfigError, GGPError, MatchError, PlayerError
 from ggp.gdl import canonical_term
 from ggp.gdl.source import printable
@@ -20,6 +19,7 @@ from ggp.machine.abilities import check_not_stuck
 from ggp.machine.base import Machine, States
 from ggp.players import Decision, Player
 from ggp.players.player import Learning, Pondering, Preparing
+from ggp.run.clocks import TellsTime, clock_of
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal, random_moves
 from match_runner.match.apart import GoneError, PlayerApart, RaisedApartError

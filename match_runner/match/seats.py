@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ggp.clocks import Clock, TellsTime, clock_of
 from ggp.errors import ConfigError, PlayerError
 from ggp.gdl.nearest import unknown
 from ggp.gdl.program import RANDOM
 from ggp.machine import Limits, Machine, build_machine
 from ggp.machine.definition import GameDefinition
 from ggp.players import Decision, Player, PlayerSpec, make_player, parse_spec
+from ggp.run.clocks import Clock, TellsTime, clock_of
 from ggp.search.anytime import Deadline
 from match_runner.match.apart import PlayerApart
 from match_runner.match.apart_worker import MachineOrder

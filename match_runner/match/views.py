@@ -14,13 +14,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ggp.clocks import Clock
 from ggp.errors import ConfigError, MatchError
 from ggp.gdl.program import RANDOM
 from ggp.gdl.source import printable
 from ggp.players import Decision, MoveValue
 from ggp.players.elsewhere.from_json import decision_from_json
 from ggp.protocol.retelling import LOG_FULL
+from ggp.run.clocks import Clock
 from match_runner.match.records import MatchRecord, TurnRecord, clock_text
 from match_runner.match.seats import HUMAN
 from match_runner.match.server_log import LogLine

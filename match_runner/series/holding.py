@@ -16,7 +16,6 @@ import click
 from rich.console import RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ggp.clocks import Clock
 from ggp.console import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -27,6 +26,7 @@ from ggp.console import (
 )
 from ggp.errors import ConfigError, GGPError
 from ggp.machine import Limits
+from ggp.run.clocks import Clock
 from match_runner.match.conditions import Conditions
 from match_runner.match.records import make_folder, rules_of, write_record
 from match_runner.series.outcomes import Played, always_at_fault, scores_of

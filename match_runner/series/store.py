@@ -16,9 +16,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from ggp.clocks import Clock
 from ggp.errors import ConfigError, ResultsError
-from ggp.whole_files import locked
+from ggp.run.clocks import Clock
+from ggp.run.whole_files import locked
 from match_runner.match.records import record_from_json
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import PLAY, PlannedMatch, Series, measured_rounds

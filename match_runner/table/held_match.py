@@ -40,7 +40,6 @@ class HeldMatch:
     Attributes:
         setup: the match as it was asked for.
         status: `waiting` for a worker, `running`, or `over`.
-        line_key: key by which its worker identifies itself; a new one for every worker.
         log: events for browsers.
         frames: frames of every audience, by turn, as JSON texts.
         asked: the question that each person is asked at the moment, by role.
@@ -51,7 +50,6 @@ class HeldMatch:
 
     setup: MatchSetup
     status: str = "waiting"
-    line_key: str = field(default_factory=lambda: secrets.token_hex(16))
     log: EventLog = field(default_factory=EventLog)
     frames: dict[str, list[str]] = field(default_factory=dict)
     asked: dict[str, Json] = field(default_factory=dict)

@@ -26,7 +26,7 @@ from platformdirs import user_data_path
 
 from ggp.errors import ConfigError, MatchError
 from ggp.protocol.retelling import SUFFIX
-from ggp.whole_files import locked, unwritable, write_whole
+from ggp.run.whole_files import locked, unwritable, write_whole
 from match_runner.match.records import (
     MatchRecord,
     TurnRecord,

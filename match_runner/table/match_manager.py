@@ -12,9 +12,12 @@ import json
 import logging
 import secrets
 import shutil
+import tempfile
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,7 +34,7 @@ from match_runner.table.held_match import ALL, HeldMatch, seat_of
 from match_runner.table.match_folder import MatchFolder, MatchSetup, StoredFiles
 from match_runner.table.options import TableOptions
 from match_runner.table.requests import MatchRequest
-from match_runner.table.seats.link import LinkExchange, Message, make_private
+from match_runner.table.seats.link import Message
 from match_runner.table.seats.mind import MindTask, look_into
 from match_runner.table.seats.seating import HUMAN, TableTask, play_at_table
 from match_runner.workers.executor import LocalPool, WorkerFailedError
@@ -76,19 +79,18 @@ class MatchManager:
         self.matches: dict[str, HeldMatch] = {}
         self.seats: dict[str, tuple[HeldMatch, str, str]] = {}
         self.log = EventLog()
-        self.private = make_private()
-        self._exchange = LinkExchange(self.private)
+        self.private = Path(tempfile.mkdtemp(prefix="ggp-table-"))
         self._players = LocalPool(options.jobs)
         self._reader = LocalPool(1, READING_S)
         self._thinker = LocalPool(1, THINKING_S)
         self._compiler = LocalPool(1)
         self._own: dict[str, LocalPool] = {}
+        self._calls: dict[str, tuple[LocalPool, Future[MatchRecord]]] = {}  # of matches, by id
         self._tasks: set[asyncio.Task[None]] = set()
         self.replays = Replays(self.folder, self.stored, partial(self._ask, self._thinker))
 
     async def open(self) -> None:
         """Find the matches on disk, and go on with those that are not over."""
-        await self._exchange.open()
         for setup in self.folder.setups():
             is_over = setup.goals is not None or setup.error is not None
             match = self._hold(setup, "over" if is_over else "waiting")
@@ -105,7 +107,6 @@ class MatchManager:
             match.log.close()
         self.log.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._exchange.close()
         pools = [self._players, self._reader, self._thinker, self._compiler, *self._own.values()]
         await asyncio.gather(*(asyncio.to_thread(pool.close) for pool in pools))
         shutil.rmtree(self.private, ignore_errors=True)
@@ -183,7 +184,8 @@ class MatchManager:
         if move not in [each["move"] for each in asked["moves"]]:
             raise ConfigError("that move is not legal")
         told = {"kind": "move", "role": role, "turn": turn, "move": move}
-        if not self._exchange.send(match.line_key, told):
+        pool, call = self._calls.get(match.setup.id, (self._players, Future()))
+        if not pool.send(call, told):
             raise ConfigError("the match is not being played at the moment")
         match.moved(role)
 
@@ -192,6 +194,10 @@ class MatchManager:
         if not match.is_over:
             # This comes first, so that the match does not end with its worker's interruption.
             self._finish(match, self.folder.broken_off(match.setup, "the match was ended"))
+            if match.setup.id in self._calls:
+                plays, call = self._calls[match.setup.id]
+                call.cancel()
+                plays.send(call, None)
             pool = self._own.get(match.setup.id)
             if pool is not None:
                 await asyncio.to_thread(pool.close)
@@ -206,16 +212,11 @@ class MatchManager:
         except GGPError as error:
             return {"ok": False, "diagnostics": [], "num_diagnostics": 1, "error": str(error)}
 
-    async def look_into(self, task: Callable[[str, str], MindTask]) -> AsyncIterator[Message]:
-        """Yield a worker's messages about a mind as they come, then `done`, or `failed` and a text.
-
-        Args:
-            task: makes the task from a socket and a key.
-        """
-        key = secrets.token_hex(16)
+    async def look_into(self, task: MindTask) -> AsyncIterator[Message]:
+        """Yield a worker's messages about a mind as they come, then `done`, or `failed` and a
+        text."""
         heard: asyncio.Queue[Message] = asyncio.Queue()
-        self._exchange.expect(key, heard.put_nowait)
-        asked = self._thinker.submit(look_into, (task(self._exchange.path, key),))
+        asked = self._thinker.submit(look_into, (task,), _hearing(heard.put_nowait))
         try:
             done = asyncio.ensure_future(asyncio.wrap_future(asked))
             # The browser may be gone before this ends, and then nobody looks at the result.
@@ -230,14 +231,13 @@ class MatchManager:
                 if next_.cancelled() or not next_.done():
                     break
                 yield next_.result()
-            await self._exchange.all_heard(key)
             while not heard.empty():
                 yield heard.get_nowait()
             error = done.exception()
             yield {"kind": "done"} if error is None else {"kind": "failed", "text": str(error)}
         finally:
             asked.cancel()
-            self._exchange.forget(key)  # the worker stops when it next has something to send
+            self._thinker.send(asked, None)  # the worker stops when it next has something to send
 
     # ---------------------------------------------------------------- private
 
@@ -250,7 +250,6 @@ class MatchManager:
         return match
 
     def _begin(self, match: HeldMatch) -> None:
-        self._exchange.expect(match.line_key, partial(self._heard, match))
         self._spawn(self._play(match))
 
     async def _play(self, match: HeldMatch) -> None:
@@ -269,8 +268,6 @@ class MatchManager:
         if match.people:
             pool = self._own[setup.id] = LocalPool(1)
         task = TableTask(
-            socket=self._exchange.path,
-            key=match.line_key,
             game=setup.game,
             rules=setup.rules,
             side_file=None if setup.side_file is None else Path(setup.side_file),
@@ -283,17 +280,21 @@ class MatchManager:
             earlier=earlier,
         )
         try:
-            record = await self._ask(pool, play_at_table, task)
-            await self._exchange.all_heard(match.line_key)
+            call = pool.submit(play_at_table, (task,), _hearing(partial(self._heard, match)))
+            self._calls[setup.id] = pool, call
+            record = await self._result(call)
         except GGPError as error:
             record = self.folder.broken_off(match.setup, str(error))
         finally:
+            self._calls.pop(setup.id, None)
             self._own.pop(setup.id, None)
             if match.people:
                 await asyncio.to_thread(pool.close)
         self._finish(match, record)
 
     def _heard(self, match: HeldMatch, message: Message) -> None:
+        if match.is_over:
+            return
         was = match.status
         turn = match.heard(message)
         if turn is not None:
@@ -304,7 +305,6 @@ class MatchManager:
     def _finish(self, match: HeldMatch, record: MatchRecord) -> None:
         if match.is_over:
             return
-        self._exchange.forget(match.line_key)
         setup = match.setup
         self.replays.keep(match, len(record.turns))
         match.ended(self.folder.finish(setup, record))
@@ -320,8 +320,11 @@ class MatchManager:
         self.log.show(LOBBY, match.setup.id, "match", match.summary())
 
     async def _ask(self, pool: LocalPool, function: Callable[..., _T], *args: Any) -> _T:
+        return await self._result(pool.submit(function, args))
+
+    async def _result(self, call: Future[_T]) -> _T:
         try:
-            return await asyncio.wrap_future(pool.submit(function, args))
+            return await asyncio.wrap_future(call)
         except WorkerFailedError as error:
             text = str(error).strip()
             if "\n" in text:  # a bug of ours, with its traceback
@@ -338,6 +341,17 @@ class MatchManager:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _hearing(hear: Callable[[Message], None]) -> Callable[[bytes], None]:
+    """A function that has messages of a worker, as JSON, heard by the running event loop."""
+    loop = asyncio.get_running_loop()
+
+    def take(message: bytes) -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(hear, json.loads(message))
+
+    return take
 
 
 # ------------------------------------------------------------------------

@@ -11,8 +11,8 @@ from openskill.models import PlackettLuce, PlackettLuceRating
 from rich.console import RenderableType
 from rich.text import Text
 
-from ggp.clocks import Clock
 from ggp.console import table_of
+from ggp.run.clocks import Clock
 from ggp.statistics.intervals import LEVEL, Interval, interval_text, mean_interval, methods_text
 from match_runner.match.records import clock_text
 from match_runner.match.views import plain

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ggp.clocks import Clock
 from ggp.errors import ConfigError
 from ggp.gdl.games import list_games
 from ggp.machine.games import backends, is_named, load_program
 from ggp.protocol.messages import MAX_CLOCK_S, Dialect
+from ggp.run.clocks import Clock
 from match_runner.match.conditions import MAX_PAUSE_S, AskedConditions
 from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, check_clocks

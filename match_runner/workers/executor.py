@@ -1,27 +1,29 @@
 """Executors call functions in other processes; they are a protocol, so that a cluster can take
 the place of this machine.
 
-`LocalPool` keeps worker processes, children as in `ggp.children`. Each reads functions and
-arguments from its standard input and writes results to its standard output, both pickled. Work
-that is broken off is interrupted first, so that a match with players elsewhere can tell them that
-it is over.
+`LocalPool` keeps worker processes (`ggp.run.calls`). Work that is broken off is interrupted first,
+so that a match with players elsewhere can tell them that it is over.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 import pickle
 import queue
-import subprocess
 import threading
+import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
+from functools import cache
 from typing import Any, Protocol, TypeVar
 
-from ggp import children
-from ggp.clocks import process_cpu_seconds
-from ggp.errors import GGPError, MatchError
+from ggp.console import setup_logging
+from ggp.errors import NOTE, GGPError, MatchError
+from ggp.run import processes
+from ggp.run.calls import Child, ChildLostError
+from ggp.run.clocks import process_cpu_seconds
 
 _T = TypeVar("_T")
 
@@ -83,7 +85,8 @@ class LocalPool:
         self._work: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._closed = False
-        self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self._workers: dict[int, Child] = {}
+        self._callees: dict[Future[Any], Child] = {}
         # Daemons: nothing waits for them if the parent ends without closing the pool.
         self._threads = [
             threading.Thread(target=self._run, args=(slot,), daemon=True) for slot in range(jobs)
@@ -95,21 +98,31 @@ class LocalPool:
         self,
         function: Callable[..., _T],
         args: tuple[Any, ...],
-        hear: Callable[[Any], None] | None = None,
+        hear: Callable[[Any], None] = lambda news: None,
     ) -> Future[_T]:
         """See `Executor.submit`.
 
         Args:
-            hear: called in another thread with whatever the function sends by `process.tell`.
+            hear: called in another thread with whatever the function sends by `calls.tell`.
         """
         future: Future[_T] = Future()
         self._work.put((future, pickle.dumps((function, args)), hear))
         return future
 
+    def send(self, call: Future[Any], message: Any) -> bool:
+        """Send a message to the function of a call, which hears it by `calls.listen`.
+
+        Returns:
+            whether the call is being made.
+        """
+        with self._lock:  # until it is sent, no other call begins
+            worker = self._callees.get(call)
+            return worker is not None and worker.send(message)
+
     def cpu_seconds(self) -> float:
         """CPU time of the workers that are alive, in seconds."""
         with self._lock:
-            return sum(process_cpu_seconds(each.pid) for each in self._processes.values())
+            return sum(process_cpu_seconds(each.process.pid) for each in self._workers.values())
 
     def close(self, last_words_s: float = LAST_WORDS_S) -> None:
         """See `Executor.close`.
@@ -119,13 +132,13 @@ class LocalPool:
         """
         with self._lock:
             self._closed = True
-            processes = list(self._processes.values())
+            running = [worker.process for worker in self._workers.values()]
         with contextlib.suppress(queue.Empty):
             while True:
                 work = self._work.get_nowait()
                 if work is not None:
                     work[0].cancel()
-        children.interrupt(*processes, last_words_s=last_words_s)
+        processes.interrupt(*running, last_words_s=last_words_s)
         for _ in self._threads:
             self._work.put(None)
         for thread in self._threads:
@@ -134,95 +147,77 @@ class LocalPool:
     def _run(self, slot: int) -> None:
         """Thread of one process: it only hands work over and waits."""
         while (work := self._work.get()) is not None:
-            future, message, hear = work
+            future = work[0]
             if not future.set_running_or_notify_cancel():
                 continue
             try:
-                future.set_result(self._ask(slot, message, hear))
+                future.set_result(self._ask(slot, *work))
             except Exception as error:
                 future.set_exception(error)
-        with self._lock:
-            process = self._processes.pop(slot, None)
-        if process is not None:
-            children.reap(process)
+        self._discard(slot)
 
-    def _ask(self, slot: int, message: bytes, hear: Callable[[Any], None] | None) -> Any:
-        """Send a message to the worker of this slot, and return its answer."""
-        process = self._process(slot)
-        assert process.stdin is not None
-        assert process.stdout is not None
-        limit = _Limit(process, self._limit_s)
+    def _ask(self, slot: int, future: Future[Any], call: bytes, hear: Callable[[Any], None]) -> Any:
+        """Have the worker of this slot make a pickled call, and return the result."""
+        worker = self._callees[future] = self._worker(slot)
         try:
-            with limit:
-                process.stdin.write(message)
-                process.stdin.flush()
-                while (answer := pickle.load(process.stdout))[0] is None:
-                    if hear is not None:
-                        hear(answer[1])
-                failed, result = answer
-        except (OSError, EOFError, pickle.UnpicklingError) as error:
-            status = self._discard(slot, process)
-            if limit.passed:
-                raise too_long(self._limit_s) from error
-            how = children.how_it_ended(status)
+            failed, result = worker.call(
+                call_in_worker, (call,), hear, until_s=time.monotonic() + self._limit_s
+            )
+        except TimeoutError as error:
+            processes.interrupt(worker.process, last_words_s=LAST_WORDS_S)
+            self._discard(slot)
+            raise too_long(self._limit_s) from error
+        except (ChildLostError, OSError, EOFError, pickle.UnpicklingError) as error:
+            how = processes.how_it_ended(self._discard(slot))
             raise WorkerCrashError(f"a worker process died ({how})") from error
-        # The answer counts, but the process is being killed and can take no more work.
-        if limit.passed:  # at the very moment at which it answered
-            self._discard(slot, process)
+        finally:
+            with self._lock:
+                del self._callees[future]
         if failed:
             cause = result if isinstance(result, GGPError) else None
             raise WorkerFailedError(str(result)) from cause
         return result
 
-    def _discard(self, slot: int, process: subprocess.Popen[bytes]) -> int:
-        """End a process that is no longer of use; returns its exit status."""
+    def _discard(self, slot: int) -> int:
+        """End the worker of a slot, if there is one; its exit status, or 0."""
         with self._lock:
-            self._processes.pop(slot, None)
-        return children.reap(process)
+            worker = self._workers.pop(slot, None)
+        return 0 if worker is None else worker.end()
 
-    def _process(self, slot: int) -> subprocess.Popen[bytes]:
+    def _worker(self, slot: int) -> Child:
         with self._lock:
             if self._closed:
                 raise WorkerCrashError("the pool of workers is closed")
-            process = self._processes.get(slot)
-            if process is None or process.poll() is not None:
-                process = self._processes[slot] = _start()
-            return process
+            worker = self._workers.get(slot)
+            if worker is not None and processes.has_ended(worker.process):
+                worker.end()
+                worker = None
+            try:
+                worker = self._workers[slot] = worker or Child()
+            except OSError as error:
+                raise WorkerFailedError(f"cannot start a worker process: {error}") from error
+            return worker
 
 
-_Work = tuple[Future[Any], bytes, Callable[[Any], None] | None]
+_Work = tuple[Future[Any], bytes, Callable[[Any], None]]
+
+# ---------------------------------------------------------------- in a worker
 
 
-class _Limit:
-    """Kills a process if the block takes too long.
-
-    Attributes:
-        passed: whether it did; settled once the block has been left.
-    """
-
-    def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
-        self.passed = False
-        self._process = process
-        self._timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), self._pass)
-        self._timer.daemon = True
-
-    def __enter__(self) -> None:
-        self._timer.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
-        self._timer.join()
-
-    def _pass(self) -> None:
-        self.passed = True
-        children.interrupt(self._process, last_words_s=LAST_WORDS_S)
+def call_in_worker(call: bytes) -> Any:
+    """Make a pickled call in a worker."""
+    _hush()
+    function, args = pickle.loads(call)
+    return function(*args)
 
 
-def _start() -> subprocess.Popen[bytes]:
-    try:
-        return children.start("match_runner.workers.process:serve")
-    except OSError as error:
-        raise WorkerFailedError(f"cannot start a worker process: {error}") from error
+@cache
+def _hush() -> None:
+    """Leave warnings out: the parent has shown those of a game, or will show an error instead. But
+    it cannot know that machine code has to be compiled."""
+    setup_logging(0)
+    logging.getLogger("ggp").setLevel(logging.ERROR)
+    logging.getLogger("ggp.machine.compiling.jit").setLevel(NOTE)
 
 
 # ------------------------------------------------------------------------

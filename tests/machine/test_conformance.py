@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ggp.clocks import TellsTime, cpu_seconds
 from ggp.errors import (
     BackendUnavailableError,
     ConfigError,
@@ -25,6 +24,7 @@ from ggp.machine import Machine, States, build_machine, role_index
 from ggp.machine.abilities import GoalTexts
 from ggp.machine.base import NO_PERCEPTS, UNKNOWN, IntArray
 from ggp.machine.games import load_program
+from ggp.run.clocks import TellsTime, cpu_seconds
 from tests.support.comparing.batches import live, mixed_states, random_joint_moves
 from tests.support.effort import LIKE_OTHERS
 from tests.support.games import (

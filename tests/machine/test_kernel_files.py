@@ -23,8 +23,15 @@ COMPILERS = {
 }
 """What compiles kernels: no kernel names it."""
 
-ONLY_LIMITS = {"ggp.errors", "ggp.machine.base", "ggp.machine.propnet.compile.child"}
-"""What makers of circuits read of these is how to end without one."""
+ONLY_LIMITS = {
+    "ggp.errors",
+    "ggp.machine.base",
+    "ggp.machine.propnet.compile.child",
+    "ggp.run.calls",
+    "ggp.run.messages",
+    "ggp.run.processes",
+}
+"""What makers of circuits read of these is how to end without one, and to tell how far they are."""
 
 ONLY_COMPILE = COMPILERS | {
     "ggp.libraries",

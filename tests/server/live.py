@@ -13,13 +13,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ggp.run.sockets import listen
 from ggp.server.host import Host
 from ggp.server.http.http_server import HttpServer
 from ggp.server.settings import HostOptions
 from ggp.server.workers.nursery import Nursery, TemplateProcess
-from ggp.server.workers.pool import WorkerPool
-from ggp.server.workers.worker_process import WorkerProcess, connected
-from ggp.sockets import listen
+from ggp.server.workers.pool import WorkerPool, WorkerProcess, connected
 
 PATIENCE_S = 120.0
 """How long anything may take before a test fails: machines may be busy."""

@@ -17,7 +17,7 @@ import pytest
 from ggp.protocol.messages import WIRE_STYLES
 from ggp.protocol.texts.forms import print_message
 from ggp.server.settings import HostOptions
-from ggp.server.workers import slot, worker_process
+from ggp.server.workers import pool, slot
 from tests.protocol.doubles import Referee
 from tests.server.live import (
     GUESSING,
@@ -48,7 +48,7 @@ Fault = Callable[[LiveServer, Path, str], None]
 @pytest.fixture(autouse=True)
 def _short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slot, "HANG_S", 1.0)
-    monkeypatch.setattr(worker_process, "SILENT_S", 2.0)
+    monkeypatch.setattr(pool, "SILENT_S", 2.0)
 
 
 @pytest.fixture(scope="module")

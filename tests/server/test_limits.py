@@ -18,8 +18,7 @@ from ggp.server.host import LARGE_CHARS, Host
 from ggp.server.records.match_log import LogFolder, MatchLog
 from ggp.server.records.restore import restore
 from ggp.server.settings import HostOptions, ServerLimits
-from ggp.server.workers.lines import read_answer, to_line
-from ggp.server.workers.orders import MoveReport
+from ggp.server.workers.orders import MoveReport, read_answer, to_json
 
 RULES = "(role a) (role random) (<= (sees a (p ?x)) (does random ?x)) (<= (legal a b) (true x))"
 LONG = "(x)" * LARGE_CHARS
@@ -161,7 +160,7 @@ def test_match_without_room_for_its_log_is_played(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("move", ["a\nb", "\ud800", "x" * 200_000, "\x1b[2J"])
 def test_what_a_worker_calls_a_move_is_not_trusted(move: str) -> None:
-    line = to_line(MoveReport(1, True, Decision("ok", (), 1, True, 0, 0.0)))
+    line = to_json(MoveReport(1, True, Decision("ok", (), 1, True, 0, 0.0)))
     fields = json.loads(line)
     fields["decision"]["move"] = move
     with pytest.raises(LocalProtocolError):

@@ -18,9 +18,9 @@ import pytest
 from ggp.errors import ConfigError
 from ggp.gdl import find_game
 from ggp.protocol.messages import WIRE_STYLES
+from ggp.run.sockets import listen
 from ggp.server.records.match_log import MatchLog
 from ggp.server.settings import HostOptions, ServerLimits, margin_of
-from ggp.sockets import listen
 from tests.protocol.doubles import Referee
 from tests.protocol.transcripts import SCENES
 from tests.server.live import (

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ggp.sockets import listen
+from ggp.run.sockets import listen
 from match_runner.table.match_manager import MatchManager
 from match_runner.table.options import RequestLimits, TableOptions
 from match_runner.table.web.server import table_server

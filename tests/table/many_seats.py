@@ -17,7 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ggp import children
+from ggp.run import processes
+from tests.support.process_tree import started_by
 from tests.table.live import LiveTable, live_table, seats_of
 
 GAME, ROLE, OTHER = "krieg_tic_tac_toe", "xplayer", "oplayer"
@@ -63,8 +64,8 @@ def _cpu_s() -> float:
     ticks, waiting = 0, [os.getpid()]
     while waiting:
         pid = waiting.pop()
-        ticks += sum(map(int, children.state_and_cpu(pid)[1].split()))
-        waiting += children.started_by(pid)
+        ticks += sum(map(int, processes.state_and_cpu(pid)[1].split()))
+        waiting += started_by(pid)
     return ticks / os.sysconf("SC_CLK_TCK")
 
 

@@ -258,7 +258,7 @@ def learn_several(
 ) -> None:
     """Learn, show how each seed did, and write the best."""
     from ggp.labs.learning.learnt_seeds import learn_seeds
-    from ggp.whole_files import write_whole
+    from ggp.run.whole_files import write_whole
 
     come = 0
     with telling(f"learning from {len(tasks)} seeds") as tell:

@@ -293,7 +293,7 @@ def _draw(bound: Bound, exact: dict[str, float] | None, player: str, path: Path)
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from ggp.whole_files import write_whole
+    from ggp.run.whole_files import write_whole
 
     figure = Figure(figsize=(3.9 * len(bound.responses) + 0.4, 3.4), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)

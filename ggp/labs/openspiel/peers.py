@@ -18,7 +18,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from ggp.belief import Bags
-from ggp.clocks import Clock, clock_of
 from ggp.errors import ConfigError, MachineError
 from ggp.labs.openspiel.machine.games import pyspiel
 from ggp.labs.openspiel.rulesheets.worlds import DrawnWorlds
@@ -28,6 +27,7 @@ from ggp.machine.definition import GameDefinition
 from ggp.players.options.option_fields import whole
 from ggp.players.parts.belief_player import BeliefPlayer
 from ggp.players.player import Choice, Context
+from ggp.run.clocks import Clock, clock_of
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
 

@@ -21,11 +21,11 @@ from ggp.cli.arguments import (
 )
 from ggp.cli.progress import bar_of
 from ggp.cli.properties import walks_for
-from ggp.clocks import Clock
 from ggp.console import example, listed, print_json, print_rich, spinner, table_of
 from ggp.errors import ConfigError
 from ggp.gdl.source import printable
 from ggp.launch import Loading
+from ggp.run.clocks import Clock
 from ggp.search.parts import CLAIRVOYANT, INFORMED, SIMULATIONS, TREES
 from ggp.study.properties import Properties, RoleProperties
 

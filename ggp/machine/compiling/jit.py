@@ -1,6 +1,6 @@
 """Kernels: functions that are compiled when they are first called, and cached on disk.
 
-Importing a module with kernels costs nothing: numba, which compiles them, is imported by the first
+Loading a module with kernels costs nothing: numba, which compiles them, is imported by the first
 call of one. `kernel_compiler` says how they are compiled, `records` which tuples are pointers.
 The cache can fail without anyone noticing.
 """
@@ -269,20 +269,22 @@ def _compiler() -> Any:
         from numba import __version__ as found
 
         if tuple(map(int, re.findall(r"\d+", found)[:2])) < NUMBA_BELOW:
-            return import_module("ggp.machine.compiling.kernel_compiler")
+            import ggp.machine.compiling.kernel_compiler as kernel_compiler
+
+            return kernel_compiler
         unknown = f"numba {found} is newer than what is known here"
     except (ImportError, AttributeError) as error:
         if isinstance(error, ImportError):
             demand_library(error, "numba", "llvmlite")
         unknown = f"numba is not as it is known here ({error})"
     try:
-        plain = import_module("ggp.machine.compiling.plain_compiler")
+        import ggp.machine.compiling.plain_compiler as plain_compiler
     except ImportError as error:
         raise BackendUnavailableError(
             "numba", f"it cannot be imported: {error}; `--backend prolog` plays without it"
         ) from error
     _log.warning("%s: machine code is compiled in its own way, which takes longer", unknown)
-    return plain
+    return plain_compiler
 
 
 @cache

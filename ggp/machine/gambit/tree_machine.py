@@ -18,7 +18,6 @@ from threading import RLock
 
 import numpy as np
 
-from ggp.clocks import TellsTime
 from ggp.errors import GDLError, IllegalMoveError, MachineError
 from ggp.gdl.analysis.joint_move_percepts import PLAIN
 from ggp.gdl.games import find_game
@@ -45,6 +44,7 @@ from ggp.machine.definition import Frontend
 from ggp.machine.gambit.games import GambitGame, gambit_game, names_of
 from ggp.machine.gambit.tree import CHANCE, GambitTree
 from ggp.machine.percepts import JointMovesTold, JointPercepts, PerceptTable
+from ggp.run.clocks import TellsTime
 
 _INFORMATION_SET = re.compile(r"\(information_set (0|[1-9]\d{0,17})\)")
 

@@ -15,7 +15,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from ggp.clocks import TellsTime, clock_of
 from ggp.errors import GDLError, MachineError, NoLegalMoveError, ReasonerLimitError
 from ggp.gdl import parse_term, to_kif
 from ggp.gdl.analysis.joint_move_percepts import told_by
@@ -44,6 +43,7 @@ from ggp.machine.prolog.compile import compile_program
 from ggp.machine.prolog.engine import engine
 from ggp.machine.prolog.symbols import SymbolTable
 from ggp.machine.threads import made_once
+from ggp.run.clocks import TellsTime, clock_of
 
 _T = TypeVar("_T")
 

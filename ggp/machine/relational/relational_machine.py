@@ -14,7 +14,6 @@ from threading import RLock
 
 import numpy as np
 
-from ggp.clocks import TellsTime
 from ggp.errors import GDLError, MachineError, NoLegalMoveError, ReasonerLimitError
 from ggp.gdl import parse_term, to_kif
 from ggp.gdl.analysis.joint_move_percepts import PLAIN, told_by
@@ -54,6 +53,7 @@ from ggp.machine.relational.ops.rules import RANKED, RelationRules, TermTable
 from ggp.machine.relational.ops.static import evaluate
 from ggp.machine.relational.ops.tuning import Tuner
 from ggp.machine.threads import made_once
+from ggp.run.clocks import TellsTime
 
 
 class RelationalStates(ShownStates):

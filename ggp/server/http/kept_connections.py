@@ -11,18 +11,20 @@ way it announces that it is open, and asks for workers (`nursery`).
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import select
 import socket
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
+from typing import Any
+
+from ggp.run.messages import Channel
 
 MAX_CHARS = 20_000
 """Longest message that is kept; rules are longer, moves are not."""
 
-_MAX_BYTES = 1 << 18
 _MAX_KEPT = 128
 
 LOOK_S = 1
@@ -58,8 +60,8 @@ class KeptConnections:
     def __init__(
         self, channel: socket.socket | None = None, found: dict[int, KeptConnection] | None = None
     ) -> None:
-        self._channel, self._numbers = channel, count(max(found or (0,)) + 1)
-        self._found = dict(found or {})
+        self._channel = None if channel is None else Channel(channel)
+        self._numbers, self._found = count(max(found or (0,)) + 1), dict(found or {})
         if channel is not None:
             channel.setblocking(False)  # nothing is kept if the supervisor is stopped
 
@@ -110,7 +112,7 @@ class KeptConnections:
     def _tell(self, said: dict[str, object], *connections: int) -> None:
         if self._channel is not None:
             with contextlib.suppress(OSError):
-                socket.send_fds(self._channel, [json.dumps(said).encode()], connections)
+                self._channel.send(said, *connections)
 
 
 class ConnectionStore:
@@ -147,30 +149,40 @@ class ConnectionStore:
             connect: passes a channel of the server to the template of workers.
             on_open: called when the server announces that it is open.
         """
-        arrived = select.poll()
+        arrived, messages = select.poll(), Channel(channel)
         arrived.register(channel, select.POLLIN)
         while True:
             while not arrived.poll(1000 * LOOK_S):
                 pass
-            data, fds, _, _ = socket.recv_fds(channel, _MAX_BYTES, 1)
-            if not data:
+            told = messages.receive()
+            if told is None:
                 return
-            said = json.loads(data)
-            if "open" in said:
-                on_open()
-                continue
-            if "template" in said:
-                theirs = [socket.socket(fileno=fd) for fd in fds]
-                for each in theirs:
-                    with contextlib.suppress(OSError), each:  # closed, it is asked for again
-                        if connect is not None:
-                            connect(each, bool(said["template"]))
-                continue
-            number = int(said["number"])
-            if fds and len(self._kept) < _MAX_KEPT:
-                about = str(said["text"]), float(said["came_s"]), str(said["receiver"])
-                self._kept[number] = (fds[0], *about)
-            elif fds:
-                os.close(fds[0])
-            elif number in self._kept:
-                os.close(self._kept.pop(number)[0])
+            for said in told:
+                self._heed(said, messages.fds, connect, on_open)
+
+    def _heed(
+        self,
+        said: dict[str, Any],
+        fds: deque[int],
+        connect: Callable[[socket.socket, bool], None] | None,
+        on_open: Callable[[], None],
+    ) -> None:
+        """Do what a message of the server says."""
+        fd = fds.popleft() if fds else None
+        if "open" in said:
+            on_open()
+        elif "template" in said:
+            if fd is not None:
+                theirs = socket.socket(fileno=fd)
+                with contextlib.suppress(OSError), theirs:  # closed, it is asked for again
+                    if connect is not None:
+                        connect(theirs, bool(said["template"]))
+        elif fd is None:
+            kept = self._kept.pop(int(said["number"]), None)
+            if kept is not None:
+                os.close(kept[0])
+        elif len(self._kept) < _MAX_KEPT:
+            about = str(said["text"]), float(said["came_s"]), str(said["receiver"])
+            self._kept[int(said["number"])] = (fd, *about)
+        else:
+            os.close(fd)

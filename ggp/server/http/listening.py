@@ -13,8 +13,8 @@ import socket
 import time
 from collections.abc import Sequence
 
+from ggp.run.sockets import listen
 from ggp.server.http import service
-from ggp.sockets import listen
 
 COMMAND = "serve"
 DEFAULT_PORT = 9147

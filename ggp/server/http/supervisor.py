@@ -25,8 +25,8 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ggp.children import die_with, how_it_ended
 from ggp.errors import GGPError
+from ggp.run.processes import fork, how_it_ended
 from ggp.server.http import service
 from ggp.server.http.kept_connections import ConnectionStore, KeptConnections
 from ggp.server.workers.nursery import TemplateProcess
@@ -109,12 +109,10 @@ class _Supervisor:
 
     def run_child(self) -> int | KeptConnections:
         """The exit status of a new child, once it has ended; in the child, its custody."""
-        parent, channel = os.getpid(), self._shelf.open()
+        channel = self._shelf.open()
         signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
-        self._child = os.fork()
+        self._child = fork(leads=True)
         if self._child == 0:
-            os.setsid()
-            die_with(parent)
             if self._template is not None:
                 self._template.forget()
             if channel is None:

@@ -18,18 +18,18 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from hashlib import blake2b
-from importlib import import_module
 from importlib.metadata import version
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import ggp.machine
-from ggp import children
 from ggp.errors import BackendUnavailableError, GGPError
 from ggp.machine.compiling.kernel_version import kernels_version
 from ggp.machine.propnet.compile.cache import user_cache
 from ggp.protocol.turns import History, PathTurn
+from ggp.run import calls, processes
+from ggp.run.calls import Child, ChildLostError
 from ggp.server.workers.orders import Setup, Think
 
 if TYPE_CHECKING:
@@ -66,13 +66,11 @@ _FIRST_TURNS = {
 _BOARDS_EXAMPLE, _OPTION = "kriegspiel_5x5", "evaluation="
 """A game of ours with pieces, and the option of a player that declares what they are worth."""
 
-_ENTRY = "ggp.server.workers.kernels:compile_all"
 _GROUNDING_S = 60.0
 _MOST_TRIES, _THINK_S = 10, 0.1
 _START_S = 4.0
 """A start clock in which a player may learn, for all its kernels to be compiled."""
 _MEMORY_BYTES = 1 << 30
-_MOST_ANSWER_BYTES = 1 << 24
 
 _log = logging.getLogger(__name__)
 
@@ -125,78 +123,86 @@ async def _compiled(
         OSError: the system cannot start a process.
         ValueError: the child ended early.
     """
-    child = await asyncio.create_subprocess_exec(
-        *children.command(_ENTRY, player, backend),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        env=children.environment(),
-        start_new_session=True,
-        limit=_MOST_ANSWER_BYTES,
-    )
-    assert child.stdout is not None
+    child, loop = Child(), asyncio.get_running_loop()
+
+    def hear(news: tuple[int, int]) -> None:
+        loop.call_soon_threadsafe(tell, *news)
+
+    def compile_there() -> tuple[bool, Any]:
+        try:
+            return child.call(compile_all, (player, backend), hear)
+        finally:
+            child.end()
+
     try:
-        async for line in child.stdout:
-            news = json.loads(line)
-            if isinstance(news, dict):
-                return news
-            tell(*news)
-    finally:
-        if child.returncode is None:
-            children.kill_group(child.pid)
-        await child.wait()
-    raise ValueError("the process that compiles ended early")
+        failed, found = await asyncio.to_thread(compile_there)
+    except asyncio.CancelledError:
+        processes.kill_group(child.process.pid)
+        raise
+    except ChildLostError as error:
+        raise ValueError(f"the process that compiles ended early ({error})") from error
+    if failed:
+        raise ValueError(str(found).strip().splitlines()[-1])
+    contents: dict[str, list[str]] = found
+    return contents
 
 
-def compile_all(player: str, backend: str) -> None:
+def compile_all(player: str, backend: str) -> dict[str, list[str]]:
     """The work of the child: it plays a turn of each example, and returns the present contents of
-    the cache, and its imports. Before that it tells how far it is, as `[done, parts]`, in lines."""
-    with children.own_answers() as answers:
-        parse_spec = import_module("ggp.players").parse_spec
-        # The player that plays in its place depends on the game.
-        others = getattr(parse_spec(player).player, "PLAYS", ())
-        specs = (player, *others)
-        # A match may also be played without a circuit.
-        backends = (backend, "relational") if backend == "auto" else (backend,)
-        parts = list(product(_FIRST_TURNS.items(), specs, backends))
-        for done, ((rules, turn), spec, name) in enumerate(parts, 1):
-            setup = Setup(rules, "xplayer", spec, name, 0, _GROUNDING_S, _MEMORY_BYTES)
-            match = import_module("ggp.server.workers.worker_match").WorkerMatch(
-                _ignore, lambda: False
-            )
-            match.build(setup)
-            with suppress(BackendUnavailableError):  # as in workers, no kernel is spared
-                import_module("ggp.machine.compiling.jit").prepare()
-            _until_all_is_loaded(partial(_prepare, match))
-            for history in ((), (turn,)):
-                _think_until_all_is_loaded(match, history)
-            answers.write(json.dumps([done, len(parts)]).encode() + b"\n")
-            answers.flush()
-        if _OPTION in player:
-            with suppress(GGPError):  # a file that declares other pieces
-                _search_boards(player, backend)
-        if backend != "prolog":
-            with suppress(BackendUnavailableError):
-                import_module("ggp.machine.propnet.compile.kernels").compile_kernels()
-                if others:
-                    _choose(backend)
-        files = [str(file) for file in _cached() if file.is_file()]
-        modules = [name for name, module in sys.modules.items() if _has_file(module)]
-        answers.write(json.dumps({"files": files, "modules": modules}).encode())
+    the cache, and its imports. Before that it tells how far it is, as `(done, parts)`."""
+    from ggp.machine.compiling import jit
+    from ggp.players import parse_spec
+    from ggp.server.workers.worker_match import WorkerMatch
+
+    # The player that plays in its place depends on the game.
+    others = getattr(parse_spec(player).player, "PLAYS", ())
+    specs = (player, *others)
+    # A match may also be played without a circuit.
+    backends = (backend, "relational") if backend == "auto" else (backend,)
+    parts = list(product(_FIRST_TURNS.items(), specs, backends))
+    for done, ((rules, turn), spec, name) in enumerate(parts, 1):
+        setup = Setup(rules, "xplayer", spec, name, 0, _GROUNDING_S, _MEMORY_BYTES)
+        match = WorkerMatch(_ignore, lambda: False)
+        match.build(setup)
+        with suppress(BackendUnavailableError):  # as in workers, no kernel is spared
+            jit.prepare()
+        _until_all_is_loaded(partial(_prepare, match))
+        for history in ((), (turn,)):
+            _think_until_all_is_loaded(match, history)
+        calls.tell((done, len(parts)))
+    if _OPTION in player:
+        with suppress(GGPError):  # a file that declares other pieces
+            _search_boards(player, backend)
+    if backend != "prolog":
+        from ggp.machine.propnet.compile.kernels import compile_kernels
+
+        with suppress(BackendUnavailableError):
+            compile_kernels()
+            if others:
+                _choose(backend)
+    files = [str(file) for file in jit.cache_files() if file.is_file()]
+    modules = [name for name, module in list(sys.modules.items()) if _has_file(module)]
+    return {"files": files, "modules": modules}
 
 
 def _choose(backend: str) -> None:
     """Measure what players are chosen by in games that are larger than the examples."""
-    normalize, parse = import_module("ggp.gdl.normalize").normalize, import_module("ggp.gdl").parse
-    machine = import_module("ggp.machine").build_machine(
-        normalize(parse(_EXAMPLE, "the example")), backend
-    )
-    import_module("ggp.study.properties").measure_gaps(machine, 1, 1, 10, seed=0)
+    from ggp.gdl import parse
+    from ggp.gdl.normalize import normalize
+    from ggp.machine import build_machine
+    from ggp.study.properties import measure_gaps
+
+    machine = build_machine(normalize(parse(_EXAMPLE, "the example")), backend)
+    measure_gaps(machine, 1, 1, 10, seed=0)
 
 
 def _search_boards(player: str, backend: str) -> None:
     """Let a player with declared pieces search in a game that has some."""
-    rules = import_module("ggp.gdl.games").find_game(_BOARDS_EXAMPLE).read_text()
-    match = import_module("ggp.server.workers.worker_match").WorkerMatch(_ignore, lambda: False)
+    from ggp.gdl.games import find_game
+    from ggp.server.workers.worker_match import WorkerMatch
+
+    rules = find_game(_BOARDS_EXAMPLE).read_text()
+    match = WorkerMatch(_ignore, lambda: False)
     match.build(Setup(rules, "white", player, backend, 0, _GROUNDING_S, _MEMORY_BYTES))
     _think_until_all_is_loaded(match, ())
 
@@ -220,17 +226,13 @@ def _prepare(match: WorkerMatch, number: int) -> None:
 def _until_all_is_loaded(use: Callable[[int], None]) -> None:
     """Do something again and again: a clock ends while something is compiled, and later code needs
     another."""
-    jit = import_module("ggp.machine.compiling.jit")
+    from ggp.machine.compiling import jit
+
     for number in range(_MOST_TRIES):
         before = jit.num_loaded()
         use(number)
         if jit.num_loaded() == before:
             return
-
-
-def _cached() -> tuple[Path, ...]:
-    jit = sys.modules.get("ggp.machine.compiling.jit")
-    return () if jit is None else tuple(jit.cache_files())
 
 
 def _has_file(module: object) -> bool:

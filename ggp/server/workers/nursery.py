@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import socket
 import subprocess
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import count
 
-from ggp import children
 from ggp.errors import BackendUnavailableError
+from ggp.run import processes
+from ggp.run.messages import Channel
 from ggp.server.confinement.sandbox import needed
 from ggp.server.settings import HostOptions, spares_of
 
@@ -70,7 +69,7 @@ class TemplateProcess:
         self._quiet = quiet
         self.waits = False
         self._process: subprocess.Popen[bytes] | None = None
-        self._control: socket.socket | None = None
+        self._control: Channel | None = None
 
     def start(self) -> None:
         """Start the template, unless there is one; a dead one is replaced.
@@ -78,23 +77,21 @@ class TemplateProcess:
         Raises:
             OSError: the system cannot start a process.
         """
-        if self._process is not None and not children.has_ended(self._process):
+        if self._process is not None and not processes.has_ended(self._process):
             return
         self.close()
         ours, theirs = socket.socketpair()
         with theirs:
-            self._process = subprocess.Popen(
-                children.command(
-                    _ENTRY, str(theirs.fileno()), *self._arguments, str(int(self.waits))
-                ),
-                stdin=subprocess.DEVNULL,
+            self._process = processes.start(
+                _ENTRY,
+                *self._arguments,
+                str(int(self.waits)),
+                stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL if self._quiet else None,
-                env=children.environment(needed(os.environ)),
-                start_new_session=True,
-                pass_fds=(theirs.fileno(),),
+                base=needed(os.environ),
             )
-        self._control = ours
+        self._control = Channel(ours)
 
     def connect(self, channel: socket.socket, anew: bool = False) -> None:
         """Pass a channel to the template, whose other end is a server's.
@@ -111,7 +108,7 @@ class TemplateProcess:
                 self.close()
             self.start()
             assert self._control is not None
-            socket.send_fds(self._control, [b"\0"], [channel.fileno()])
+            self._control.send({}, channel.fileno())
 
     def forget(self) -> None:
         """Drop the template, in a process that was forked from the one it belongs to."""
@@ -122,7 +119,7 @@ class TemplateProcess:
     def close(self) -> None:
         """End the template, and with it all workers."""
         if self._process is not None:
-            children.reap(self._process)
+            processes.reap(self._process)
         self.forget()
 
 
@@ -170,9 +167,7 @@ class Nursery:
         self._compiled = asyncio.Event()
         if is_compiled:
             self._compiled.set()
-        self._channel: socket.socket | None = None
-        self._rest = b""
-        self._fds: deque[int] = deque()
+        self._channel: Channel | None = None
         self._numbers = count(1)
         self._wanted: dict[int, asyncio.Future[Taken]] = {}
         self._alive: dict[int, asyncio.Future[int]] = {}
@@ -230,14 +225,12 @@ class Nursery:
         channel, self._channel, self.is_loaded = self._channel, None, False
         asyncio.get_running_loop().remove_reader(channel.fileno())
         channel.close()
-        while self._fds:
-            os.close(self._fds.popleft())
         for ended in self._alive.values():
             ended.set_result(_KILLED)
         for wanted in self._wanted.values():
             if not wanted.done():
                 wanted.set_exception(ConnectionResetError("the process they come from ended"))
-        self._alive, self._rest = {}, b""
+        self._alive = {}
 
     # ---------------------------------------------------------------- private
 
@@ -254,7 +247,7 @@ class Nursery:
                 except OSError:
                     ours.close()
                     raise
-                self._channel, self._anew = ours, False
+                self._channel, self._anew = Channel(ours), False
                 asyncio.get_running_loop().add_reader(ours.fileno(), self._hear)
                 if self._compiled.is_set():
                     self._tell(_LOAD)
@@ -262,23 +255,16 @@ class Nursery:
     def _tell(self, said: Mapping[str, object]) -> None:
         if self._channel is not None:
             with contextlib.suppress(OSError):  # its end is heard
-                self._channel.send(json.dumps(said).encode() + b"\n")
+                self._channel.send(said)
 
     def _hear(self) -> None:
         assert self._channel is not None
-        try:
-            data, fds, _, _ = socket.recv_fds(self._channel, 1 << 16, 16, _CLOSED_ON_EXEC)
-        except BlockingIOError:
-            return
-        except OSError:
-            data, fds = b"", []
-        self._fds.extend(fds)
-        if not data:
+        told = self._channel.receive()
+        if told is None:
             self.close()
             return
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            self._follow(json.loads(line))
+        for said in told:
+            self._follow(said)
 
     def _follow(self, said: dict[str, int]) -> None:
         if "loaded" in said:
@@ -291,17 +277,16 @@ class Nursery:
         elif "taken" in said:
             self._num_silent = 0
             ended = self._alive[said["pid"]] = asyncio.get_running_loop().create_future()
-            taken = Taken(said["pid"], self._fds.popleft(), self._fds.popleft(), ended)
+            assert self._channel is not None
+            fds = self._channel.fds
+            taken = Taken(said["pid"], fds.popleft(), fds.popleft(), ended)
             wanted = self._wanted.get(said["taken"])
             if wanted is not None and not wanted.done():
                 wanted.set_result(taken)
             else:  # nobody waits for it any more
                 os.close(taken.orders)
                 os.close(taken.answers)
-                children.kill_group(taken.pid)
+                processes.kill_group(taken.pid)
         else:
             self._alive.pop(said["ended"]).set_result(said["status"])
             self._tell({"bury": said["ended"]})
-
-
-_CLOSED_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)

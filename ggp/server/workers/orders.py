@@ -1,4 +1,4 @@
-"""Messages between the server and a worker process, as values; `lines` puts them on the pipe.
+"""Messages between the server and a worker process, as values and as JSON.
 
 An order goes to the worker, an answer comes back. For example, in a match of two turns:
 
@@ -9,23 +9,39 @@ An order goes to the worker, an answer comes back. For example, in a match of tw
     Conclude(keep=1, turns=(second,))    FinalGoal(goal)
 
 `Think` contains only the turns that the worker does not have yet.
+
+On the pipe they are JSON and not pickles: a worker handles input of strangers, and the server
+trusts nothing that comes from it. So every field must have the type that its class declares, or the
+message is malformed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar, TypeVar, get_args
+from weakref import WeakKeyDictionary
 
+from ggp.errors import LocalProtocolError
+from ggp.players.elsewhere.from_json import decision_json, read
 from ggp.players.player import Decision
-from ggp.protocol.turns import History
+from ggp.protocol.turns import History, PathTurn
+
+_T = TypeVar("_T")
 
 EXIT_ENDED = 0
 EXIT_CRASHED = 70
 EXIT_OUT_OF_MEMORY = 71
 """Exit statuses of a worker."""
 
-MAX_LINE_BYTES = 64 << 20
-"""Longest line; rules come in a single one."""
+MAX_MESSAGE_BYTES = 64 << 20
+"""Longest message; rules come in a single one."""
+
+MAX_MOVE_CHARS = 100_000
+"""Longest move that is passed on."""
+
+MAX_TOLD_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +70,12 @@ class Setup:
     memory_bytes: int
     threads: int = 1
     settled: bool = False
+
+    def for_stand_in(self, backend: str = "") -> Setup:
+        """The same match for the player that only looks for a legal move: it plays beside the
+        player that was asked for (`pair`), or instead of it where that raised (`worker_match`) or
+        its processes kept dying (`slot`)."""
+        return replace(self, player="random", backend=backend or self.backend)
 
 
 FIRST_LOOK = -1
@@ -217,3 +239,78 @@ class Said:
 
 Order = Setup | Think | Conclude | AreYouThere
 Answer = Up | Here | Foreseen | MachineBuilt | Failed | MoveReport | FinalGoal | GaveUp | Said
+
+# ---------------------------------------------------------------- as JSON
+
+_ORDERS: Mapping[str, type[Order]] = {each.kind: each for each in get_args(Order)}
+_ANSWERS: Mapping[str, type[Answer]] = {each.kind: each for each in get_args(Answer)}
+
+_written: WeakKeyDictionary[PathTurn, str] = WeakKeyDictionary()
+"""JSON of turns that are alive: workers that replace others get all turns, which may be megabytes,
+and nobody else is answered while they are written."""
+
+
+def to_json(message: Order | Answer) -> bytes:
+    """A message as it is sent."""
+    told = {each.name: getattr(message, each.name) for each in fields(message)}
+    if isinstance(message, MoveReport):
+        told["decision"] = decision_json(message.decision)
+    turns = ""
+    if isinstance(message, Think | Conclude):
+        turns = f', "turns": [{", ".join(map(_turn_json, told.pop("turns")))}]'
+    return f"{json.dumps({'kind': message.kind, **told})[:-1]}{turns}}}".encode()
+
+
+def read_order(message: bytes) -> Order:
+    """An order to a worker.
+
+    Raises:
+        LocalProtocolError: it is malformed.
+    """
+    return _read(message, _ORDERS)
+
+
+def read_answer(message: bytes) -> Answer:
+    """A message of a worker; nothing in it is trusted.
+
+    Raises:
+        LocalProtocolError: it is malformed.
+    """
+    answer = _read(message, _ANSWERS)
+    if isinstance(answer, MoveReport):
+        return replace(answer, decision=_checked(answer.decision))
+    return answer
+
+
+def _checked(decision: Decision) -> Decision:
+    """The decision, if it may be passed on.
+
+    Raises:
+        LocalProtocolError: its move is not one line of text.
+    """
+    move, quality = decision.move, decision.quality
+    if len(move) > MAX_MOVE_CHARS or not move.isprintable():
+        raise LocalProtocolError(f"a move that is not one line of text: {move[:80]!r}")
+    if quality is None:
+        return decision
+    told = {
+        name: value[:MAX_TOLD_CHARS] if isinstance(value, str) else value
+        for name, value in quality.items()
+    }
+    return replace(decision, quality=told)
+
+
+def _turn_json(turn: PathTurn) -> str:
+    text = _written.get(turn)
+    if text is None:
+        names = PathTurn.__dataclass_fields__
+        text = _written[turn] = json.dumps({name: getattr(turn, name) for name in names})
+    return text
+
+
+def _read(message: bytes, kinds: Mapping[str, type[_T]]) -> _T:
+    try:
+        told = json.loads(message)
+        return read(kinds[told["kind"]], told, "a message", ValueError)
+    except (TypeError, KeyError, ValueError, RecursionError) as error:
+        raise LocalProtocolError(f"a malformed message: {message[:80]!r}: {error!r}") from error

@@ -24,7 +24,7 @@ from ggp.server.latency import StopTimes
 from ggp.server.records.match_log import MatchLog
 from ggp.server.workers.orders import MoveReport, Setup
 from ggp.server.workers.pool import WorkerPool
-from ggp.server.workers.slot import SIMPLE_PLAYER, WorkerSlot
+from ggp.server.workers.slot import WorkerSlot
 
 THINKER, UNDERSTUDY = "thinker", "understudy"
 
@@ -73,7 +73,7 @@ class WorkerPair:
         self._news = asyncio.Event()
         self._log = log
         self._thinker = WorkerSlot(THINKER, pool, setup, log, self._news.set)
-        simple = replace(setup, player=SIMPLE_PLAYER, backend="prolog")
+        simple = setup.for_stand_in(backend="prolog")
         self._understudy = WorkerSlot(UNDERSTUDY, pool, simple, log, self._news.set, is_last=True)
         self._number = 0
         self._asked = 0

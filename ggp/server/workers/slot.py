@@ -20,16 +20,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
-from ggp import children
 from ggp.errors import BackendUnavailableError
 from ggp.gdl.source import printable
 from ggp.gdl.syntax.tuples import TUPLE
 from ggp.protocol.turns import History
+from ggp.run import processes
 from ggp.server.records.match_log import MatchLog
 from ggp.server.workers import orders
 from ggp.server.workers.orders import Answer, Setup, Think
-from ggp.server.workers.pool import WorkerPool
-from ggp.server.workers.worker_process import WorkerProcess
+from ggp.server.workers.pool import WorkerPool, WorkerProcess
 
 HANG_S = 3.0
 """A worker that does not answer this long after a deadline is taken to hang, unless it starves."""
@@ -54,7 +53,6 @@ MAX_LIVES = 3
 legal moves."""
 
 MAX_PAUSE_S = 30.0
-SIMPLE_PLAYER = "random"
 
 _log = logging.getLogger(__name__)
 
@@ -184,8 +182,8 @@ class WorkerSlot:
             self._ended("it died while it was waiting for a match")
             return
         self._sent = ()
-        simple = self._lives >= MAX_LIVES
-        process.send(replace(self._setup, player=SIMPLE_PLAYER) if simple else self._setup)
+        stands_in = self._lives >= MAX_LIVES
+        process.send(self._setup.for_stand_in() if stands_in else self._setup)
         self._watch(time.monotonic() + self._setup.grounding_s + BUILD_S)
         if self._order is not None:
             self._give(self._order)
@@ -217,10 +215,10 @@ class WorkerSlot:
         process = self._process
         if process is None:
             return
-        before_s = children.processor_seconds(process.pid)
+        before_s = processes.processor_seconds(process.pid)
 
         def look() -> None:
-            now_s = children.processor_seconds(process.pid)
+            now_s = processes.processor_seconds(process.pid)
             got_s = 0.0 if now_s is None or before_s is None else now_s - before_s
             is_still = got_s < STILL_SHARE * HANG_S
             is_fed = had_s + got_s >= STARVED_SHARE * HANG_S

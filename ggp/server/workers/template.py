@@ -11,8 +11,8 @@ replaces a dead one finds them.
     server    <-(channel: loaded, taken + pipes, ended)  template
 
 Workers of a server that is gone are killed, and all die with this process. A worker that ended is
-waited for only when its server knows: until then its process id is not reused. The messages on
-channels are lines of JSON; the two pipe ends that belong to `taken` come with that line.
+waited for only when its server knows: until then its process id is not reused. Channels are those
+of `ggp.run.messages`; the two pipe ends that belong to `taken` come with that message.
 
 It loads in steps. After the first, there can be workers that look for a legal move with Prolog. If
 kernels are still being compiled, it loads these only when a server says so.
@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import json
 import os
 import selectors
 import signal
@@ -35,8 +34,9 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import NoReturn
 
-from ggp import children
 from ggp.errors import BackendUnavailableError
+from ggp.run import processes
+from ggp.run.messages import Channel
 
 REFILL_S = 0.3
 """Delay before the ready processes are replenished: those of a match come first."""
@@ -62,28 +62,25 @@ class _Born:
 
 @dataclass(eq=False, slots=True)
 class _Client:
-    """A server: the line it is sending, the workers it took, and what it waits for."""
+    """A server: the workers it took, and what it waits for."""
 
-    channel: socket.socket
-    rest: bytes = b""
+    channel: Channel
     taken: dict[int, _Born] = field(default_factory=dict)
     wanted: deque[tuple[int, bool]] = field(default_factory=deque)
 
 
-def main(control: str, memory: str, spares: str, player: str, backend: str, waits: str) -> None:
-    """Be the template until the control channel ends.
+def main(memory: str, spares: str, player: str, backend: str, waits: str) -> None:
+    """Be the template until the control channel, which is its standard input, ends.
 
     Args:
-        control: file descriptor of that channel.
         memory: bytes that each worker may use; 0 to let them keep all rights.
         spares: workers kept ready.
         player: a spec; everything that such players import is loaded.
         backend: of their machines.
         waits: 1 if there are no kernels to load until a server says so, else 0.
     """
-    template = _Template(
-        socket.socket(fileno=int(control)), int(memory), int(spares), waits=waits == "1"
-    )
+    control = Channel(socket.socket(fileno=processes.own_input()))
+    template = _Template(control, int(memory), int(spares), waits=waits == "1")
     template.run([_load_prolog, _load_machine], _kernel_steps(player, backend))
 
 
@@ -91,7 +88,9 @@ def _kernel_steps(player: str, backend: str) -> list[Callable[[], bool]]:
     """The steps that load compiled kernels, and the modules that are known from compiling them."""
 
     def load_modules() -> bool:
-        for name in import_module("ggp.server.workers.kernels").modules_of(player, backend):
+        from ggp.server.workers.kernels import modules_of
+
+        for name in modules_of(player, backend):
             with contextlib.suppress(ImportError):
                 import_module(name)
         return _has_prolog()
@@ -100,24 +99,29 @@ def _kernel_steps(player: str, backend: str) -> list[Callable[[], bool]]:
 
 
 def _load_prolog() -> bool:
-    import_module("ggp.gdl").parse("(role nobody)", "a first try")  # which builds the grammar
+    from ggp.gdl import parse
+
+    parse("(role nobody)", "a first try")  # which builds the grammar
     return _has_prolog()
 
 
 def _has_prolog() -> bool:
     """Whether SWI-Prolog is available; it is started the first time."""
-    found: bool = import_module("ggp.server.workers.worker_main").start_prolog()
-    return found
+    from ggp.server.workers.worker_main import start_prolog
+
+    return start_prolog()
 
 
 def _load_machine() -> bool:
-    import_module("ggp.machine.propnet.play.propnet_machine")
-    import_module("ggp.machine.propnet.compile.circuits")
+    import ggp.machine.propnet.compile.circuits
+    import ggp.machine.propnet.play.propnet_machine  # noqa: F401
+
     return _has_prolog()
 
 
 def _load_kernels() -> bool:
-    jit = import_module("ggp.machine.compiling.jit")
+    from ggp.machine.compiling import jit
+
     with contextlib.suppress(BackendUnavailableError):
         jit.prepare()
         jit.load_cached()
@@ -135,7 +139,7 @@ class _Template:
     """
 
     def __init__(
-        self, control: socket.socket, memory_bytes: int, num_spares: int, *, waits: bool = False
+        self, control: Channel, memory_bytes: int, num_spares: int, *, waits: bool = False
     ) -> None:
         self._control, self._memory_bytes, self._num_spares = control, memory_bytes, num_spares
         self._waits = waits
@@ -223,29 +227,22 @@ class _Template:
 
     def _welcome(self) -> None:
         """Accept a channel of another server."""
-        data, fds, _, _ = socket.recv_fds(self._control, 1, 1)
-        if not data:
+        if self._control.receive() is None:
             self._end()
-        for fd in fds:
-            client = _Client(socket.socket(fileno=fd))
-            client.channel.settimeout(_SEND_S)
-            os.set_inheritable(fd, False)
-            self._clients[fd] = client
-            self._selector.register(fd, selectors.EVENT_READ)
+        while self._control.fds:
+            channel = socket.socket(fileno=self._control.fds.popleft())
+            channel.settimeout(_SEND_S)
+            client = self._clients[channel.fileno()] = _Client(Channel(channel))
+            self._selector.register(channel.fileno(), selectors.EVENT_READ)
             if self._is_loaded:
                 self._say_loaded(client)
 
     def _hear(self, client: _Client) -> None:
-        try:
-            data = client.channel.recv(1 << 16)
-        except OSError:
-            data = b""
-        if not data:
+        told = client.channel.receive()
+        if told is None:
             self._part(client)
             return
-        *lines, client.rest = (client.rest + data).split(b"\n")
-        for line in lines:
-            said = json.loads(line)
+        for said in told:
             if "load" in said:
                 self._waits = False
             elif "take" in said:
@@ -259,7 +256,7 @@ class _Template:
         del self._clients[client.channel.fileno()]
         client.channel.close()
         for born in client.taken.values():
-            children.kill_group(born.pid)
+            processes.kill_group(born.pid)
             self._dying.append(born)
 
     def _say_loaded(self, client: _Client) -> None:
@@ -268,12 +265,8 @@ class _Template:
         self._say(client, {"loaded": len(os.listdir(_TASKS)) if _TASKS else 1})
 
     def _say(self, client: _Client, said: dict[str, int], *fds: int) -> None:
-        line = json.dumps(said).encode() + b"\n"
         with contextlib.suppress(OSError):  # its end is noticed in a moment
-            if fds:
-                socket.send_fds(client.channel, [line], fds)
-            else:
-                client.channel.sendall(line)
+            client.channel.send(said, *fds)
 
     # ---------------------------------------------------------------- workers
 
@@ -282,7 +275,7 @@ class _Template:
         born = None
         while born is None and self._spares:
             born = self._spares.popleft()
-            if children.state_and_cpu(born.pid)[0] in _STOPPED_OR_DEAD:
+            if processes.state_and_cpu(born.pid)[0] in _STOPPED_OR_DEAD:
                 self._kill(born)
                 born = None
         if born is None:
@@ -300,35 +293,36 @@ class _Template:
         """Tell servers which of their workers ended; reap others."""
         for client in self._clients.values():
             for born in client.taken.values():
-                if not born.ended and (status := _status(born.pid)) is not None:
+                if not born.ended and (status := processes.status_of(born.pid)) is not None:
                     born.ended = True
                     self._say(client, {"ended": born.pid, "status": status})
         self._dying = [born for born in self._dying if not _bury_if_dead(born)]
-        for born in [each for each in self._spares if _status(each.pid) is not None]:
+        for born in [one for one in self._spares if processes.status_of(one.pid) is not None]:
             self._spares.remove(born)
             self._kill(born)
             self._refill_at_s = max(self._refill_at_s, born.started_s + LIFE_S)
 
     def _kill(self, born: _Born) -> None:
         """End a worker that nobody has taken."""
-        children.kill_group(born.pid)
+        processes.kill_group(born.pid)
         _close(born)
         self._dying.append(born)
 
     def _bury(self, born: _Born) -> None:
-        children.kill_group(born.pid)  # with what it has started; its id belongs to it until now
+        processes.kill_group(born.pid)  # with what it has started; its id belongs to it until now
         with contextlib.suppress(ChildProcessError):
             os.waitpid(born.pid, 0)
 
     def _fork(self) -> _Born:
-        engine = import_module("ggp.machine.prolog.engine")
+        from ggp.machine.prolog import engine
+
         engine.stop_threads()
         pipes: list[int] = []
         parent = os.getpid()
         try:
             pipes += os.pipe()
             pipes += os.pipe()
-            pid = os.fork()
+            pid = processes.fork(leads=True)
         except OSError:
             for fd in pipes:
                 os.close(fd)
@@ -345,9 +339,10 @@ class _Template:
     ) -> NoReturn:
         """Turn a new process into a worker: it keeps nothing of this one but what is loaded."""
         try:
+            from ggp.server.workers.worker_main import serve
+
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            os.setsid()
             self._selector.close()
             for channel in (self._control, self._woken, self._waking):
                 channel.close()
@@ -361,7 +356,7 @@ class _Template:
             os.dup2(answers, 1)
             os.close(orders)
             os.close(answers)
-            import_module("ggp.server.workers.worker_main").serve(parent, self._memory_bytes)
+            serve(parent, self._memory_bytes)
         except BaseException:
             traceback.print_exc()
         finally:
@@ -371,7 +366,7 @@ class _Template:
         for client in list(self._clients.values()):
             self._part(client)
         for born in [*self._spares, *self._dying]:
-            children.kill_group(born.pid)
+            processes.kill_group(born.pid)
         os._exit(0)
 
 
@@ -382,14 +377,6 @@ _STOPPED_OR_DEAD = tuple(f"{_STOPPED}ZX")
 def _close(born: _Born) -> None:
     for fd in (born.orders, born.answers):
         os.close(fd)
-
-
-def _status(pid: int) -> int | None:
-    """How a child that stays a zombie ended: an exit status, or a signal as a negative number."""
-    found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    if found is None:
-        return None
-    return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
 
 
 def _bury_if_dead(born: _Born) -> bool:

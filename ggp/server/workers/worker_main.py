@@ -23,14 +23,21 @@ from typing import BinaryIO, NoReturn
 
 # Everything slow is imported before there is a match.
 import ggp.machine.prolog.prolog_machine  # noqa: F401
-from ggp.children import die_with, own_answers
 from ggp.errors import BackendUnavailableError
 from ggp.machine.prolog.engine import engine, prolog_folders
 from ggp.machine.propnet.compile.cache import STRANGERS, user_cache
+from ggp.run.messages import framed, read_message
+from ggp.run.processes import die_with, own_answers
 from ggp.server.confinement.sandbox import restrict
 from ggp.server.workers import orders
-from ggp.server.workers.lines import read_order, to_line
-from ggp.server.workers.orders import Answer, Conclude, Setup, Think
+from ggp.server.workers.orders import (
+    Answer,
+    Conclude,
+    Setup,
+    Think,
+    read_order,
+    to_json,
+)
 from ggp.server.workers.worker_match import WorkerMatch, one_line
 
 _MOST_SAID = 500
@@ -45,7 +52,6 @@ def serve(parent: int, memory_bytes: int) -> NoReturn:
         parent: the process it was forked from.
         memory_bytes: memory limit; 0 to keep all rights.
     """
-    die_with(parent)
     rights: tuple[str, ...] = ()
     if memory_bytes:
         rights = restrict(memory_bytes, [*_writable()], prolog_folders())
@@ -115,10 +121,10 @@ class _Worker:
 
     def send(self, answer: Answer) -> None:
         """Send an answer to the server; from any thread."""
-        line = to_line(answer)
+        message = framed(to_json(answer))
         with self._lock:
             try:
-                self._answers.write(line)
+                self._answers.write(message)
                 self._answers.flush()
             except (OSError, ValueError):
                 os._exit(orders.EXIT_ENDED)  # nobody listens
@@ -126,8 +132,8 @@ class _Worker:
     def _read(self) -> None:
         """Collect orders as they arrive."""
         try:
-            for line in self._input:
-                order = read_order(line)
+            while (message := read_message(self._input)) is not None:
+                order = read_order(message)
                 if isinstance(order, orders.AreYouThere):
                     self.send(orders.Here())
                 else:

@@ -50,9 +50,6 @@ could not be sent in time while it goes on."""
 _FAR_AHEAD_S = 1e15
 """Time shown to a search that is to be interrupted; finite, so that sums stay numbers."""
 
-_STAND_IN = "random"
-"""The player that looks for a legal move after ours failed."""
-
 _LONGEST_SAID = 500
 
 _log = logging.getLogger(__name__)
@@ -315,7 +312,7 @@ class WorkerMatch:
         decision = self._best
         if decision is None:
             try:
-                simple = replace(self._setup, player=_STAND_IN)
+                simple = self._setup.for_stand_in()
                 self._player, self._followed = self._new_player(simple, self._machine), 0
                 self._follow(simple, deadline)
                 decision = self._player.choose(deadline)

@@ -56,7 +56,6 @@ class MindTask:
     """Request to look into the mind of a role at a turn.
 
     Attributes:
-        socket, key: where results are sent as they are found.
         game, rules, side_file: see `TableTask`.
         role: the role.
         turns: its moves and percepts so far.
@@ -66,8 +65,6 @@ class MindTask:
         thinks: whether the role has a move to make, as it has not after the last turn.
     """
 
-    socket: str
-    key: str
     game: str
     rules: str
     side_file: Path | None
@@ -96,46 +93,43 @@ def look_into(task: MindTask) -> None:
     Raises:
         GGPError: the path does not fit the rules.
     """
-    link = WorkerLink(task.socket, task.key, lambda message: None)
-    try:
-        program, machines = machines_of(task.game, task.rules, "auto", Limits(), True)
-        role = program.roles.index(task.role)
-        machine = machines[1 + role]
-        artist = Artist(program, task.side_file)
-        if task.move is not None:
-            lines = lines_of_play(
-                _player(task, HYPERPLAY2, program, machine, role),
-                task.move,
-                range(task.line, task.line + LINES),
-                Deadline.after(LINES_S),
-            )
-            told = [each for line in lines for turn in line["turns"] for each in turn.items()]
-            words = artist.words_of([(task.role, task.move), *told])
-            supposed = {each for line in lines for each in line["supposed"]}
-            link.send(
-                {
-                    "kind": "lines",
-                    "move": task.move,
-                    "line": task.line,
-                    "lines": lines,
-                    "words": words | {"fluents": {each: artist.fluent(each) for each in supposed}},
-                }
-            )
-            return
-        for name, spec in THINKERS.items():
-            report = _Report(link, name, task.role, artist)
-            player = _player(task, spec, program, machine, role, report)
-            if name == "hyperplay":
-                tracker = player.tracker
-                belief = _belief(machine, artist, tracker.bag, tracker.quality(), task.seed)
-                link.send({"kind": "belief", **belief})
-            if task.thinks:
-                decision = player.choose(Deadline.after(THINKING_S), value_forced=True)
-                if not any(value.visits for value in decision.values):
-                    decision = player.choose(Deadline.after(MORE_S), value_forced=True)
-                report.tell(decision, final=True)
-    finally:
-        link.close()
+    link = WorkerLink()
+    program, machines = machines_of(task.game, task.rules, "auto", Limits(), True)
+    role = program.roles.index(task.role)
+    machine = machines[1 + role]
+    artist = Artist(program, task.side_file)
+    if task.move is not None:
+        lines = lines_of_play(
+            _player(task, HYPERPLAY2, program, machine, role),
+            task.move,
+            range(task.line, task.line + LINES),
+            Deadline.after(LINES_S),
+        )
+        told = [each for line in lines for turn in line["turns"] for each in turn.items()]
+        words = artist.words_of([(task.role, task.move), *told])
+        supposed = {each for line in lines for each in line["supposed"]}
+        link.send(
+            {
+                "kind": "lines",
+                "move": task.move,
+                "line": task.line,
+                "lines": lines,
+                "words": words | {"fluents": {each: artist.fluent(each) for each in supposed}},
+            }
+        )
+        return
+    for name, spec in THINKERS.items():
+        report = _Report(link, name, task.role, artist)
+        player = _player(task, spec, program, machine, role, report)
+        if name == "hyperplay":
+            tracker = player.tracker
+            belief = _belief(machine, artist, tracker.bag, tracker.quality(), task.seed)
+            link.send({"kind": "belief", **belief})
+        if task.thinks:
+            decision = player.choose(Deadline.after(THINKING_S), value_forced=True)
+            if not any(value.visits for value in decision.values):
+                decision = player.choose(Deadline.after(MORE_S), value_forced=True)
+            report.tell(decision, final=True)
 
 
 class _Report:

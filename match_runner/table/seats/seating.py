@@ -46,7 +46,6 @@ class TableTask:
     """A match of the table for a worker to play.
 
     Attributes:
-        socket, key: where the server listens, and the key by which it knows this match.
         game: name of the game in the record.
         rules: their text.
         side_file: file that says how to draw the game, or None.
@@ -57,8 +56,6 @@ class TableTask:
         earlier: turns that were played before the server was restarted.
     """
 
-    socket: str
-    key: str
     game: str
     rules: str
     side_file: Path | None
@@ -76,16 +73,10 @@ def play_at_table(task: TableTask) -> MatchRecord:
         GGPError: it could not begin.
     """
     mail = _Mail()
-    link = WorkerLink(task.socket, task.key, mail.put)
-    try:
-        with StepReports(link) as preparing:
-            arena, reporter = _prepare(task, link, mail, preparing)
-            record = play_match(
-                arena, task.seed, task.conditions, watcher=reporter, earlier=task.earlier
-            )
-        return record
-    finally:
-        link.close()
+    link = WorkerLink(mail.put)
+    with StepReports(link) as preparing:
+        arena, reporter = _prepare(task, link, mail, preparing)
+        return play_match(arena, task.seed, task.conditions, watcher=reporter, earlier=task.earlier)
 
 
 def _prepare(

@@ -23,7 +23,6 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -297,8 +296,7 @@ class TableAnswers:
         role, turn = query.get("role", ""), number_of(query.get("turn", "0"), "turn")
         if role not in roles or turn >= len(frames):
             raise HTTPException(404, "there is no such role or turn")
-        task = partial(
-            MindTask,
+        task = MindTask(
             game=game,
             rules=rules,
             side_file=side_file,

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ggp import children
 from ggp.errors import BackendUnavailableError
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
@@ -24,6 +23,7 @@ from ggp.machine.compiling.jit import by_reference, inlined, kernel
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.machine.rows import group_rows
 from ggp.players import make_player, parse_spec
+from ggp.run import processes
 from tests.support.effort import rarely
 from tests.support.games import REPOSITORY
 
@@ -152,7 +152,7 @@ number_rows(rows, rows, slots, 1, np.zeros(1, dtype=np.int64), 0)
 @pytest.mark.verify
 def test_one_line_says_that_kernels_are_compiled(tmp_path: Path) -> None:
     def said() -> str:
-        own = {**children.environment(), "NUMBA_CACHE_DIR": str(tmp_path)}
+        own = {**processes.environment(), "NUMBA_CACHE_DIR": str(tmp_path)}
         command = [sys.executable, "-c", COMPILING]
         return subprocess.run(command, env=own, capture_output=True, text=True, check=True).stderr
 
@@ -202,7 +202,7 @@ def kernel_results() -> list[object]:
 
 
 def run_plainly(known: str, program: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    own = {**children.environment(), "NUMBA_CACHE_DIR": str(folder)}
+    own = {**processes.environment(), "NUMBA_CACHE_DIR": str(folder)}
     command = [sys.executable, "-c", PLAINLY.format(known=known, program=program)]
     return subprocess.run(
         command, env=own, cwd=REPOSITORY, capture_output=True, text=True, check=True

@@ -13,10 +13,10 @@ import pytest
 from click.testing import CliRunner
 
 import ggp
-from ggp.clocks import Clock
 from ggp.gdl.normalize import load
 from ggp.machine import Limits
 from ggp.players import Decision
+from ggp.run.clocks import Clock
 from match_runner.cli import main
 from match_runner.match import apart
 from match_runner.match.apart import Patience

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from ggp.clocks import Clock
 from ggp.errors import ConfigError, MatchError, ResultsError
 from ggp.gdl import parse
 from ggp.gdl.normalize import load, normalize
+from ggp.run.clocks import Clock
 from match_runner.match.records import (
     MatchRecord,
     check_record,

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ggp.clocks import Clock as ClockKind
-from ggp.clocks import cpu_seconds
 from ggp.gdl.normalize import load
 from ggp.players import Decision
+from ggp.run.clocks import Clock as ClockKind
+from ggp.run.clocks import cpu_seconds
 from ggp.search.anytime import Deadline
 from match_runner.match import conditions
 from match_runner.match.conditions import Conditions, stream

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ggp.clocks import cpu_seconds
 from ggp.errors import ConfigError
 from ggp.players import Decision, make_player, parse_spec
+from ggp.run.clocks import cpu_seconds
 from ggp.search.anytime import Deadline
 from tests.support.games import machine_of_game
 

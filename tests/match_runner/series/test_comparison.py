@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from ggp.belief.strategies import write_strategies
-from ggp.clocks import Clock
 from ggp.errors import ConfigError, MatchError, ResultsError
 from ggp.gdl.games import find_game
+from ggp.run.clocks import Clock
 from match_runner.match.records import Fault, MatchRecord
 from match_runner.match.referee import play_match
 from match_runner.series.comparison import ComparisonSummary, summarize

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from ggp.clocks import Clock
 from ggp.errors import ConfigError
 from ggp.gdl.normalize import load
+from ggp.run.clocks import Clock
 from match_runner.cli import main
 from match_runner.match.records import record_from_json
 from match_runner.remote.servers import Replacement

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ggp.clocks import Clock
 from ggp.players.elsewhere.from_json import read
+from ggp.run.clocks import Clock
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pytest
 
-from ggp import children
+from ggp.run import processes
 from ggp.server.confinement import landlock, sandbox, seccomp
 from ggp.server.confinement.landlock import SYSTEM, readable
 from tests.server.confinement.probes import UNCONFINED, Places, Probe, is_filtered, probes, try_all
@@ -72,7 +72,7 @@ main()
         paths = os.pathsep.join((str(REPOSITORY), places.imports, foreign))
         found = subprocess.run(
             [sys.executable, "-c", program, json.dumps(places)],
-            env={**children.environment(), "HOME": places.home, "PYTHONPATH": paths},
+            env={**processes.environment(), "HOME": places.home, "PYTHONPATH": paths},
             capture_output=True,
             text=True,
             cwd=place,
@@ -206,7 +206,7 @@ restrict(1 << 30, [])
 from ggp.machine.rows import number_rows, place_rows
 print(place_rows.dispatcher.stats.cache_path, number_rows.dispatcher.stats.cache_path)
 """
-    own = children.environment()
+    own = processes.environment()
     found = subprocess.run([sys.executable, "-c", program], env=own, capture_output=True, text=True)
     assert [Path(folder).is_dir() for folder in found.stdout.split()] == [True, True], found.stderr
 

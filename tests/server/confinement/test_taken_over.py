@@ -14,19 +14,19 @@ from pathlib import Path
 
 import pytest
 
-from ggp import children
 from ggp.gdl.normalize import load
 from ggp.machine import Limits
 from ggp.machine.propnet.compile.cache import STORE_VARIABLE, STRANGERS, DiskCache, user_cache
 from ggp.machine.propnet.compile.circuit_file import to_bytes
 from ggp.machine.propnet.compile.circuits import build
+from ggp.run import processes
+from ggp.run.messages import framed, read_message
 from ggp.server.confinement.sandbox import STAYS, restrict
 from ggp.server.workers import orders
 from ggp.server.workers import pool as pool_module
-from ggp.server.workers.lines import read_answer, to_line
 from ggp.server.workers.nursery import Nursery
-from ggp.server.workers.pool import WorkerPool
-from ggp.server.workers.worker_process import WorkerProcess
+from ggp.server.workers.orders import read_answer, to_json
+from ggp.server.workers.pool import WorkerPool, WorkerProcess
 from tests.server.confinement.probes import is_filtered
 from tests.server.live import PATIENCE_S
 from tests.server.live import worker as a_worker
@@ -41,9 +41,9 @@ LARGE = 60 << 20
 
 def leaves(what: str) -> None:
     """An entry: ends, and leaves a process that tried to leave its group."""
-    answers = children.own_answers()
+    answers = processes.own_answers()
     rights = restrict(MEMORY, [])
-    answers.write(to_line(orders.Up(rights)))
+    answers.write(framed(to_json(orders.Up(rights))))
     answers.flush()
     if STAYS in rights and is_filtered() and os.fork() == 0:
         os.setsid()
@@ -58,7 +58,7 @@ def leaves(what: str) -> None:
 
 def grows(what: str) -> None:
     """An entry: shares much memory with copies, or has them fill their own."""
-    answers = children.own_answers()
+    answers = processes.own_answers()
     shared = bytes(LARGE) if what == "shared" else b""
     for _ in range(2):
         if os.fork() == 0:
@@ -72,10 +72,10 @@ def grows(what: str) -> None:
 async def worker(entry: str, what: str) -> WorkerProcess:
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        *children.command(f"{__name__}:{entry}", what),
+        *processes.command(f"{__name__}:{entry}", what),
         stdin=pipe,
         stdout=pipe,
-        env=children.environment(),
+        env=processes.environment(),
         start_new_session=True,
     )
     assert process.stdin is not None
@@ -108,10 +108,10 @@ async def until(condition: Callable[[], object]) -> None:
 
 @pytest.mark.parametrize("what", ["silent", "has the pipe"])
 def test_nothing_that_a_worker_started_outlives_it(what: str) -> None:
-    child = children.start(f"{__name__}:leaves", what)
+    child = processes.start(f"{__name__}:leaves", what)
     try:
         assert child.stdout is not None
-        up = read_answer(child.stdout.readline())
+        up = read_answer(read_message(child.stdout) or b"")
         assert isinstance(up, orders.Up)
         if STAYS not in up.rights:
             pytest.skip(f"not claimed here: {STAYS}")
@@ -119,26 +119,26 @@ def test_nothing_that_a_worker_started_outlives_it(what: str) -> None:
         until_s = time.monotonic() + PATIENCE_S
         while not members(child.pid):
             assert time.monotonic() < until_s
-        children.kill_group(child.pid)  # as the process does that workers are forked from
+        processes.kill_group(child.pid)  # as the process does that workers are forked from
         while members(child.pid):
             assert time.monotonic() < until_s
         assert child.stdout.read() == b""
     finally:
-        children.reap(child)
+        processes.reap(child)
 
 
 @pytest.mark.parametrize(
-    ("processes", "memory", "why"),
+    ("most", "memory", "why"),
     [
         (9, LARGE, "with its children it took more than 2 times its memory"),
         (2, MEMORY, "it started more than 2 processes"),
     ],
 )
 def test_worker_is_ended_with_its_children_if_they_take_too_much(
-    monkeypatch: pytest.MonkeyPatch, processes: int, memory: int, why: str
+    monkeypatch: pytest.MonkeyPatch, most: int, memory: int, why: str
 ) -> None:
     monkeypatch.setattr(pool_module, "WATCH_EVERY_S", 0.01)
-    monkeypatch.setattr(pool_module, "MAX_PROCESSES", processes)
+    monkeypatch.setattr(pool_module, "MAX_PROCESSES", most)
 
     class Pool(WorkerPool):
         async def _start(self, light: bool) -> WorkerProcess:
@@ -161,17 +161,17 @@ def test_worker_is_ended_with_its_children_if_they_take_too_much(
 @pytest.mark.verify
 @pytest.mark.parametrize(("what", "takes_more"), [("own", True), ("shared", False)])
 def test_memory_that_copies_share_counts_once(what: str, takes_more: bool) -> None:
-    child = children.start(f"{__name__}:grows", what)
+    child = processes.start(f"{__name__}:grows", what)
     try:
         assert child.stdout is not None
         assert [int(child.stdout.readline()) for _ in range(2)] == [LARGE, LARGE]
-        family = children.family(child.pid)
+        family = processes.family(child.pid)
         assert len(family) == 3
-        rss = sum(map(children.rss_bytes, family))
+        rss = sum(map(processes.rss_bytes, family))
         assert rss > 2 * LARGE
-        assert children.takes_more(family, 2 * LARGE) == takes_more
+        assert processes.takes_more(family, 2 * LARGE) == takes_more
     finally:
-        children.reap(child)
+        processes.reap(child)
 
 
 def test_worker_inherits_nothing_that_the_server_has_open(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ print(cache.get("mine"), cache.get("known"), "no writing" in rights, flush=True)
 if "no writing" in rights:
     Path({str(folder / "known.circuit")!r}).write_bytes(b"false")
 """
-        own = children.environment({**os.environ, "GGP_CACHE_DIR": str(folder)})
+        own = processes.environment({**os.environ, "GGP_CACHE_DIR": str(folder)})
         command = [sys.executable, "-c", program]
         ran = subprocess.run(command, env=own, capture_output=True, text=True)
         assert ran.stdout.startswith("b'stored' b'true' "), ran.stderr

@@ -16,15 +16,15 @@ from pathlib import Path
 import pytest
 
 import ggp.server
-from ggp import children
 from ggp.errors import ConfigError
+from ggp.run.sockets import BACKLOG
 from ggp.server.http import listening, service
 from ggp.server.http.http_server import waited_s
 from ggp.server.settings import ServerLimits
-from ggp.sockets import BACKLOG
 from tests.server.live import read_reply, request, start
 from tests.support import commands
 from tests.support.games import REPOSITORY
+from tests.support.process_tree import started_by
 
 UNITS = Path(ggp.server.__file__).parent / "systemd"
 LISTENS = """
@@ -103,7 +103,7 @@ def kill_tree(process: subprocess.Popen[str]) -> None:
     """Kill a process and all its descendants, all at once."""
     found = [process.pid]
     for pid in found:
-        found += children.started_by(pid)
+        found += started_by(pid)
     for number in (signal.SIGSTOP, signal.SIGKILL):
         for pid in found:
             os.kill(pid, number)

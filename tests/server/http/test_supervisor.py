@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from ggp import children
 from ggp.protocol.messages import WIRE_STYLES
 from ggp.protocol.texts.forms import print_message
 from ggp.server.http.kept_connections import MAX_CHARS, ConnectionStore, KeptConnections
@@ -19,6 +18,7 @@ from tests.protocol.doubles import Referee
 from tests.server.live import GUESSING, events, eventually, read_reply, request, start
 from tests.server.test_server import is_alive, serve
 from tests.support import commands
+from tests.support.process_tree import entry_of, started_by
 
 STYLE = WIRE_STYLES["gdl2"]
 
@@ -35,7 +35,7 @@ def serving(process: subprocess.Popen[str]) -> int:
 
 def servers(process: subprocess.Popen[str]) -> list[int]:
     """The process that serves, if there is one: all children but what workers are forked from."""
-    return [pid for pid in children.started_by(process.pid) if not children.entry_of(pid)]
+    return [pid for pid in started_by(process.pid) if not entry_of(pid)]
 
 
 def kill_and_wait(process: subprocess.Popen[str]) -> None:
@@ -107,7 +107,7 @@ import asyncio
 from ggp.server.host import Host
 from ggp.server.http.http_server import HttpServer
 from ggp.server.settings import HostOptions
-from ggp.sockets import listen
+from ggp.run.sockets import listen
 
 server = HttpServer(Host(HostOptions("random")))
 with server.stopped_by_signals(), listen("127.0.0.1", 0) as listening:

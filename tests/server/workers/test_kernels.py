@@ -63,14 +63,15 @@ kernels.fill_cache = lambda *_: 1 / 0
 """
 TAKES_LONG = """
 kernels.are_cached = lambda *_: False
-kernels._ENTRY = "tests.server.workers.test_kernels:take_long"
+from tests.server.workers.test_kernels import take_long
+kernels.compile_all = take_long
 """
 BUSY = "((name ggp) (status busy) (species alien))"
 AVAILABLE = "((name ggp) (status available) (species alien))"
 
 
 def take_long(*_: str) -> None:
-    """An entry that takes longer than anybody waits."""
+    """Compile for longer than anybody waits."""
     print("it compiles", file=sys.stderr, flush=True)
     time.sleep(60)
 
@@ -287,6 +288,6 @@ def test_kernels_of_boards_are_compiled_for_a_player_with_declared_pieces(
 def test_child_that_fails_is_told_and_the_server_goes_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(kernels, "_ENTRY", "builtins:abs")
+    monkeypatch.setattr(kernels, "compile_all", abs)
     asyncio.run(kernels.fill_cache("random", "auto"))
     assert "kernels could not be compiled before the first match" in caplog.text

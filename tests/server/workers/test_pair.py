@@ -14,8 +14,7 @@ from ggp.server.records.match_log import MatchLog
 from ggp.server.workers.nursery import Nursery
 from ggp.server.workers.orders import Setup
 from ggp.server.workers.pair import MoveToSend, WorkerPair, last_resort
-from ggp.server.workers.pool import WorkerPool
-from ggp.server.workers.worker_process import WorkerProcess
+from ggp.server.workers.pool import WorkerPool, WorkerProcess
 
 SETUP = Setup("(role a)", "a", "random", "prolog", 1, 1.0, 1 << 30)
 LONG_AGO_S = -100.0

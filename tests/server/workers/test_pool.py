@@ -12,29 +12,36 @@ from pathlib import Path
 
 import pytest
 
-from ggp import children
 from ggp.players import Decision
+from ggp.run import processes
+from ggp.run.messages import framed
 from ggp.server.records.match_log import MatchLog
 from ggp.server.workers import pool as pool_module
 from ggp.server.workers import slot
-from ggp.server.workers.lines import to_line
 from ggp.server.workers.nursery import Nursery
-from ggp.server.workers.orders import MachineBuilt, MoveReport, Setup, Up
-from ggp.server.workers.pool import WorkerPool
-from ggp.server.workers.slot import WorkerSlot
-from ggp.server.workers.worker_process import (
+from ggp.server.workers.orders import Answer, MachineBuilt, MoveReport, Setup, Up, to_json
+from ggp.server.workers.pool import (
     START_S,
     STILL_S,
     STOPPED_S,
+    WorkerPool,
     WorkerProcess,
 )
+from ggp.server.workers.slot import WorkerSlot
 from tests.server.live import PATIENCE_S
 
 MEMORY = 1 << 30
 SETUP = Setup("(role a)", "a", "random", "prolog", 1, 1.0, MEMORY)
+
+
+def says(answer: Answer) -> str:
+    """A command of a shell that sends a message."""
+    return "printf '" + "".join(f"\\{byte:03o}" for byte in framed(to_json(answer))) + "'"
+
+
 HANGS = "exec sleep 1000"
-RUNS = f"echo '{to_line(Up(())).decode().strip()}'; {HANGS}"
-BUILT = f"echo '{to_line(MachineBuilt('prolog', ('a',), 0.0)).decode().strip()}'; {HANGS}"
+RUNS = f"{says(Up(()))}; {HANGS}"
+BUILT = f"{says(MachineBuilt('prolog', ('a',), 0.0))}; {HANGS}"
 DIES = "exit 3"
 
 needs_proc = pytest.mark.skipif(
@@ -117,7 +124,7 @@ def test_newborn_is_killed_when_it_will_never_run(
     assert 4 * every_s > STILL_S > every_s
     assert 29 * every_s > START_S > 4 * every_s
     told = iter(states)
-    monkeypatch.setattr(children, "state_and_cpu", lambda pid: next(told))
+    monkeypatch.setattr(processes, "state_and_cpu", lambda pid: next(told))
 
     async def run() -> None:
         worker = await shell(HANGS)
@@ -136,7 +143,7 @@ def test_worker_that_is_stopped_while_it_starts_is_killed() -> None:
         worker = await shell(HANGS)
         os.kill(worker.pid, signal.SIGSTOP)
         worker.on_end = ends.append
-        await until(lambda: children.state_and_cpu(worker.pid)[0] == "T")
+        await until(lambda: processes.state_and_cpu(worker.pid)[0] == "T")
         worker.ask(worker.started_s)
         worker.ask(worker.started_s + STOPPED_S + 0.1)
         await until(lambda: ends)
@@ -163,7 +170,7 @@ def test_what_workers_gave_up_is_told_once(
         await asyncio.sleep(0.1)
 
     caplog.set_level("INFO", "ggp.server.workers.pool")
-    with_pool(ShellPool(f"echo '{to_line(Up(rights)).decode().strip()}'; {HANGS}"), scenario)
+    with_pool(ShellPool(f"{says(Up(rights))}; {HANGS}"), scenario)
     told, *warnings = [record.getMessage() for record in caplog.records]
     assert told == f"workers gave up: {', '.join(rights) or 'nothing'}"
     assert [text.partition(":")[0] for text in warnings] == [f"workers could {w}" for w in warned]
@@ -181,12 +188,12 @@ def test_worker_that_was_dropped_has_ended_when_the_pool_is_closed() -> None:
 
 
 def test_worker_that_answers_other_words_than_those_of_the_rules_is_not_heard() -> None:
-    def says(move: str) -> str:
+    def answers(move: str) -> str:
         report = MoveReport(1, True, Decision(move, (), 1, True, 0, 0.0))
-        return f"echo '{to_line(report).decode().strip()}'; {HANGS}"
+        return f"{says(report)}; {HANGS}"
 
     async def run() -> None:
-        pool = ShellPool(says("(mark my secret)"), says("(mark 1 B)"), says("(mark 1 b)"))
+        pool = ShellPool(answers("(mark my secret)"), answers("(mark 1 B)"), answers("(mark 1 b)"))
         setup = replace(SETUP, rules="(role a) (<= (legal a (Mark 1 ?x)) (x ?x)) (x b)")
         thinker = WorkerSlot("thinker", pool, setup, MatchLog(None, "m"), lambda: None)
         thinker.think(1, (), time.monotonic() + PATIENCE_S)
@@ -243,7 +250,7 @@ def test_worker_that_starves_has_more_time_than_one_that_hangs(
         looks += 1
         return None if share is None else share * hang_s * (looks // 2)
 
-    monkeypatch.setattr(children, "processor_seconds", processor_seconds)
+    monkeypatch.setattr(processes, "processor_seconds", processor_seconds)
 
     async def run() -> None:
         pool = ShellPool(BUILT)
@@ -263,11 +270,11 @@ def test_worker_that_starves_has_more_time_than_one_that_hangs(
 
 @needs_proc
 def test_time_on_processors_is_counted() -> None:
-    before = children.processor_seconds(os.getpid())
+    before = processes.processor_seconds(os.getpid())
     assert before is not None
     end = time.process_time() + 0.05
     while time.process_time() < end:
         pass
-    after = children.processor_seconds(os.getpid())
+    after = processes.processor_seconds(os.getpid())
     assert after is not None
     assert 0.02 <= after - before <= 1.0

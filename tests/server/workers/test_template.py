@@ -12,17 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from ggp import children
 from ggp.errors import BackendUnavailableError
 from ggp.protocol.turns import PathTurn
+from ggp.run import processes
+from ggp.run.messages import Channel
 from ggp.server.settings import HostOptions, spares_of
 from ggp.server.workers import nursery as nursery_module
 from ggp.server.workers import template as template_module
 from ggp.server.workers.nursery import Nursery, Taken, TemplateProcess, template_for
 from ggp.server.workers.orders import MachineBuilt, MoveReport, Setup, Think
-from ggp.server.workers.worker_process import connected
+from ggp.server.workers.pool import connected
 from tests.server.live import GUESSING, PATIENCE_S, eventually
 from tests.server.test_server import is_alive
+from tests.support.process_tree import started_by
 
 MEMORY = 1 << 30
 needs_proc = pytest.mark.skipif(
@@ -71,7 +73,7 @@ def let_go(taken: Taken) -> None:
 
 def ready(template: TemplateProcess) -> set[int]:
     """Workers there are, when all is quiet as many as are kept ready."""
-    return set(children.started_by(pid_of(template))) - LET_GO
+    return set(started_by(pid_of(template))) - LET_GO
 
 
 def test_worker_is_there_at_once_and_has_all_it_needs(template: TemplateProcess) -> None:
@@ -123,7 +125,7 @@ def test_ready_process_that_dies_or_is_stopped_is_never_taken(template: Template
     LET_GO.update((dies, stops))
     os.kill(stops, signal.SIGSTOP)
     os.kill(dies, signal.SIGKILL)
-    eventually(lambda: not is_alive(dies) and children.state_and_cpu(stops)[0] == "T")
+    eventually(lambda: not is_alive(dies) and processes.state_and_cpu(stops)[0] == "T")
 
     async def scenario(nursery: Nursery) -> None:
         taken = await nursery.take(light=True)
@@ -229,11 +231,11 @@ def test_template_that_cannot_fork_says_so_and_lives_on(monkeypatch: pytest.Monk
     monkeypatch.setattr(os, "fork", no_more)
     ours, control = socket.socketpair()
     server, channel = socket.socketpair()
-    template = template_module._Template(control, 0, 1)
-    client = template_module._Client(channel)
+    template = template_module._Template(Channel(control), 0, 1)
+    client = template_module._Client(Channel(channel))
     template._give(client, 7)
     template._keep_another()  # nor is a spare worth the end of the others
-    assert server.recv(1 << 10) == b'{"refused": 7}\n'
+    assert Channel(server).receive() == [{"refused": 7}]
     assert not client.taken
     assert not template._wants_spare()
     template._selector.close()

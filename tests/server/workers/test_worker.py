@@ -17,7 +17,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ggp import children
 from ggp.errors import LocalProtocolError
 from ggp.gdl.games import find_game
 from ggp.machine import Limits
@@ -26,8 +25,7 @@ from ggp.players.elsewhere.from_json import MAX_SHOWN_VALUES
 from ggp.players.hyperplay import HyperPlay
 from ggp.protocol.turns import PathTurn
 from ggp.search.anytime import Deadline
-from ggp.server.workers import lines, worker_match
-from ggp.server.workers.lines import read_answer, read_order, to_line
+from ggp.server.workers import orders, worker_match
 from ggp.server.workers.orders import (
     Answer,
     AreYouThere,
@@ -40,10 +38,14 @@ from ggp.server.workers.orders import (
     Setup,
     Think,
     Up,
+    read_answer,
+    read_order,
+    to_json,
 )
-from ggp.server.workers.worker_process import WorkerProcess
+from ggp.server.workers.pool import WorkerProcess
 from tests.server.live import GUESSING, PATIENCE_S
 from tests.server.live import worker as a_worker
+from tests.support.process_tree import started_by
 from tests.support.sheets.programs import MANY_MOVES
 
 MEMORY = 2 << 30
@@ -161,10 +163,10 @@ def test_confined_worker_shares_a_decision_with_copies_that_end_with_it() -> Non
             heard.worker.send(Think(number, 0, (), time.monotonic() + 1.0))
             answer = asyncio.ensure_future(heard.final(number))
             while not answer.done():
-                copies.update(children.started_by(heard.worker.pid))
+                copies.update(started_by(heard.worker.pid))
                 await asyncio.sleep(0.02)
             assert answer.result().fault is None
-            assert children.started_by(heard.worker.pid) == []
+            assert started_by(heard.worker.pid) == []
             if copies:
                 return
         pytest.fail("no copy was seen")
@@ -395,8 +397,7 @@ def test_worker_ends_with_its_input(confined: bool) -> None:
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: answer.kind)
 def test_answers_survive_the_pipe(answer: Answer) -> None:
-    line = to_line(answer)
-    assert line.count(b"\n") == 1
+    line = to_json(answer)
     assert read_answer(line) == answer
 
 
@@ -407,24 +408,24 @@ def test_orders_survive_the_pipe() -> None:
         PathTurn(),
     )
     for order in (setup(), Think(1, 2, turns, 3.5), AreYouThere()):
-        assert read_order(to_line(order)) == order
+        assert read_order(to_json(order)) == order
 
 
 def test_turn_is_written_once_for_all_workers() -> None:
     turn = PathTurn("m", ("(p 1)",), "m", True)
-    line = to_line(Think(1, 0, (turn,), 3.5))
-    assert lines._written[turn] in line.decode()
-    lines._written[turn] = lines._turn_json(PathTurn("written before"))
-    order = read_order(to_line(Think(1, 0, (turn,), 3.5)))
+    line = to_json(Think(1, 0, (turn,), 3.5))
+    assert orders._written[turn] in line.decode()
+    orders._written[turn] = orders._turn_json(PathTurn("written before"))
+    order = read_order(to_json(Think(1, 0, (turn,), 3.5)))
     assert order == Think(1, 0, (PathTurn("written before"),), 3.5)
     del turn
-    assert not any(kept.move == "m" for kept in lines._written)
+    assert not any(kept.move == "m" for kept in orders._written)
 
 
 def test_large_value_tables_are_cut_to_the_best() -> None:
     values = tuple(MoveValue(f"m{n:04}", float(n), 0.0, 1) for n in range(2 * MAX_SHOWN_VALUES))
     decision = Decision("m", values, 1, True, 1, 0.0)
-    answer = read_answer(to_line(MoveReport(1, True, decision)))
+    answer = read_answer(to_json(MoveReport(1, True, decision)))
     assert isinstance(answer, MoveReport)
     assert answer.decision.values == values[MAX_SHOWN_VALUES:]
 
@@ -442,14 +443,14 @@ def test_nonsense_of_a_worker_is_told_from_answers(line: bytes) -> None:
 
 def test_probabilities_of_very_many_moves_are_left_out() -> None:
     told = {f"m{n}": 1 / (2 * MAX_SHOWN_VALUES) for n in range(2 * MAX_SHOWN_VALUES)}
-    answer = read_answer(to_line(MoveReport(1, True, replace(DECISION, probabilities=told))))
+    answer = read_answer(to_json(MoveReport(1, True, replace(DECISION, probabilities=told))))
     assert isinstance(answer, MoveReport)
     assert answer.decision == replace(DECISION, probabilities=None)
 
 
 @pytest.mark.parametrize("told", [[], "even", {"m": "much"}, {"m": None}])
 def test_probabilities_that_are_none_are_a_malformed_line(told: object) -> None:
-    line = json.loads(to_line(MoveReport(1, True, DECISION)))
+    line = json.loads(to_json(MoveReport(1, True, DECISION)))
     line["decision"]["probabilities"] = told
-    with pytest.raises(LocalProtocolError, match="a malformed line"):
+    with pytest.raises(LocalProtocolError, match="a malformed message"):
         read_answer(json.dumps(line).encode())

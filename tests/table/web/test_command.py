@@ -21,7 +21,6 @@ from match_runner.table import worker_tasks
 from match_runner.table.match_folder import MatchFolder, MatchSetup
 from match_runner.table.match_manager import MatchManager
 from match_runner.table.options import Offers, TableOptions
-from match_runner.table.seats.link import make_private
 from match_runner.table.web import server
 from tests.support.commands import start
 
@@ -72,21 +71,6 @@ def test_it_leaves_no_files_when_it_is_ended(number: signal.Signals, tmp_path: P
     process.send_signal(number)
     assert process.wait(60) == 0
     temporary.rmdir()  # which is empty
-
-
-def test_a_far_folder_for_temporary_files_is_not_used_for_the_socket(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    far = tmp_path / ("x" * 80)
-    far.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(far))
-    made = make_private()
-    made.rmdir()
-    assert len(bytes(made)) < 30
-    monkeypatch.setattr(tempfile, "tempdir", "/tmp")
-    made = make_private()
-    made.rmdir()
-    assert made.parent == Path("/tmp")
 
 
 def test_without_a_token_it_is_said_what_that_means(

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from ggp.clocks import Clock
 from ggp.labs.kriegspiel.experiment.cells import (
     BOARD,
     BUDGETS,
@@ -43,6 +42,7 @@ from ggp.labs.papers.reproduce.grid import (
     tally_of_cell,
 )
 from ggp.labs.papers.reproduce.results import FEWEST_ROUNDS, Claim, Panel, RunSettings, Table
+from ggp.run.clocks import Clock
 from ggp.statistics.intervals import Interval, interval_text, mean_interval
 from match_runner.match.records import MatchRecord
 from match_runner.series.match_task import MatchTask, play

@@ -13,7 +13,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from ggp.clocks import cpu_seconds
 from ggp.errors import ConfigError
 from ggp.labs.learning.env.environment import Environment, Episodes
 from ggp.labs.learning.env.kernels import U64
@@ -25,6 +24,7 @@ from ggp.labs.learning.selfplay.path_rows import NetPaths
 from ggp.machine.arrays import take_segments
 from ggp.machine.base import IntArray, Machine, Ragged, is_open
 from ggp.machine.propnet.play.kernels.packed import unpack
+from ggp.run.clocks import cpu_seconds
 from ggp.study.names import Names
 
 _log = logging.getLogger(__name__)

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ggp.clocks import cpu_seconds
 from ggp.errors import ConfigError
 from ggp.labs.learning.respond.learnt import learnt
 from ggp.labs.learning.respond.responders import (
@@ -29,6 +28,7 @@ from ggp.labs.learning.respond.responders import (
     scores,
 )
 from ggp.machine.base import FloatArray, Machine, player_roles
+from ggp.run.clocks import cpu_seconds
 from ggp.statistics.intervals import LEVEL, Interval, mean_interval, mean_of_means
 
 RESPONDERS: tuple[MakeResponder, ...] = (Searched, learnt)

@@ -10,7 +10,6 @@ from typing import Protocol
 import numpy as np
 
 from ggp.belief import PathTree
-from ggp.clocks import cpu_seconds
 from ggp.labs.learning.respond.movers import AskedPlayer, Mover, PolicyTeller, Uniform, new_stream
 from ggp.labs.learning.respond.response_tree import Follower, ResponseTree, Walker
 from ggp.machine.base import (
@@ -23,6 +22,7 @@ from ggp.machine.base import (
     States,
 )
 from ggp.machine.definition import GameDefinition
+from ggp.run.clocks import cpu_seconds
 from ggp.search.moves import random_moves
 from ggp.solve.sampling import MakeChooser
 

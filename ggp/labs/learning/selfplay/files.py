@@ -30,8 +30,8 @@ from ggp.labs.learning.selfplay.features import Features, features_of_states
 from ggp.labs.learning.selfplay.net_kernels import F32
 from ggp.labs.learning.selfplay.nets import NetShape
 from ggp.labs.learning.selfplay.policies import LearntPolicy, LearntValues
+from ggp.run.whole_files import write_whole
 from ggp.study.names import Names
-from ggp.whole_files import write_whole
 
 SUFFIX = ".policy.npz"
 """The usual end of the names of such files."""

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from ggp.clocks import TellsTime
 from ggp.errors import MachineError, NoLegalMoveError
 from ggp.gdl.analysis.joint_move_percepts import PLAIN
 from ggp.gdl.program import LEAST_GOAL, MOST_GOAL, RANDOM
@@ -40,6 +39,7 @@ from ggp.machine.base import (
     Stepped,
 )
 from ggp.machine.percepts import JointMovesTold
+from ggp.run.clocks import TellsTime
 
 _log = logging.getLogger(__name__)
 

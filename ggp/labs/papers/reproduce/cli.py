@@ -20,7 +20,6 @@ from ggp.cli.arguments import (
     seed_option,
     verbose_option,
 )
-from ggp.clocks import Clock
 from ggp.console import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -48,6 +47,7 @@ from ggp.labs.papers.reproduce.results import Experiment, Result, RunSettings, T
 from ggp.labs.papers.reproduce.strength import STRENGTH
 from ggp.machine import Limits
 from ggp.registry import Registry
+from ggp.run.clocks import Clock
 from match_runner.cli.options import place_options, read_place, read_until, until_options
 from match_runner.series.holding import progress
 from match_runner.workers.executor import Executor

@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ggp.clocks import Clock
 from ggp.errors import ConfigError
 from ggp.gdl.nearest import nearest
 from ggp.labs.papers.reproduce.duels import (
@@ -39,8 +38,9 @@ from ggp.labs.papers.reproduce.results import (
     Table,
     Tell,
 )
+from ggp.run.clocks import Clock
+from ggp.run.whole_files import InUse
 from ggp.statistics.intervals import Interval, mean_interval
-from ggp.whole_files import InUse
 from match_runner.series.outcomes import (
     ContestCounts,
     contests_by_round,

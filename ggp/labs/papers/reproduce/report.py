@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ggp.clocks import Clock
 from ggp.errors import ConfigError
 from ggp.labs.papers.reproduce.plots import draw, draw_chart
 from ggp.labs.papers.reproduce.results import (
@@ -19,8 +18,9 @@ from ggp.labs.papers.reproduce.results import (
     RunSettings,
     StatesRow,
 )
+from ggp.run.clocks import Clock
+from ggp.run.whole_files import write_whole
 from ggp.statistics.intervals import interval_text, methods_text
-from ggp.whole_files import write_whole
 
 _SETTINGS = "settings.json"
 _OF_OLD = {"clock": str(Clock.WALL)}

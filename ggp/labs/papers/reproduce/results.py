@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from ggp.clocks import Clock
 from ggp.machine import Limits
+from ggp.run.clocks import Clock
 from ggp.statistics.intervals import GOALS, Interval
 from match_runner.series.stopping import StoppingRule
 from match_runner.workers.executor import Executor

@@ -1,9 +1,8 @@
 """Does work that may take any amount of time and memory, in a child process with limits.
 
-Grounding a stranger's rules may explode, and nothing can stop it from within. The child gets a
-task's name on its command line and the task's pickled argument on its standard input. It
-answers on its standard output: a kind, a length, and that many bytes. Before its result it may send
-any number of progress reports. It dies with its parent.
+Grounding a stranger's rules may explode, and nothing can stop it from within. So a child does it
+(`ggp.run.calls`), which is told the name of a task and its argument, and answers with bytes: what
+comes from there is never unpickled. Before its result it may send any number of progress reports.
 """
 
 from __future__ import annotations
@@ -12,46 +11,29 @@ import gc
 import importlib
 import json
 import math
-import os
 import pickle
-import select
-import selectors
+import resource
 import signal
-import struct
-import subprocess
-import sys
-import threading
 import time
 import traceback
-from collections.abc import Callable
-from typing import Any, BinaryIO, NamedTuple, NoReturn
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, NoReturn
 
-from ggp import children
 from ggp.errors import (
     BackendUnavailableError,
+    GGPError,
     InstallationError,
     MachineError,
     ReasonerLimitError,
 )
 from ggp.machine.base import WAITING
+from ggp.run import calls, processes
+from ggp.run.calls import Child, ChildLostError, Meanwhile
 
 Task = Callable[[Any], bytes]
 
-Meanwhile = Callable[[Callable[[], bool]], None]
-"""The work of the parent while a child works. It is given a function that reads the child's
-messages without waiting for any, and returns whether the last one has come: work that takes more
-than a moment calls it now and then, and stops."""
-
-_HEADER = struct.Struct("<8scQ")
-_MAGIC = b"ggpchild"
-_RESULT, _FAILURE, _NEWS = b"R", b"F", b"N"
-
-_ENTRY = "ggp.machine.propnet.compile.child:main"
 _MOST_SECONDS = 86_400.0
 _MOST_SAID = 500
-_CHUNK = 1 << 16
-_LOOK_S = 0.02
-"""Seconds between two checks whether to go on."""
 _OUT_OF_MEMORY = (b"bad_alloc", b"out of memory", b"MemoryError", b"cannot allocate memory")
 
 
@@ -79,7 +61,7 @@ def run_limited(
     limits: ChildLimits,
     *,
     doing: str = "grounding the rules",
-    hear: Callable[[bytes], None] | None = None,
+    hear: Callable[[bytes], None] = lambda news: None,
     meanwhile: Meanwhile | None = None,
 ) -> bytes:
     """The result of a task for its argument, computed in a child process.
@@ -101,164 +83,72 @@ def run_limited(
     """
     seconds, wait_seconds, memory_bytes = limits
     seconds, wait_seconds = min(seconds, _MOST_SECONDS), min(wait_seconds, _MOST_SECONDS)
-    pickled = pickle.dumps(argument, protocol=pickle.HIGHEST_PROTOCOL)
-    sent = (repr(float(seconds)), str(int(memory_bytes)))
+    packed = pickle.dumps(argument, protocol=pickle.HIGHEST_PROTOCOL)
     try:
-        child = children.start(_ENTRY, task, *sent, collects_errors=True)
+        child = Child(collects_errors=True)
     except OSError as error:
         raise BackendUnavailableError(
             "a child process", f"{error}; play with `--backend prolog`"
         ) from error
-    talk = _Talk(child, pickled, hear)
     try:
-        with child:
-            try:
-                talk.go_on(time.monotonic() + wait_seconds, meanwhile)
-            finally:
-                if child.poll() is None:
-                    children.kill_group(child.pid)
-                child.wait()
-    except subprocess.TimeoutExpired as error:
+        failed, body = child.call(
+            limited,
+            (task, packed, seconds, memory_bytes, doing),
+            hear,
+            until_s=time.monotonic() + wait_seconds,
+            meanwhile=meanwhile,
+            trusts=False,
+        )
+    except TimeoutError as error:
         raise ReasonerLimitError(WAITING, wait_seconds, doing) from error
-    return _read(talk, child.returncode, seconds, memory_bytes, doing)
+    except ChildLostError as lost:
+        _raise_loss(lost, seconds, memory_bytes, doing)
+    finally:
+        child.end()
+    if failed:
+        raise _error_of(body, doing)
+    return bytes(body)
 
 
-class _Talk:
-    """The conversation with a child through its pipes.
-
-    Args:
-        child: the child, which has just started.
-        argument: the argument to send.
-        hear: called with its progress reports.
-
-    Attributes:
-        answer: (kind, body) of its last message; None if it has sent none.
-        said: its output to standard error.
-    """
-
-    def __init__(
-        self,
-        child: subprocess.Popen[bytes],
-        argument: bytes,
-        hear: Callable[[bytes], None] | None,
-    ) -> None:
-        self.answer: tuple[bytes, bytes] | None = None
-        self.said = bytearray()
-        self._child, self._left, self._hear = child, memoryview(argument), hear
-        self._heard = bytearray()
-
-    def go_on(self, until_s: float, meanwhile: Meanwhile | None) -> None:
-        """Exchange messages until the child ends.
-
-        Raises:
-            subprocess.TimeoutExpired: the child takes longer.
-        """
-        child = self._child
-        assert child.stdin is not None
-        assert child.stdout is not None
-        assert child.stderr is not None
-        with selectors.DefaultSelector() as pipes:
-            pipes.register(child.stdin, selectors.EVENT_WRITE, self._tell)
-            pipes.register(child.stdout, selectors.EVENT_READ, self._listen)
-            pipes.register(child.stderr, selectors.EVENT_READ, self._overhear)
-
-            def has_answered() -> bool:
-                self._serve(pipes, until_s, 0.0)
-                return self.answer is not None or not pipes.get_map()
-
-            while pipes.get_map():
-                self._serve(pipes, until_s, math.inf if meanwhile is None else _LOOK_S)
-                if meanwhile is not None and child.stdin.closed and self.answer is None:
-                    meanwhile(has_answered)
-        try:
-            child.wait(max(0.0, until_s - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            if self.answer is None:
-                raise
-
-    def _serve(self, pipes: selectors.BaseSelector, until_s: float, most_s: float) -> None:
-        """Write and read as far as possible, and wait for that at most `most_s` seconds."""
-        left_s = until_s - time.monotonic()
-        ready = pipes.select(max(0.0, min(left_s, most_s)))
-        if left_s <= 0 and not ready:  # messages sent in time count, however late they are read
-            raise subprocess.TimeoutExpired(self._child.args, until_s)
-        for key, _ in ready:
-            if not key.data(key.fd):
-                pipes.unregister(key.fileobj)
-                key.fileobj.close()  # type: ignore[union-attr]
-
-    def _tell(self, pipe: int) -> bool:
-        """Write a piece of the argument; returns whether there is more."""
-        try:
-            written = os.write(pipe, self._left[: select.PIPE_BUF])
-        except BrokenPipeError:
-            return False
-        self._left = self._left[written:]
-        return bool(self._left)
-
-    def _overhear(self, pipe: int) -> bool:
-        said = os.read(pipe, _CHUNK)
-        self.said += said
-        return bool(said)
-
-    def _listen(self, pipe: int) -> bool:
-        """Read a piece of the child's answer; returns whether there may be more."""
-        read = os.read(pipe, _CHUNK)
-        self._heard += read
-        while len(self._heard) >= _HEADER.size:
-            magic, kind, size = _HEADER.unpack_from(self._heard)
-            end = _HEADER.size + size
-            if magic != _MAGIC or len(self._heard) < end:
-                break
-            body = bytes(memoryview(self._heard)[_HEADER.size : end])
-            del self._heard[:end]
-            if kind != _NEWS:
-                self.answer = kind, body
-            elif self._hear is not None:
-                self._hear(body)
-        return bool(read)
-
-
-def _read(talk: _Talk, status: int, seconds: float, memory_bytes: int, doing: str) -> bytes:
-    """The result in a child's answer; raises an error if something went wrong."""
-    said = bytes(talk.said)
-    if talk.answer is not None:
-        kind, body = talk.answer
-        if kind == _RESULT:
-            return body
-        _raise_failure(json.loads(body), memory_bytes, doing)
-    if any(words in said for words in _OUT_OF_MEMORY):
+def _raise_loss(lost: ChildLostError, seconds: float, memory_bytes: int, doing: str) -> NoReturn:
+    """Raise the error for a child that ended without an answer."""
+    if any(words in lost.said for words in _OUT_OF_MEMORY):
         raise ReasonerLimitError("bytes of memory", memory_bytes, doing)
-    if status == -signal.SIGXCPU:
+    if lost.status == -signal.SIGXCPU:
         raise ReasonerLimitError("seconds", seconds, doing)
-    if status == -signal.SIGKILL:
+    if lost.status == -signal.SIGKILL:
         raise MachineError(
             f"{doing} was killed from outside (signal 9), perhaps because the system ran out of "
             "memory; lower the limit of memory, or play with `--backend prolog`"
         )
     raise MachineError(
-        f"{doing} crashed in its child process ({children.how_it_ended(status)}); "
-        f"play with `--backend prolog`{_tail(said)}"
+        f"{doing} crashed in its child process ({lost}); "
+        f"play with `--backend prolog`{_tail(lost.said)}"
     )
 
 
-def _raise_failure(failure: dict[str, list[str]], memory_bytes: int, doing: str) -> NoReturn:
-    """Raise in the parent the error that the child caught."""
-    ((kind, details),) = failure.items()
-    if kind == "memory":
-        raise ReasonerLimitError("bytes of memory", memory_bytes, doing)
-    if kind == "limit":
-        raise ReasonerLimitError(details[0], float(details[1]), doing, details[2])
-    if kind == "unavailable":
-        raise BackendUnavailableError(details[0], details[1])
-    if kind == "broken":
-        raise InstallationError(details[0])
-    if kind == "machine":
-        raise MachineError(details[0])
-    raise MachineError(
-        f"{doing} failed in its child process: {details[0]}; play with `--backend prolog`"
-        + _tail(details[1].encode())
-    )
+_FIELDS: Mapping[type[GGPError], tuple[str, ...]] = {
+    ReasonerLimitError: ("limit", "reached", "doing", "cause"),
+    BackendUnavailableError: ("tool", "hint"),
+    InstallationError: ("reason",),
+    MachineError: (),
+}
+"""The errors of tasks, and what they are made of; any other `MachineError` is made of its text."""
+
+
+def _error_json(error: GGPError) -> bytes:
+    """An error as a child sends it."""
+    kind = type(error) if type(error) in _FIELDS else MachineError
+    told = [getattr(error, name) for name in _FIELDS[kind]] or [str(error)]
+    return json.dumps([kind.__name__, *told]).encode()
+
+
+def _error_of(sent: bytes, doing: str) -> GGPError:
+    """The error that a child sent, of a task with this description."""
+    name, *told = json.loads(sent)
+    if name == ReasonerLimitError.__name__:
+        told[2] = doing
+    return {kind.__name__: kind for kind in _FIELDS}[name](*told)
 
 
 def _tail(said: bytes) -> str:
@@ -269,49 +159,34 @@ def _tail(said: bytes) -> str:
 # -------------------------------------------------------------------- the child's side
 
 
-class _Answers:
-    """The standard output of a child, which its threads share."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._pipe: BinaryIO | None = None
-
-    def open(self, pipe: BinaryIO) -> None:
-        """Write answers to a pipe from now on; before that they are dropped."""
-        self._pipe = pipe
-
-    def write(self, kind: bytes, body: bytes) -> None:
-        """Write an answer; does nothing if this process is not a child."""
-        with self._lock:
-            if self._pipe is not None:
-                self._pipe.write(_HEADER.pack(_MAGIC, kind, len(body)))
-                self._pipe.write(body)
-                self._pipe.flush()
-
-    def end(self, kind: bytes, body: bytes) -> None:
-        """Write the last answer and end the process; does nothing if it is not a child."""
-        if self._pipe is not None:
-            self.write(kind, body)
-            # Tearing down a large process takes time, and may fail.
-            os._exit(0)
-
-
-_answers = _Answers()
-
-
-def main(task: str, seconds: str, memory_bytes: str) -> None:
-    """Run the task in the child; `run_limited` makes the arguments."""
+def limited(
+    task: str, argument: bytes, seconds: float, memory_bytes: int, doing: str
+) -> bytes | None:
+    """The result of a task, in the child; the arguments are those of `run_limited`."""
     # The parent watches the clock, and the system the processor time.
-    children.limit_cpu(math.ceil(float(seconds)))
+    processes.lower_limit(resource.RLIMIT_CPU, math.ceil(seconds), stays_hard=True)
     # Millions of tuples live until the end: looking through them for cycles takes long.
     gc.disable()
-    _answers.open(children.own_answers())
-    _answers.end(*_outcome(task, sys.stdin.buffer.read(), int(memory_bytes)))
-
-
-def send_news(news: bytes) -> None:
-    """Send the parent a progress report; does nothing in a process that is not a child."""
-    _answers.write(_NEWS, news)
+    failure: GGPError
+    try:
+        module, _, name = task.partition(":")
+        function: Task = getattr(importlib.import_module(module), name)
+        with processes.limited_memory(memory_bytes):
+            return function(pickle.loads(argument))
+    except MemoryError:
+        failure = ReasonerLimitError("bytes of memory", memory_bytes, doing)
+    except (MachineError, InstallationError) as error:
+        failure = error
+    except ModuleNotFoundError as error:
+        failure = InstallationError(str(error))
+    except Exception as error:
+        where = "".join(traceback.format_tb(error.__traceback__))
+        failure = MachineError(
+            f"{doing} failed in its child process: {type(error).__name__}: {error}; "
+            f"play with `--backend prolog`{_tail(where.encode())}"
+        )
+    calls.end(_error_json(failure))
+    return None
 
 
 def give_up(error: ReasonerLimitError) -> None:
@@ -319,32 +194,4 @@ def give_up(error: ReasonerLimitError) -> None:
 
     Returns only in a process that is not a child.
     """
-    _answers.end(_FAILURE, json.dumps(_passed(error)).encode())
-
-
-def _passed(error: ReasonerLimitError) -> dict[str, list[str]]:
-    return {"limit": [error.limit, str(error.reached), error.cause]}
-
-
-def _outcome(task: str, argument: bytes, memory_bytes: int) -> tuple[bytes, bytes]:
-    try:
-        module, _, name = task.partition(":")
-        function: Task = getattr(importlib.import_module(module), name)
-        with children.limited_memory(memory_bytes):
-            return _RESULT, function(pickle.loads(argument))
-    except MemoryError:
-        failure = {"memory": [""]}
-    except ReasonerLimitError as error:
-        failure = _passed(error)
-    except BackendUnavailableError as error:
-        failure = {"unavailable": [error.tool, error.hint]}
-    except InstallationError as error:
-        failure = {"broken": [error.reason]}
-    except ModuleNotFoundError as error:
-        failure = {"broken": [str(error)]}
-    except MachineError as error:
-        failure = {"machine": [str(error)]}
-    except Exception as error:
-        where = "".join(traceback.format_tb(error.__traceback__))
-        failure = {"crash": [f"{type(error).__name__}: {error}", where]}
-    return _FAILURE, json.dumps(failure).encode()
+    calls.end(_error_json(error))

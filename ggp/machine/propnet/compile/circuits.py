@@ -22,13 +22,7 @@ from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl.program import Program
 from ggp.machine.base import PATIENCE, WAITING, Limits
 from ggp.machine.propnet.compile.cache import DiskCache, makers_version, user_cache
-from ggp.machine.propnet.compile.child import (
-    ChildLimits,
-    Meanwhile,
-    give_up,
-    run_limited,
-    send_news,
-)
+from ggp.machine.propnet.compile.child import ChildLimits, give_up, run_limited
 from ggp.machine.propnet.compile.circuit_file import Built, Refusal, from_bytes, to_bytes
 from ggp.machine.propnet.compile.ground_rules.forecast import (
     DOING,
@@ -40,6 +34,7 @@ from ggp.machine.propnet.compile.ground_rules.forecast import from_bytes as fore
 from ggp.machine.propnet.compile.ground_rules.forecast import to_bytes as forecast_bytes
 from ggp.machine.propnet.compile.rewriting.splits import expected_whole
 from ggp.machine.propnet.parts import roles_of
+from ggp.run.calls import Meanwhile, tell
 
 _log = logging.getLogger(__name__)
 
@@ -281,9 +276,9 @@ def make(argument: tuple[Program, Limits, str]) -> bytes:
 
     def foreseen(found: GroundingForecast) -> None:
         expected.append(found)
-        send_news(forecast_bytes(found))
+        tell(forecast_bytes(found))
 
-    watch = Watch(limits, foreseen, lambda number: send_news(b"%d" % number), give_up)
+    watch = Watch(limits, foreseen, lambda number: tell(b"%d" % number), give_up)
     made = optimise(build_circuit(ground(program, watch=watch)), until)
     tries = MAX_TRIES if time.process_time() >= until.process_s else 1
     content = Built(made.circuit, made.reports, made.complete, tries, seconds, expected[0])

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ggp.clocks import TellsTime
 from ggp.machine.abilities import MOST_SUM, PlayoutLimits, PlayoutSums, TrialBatch
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Playouts
 from ggp.machine.goal_values import GoalValues, number_or_nan
@@ -36,6 +35,7 @@ from ggp.machine.propnet.play.kernels.tapes import I32
 from ggp.machine.propnet.play.kernels.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.threads import made_once
+from ggp.run.clocks import TellsTime
 
 UNIFORM: I32 = np.zeros(0, dtype=np.int32)
 """The odds of a queue whose moves are drawn uniformly."""

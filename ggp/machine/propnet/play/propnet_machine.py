@@ -11,7 +11,6 @@ from typing import NoReturn
 
 import numpy as np
 
-from ggp.clocks import TellsTime
 from ggp.errors import MachineError, NoLegalMoveError
 from ggp.gdl import canonical_term
 from ggp.gdl.analysis.joint_move_percepts import PLAIN
@@ -49,6 +48,7 @@ from ggp.machine.propnet.play.playouts import CircuitPlayouts
 from ggp.machine.propnet.reports import PassReport
 from ggp.machine.rows import RowTable, grouped
 from ggp.machine.threads import made_once
+from ggp.run.clocks import TellsTime
 
 
 class PropnetMachine(CircuitGrowth):

@@ -30,7 +30,7 @@ from ggp.labs.papers.reproduce.grid import (
 from ggp.labs.papers.reproduce.results import Claim, RunSettings
 from ggp.labs.papers.reproduce.results import Result as Made
 from ggp.machine.base import is_open, player_roles
-from ggp.whole_files import locked
+from ggp.run.whole_files import locked
 from match_runner.cli import main
 from match_runner.match.records import MatchRecord
 from match_runner.series.match_task import MatchTask

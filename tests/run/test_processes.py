@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from ggp import children
+from ggp.run import processes
 
 LAST_WORDS_S = 0.2
 
 
 def tell(*arguments: str) -> None:
     """An entry: tells what the child sees."""
-    answers = children.own_answers()
+    answers = processes.own_answers()
     print("not an answer")
     seen = {
         "arguments": arguments,
@@ -37,7 +37,7 @@ def tell(*arguments: str) -> None:
 
 def stay(politeness: str) -> None:
     """An entry: says that it is there, and stays until it is killed, or says goodbye."""
-    answers = children.own_answers()
+    answers = processes.own_answers()
     is_polite = politeness == "polite"
     signal.signal(signal.SIGINT, signal.default_int_handler if is_polite else signal.SIG_IGN)
     try:
@@ -51,15 +51,17 @@ def stay(politeness: str) -> None:
 
 @pytest.fixture(name="staying")
 def _staying(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[bytes]]:
-    child = children.start("tests.test_children:stay", request.param)
+    child = processes.start("tests.run.test_processes:stay", request.param)
     assert child.stdout is not None
     assert child.stdout.readline() == b"here\n"
     yield child
-    children.reap(child)
+    processes.reap(child)
 
 
 def test_child_is_told_its_arguments_and_where_modules_are() -> None:
-    child = children.start("tests.test_children:tell", "a", "", "two words", collects_errors=True)
+    child = processes.start(
+        "tests.run.test_processes:tell", "a", "", "two words", stderr=subprocess.PIPE
+    )
     answer, said = child.communicate(timeout=60)
     seen = json.loads(answer)
     assert seen == {
@@ -80,7 +82,7 @@ def test_child_interrupted_while_python_starts_ends_without_a_word(
         "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    child = children.start("tests.test_children:tell", collects_errors=True)
+    child = processes.start("tests.run.test_processes:tell", stderr=subprocess.PIPE)
     assert child.communicate(timeout=60) == (b"", b"")
     assert child.returncode == -signal.SIGINT
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == set()
@@ -88,31 +90,31 @@ def test_child_interrupted_while_python_starts_ends_without_a_word(
 
 @pytest.mark.parametrize("staying", ["polite"], indirect=True)
 def test_interrupted_child_may_say_goodbye(staying: subprocess.Popen[bytes]) -> None:
-    children.interrupt(staying, last_words_s=30)
+    processes.interrupt(staying, last_words_s=30)
     assert staying.stdout is not None
     assert staying.stdout.read() == b"goodbye\n"
-    assert children.reap(staying) == 0
+    assert processes.reap(staying) == 0
 
 
 @pytest.mark.parametrize("staying", ["rude"], indirect=True)
 def test_child_that_heeds_no_interrupt_is_killed(staying: subprocess.Popen[bytes]) -> None:
-    assert not children.has_ended(staying)
-    children.interrupt(staying, last_words_s=LAST_WORDS_S)
-    assert children.how_it_ended(children.reap(staying)) == "signal 9"
-    assert children.has_ended(staying)
+    assert not processes.has_ended(staying)
+    processes.interrupt(staying, last_words_s=LAST_WORDS_S)
+    assert processes.how_it_ended(processes.reap(staying)) == "signal 9"
+    assert processes.has_ended(staying)
 
 
 def test_limits_are_lowered_and_never_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     set_to: list[tuple[int, int]] = []
     monkeypatch.setattr(resource, "getrlimit", lambda which: (100, 200))
     monkeypatch.setattr(resource, "setrlimit", lambda which, bounds: set_to.append(bounds))
-    assert children.lower_limit(resource.RLIMIT_NOFILE, 150)
-    assert children.lower_limit(resource.RLIMIT_NOFILE, 1_000)
+    assert processes.lower_limit(resource.RLIMIT_NOFILE, 150)
+    assert processes.lower_limit(resource.RLIMIT_NOFILE, 1_000)
     assert set_to == [(150, 150), (200, 200)]
 
 
 def test_what_no_system_tells_is_nothing() -> None:
     nobody = 2**22 + 1  # more than there are process ids
-    assert children.rss_bytes(nobody) == 0
-    assert children.state_and_cpu(nobody) == ("", "")
-    assert children.how_it_ended(3) == "exit status 3"
+    assert processes.rss_bytes(nobody) == 0
+    assert processes.state_and_cpu(nobody) == ("", "")
+    assert processes.how_it_ended(3) == "exit status 3"

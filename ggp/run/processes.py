@@ -1,17 +1,14 @@
 """Child processes: how they start, what they may use, and why none outlives its parent.
 
-Three parts of the program run processes of their own: for grounding a stranger's rules
-(`ggp.machine.propnet.compile.child`), for searching in a match (`ggp.server`), and for playing one
-(`match_runner.workers`). The messages on the pipes are theirs. The common parts are here:
-
-- a child is a new Python with the module path of its parent, in its own session. So Ctrl-C in a
-  terminal reaches only the parent, and one signal to the group ends everything it has started;
+- A child that is started is a new Python with the module path of its parent, in its own session. So
+  Ctrl-C in a terminal reaches only the parent, and one signal to the group ends everything it has
+  started;
 - it calls an entry, which is named on its command line as `module:function`. This module comes
   first and imports little: a child must start quickly;
-- it dies with its parent, even if that is killed (on Linux; elsewhere when its pipes end).
+- a child dies with its parent, even if that is killed (on Linux; elsewhere when its pipes end).
 
-In the parent: `start`, or `command` and `environment` if the process is started in another way;
-then `kill_group`, `interrupt` and `reap`. In the child: `run_entry`, `own_answers`, limits.
+In the parent: `start` or `fork`; then `kill_group`, `interrupt` and `reap`. In the child:
+`run_entry`, `own_input`, `own_answers`, limits. What they say to each other is in `messages`.
 """
 
 from __future__ import annotations
@@ -24,6 +21,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -33,7 +31,7 @@ _BOOTSTRAP = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); "
     "signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT}); "
     "entry, parent, number, *rest = sys.argv[1:]; sys.path[:] = rest[int(number) :]; "
-    "from ggp.children import run_entry; run_entry(entry, int(parent), rest[: int(number)])"
+    "from ggp.run.processes import run_entry; run_entry(entry, int(parent), rest[: int(number)])"
 )
 _ENVIRONMENT = {
     # A child uses one core, and may have little address space; numerical libraries would use all
@@ -73,13 +71,21 @@ def environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**(os.environ if base is None else base), **_ENVIRONMENT}
 
 
-def start(entry: str, *arguments: str, collects_errors: bool = False) -> subprocess.Popen[bytes]:
+def start(
+    entry: str,
+    *arguments: str,
+    stdin: int = subprocess.PIPE,
+    stdout: int = subprocess.PIPE,
+    stderr: int | None = None,
+    base: Mapping[str, str] | None = None,
+) -> subprocess.Popen[bytes]:
     """A child with pipes to its standard input and output; see `command`.
 
     An interrupt waits until Python has started, which else would complain of it at length.
 
     Args:
-        collects_errors: also make a pipe to standard error.
+        stdin, stdout, stderr: other standard files than pipes, see `subprocess.Popen`.
+        base: see `environment`.
 
     Raises:
         OSError: the system cannot start a process.
@@ -88,14 +94,40 @@ def start(entry: str, *arguments: str, collects_errors: bool = False) -> subproc
     try:
         return subprocess.Popen(
             command(entry, *arguments),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE if collects_errors else None,
-            env=environment(),
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            env=environment(base),
             start_new_session=True,
         )
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def fork(*, leads: bool = False) -> int:
+    """Copy this process, as `os.fork`; the copy dies with this one (on Linux).
+
+    Only the thread that forks is in the copy. What others hold, such as locks, is held there for
+    ever: the caller sees to that.
+
+    Args:
+        leads: whether the copy leads a session of its own, as a child that was started.
+
+    Returns:
+        its process id; 0 in the copy.
+
+    Raises:
+        OSError: the system cannot start a process.
+    """
+    parent = os.getpid()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of other threads
+        pid = os.fork()
+    if pid == 0:
+        if leads:
+            os.setsid()
+        die_with(parent)
+    return pid
 
 
 def kill_group(pid: int) -> None:
@@ -132,17 +164,27 @@ def has_ended(child: subprocess.Popen[bytes]) -> bool:
     if child.returncode is not None:
         return True
     try:
-        found = os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        return status_of(child.pid) is not None
     except ChildProcessError:
         return True
-    return found is not None
+
+
+def status_of(pid: int) -> int | None:
+    """How a child ended that nobody has waited for; None if it has not.
+
+    It is not waited for here either. An exit status, or a signal as a negative number.
+    """
+    found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+    if found is None:
+        return None
+    return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
 
 
 def reap(child: subprocess.Popen[bytes]) -> int:
     """Kill a child and everything it has started, even if it is dead itself; its exit status."""
     if child.returncode is None:
         kill_group(child.pid)
-    for pipe in (child.stdin, child.stdout):
+    for pipe in (child.stdin, child.stdout, child.stderr):
         if pipe is not None:
             with contextlib.suppress(OSError):  # output that could not be written any more
                 pipe.close()
@@ -212,25 +254,6 @@ def processor_seconds(pid: int) -> float | None:
     return sum(map(int, ticks.split())) / os.sysconf("SC_CLK_TCK")
 
 
-def started_by(pid: int) -> list[int]:
-    """Process ids of the children of a process; none if unknown."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError, IndexError):  # it ended meanwhile
-            if int(path.read_text().rpartition(")")[2].split()[1]) == pid:
-                found.append(int(path.parent.name))
-    return found
-
-
-def entry_of(pid: int) -> str:
-    """The entry that a child calls; empty if it is not one of ours, or unknown."""
-    try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
-    except OSError:
-        return ""
-    return words[3] if words[2:3] == [_BOOTSTRAP] else ""
-
-
 # ---------------------------------------------------------------- the child's side
 
 
@@ -260,8 +283,21 @@ def own_answers() -> BinaryIO:
     return answers
 
 
-def lower_limit(which: int, most: int) -> bool:
-    """Lower a limit of `resource`, hard and soft, to `most`; never raise one.
+def own_input() -> int:
+    """Standard input, reserved for messages: whoever else reads it, such as Prolog, finds nothing
+    from now on."""
+    own = os.dup(0)
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    return own
+
+
+def lower_limit(which: int, most: int, *, stays_hard: bool = False) -> bool:
+    """Lower a limit of `resource`, hard and soft, to `most`; never raise a hard one.
+
+    Args:
+        stays_hard: leave the hard limit, so that the soft one can be raised again. Passing a soft
+            limit of CPU time ends the process by a signal of its own (SIGXCPU).
 
     Returns:
         whether it is in force; not every system has every limit.
@@ -269,28 +305,20 @@ def lower_limit(which: int, most: int) -> bool:
     try:
         _, hard = resource.getrlimit(which)
         bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(which, (bound, bound))
+        resource.setrlimit(which, (bound, hard if stays_hard else bound))
     except (OSError, ValueError):
         return False
     return True
-
-
-def limit_cpu(seconds: int) -> None:
-    """Make the system end this process (SIGXCPU) when it has used this much CPU time."""
-    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    if hard == resource.RLIM_INFINITY or seconds < hard:
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, hard))
 
 
 @contextlib.contextmanager
 def limited_memory(num_bytes: int) -> Iterator[None]:
     """Limit address space within the block: requests beyond this total fail."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    bounds = [limit for limit in (num_bytes, soft, hard) if limit != resource.RLIM_INFINITY]
-    with contextlib.suppress(OSError, ValueError):  # not every system has this limit
-        resource.setrlimit(resource.RLIMIT_AS, (min(bounds), hard))
+    most = num_bytes if soft == resource.RLIM_INFINITY else min(num_bytes, soft)
+    is_limited = lower_limit(resource.RLIMIT_AS, most, stays_hard=True)
     try:
         yield
     finally:
-        with contextlib.suppress(OSError, ValueError):
+        if is_limited:
             resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ggp.errors import ConfigError, GGPError
-from ggp.whole_files import write_new, write_whole
+from ggp.run.whole_files import write_new, write_whole
 from tests.support.disks import full_disk
 
 

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from ggp.clocks import BACKSTOP_S, Clock, backstop_s, clock_of, cpu_seconds, team
 from ggp.machine.forks import shared
+from ggp.run.clocks import BACKSTOP_S, Clock, backstop_s, clock_of, cpu_seconds, team
 from ggp.search.anytime import Deadline, time_left
 from tests.machine.test_forks import Counter
 

@@ -1,0 +1,25 @@
+"""Who started whom, as Linux tells it."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+
+def started_by(pid: int) -> list[int]:
+    """Process ids of the children of a process; none if unknown."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, IndexError):  # it ended meanwhile
+            if int(path.read_text().rpartition(")")[2].split()[1]) == pid:
+                found.append(int(path.parent.name))
+    return found
+
+
+def entry_of(pid: int) -> str:
+    """The entry that a child calls, see `processes.command`; empty if it has none, or unknown."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return ""
+    return words[3] if "import run_entry" in "".join(words[2:3]) else ""
