@@ -121,5 +121,5 @@ def test_imports_go_in_no_circles() -> None:
 def test_imports_by_name_are_seen() -> None:
     """Commands, functions of new processes, and what a package finds by `__getattr__`."""
     assert "match_runner.cli" in imports()["match_runner.__main__"]
-    assert "match_runner.workers.process" in imports()["match_runner.workers.executor"]
+    assert "ggp.players.hyperplay" in imports()["ggp.players.spec"]
     assert imports()["ggp"] >= {"ggp.env", "ggp.library", "ggp.players"}

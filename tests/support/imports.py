@@ -25,6 +25,7 @@ IMPORTERS = (
     "launch",
     "start",
     "LaterCommand",
+    "Registry",
 )
 """What imports the modules that it is given the names of, or has a process import them."""
 
@@ -90,10 +91,16 @@ def _in_calls(tree: ast.Module, functions: Container[str]) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _called(node) in functions:
             arguments = (*node.args, *(keyword.value for keyword in node.keywords))
-            for text in map(_text, arguments):
+            # A registry has a table of names.
+            nodes = (each for argument in arguments for each in _within(argument))
+            for text in map(_text, nodes):
                 name = _NAME.fullmatch(text)
                 if name is not None and name[1] in known_modules():
                     yield name[1]
+
+
+def _within(node: ast.AST) -> tuple[ast.AST, ...]:
+    return (node, *node.values) if isinstance(node, ast.Dict) else (node,)
 
 
 def _called(node: ast.Call) -> str:
