@@ -32,6 +32,8 @@ from match_runner.reproduce.results import Result as Made
 from match_runner.workers.executor import WorkerCrashError
 from match_runner.workers.inline import InlineExecutor
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 T = TypeVar("T")
 
 

@@ -28,6 +28,8 @@ from match_runner.terminal.person import draw
 from match_runner.terminal.screen import Screen, TimeIsUpError
 from tests.support.games import REPOSITORY
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 KUHN = ("kuhn_poker", "--player", "player1=human", "--player", "player2=legal", "--seed", "3")
 
 
