@@ -88,12 +88,13 @@ def nothing_survives() -> Iterator[None]:
     end_started()
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="session")
 def compiled(own_cache: None) -> None:
-    """Machine code is there before a test begins that looks at everything a command says.
+    """Machine code is there before a test that looks at everything a command says, or at a clock.
 
-    Otherwise the first command would also say that it compiles. Processes that share the tests
-    take turns: the first compiles, and the others load what it made.
+    Otherwise the first command would also say that it compiles, or the first move come late.
+    Modules ask for it with `usefixtures`. Processes that share the tests take turns: the first
+    compiles, and the others load what it made.
     """
     with Path(os.environ["GGP_CACHE_DIR"]).with_name("compiling").open("w") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)

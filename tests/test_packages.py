@@ -20,7 +20,14 @@ PACKAGES = ("ggp/", "match_runner/")
 IN_THE_WHEEL = {"games/": "ggp/_games/"}
 """Folders that have another name there."""
 
-OURS_ALONE = (".ci/", ".editorconfig", ".gitignore", "findings/")
+OURS_ALONE = (
+    ".ci/",
+    ".editorconfig",
+    ".github/",
+    ".gitignore",
+    ".pre-commit-config.yaml",
+    "findings/",
+)
 """What only those need who work on a checkout."""
 
 Contents = Mapping[str, bytes]

@@ -12,6 +12,8 @@ from benchmarks import soundness
 from benchmarks.soundness import is_sound, main
 from ggp.players import Decision
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 
 def test_a_decision_is_sound_if_it_rests_on_particles_none_of_which_was_guessed() -> None:
     sound = Decision("noop", (), particles=3, exact=False, states_visited=0, seconds=0.0)

@@ -10,6 +10,8 @@ from ggp import play_match
 from tests.belief.solving.test_solving import coins
 from tests.support.commands import error_line, json_file, json_of, run, text_file
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 CHOSE: dict[str, object] = {"move": "(choose 1)", "percepts": []}
 
 

@@ -13,6 +13,8 @@ from ggp.machine import Machine, Playouts
 from ggp.machine.base import IntArray
 from tests.support.commands import json_of, run, text_file
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 
 def test_bench_gives_the_agreed_fields() -> None:
     found = json_of("bench", "exploding_bomb", "--seconds", "0.3", "--seed", "1")

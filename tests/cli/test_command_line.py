@@ -14,6 +14,8 @@ from ggp.gdl import list_games
 from ggp.machine import BACKENDS
 from tests.support.commands import error_line, json_file, run, start, text_file
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 COMMANDS = ("validate", "info", "convert", "trace", "evaluate", "bench")
 PLAYING = {

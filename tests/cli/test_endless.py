@@ -16,6 +16,8 @@ from ggp.machine import Limits
 from ggp.machine.prolog.prolog_machine import PrologMachine
 from tests.support.commands import run, text_file
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 FRAME = """(role a) (role b) (legal a go) (legal b go) (goal a 50) (goal b 50)
 (init (n z)) (<= terminal (true (n over)))
 """

@@ -14,6 +14,8 @@ from ggp.players import PLAYERS
 from tests.support.commands import error_line, json_file, json_of, run, text_file
 from tests.support.games import MODEST_GAMES, machine_of_game
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 HYPERPLAY = "hyperplay:particles=100,playouts=200"
 NOOP: dict[str, object] = {"move": "noop", "percepts": []}
 WAITED: list[object] = [NOOP, {"move": "wait", "percepts": []}]

@@ -18,6 +18,8 @@ from tests.support.commands import error_line, json_of, run, text_file
 from tests.support.games import SHARED
 from tests.support.sheets.hopeless import poker
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 FAULTY = """(role agent)
 (init (p 1))
 (<= (legal ?who go) (true (p ?x)))

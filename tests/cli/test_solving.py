@@ -9,6 +9,8 @@ import pytest
 from tests.solve.games import BLIND_PILE, ROCK_PAPER_SCISSORS
 from tests.support.commands import error_line, json_of, run, text_file
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 PROLOG = ("--backend", "prolog")
 
 

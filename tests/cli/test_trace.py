@@ -10,6 +10,8 @@ import pytest
 from tests.support.commands import error_line, json_file, json_of, run, text_file
 from tests.support.games import MODEST_GAMES
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 BOMB: list[dict[str, str]] = [
     {"agent": "noop", "random": "(arm red)"},
     {"agent": "ask", "random": "noop"},

@@ -480,6 +480,7 @@ ODD_GOALS = """
 """
 
 
+@pytest.mark.usefixtures("compiled")
 def test_playouts_count_goal_values_that_are_no_numbers_as_zero(
     backend: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -504,6 +505,7 @@ def test_goals_are_not_guessed_where_one_is_no_number(backend: str) -> None:
         machine.goals(machine.initial(1))
 
 
+@pytest.mark.usefixtures("compiled")
 def test_goal_values_out_of_range_are_kept_with_one_warning(
     backend: str, caplog: pytest.LogCaptureFixture
 ) -> None:

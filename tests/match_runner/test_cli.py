@@ -25,6 +25,8 @@ from tests.match_runner.remote.http_player import free_port
 from tests.support.commands import start
 from tests.support.games import MODEST_GAMES, REPOSITORY
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 BOMB = ("play", "exploding_bomb")
 PLAYER = ("--player", "agent=hyperplay:n=2")
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.match_runner.test_cli import run
+
+pytestmark = pytest.mark.usefixtures("compiled")
 
 WITHOUT_CLOCK = "note: --start-clock says nothing without --play-clock: counts decide"
 LEARNING = "mcts:trials=9,learn=50"

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ggp.run import clocks
 from ggp.belief import HyperPlaySampler, PathTree
 from ggp.errors import NoLegalMoveError
 from ggp.machine import Machine
 from ggp.machine.base import Chance, IntArray, States
 from ggp.machine.base import Machine as MachineProtocol
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+from ggp.run import clocks
 from ggp.search.anytime import Deadline, OutOfTime, Pace
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.moves import MoveLists

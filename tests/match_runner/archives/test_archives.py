@@ -22,6 +22,8 @@ from match_runner.match.referee import play_match
 from match_runner.remote.servers import RemoteSide
 from tests.match_runner.support import Script, arena_of, script_arena
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 GAMES = ("tic_tac_toe", "kuhn_poker", "kriegspiel_king_rook", "number_guessing")
 
 TTT = {

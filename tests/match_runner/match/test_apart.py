@@ -31,6 +31,8 @@ from match_runner.workers.executor import LocalPool, close_idle
 from tests.match_runner.support import timeless
 from tests.support.games import machine_of_game
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 GAME = "exploding_bomb"
 CLOCK_S = 0.8
 MOVES = ["noop", "wait", "(cut red)"]

@@ -29,6 +29,8 @@ from tests.support.games import MODEST_GAMES, build_here, path_of_shared
 from tests.support.plain.letter_case import rules_of, terms_of
 from tests.support.plain.reference import Reference, value
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 REMOTE = RemoteSide("tourn.bomb.1", "gdl2", 30, True)
 
 

@@ -56,6 +56,8 @@ from tests.support import commands
 from tests.support.games import GAMES
 from tests.support.plain.letter_case import rules_of as as_spelled
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 BOMB = ("NOOP", "ASK", "(CUT RED)")
 LONG_S = 60
 """A clock that does not run out in a test."""

@@ -27,6 +27,8 @@ from match_runner.pictures import Layout
 from match_runner.terminal.person import Screen, TimeIsUpError, draw
 from tests.support.games import REPOSITORY
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 KUHN = ("kuhn_poker", "--player", "player1=human", "--player", "player2=legal", "--seed", "3")
 
 

@@ -17,6 +17,8 @@ from tests.support.commands import start
 from tests.support.effort import rarely
 from tests.support.games import REPOSITORY
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 PAGE = (REPOSITORY / "docs" / "use" / "adding-a-player.md").read_text()
 EXAMPLE = REPOSITORY / "examples" / "cautious_player"
 MODULES = {"ggp": "ggp", "match-runner": "match_runner"}

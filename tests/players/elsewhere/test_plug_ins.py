@@ -19,6 +19,8 @@ from tests.support.commands import error_line
 from tests.support.commands import run as run_ggp
 from tests.support.plug_ins import write_module
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 PLAYERS = '''
 from dataclasses import dataclass
 

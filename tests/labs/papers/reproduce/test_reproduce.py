@@ -32,6 +32,8 @@ from match_runner.cli import main
 from match_runner.workers.executor import WorkerCrashError
 from match_runner.workers.places import InlineExecutor
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 T = TypeVar("T")
 
 
