@@ -1,7 +1,7 @@
 """How often 99 % intervals miss the mean: `python -m benchmarks.intervals`.
 
 Scores are drawn from distributions such as games have, whose means are known. Intervals by betting
-(`ggp.statistics.betting`) are compared with those that are only used of many rounds
+(`ggp.statistics`) are compared with those that are only used of many rounds
 whose number was fixed beforehand (`fixed_interval`): of few rounds, after looking again and again,
 and where the best of many players is chosen.
 """
@@ -17,8 +17,7 @@ import click
 import numpy as np
 
 from ggp.console import print_json, print_rich, spinner, table_of
-from ggp.statistics.betting import NUM_BETS
-from ggp.statistics.intervals import GOALS, LEVEL, fixed_interval
+from ggp.statistics import GOALS, LEVEL, NUM_BETS, fixed_interval
 from match_runner.series.verdicts import DIFFERENCES, judge
 
 FloatArray = np.ndarray[tuple[int, ...], np.dtype[np.float64]]

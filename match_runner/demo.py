@@ -22,7 +22,7 @@ from ggp.console import console_on, guarded
 from ggp.gdl.normalize import load
 from ggp.machine.definition import GameDefinition
 from ggp.players import Decision
-from ggp.statistics.intervals import interval_text
+from ggp.statistics import interval_text
 from match_runner.cli.play import PlaySummary, summarize
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match

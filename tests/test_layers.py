@@ -64,9 +64,8 @@ MAY_IMPORT = {
 }
 """What each part of ggp may import of ggp. ggp.errors needs ggp.gdl for types only."""
 
-MAY_IMPORT["ggp.html_tables"] = set()
-MAY_IMPORT["ggp.players"].add("ggp.html_tables")
-MAY_IMPORT["ggp.frames"] = {"ggp.libraries"}
+MAY_IMPORT["ggp.players"].add("ggp.tables")
+MAY_IMPORT["ggp.tables"] = {"ggp.libraries"}
 MAY_IMPORT["ggp.given"] = {"ggp.run", "ggp.errors", "ggp.gdl", "ggp.seeds"}
 MAY_IMPORT["ggp.pickled"] = {"ggp.errors", "ggp.gdl", "ggp.machine"}
 CORE = {*MAY_IMPORT, "ggp.cli"}

@@ -12,9 +12,9 @@ from benchmarks.positions.answers import Answer, ask, best_moves, lost, to_json,
 from benchmarks.positions.boards import BOARDS
 from benchmarks.positions.position_set import Puzzle, read_puzzles
 from ggp.cli.arguments import FiniteRange
-from ggp.cli.progress import bar_of
+from ggp.cli.solving import bar_of
 from ggp.console import guarded, print_json, print_rich, table_of
-from ggp.statistics.intervals import interval_text
+from ggp.statistics import interval_text
 
 
 @click.command()

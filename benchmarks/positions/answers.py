@@ -13,7 +13,7 @@ from ggp.gdl.normalize import load
 from ggp.machine import Machine, build_machine, role_index
 from ggp.players import make_player, parse_spec
 from ggp.search.anytime import Deadline
-from ggp.statistics.intervals import Interval, mean_interval, share_interval
+from ggp.statistics import Interval, mean_interval, share_interval
 
 
 @dataclass(frozen=True, slots=True)

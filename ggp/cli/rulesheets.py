@@ -20,15 +20,15 @@ from ggp.cli.arguments import (
     seed_option,
     verbose_option,
 )
-from ggp.cli.bounds import (
+from ggp.cli.solving import (
     MOST_SECONDS,
     MOST_TURNS,
+    bar_of,
     growth_told,
     time_option,
     turns_option,
     with_growth,
 )
-from ggp.cli.progress import bar_of
 from ggp.console import (
     EXIT_BAD_INPUT,
     EXIT_FAILED,

@@ -153,8 +153,7 @@ def serve(
     """
     verbose = ctx.find_root().meta.get("verbose", 0)
     with Loading():
-        from ggp.server.addresses import parse_network
-        from ggp.server.settings import HostOptions
+        from ggp.server.settings import HostOptions, parse_network
         from ggp.server.workers.nursery import template_for
 
     if risk is not None:
@@ -197,7 +196,7 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
         from ggp.server.host import Host
         from ggp.server.http.http_server import HttpServer
         from ggp.server.http.supervisor import heed_signals, stay_up
-        from ggp.server.records.match_log import check_folder
+        from ggp.server.match_log import check_folder
         from ggp.server.workers.kernels import are_cached
 
     player = options.player

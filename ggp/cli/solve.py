@@ -14,8 +14,15 @@ from ggp.cli.arguments import (
     seed_option,
     verbose_option,
 )
-from ggp.cli.bounds import growth_told, time_option, turns_option
-from ggp.cli.solving import DIGITS, counting, seconds_option, states_option
+from ggp.cli.solving import (
+    DIGITS,
+    counting,
+    growth_told,
+    seconds_option,
+    states_option,
+    time_option,
+    turns_option,
+)
 from ggp.console import example, print_json, print_rich, table_of
 from ggp.launch import Loading
 

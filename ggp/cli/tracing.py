@@ -23,7 +23,7 @@ from ggp.cli.arguments import (
     seed_option,
     verbose_option,
 )
-from ggp.cli.bounds import time_option, turns_option, with_growth
+from ggp.cli.solving import time_option, turns_option, with_growth
 from ggp.console import example, print_json, show_diagnostics, show_failure
 from ggp.errors import ConfigError, GGPError, IllegalMoveError, ReasonerLimitError
 from ggp.gdl.nearest import unknown

@@ -32,14 +32,13 @@ from ggp.gdl.analysis.domains import Domains
 from ggp.gdl.program import RANDOM
 from ggp.given import checked_fluent, checked_seed, checked_text, rng_of
 from ggp.library.matches import belief_html, state_html
-from ggp.library.seated import Seated
 from ggp.machine import build_machine, role_index
 from ggp.machine.abilities import InParts
 from ggp.machine.base import UNKNOWN, FloatArray, Machine, States
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import find_program
 from ggp.pickled import Rules, found_again, read, rules_of, written
-from ggp.players import make_player, parse_spec
+from ggp.players import Decision, Player, make_player, parse_spec
 from ggp.players.parts.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline
 
@@ -547,3 +546,39 @@ def checked_history(
             raise ConfigError(f"{move} is no move of this game: its rules do not know the term")
         if percepts is not None and machine.percept_id(percepts) is None:
             raise ConfigError(f"{' '.join(percepts)} are no percepts of this game")
+
+
+# ------------------------------------------------------------------------
+# A player in its role, as `Game.player` gives it.
+
+
+class Seated:
+    """A player in its role; it knows what it is told, and nothing else.
+
+    It is for one thread at a time; several of one game may think in several threads.
+
+    Attributes:
+        role: whose moves it makes.
+        spec: which player it is.
+    """
+
+    def __init__(self, role: str, spec: str, player: Player) -> None:
+        self.role, self.spec = role, spec
+        self._player = player
+
+    def __repr__(self) -> str:
+        return f"<{self.spec} as {self.role}>"
+
+    def observe(self, move: str | None, percepts: Sequence[str] | None) -> None:
+        """Tell it of a turn: the move executed for its role, and what the role sees."""
+        self._player.observe(move, percepts)
+
+    def choose(self, *, seconds: float | None = None, value_forced: bool = False) -> Decision:
+        """Its next move, with the values of all candidates.
+
+        Args:
+            seconds: to think; without them its own counts decide.
+            value_forced: think also where there is only one move.
+        """
+        deadline = None if seconds is None else Deadline.after(seconds)
+        return self._player.choose(deadline, value_forced=value_forced)

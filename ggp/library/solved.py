@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ggp.frames import frame_of
 from ggp.given import checked_count, checked_seed
-from ggp.html_tables import html_table
 from ggp.library.games import Game, load
+from ggp.tables import frame_of, html_table
 
 if TYPE_CHECKING:
     from ggp.solve import Exploitation, OptimalPlay, Solution

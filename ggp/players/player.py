@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from ggp.errors import PlayerError
-from ggp.html_tables import html_table
 from ggp.machine.base import Machine
 from ggp.machine.definition import GameDefinition
 from ggp.search.anytime import Deadline
+from ggp.tables import html_table
 
 if TYPE_CHECKING:
     from ggp.belief import Sampler

@@ -1,6 +1,6 @@
 """Reads logs of matches, and replays them to a lobby.
 
-A log has one JSON object per line (`ggp.server.records.match_log` writes it). Every line has
+A log has one JSON object per line (`ggp.server.match_log` writes it). Every line has
 `t`, seconds since the log began, and `event`:
 
 | event | fields |

@@ -23,14 +23,12 @@ from ggp.protocol.questions import Ask, Opening, Receipt
 from ggp.protocol.retelling import GAVE_WAY, address_of
 from ggp.protocol.texts.reading import Text, read_text
 from ggp.protocol.turns import History
-from ggp.server.background import Background
 from ggp.server.hosted_match import HostedMatch
 from ggp.server.latency import Latencies
-from ggp.server.records.match_log import LogFolder, MatchLog
-from ggp.server.records.restore import SERVER_ENDED, Restored, restore
+from ggp.server.match_log import SERVER_ENDED, LogFolder, MatchLog, Restored, restore
 from ggp.server.settings import HostOptions, ServerLimits, margin_of
 from ggp.server.workers.nursery import Connect, Nursery, template_for
-from ggp.server.workers.pool import WorkerPool
+from ggp.server.workers.pool import Background, WorkerPool
 
 AT_ONCE_S = 0.25
 """Delay within which a client closes its writing side if it only means the end of its message."""

@@ -24,7 +24,7 @@ from ggp.protocol.questions import Ask, Opening
 from ggp.protocol.texts.forms import MessageLimits, print_message, split_items, squeezed
 from ggp.protocol.turns import History, PathTurn
 from ggp.server.latency import Latency, TurnTimes
-from ggp.server.records.match_log import MatchLog
+from ggp.server.match_log import MatchLog
 from ggp.server.settings import HostOptions
 from ggp.server.workers.orders import Setup
 from ggp.server.workers.pair import MoveToSend, WorkerPair

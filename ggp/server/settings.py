@@ -6,13 +6,14 @@ Anything beyond a bound is refused, and logged; docs/reference/security.md lists
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from pathlib import Path
 
+from ggp.errors import ConfigError
 from ggp.protocol.questions import default_margin_s
 from ggp.protocol.texts.forms import MessageLimits
-from ggp.server.addresses import Network
 
 DEFAULT_LOG_BYTES = 10 << 30
 """Limit for all logs in a folder."""
@@ -113,3 +114,35 @@ def margin_of(margin_s: float | None) -> Callable[[float], float]:
     if margin_s is None:
         return default_margin_s
     return lambda clock_s: min(margin_s, clock_s / 2)
+
+
+# ------------------------------------------------------------------------
+# Addresses of clients: the origin of a connection, and which clients are heard.
+
+Network = IPv4Network | IPv6Network
+
+
+def parse_network(text: str) -> Network:
+    """The addresses denoted by an IP address or a network in CIDR notation.
+
+    Raises:
+        ConfigError: it is neither.
+    """
+    try:
+        return ip_network(text.strip(), strict=False)
+    except ValueError:
+        raise ConfigError(
+            f"{text!r} is no IP address and no network; expected one like 192.168.1.7, "
+            "192.168.1.0/24 or 2001:db8::/32"
+        ) from None
+
+
+def is_heard(address: str, allowed: Iterable[Network]) -> bool:
+    """Whether a client may send messages: one of these networks contains its address."""
+    try:
+        found = ip_address(address.partition("%")[0])  # without the interface
+    except ValueError:
+        return False
+    if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
+        found = found.ipv4_mapped
+    return any(found in network for network in allowed)

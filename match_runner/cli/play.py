@@ -24,7 +24,7 @@ from ggp.console import example, show_diagnostics, table_of
 from ggp.machine import Limits
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import load_program
-from ggp.statistics.intervals import (
+from ggp.statistics import (
     Interval,
     interval_text,
     mean_interval,

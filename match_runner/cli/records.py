@@ -19,7 +19,7 @@ from ggp.cli.arguments import (
     json_option,
     verbose_option,
 )
-from ggp.cli.progress import bar_of
+from ggp.cli.solving import bar_of
 from ggp.console import EXIT_BAD_INPUT, EXIT_FAILED, example, print_json, print_rich, show_error
 from ggp.errors import ConfigError, GGPError, MachineError, MatchError
 from ggp.gdl.source import printable

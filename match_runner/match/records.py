@@ -19,7 +19,6 @@ import numpy as np
 from ggp.errors import ConfigError, GGPError, MatchError
 from ggp.gdl.games import game_that_comes
 from ggp.gdl.source import printable
-from ggp.html_tables import html_table
 from ggp.machine import Machine, build_machine
 from ggp.machine.base import States
 from ggp.machine.definition import GameDefinition
@@ -29,6 +28,7 @@ from ggp.players.elsewhere.from_json import LATER_FIELDS, read
 from ggp.run.clocks import Clock
 from ggp.run.whole_files import write_whole
 from ggp.search.moves import is_legal
+from ggp.tables import html_table
 from match_runner.remote.servers import RemoteSide
 
 FORMAT = 3

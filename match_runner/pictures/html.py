@@ -12,8 +12,8 @@ from html import escape
 from pathlib import Path
 
 from ggp.gdl.games import game_that_comes
-from ggp.html_tables import html_table
 from ggp.machine.definition import GameDefinition
+from ggp.tables import html_table
 from match_runner.pictures.kinds import KINDS, Json
 from match_runner.pictures.layout import Artist
 from match_runner.pictures.side_file import side_file_of

@@ -14,7 +14,7 @@ from rich.text import Text
 from ggp.console import table_of
 from ggp.players import Decision
 from ggp.run.clocks import Clock
-from ggp.statistics.intervals import Interval, interval_text, mean_interval, methods_text
+from ggp.statistics import Interval, interval_text, mean_interval, methods_text
 from match_runner.match.records import clock_text
 from match_runner.match.views import clock_notes, plain, show_errors
 from match_runner.series.course import WithCourse

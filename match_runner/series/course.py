@@ -17,10 +17,9 @@ from math import fsum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ggp.frames import csv_of, frame_of
-from ggp.html_tables import html_table
 from ggp.players import Decision
-from ggp.statistics.intervals import Interval, interval_text, mean_interval
+from ggp.statistics import Interval, interval_text, mean_interval
+from ggp.tables import csv_of, frame_of, html_table
 from match_runner.charts import Plot, new_figure
 from match_runner.series.holding import Held
 from match_runner.series.outcomes import Played, decisions_of, effort_of, rounds_of, scores_of
@@ -89,7 +88,7 @@ class Course:
         return csv_of(Row._fields, self.rows)
 
     def frame(self) -> Any:
-        """The rows as a pandas frame, or as arrays by column; see `ggp.frames`."""
+        """The rows as a pandas frame, or as arrays by column; see `ggp.tables`."""
         return frame_of(Row._fields, self.rows)
 
     def of(self, scope: str, player: str, role: str, measure: str) -> list[Row]:

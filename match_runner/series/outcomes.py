@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ggp.players import Decision
-from ggp.statistics.intervals import Interval, mean_interval
+from ggp.statistics import Interval, mean_interval
 from match_runner.match.records import Fault, MatchRecord
 from match_runner.series.plan import PlannedMatch
 

@@ -19,8 +19,16 @@ from typing import Any
 import numpy as np
 
 from ggp.console import listed
-from ggp.statistics.betting import Sample, is_above, sample_of, times_until_above
-from ggp.statistics.intervals import GOALS, LEVEL, UNBOUNDED, mean_interval
+from ggp.statistics import (
+    GOALS,
+    LEVEL,
+    UNBOUNDED,
+    Sample,
+    is_above,
+    mean_interval,
+    sample_of,
+    times_until_above,
+)
 from match_runner.series.outcomes import Scores
 
 SPAN = GOALS[1] - GOALS[0]

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from ggp.console import table_of
 from ggp.run.clocks import Clock
-from ggp.statistics.intervals import LEVEL, Interval, interval_text, mean_interval, methods_text
+from ggp.statistics import LEVEL, Interval, interval_text, mean_interval, methods_text
 from match_runner.match.records import clock_text
 from match_runner.match.views import plain
 from match_runner.series.course import WithCourse

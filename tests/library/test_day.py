@@ -13,7 +13,7 @@ import pytest
 
 import ggp
 from ggp.errors import ConfigError, MachineError, SolvingError
-from ggp.frames import csv_of, frame_of
+from ggp.tables import csv_of, frame_of
 from tests.support.commands import json_of, run, text_file
 from tests.support.games import REPOSITORY
 

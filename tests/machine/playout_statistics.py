@@ -26,7 +26,7 @@ from zlib import crc32
 import click
 import numpy as np
 
-from ggp.cli.progress import bar_of
+from ggp.cli.solving import bar_of
 from ggp.console import print_json
 from ggp.errors import GGPError
 from ggp.machine import Limits, Machine, States, build_machine

@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 import pytest
 
 import ggp
-from ggp.html_tables import html_table
 from ggp.players import Decision, MoveValue
+from ggp.tables import html_table
 from match_runner.match.records import MOST_BOARDS, MatchRecord
 
 HOSTILE = """

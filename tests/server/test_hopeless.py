@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ggp.protocol.lobby import Lobby
-from ggp.server.records.restore import restore
+from ggp.server.match_log import restore
 from ggp.server.settings import HostOptions
 from tests.server.live import events, eventually, live_server, pid_of, start
 from tests.support.sheets.hopeless import poker

@@ -15,8 +15,7 @@ from ggp.players.player import Decision
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.path import MAX_CHARS, MAX_GAP
 from ggp.server.host import LARGE_CHARS, Host
-from ggp.server.records.match_log import LogFolder, MatchLog
-from ggp.server.records.restore import restore
+from ggp.server.match_log import LogFolder, MatchLog, restore
 from ggp.server.settings import HostOptions, ServerLimits
 from ggp.server.workers.orders import MoveReport, read_answer, to_json
 
@@ -115,7 +114,7 @@ def test_folder_of_logs_is_not_filled_by_strangers(
 def test_log_that_is_full_says_so_and_is_not_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ggp.server.records.match_log.MAX_BYTES", 1_000)
+    monkeypatch.setattr("ggp.server.match_log.MAX_BYTES", 1_000)
     log = MatchLog(tmp_path, "m")
     log.begin(match="m")
     log.write("received", text=f"(START m a ({RULES}) 10 10)")

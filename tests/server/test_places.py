@@ -15,10 +15,8 @@ from ggp.protocol import places
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.retelling import address_of
 from ggp.server import host
-from ggp.server.addresses import is_heard, parse_network
-from ggp.server.records.match_log import LogFolder
-from ggp.server.records.restore import restore
-from ggp.server.settings import HostOptions
+from ggp.server.match_log import LogFolder, restore
+from ggp.server.settings import HostOptions, is_heard, parse_network
 from tests.server.live import (
     events,
     eventually,

@@ -19,7 +19,7 @@ from ggp.errors import ConfigError
 from ggp.gdl import find_game
 from ggp.protocol.messages import WIRE_STYLES
 from ggp.run.sockets import listen
-from ggp.server.records.match_log import MatchLog
+from ggp.server.match_log import MatchLog
 from ggp.server.settings import HostOptions, ServerLimits, margin_of
 from tests.protocol.doubles import Referee
 from tests.protocol.transcripts import SCENES

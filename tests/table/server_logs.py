@@ -9,7 +9,7 @@ from ggp.players import Decision, MoveValue
 from ggp.players.elsewhere.from_json import decision_json
 from ggp.protocol.messages import WIRE_STYLES, Play, Start, Stop
 from ggp.protocol.texts.forms import print_message
-from ggp.server.records.match_log import MatchLog
+from ggp.server.match_log import MatchLog
 
 Turn = tuple[str, str, tuple[str, ...] | None]
 """What we answered in a turn; what was executed for us; what the server told of the turn."""

@@ -20,9 +20,17 @@ from ggp.cli.arguments import (
     seed_option,
     verbose_option,
 )
-from ggp.cli.bounds import growth_told, time_option, turns_option
 from ggp.cli.exploit import maker_of
-from ggp.cli.solving import DIGITS, MOST_SECONDS, counting, states_option, telling
+from ggp.cli.solving import (
+    DIGITS,
+    MOST_SECONDS,
+    counting,
+    growth_told,
+    states_option,
+    telling,
+    time_option,
+    turns_option,
+)
 from ggp.console import example, print_json, print_rich, table_of
 from ggp.errors import ConfigError
 from ggp.gdl.source import printable
@@ -35,7 +43,7 @@ if TYPE_CHECKING:
     from ggp.labs.learning.respond import Bound, Judged
     from ggp.machine import Limits
     from ggp.solve import MakeChooser, TreeBounds
-    from ggp.statistics.intervals import Interval
+    from ggp.statistics import Interval
 
 UNIFORM_PLAYER = "random"
 """The player whose moves need no asking."""
@@ -213,7 +221,7 @@ def _exact(
 
 
 def _text(interval: Interval) -> str:
-    from ggp.statistics.intervals import interval_text
+    from ggp.statistics import interval_text
 
     return interval_text(interval)
 

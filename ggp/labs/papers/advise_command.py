@@ -19,8 +19,8 @@ from ggp.cli.arguments import (
     seed_option,
     verbose_option,
 )
-from ggp.cli.progress import bar_of
 from ggp.cli.properties import walks_for
+from ggp.cli.solving import bar_of
 from ggp.console import example, listed, print_json, print_rich, spinner, table_of
 from ggp.errors import ConfigError
 from ggp.gdl.source import printable

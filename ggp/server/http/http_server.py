@@ -20,11 +20,10 @@ from http import HTTPStatus
 from typing import Protocol
 
 from ggp.run.sockets import BACKLOG
-from ggp.server.addresses import is_heard
 from ggp.server.host import AT_ONCE_S, Host
 from ggp.server.http.incoming import Incoming, RefusedError
 from ggp.server.http.kept_connections import KeptConnection, KeptConnections
-from ggp.server.settings import ServerLimits
+from ggp.server.settings import ServerLimits, is_heard
 
 AT_ONCE = 16
 """Connections accepted before any is read: many may have waited for a server, and one that has sent

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 from ggp.errors import GGPError
 from ggp.run.processes import fork, how_it_ended
-from ggp.server.http import service
+from ggp.server.http import listening
 from ggp.server.http.kept_connections import ConnectionStore, KeptConnections
 from ggp.server.workers.nursery import TemplateProcess
 
@@ -124,7 +124,7 @@ class _Supervisor:
             channel[0].close()
             with channel[1]:
                 connect = None if self._template is None else self._template.connect
-                self._shelf.follow(channel[1], connect, lambda: service.tell(READY="1"))
+                self._shelf.follow(channel[1], connect, lambda: listening.tell(READY="1"))
         # Not waited for yet, the child keeps its process id: no signal goes to another process.
         os.waitid(os.P_PID, self._child, os.WEXITED | os.WNOWAIT)
         child, self._child = self._child, 0
@@ -151,6 +151,6 @@ class _Supervisor:
 
     def _pass_on(self, number: int, _: object) -> None:
         self.is_ending = True
-        service.tell(STOPPING="1")
+        listening.tell(STOPPING="1")
         if self._child:
             os.kill(self._child, number)

@@ -21,7 +21,7 @@ from ggp.protocol.messages import NIL
 from ggp.protocol.questions import Ask
 from ggp.protocol.turns import History
 from ggp.server.latency import StopTimes
-from ggp.server.records.match_log import MatchLog
+from ggp.server.match_log import MatchLog
 from ggp.server.workers.orders import MoveReport, Setup
 from ggp.server.workers.pool import WorkerPool
 from ggp.server.workers.slot import WorkerSlot

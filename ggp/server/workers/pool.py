@@ -17,12 +17,11 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 
 from ggp.errors import ProtocolError
 from ggp.run import processes
 from ggp.run.messages import Messages, framed
-from ggp.server.background import Background
 from ggp.server.confinement.sandbox import MAX_PROCESSES, gaps
 from ggp.server.workers import orders
 from ggp.server.workers.nursery import Nursery, Taken
@@ -290,3 +289,27 @@ async def connected(taken: Taken) -> WorkerProcess:
     )
     writer = asyncio.StreamWriter(writing, flow, None, loop)
     return WorkerProcess(taken.pid, answers, writer, taken.ended)
+
+
+# ------------------------------------------------------------------------
+# Background tasks of an event loop, which run until their owner ends them.
+
+
+class Background:
+    """Tasks nobody waits for. References to them are kept, so that none is collected while
+    running."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[object]] = set()
+
+    def start(self, work: Coroutine[object, object, object]) -> None:
+        """Start a task."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def cancel(self) -> None:
+        """Cancel all tasks that are still running, and wait until they have ended."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -25,7 +25,7 @@ from ggp.gdl.source import printable
 from ggp.gdl.syntax.tuples import TUPLE
 from ggp.protocol.turns import History
 from ggp.run import processes
-from ggp.server.records.match_log import MatchLog
+from ggp.server.match_log import MatchLog
 from ggp.server.workers import orders
 from ggp.server.workers.orders import Answer, Setup, Think
 from ggp.server.workers.pool import WorkerPool, WorkerProcess

@@ -30,7 +30,7 @@ from ggp.machine import Machine
 from ggp.players import Decision, parse_spec
 from ggp.players.choosing.chooser import choose_player
 from ggp.players.parts.search_player import Rescue
-from ggp.statistics.intervals import mean_interval
+from ggp.statistics import mean_interval
 from match_runner.match.records import MatchRecord, TurnRecord
 from match_runner.series.verdicts import DECIDED
 from match_runner.workers.places import InlineExecutor

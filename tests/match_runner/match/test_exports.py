@@ -16,7 +16,7 @@ from ggp.gdl import Compound, parse_term
 from ggp.gdl.normalize import load
 from ggp.machine.games import load_program
 from ggp.protocol.retelling import LOG_FULL
-from ggp.server.records.match_log import MatchLog
+from ggp.server.match_log import MatchLog
 from match_runner.cli import main
 from match_runner.match.conditions import Conditions
 from match_runner.match.exports import DOCTYPE, EXPORTS, dresden_xml, tiltyard_json

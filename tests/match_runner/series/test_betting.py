@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 
 from benchmarks.intervals import CASES, FEW, misses_of
-from ggp.statistics.betting import bounds_of, is_above, sample_of, times_until_above
-from ggp.statistics.intervals import mean_interval, mean_of_means
+from ggp.statistics import (
+    bounds_of,
+    is_above,
+    mean_interval,
+    mean_of_means,
+    sample_of,
+    times_until_above,
+)
 from tests.support.effort import examples
 
 ALPHA = 0.01

@@ -11,17 +11,18 @@ import pytest
 from benchmarks.intervals import CASES, misses_of
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
-from ggp.statistics.betting import bounds_of, sample_of
-from ggp.statistics.intervals import (
+from ggp.statistics import (
     BETTING,
     FIXED,
     FIXED_ROUNDS,
     UNBOUNDED,
     Interval,
+    bounds_of,
     fixed_interval,
     mean_interval,
     mean_of_means,
     methods_text,
+    sample_of,
     share_interval,
     student_interval,
 )

@@ -20,7 +20,7 @@ from click.testing import CliRunner, Result
 
 from ggp.labs.papers.reproduce.duels import Duel, play_duel, stored_duel
 from ggp.labs.papers.reproduce.results import RunSettings
-from ggp.statistics.intervals import BETTING, FIXED, FIXED_ROUNDS
+from ggp.statistics import BETTING, FIXED, FIXED_ROUNDS
 from match_runner.cli import main
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match

@@ -18,7 +18,7 @@ import pytest
 import ggp.server
 from ggp.errors import ConfigError
 from ggp.run.sockets import BACKLOG
-from ggp.server.http import listening, service
+from ggp.server.http import listening
 from ggp.server.http.http_server import waited_s
 from ggp.server.settings import ServerLimits
 from tests.server.live import read_reply, request, start
@@ -201,7 +201,7 @@ def test_what_is_handed_over_must_be_one_socket_that_listens(
     monkeypatch: pytest.MonkeyPatch, number: str
 ) -> None:
     with socket.socket() as other:
-        monkeypatch.setattr(service, "_FIRST", os.dup(other.fileno()))
+        monkeypatch.setattr(listening, "_FIRST", os.dup(other.fileno()))
         monkeypatch.setenv("LISTEN_PID", str(os.getpid()))
         monkeypatch.setenv("LISTEN_FDS", number)
         with pytest.raises(ConfigError, match=f"LISTEN_FDS={number} promises one TCP socket"):
@@ -211,13 +211,13 @@ def test_what_is_handed_over_must_be_one_socket_that_listens(
 def test_sockets_of_another_process_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LISTEN_PID", "1")
     monkeypatch.setenv("LISTEN_FDS", "1")
-    assert service.socket_handed_over() is None
+    assert listening.socket_handed_over() is None
 
 
 def test_manager_that_is_gone_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("/nowhere/at/all", "@nobody-listens-here", "x" * 500):
         monkeypatch.setenv("NOTIFY_SOCKET", name)
-        service.tell(READY="1")
+        listening.tell(READY="1")
 
 
 def test_units_point_to_pages_that_exist() -> None:

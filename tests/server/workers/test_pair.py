@@ -10,7 +10,7 @@ import pytest
 from ggp.errors import BackendUnavailableError
 from ggp.protocol.questions import Ask
 from ggp.protocol.turns import PathTurn
-from ggp.server.records.match_log import MatchLog
+from ggp.server.match_log import MatchLog
 from ggp.server.workers.nursery import Nursery
 from ggp.server.workers.orders import Setup
 from ggp.server.workers.pair import MoveToSend, WorkerPair, last_resort

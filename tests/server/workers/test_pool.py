@@ -15,7 +15,7 @@ import pytest
 from ggp.players import Decision
 from ggp.run import processes
 from ggp.run.messages import framed
-from ggp.server.records.match_log import MatchLog
+from ggp.server.match_log import MatchLog
 from ggp.server.workers import pool as pool_module
 from ggp.server.workers import slot
 from ggp.server.workers.nursery import Nursery

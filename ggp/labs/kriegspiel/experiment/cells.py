@@ -18,7 +18,7 @@ from functools import cache
 from statistics import NormalDist
 
 from ggp.labs.papers.reproduce.duels import Duel
-from ggp.statistics.intervals import LEVEL
+from ggp.statistics import LEVEL
 
 # ------------------------------------------------------------------------
 # Numbers of papers 000 and 001 on kriegspiel. Those of paper 002 are lost in the text we have.

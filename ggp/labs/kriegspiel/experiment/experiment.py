@@ -43,7 +43,7 @@ from ggp.labs.papers.reproduce.grid import (
 )
 from ggp.labs.papers.reproduce.results import FEWEST_ROUNDS, Claim, Panel, RunSettings, Table
 from ggp.run.clocks import Clock
-from ggp.statistics.intervals import Interval, interval_text, mean_interval
+from ggp.statistics import Interval, interval_text, mean_interval
 from match_runner.match.records import MatchRecord
 from match_runner.series.match_task import MatchTask, play
 from match_runner.series.outcomes import ContestCounts

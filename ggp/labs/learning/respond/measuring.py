@@ -6,7 +6,7 @@ the better one. That one plays fresh matches, and nothing is chosen any more. Th
 is, in expectation, no more than that of a best response: the lower end of its interval bounds what
 a best response gets from below, and what the player is left with from above.
 
-Intervals are by betting (`ggp.statistics.betting`): they hold at whatever time one stops.
+Intervals are by betting (`ggp.statistics`): they hold at whatever time one stops.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ggp.labs.learning.respond.responders import (
 )
 from ggp.machine.base import FloatArray, Machine, player_roles
 from ggp.run.clocks import cpu_seconds
-from ggp.statistics.intervals import LEVEL, Interval, mean_interval, mean_of_means
+from ggp.statistics import LEVEL, Interval, mean_interval, mean_of_means
 
 RESPONDERS: tuple[MakeResponder, ...] = (Searched, learnt)
 """All who try, where they can."""

@@ -18,7 +18,7 @@ from ggp.labs.papers.reproduce.grid import (
 )
 from ggp.labs.papers.reproduce.results import FEWEST_ROUNDS, Claim, Table
 from ggp.players import PLAYERS
-from ggp.statistics.intervals import interval_text, mean_of_means
+from ggp.statistics import interval_text, mean_of_means
 
 GAMES = (
     "connect_four",

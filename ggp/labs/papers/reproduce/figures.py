@@ -16,7 +16,7 @@ from ggp.labs.papers.reproduce.results import (
     StatesRow,
     Tell,
 )
-from ggp.statistics.intervals import Interval, interval_text
+from ggp.statistics import Interval, interval_text
 from match_runner.workers.executor import Executor
 
 EXACT, SAMPLED = "exact small sets (default)", "sampled (exact=0)"

@@ -40,7 +40,7 @@ from ggp.labs.papers.reproduce.results import (
 )
 from ggp.run.clocks import Clock
 from ggp.run.whole_files import InUse
-from ggp.statistics.intervals import Interval, mean_interval
+from ggp.statistics import Interval, mean_interval
 from match_runner.series.outcomes import (
     ContestCounts,
     contests_by_round,

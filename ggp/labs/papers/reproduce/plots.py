@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ggp.labs.papers.reproduce.results import Chart, Panel, Point, Result
-from ggp.statistics.intervals import Interval
+from ggp.statistics import Interval
 from match_runner.charts import Plot, new_figure
 
 if TYPE_CHECKING:

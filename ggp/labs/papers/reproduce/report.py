@@ -20,7 +20,7 @@ from ggp.labs.papers.reproduce.results import (
 )
 from ggp.run.clocks import Clock
 from ggp.run.whole_files import write_whole
-from ggp.statistics.intervals import interval_text, methods_text
+from ggp.statistics import interval_text, methods_text
 
 _SETTINGS = "settings.json"
 _OF_OLD = {"clock": str(Clock.WALL)}

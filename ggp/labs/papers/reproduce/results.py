@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from ggp.machine import Limits
 from ggp.run.clocks import Clock
-from ggp.statistics.intervals import GOALS, Interval
+from ggp.statistics import GOALS, Interval
 from match_runner.series.stopping import StoppingRule
 from match_runner.workers.executor import Executor
 

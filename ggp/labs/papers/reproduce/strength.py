@@ -18,7 +18,7 @@ from ggp.labs.papers.reproduce.grid import (
     sign_of,
 )
 from ggp.labs.papers.reproduce.results import FEWEST_ROUNDS, Claim, Panel, Table
-from ggp.statistics.intervals import LEVEL, mean_of_means
+from ggp.statistics import LEVEL, mean_of_means
 from match_runner.series.outcomes import contests_of, fault_counts, rounds_of
 from match_runner.tournament.summary import Rating, faults_text, rate, rating_text
 

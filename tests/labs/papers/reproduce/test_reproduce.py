@@ -27,7 +27,7 @@ from ggp.labs.papers.reproduce.paper_004.tables import TABLE_1, TABLE_2
 from ggp.labs.papers.reproduce.report import write_results
 from ggp.labs.papers.reproduce.results import Experiment, Point, RunSettings
 from ggp.labs.papers.reproduce.results import Result as Made
-from ggp.statistics.intervals import STUDENT, Interval
+from ggp.statistics import STUDENT, Interval
 from match_runner.cli import main
 from match_runner.workers.executor import WorkerCrashError
 from match_runner.workers.places import InlineExecutor

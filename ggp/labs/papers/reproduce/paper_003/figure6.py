@@ -41,7 +41,7 @@ from ggp.labs.papers.reproduce.results import (
     Table,
     Tell,
 )
-from ggp.statistics.intervals import interval_text, student_interval
+from ggp.statistics import interval_text, student_interval
 from match_runner.workers.executor import Executor
 from match_runner.workers.places import run_all
 

@@ -17,7 +17,7 @@ from ggp.labs.papers.reproduce.results import (
     RunSettings,
     Tell,
 )
-from ggp.statistics.intervals import Interval
+from ggp.statistics import Interval
 from match_runner.workers.executor import Executor
 
 NASH, BEST_RESPONSE = "against an equilibrium", "against a best response"

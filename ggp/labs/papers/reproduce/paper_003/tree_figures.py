@@ -20,7 +20,7 @@ from ggp.labs.papers.reproduce.results import (
     RunSettings,
     Tell,
 )
-from ggp.statistics.intervals import Interval, interval_text, student_interval
+from ggp.statistics import Interval, interval_text, student_interval
 from match_runner.workers.executor import Executor
 
 # ------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from ggp.labs.papers.reproduce.figures import (
     share_text,
 )
 from ggp.labs.papers.reproduce.results import Claim, Point, ReferenceLine, happens, reaches
-from ggp.statistics.intervals import Interval
+from ggp.statistics import Interval
 
 SUFFICIENT_INDEX = 4
 """Resource index that is sufficient to dominate, according to the paper."""

@@ -15,7 +15,7 @@ from ggp.labs.papers.reproduce.results import BY_LOT, Claim, Point, Result, RunS
 from ggp.machine import Limits, Machine, build_machine, role_index
 from ggp.players import make_player, parse_spec
 from ggp.players.player import KnownTurn
-from ggp.statistics.intervals import student_interval
+from ggp.statistics import student_interval
 from match_runner.workers.executor import Executor
 from match_runner.workers.places import run_all
 

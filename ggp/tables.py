@@ -1,4 +1,5 @@
-"""Tables for programs: pandas frames where pandas is installed, else arrays by column.
+"""Tables for programs (pandas frames where pandas is installed, else arrays by column), as CSV, and
+in HTML for notebooks.
 
 pandas is no dependency: whoever works with frames has it, and arrays serve everybody else.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Sequence
+from html import escape
 from io import StringIO
 from typing import Any
 
@@ -47,3 +49,39 @@ def _array(column: Sequence[object]) -> np.ndarray[tuple[int], np.dtype[Any]]:
     if all(value is None or isinstance(value, int | float) for value in column):
         return np.array([np.nan if value is None else value for value in column], dtype=np.float64)
     return np.array(column, dtype=object)
+
+
+# ------------------------------------------------------------------------
+# Tables as HTML, for notebooks.
+#
+# Everything in them is text: rules and records may come from anybody. Colours are those of the
+# notebook, so that tables suit light and dark ones.
+
+_CELL = "padding:0.1em 0.7em;text-align:"
+
+
+def html_table(columns: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
+    """A table as HTML.
+
+    Args:
+        columns: headings; those that begin with `#` are of numbers, aligned to the right.
+        rows: texts, escaped here.
+        caption: a line above it.
+    """
+    sides = ["right" if name.startswith("#") else "left" for name in columns]
+    head = "".join(
+        f'<th style="{_CELL}{side}">{escape(name.removeprefix("#"))}</th>'
+        for name, side in zip(columns, sides, strict=True)
+    )
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<td style="{_CELL}{side}">{escape(text)}</td>'
+            for text, side in zip(row, sides, strict=True)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    style = "text-align:left;white-space:nowrap"
+    above = f'<caption style="{style}">{escape(caption)}</caption>' if caption else ""
+    return f"<table>{above}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
