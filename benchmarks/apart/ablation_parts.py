@@ -24,7 +24,7 @@ from ggp.machine.propnet.optimise import draft
 from ggp.machine.propnet.optimise.passes import extraction, invariants
 from ggp.machine.propnet.play.kernels import block_kernels, block_playouts, blocks
 from ggp.machine.propnet.play.kernels.tapes import U64, Tape
-from ggp.machine.propnet.play.layout import cones, fusing, order, phases, plans, queries
+from ggp.machine.propnet.play.layout import order, phases, queries
 
 _NO_LIMIT = 1 << 60
 
@@ -60,7 +60,7 @@ def _no_plan_in_turns(circuit: Any) -> Any:
     return _PLAN(circuit)._replace(turns=1)
 
 
-_PLAN = plans.playout_plan
+_PLAN = queries.playout_plan
 
 
 @inlined
@@ -110,15 +110,15 @@ TRICKS: dict[str, tuple[Change, ...]] = {
     "reach": (Change(phases, "reachable", lambda each: np.zeros((0, 2, len(each.fluents)), bool)),),
     "openings": (Change(phases, "openings", lambda _: []),),
     "turns": (Change(queries, "playout_plan", _no_plan_in_turns),),
-    "what matters": (Change(plans, "cone", _any_reached),),
-    "groups of moves": (Change(plans, "SPARSE", _NO_LIMIT),),
-    "fusing": (Change(fusing, "INSIDE", -1),),
+    "what matters": (Change(queries, "cone", _any_reached),),
+    "groups of moves": (Change(queries, "SPARSE", _NO_LIMIT),),
+    "fusing": (Change(order, "INSIDE", -1),),
     "straight": (
         Change(order, "written_straight", lambda *given: np.zeros(len(given[3]), np.bool_)),
     ),
     "readers first": (Change(order._Sorter, "put_depth_first", _by_needs),),
     "pieces": (Change(order, "PIECE", _NO_LIMIT), Change(order, "SMALL_PIECE", _NO_LIMIT)),
-    "kernels of layout": (Change(cones, "LARGE", math.inf),),
+    "kernels of layout": (Change(phases, "LARGE", math.inf),),
 }
 """Tricks of layout: by what they are left out."""
 

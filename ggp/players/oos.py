@@ -16,8 +16,7 @@ from ggp.players.player import Choice, Context
 from ggp.search.anytime import Deadline
 from ggp.search.parts import INFORMED, TREES
 from ggp.search.trees.outcome_sampling import Matching, OutcomeSampling
-from ggp.search.trees.tree_loading import load_kernels
-from ggp.search.trees.tree_search import TreeSearch
+from ggp.search.trees.tree_search import TreeSearch, load_kernels
 
 RARE = 0.01
 """Moves less likely than this are left out: a residue of exploration."""

@@ -27,10 +27,9 @@ from ggp.search.anytime import Deadline, part_of
 from ggp.search.estimates import Estimates, Ties, equally_best
 from ggp.search.parts import CLAIRVOYANT, TREES
 from ggp.search.playouts import PlayoutSearch
-from ggp.search.trees.tree_loading import load_kernels
+from ggp.search.trees.tree_search import load_kernels
 from ggp.search.worlds.layers import PLAYOUTS, CostLimit, CountLimit, Limit
-from ggp.search.worlds.world_search import WorldSearch
-from ggp.search.worlds.world_trees import WorldTrees, WorldTreeSearch
+from ggp.search.worlds.world_search import WorldSearch, WorldTrees, WorldTreeSearch
 
 DEFAULT_STEPS = 100_000
 

@@ -33,6 +33,8 @@ from ggp.machine.propnet.optimise.draft import gates_of
 from ggp.machine.propnet.optimise.knowledge import Work
 from ggp.machine.propnet.optimise.proofs.induction import (
     Guess,
+    SearchLimit,
+    Solver,
     Words,
     assume_legal_moves,
     exclusive_fluents,
@@ -41,7 +43,6 @@ from ggp.machine.propnet.optimise.proofs.induction import (
     wrong,
 )
 from ggp.machine.propnet.optimise.proofs.sampling import sample
-from ggp.machine.propnet.optimise.proofs.solver import SearchLimit, Solver
 from ggp.machine.propnet.parts import parts_of
 from ggp.machine.propnet.play.layout.phases import following
 

@@ -20,8 +20,16 @@ from ggp.machine.arrays import first_seen, first_seen_columns, segment_ids
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States, player_roles
 from ggp.search.estimates import candidates, equally_best
 from ggp.search.worlds.clairvoyant import clairvoyant_values, table_of
-from ggp.study.matches import Decisions, KnownSets, decisions_of, random_matches
-from ggp.study.walks import PreTerminal, classes, is_equal, pre_terminal_nodes
+from ggp.study.matches import (
+    Decisions,
+    KnownSets,
+    PreTerminal,
+    classes,
+    decisions_of,
+    is_equal,
+    pre_terminal_nodes,
+    random_matches,
+)
 
 MOST_MATCHES = 500
 """Greatest number of random matches whose information sets are looked at; no more than walks."""

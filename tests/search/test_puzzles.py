@@ -12,8 +12,7 @@ from ggp.machine.base import UNKNOWN, Machine
 from ggp.players import make_player, parse_spec
 from ggp.players.auto import Auto
 from ggp.players.puzzle import Puzzle
-from ggp.search.puzzles.breadth import BreadthFirst, step_counter
-from ggp.search.puzzles.lines import LineSearch, is_puzzle, replayed
+from ggp.search.puzzles.lines import BreadthFirst, LineSearch, is_puzzle, replayed, step_counter
 from ggp.search.puzzles.puzzle_search import Adaptation, Planner
 from tests.support.games import machine_of_game, machine_of_rules
 

@@ -7,7 +7,14 @@ import pytest
 
 from ggp.belief import PathTree
 from ggp.machine import Machine
-from ggp.study.matches import Decisions, KnownSets, decisions_of, random_matches
+from ggp.study.matches import (
+    Decisions,
+    KnownSets,
+    decisions_of,
+    is_equal,
+    pre_terminal_nodes,
+    random_matches,
+)
 from ggp.study.properties import (
     Properties,
     gap_of,
@@ -16,7 +23,6 @@ from ggp.study.properties import (
     shares_left,
     views_of,
 )
-from ggp.study.walks import is_equal, pre_terminal_nodes
 from tests.support.games import machine_of_game, machine_of_rules
 from tests.support.plain.clairvoyant import TWO_AT_ONCE
 from tests.support.plain.enumeration import Path, complete_paths

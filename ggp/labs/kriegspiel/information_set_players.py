@@ -12,8 +12,7 @@ from ggp.labs.kriegspiel.information_sets.set_search import (
     InformationSetSearch,
     TooLarge,
 )
-from ggp.labs.kriegspiel.information_sets.set_tree import MOST_JOINT, LookAhead
-from ggp.labs.kriegspiel.information_sets.set_values import Leaf
+from ggp.labs.kriegspiel.information_sets.set_tree import MOST_JOINT, Leaf, LookAhead
 from ggp.players.options.evaluations import evaluation_field, evaluation_of
 from ggp.players.options.option_fields import choice, whole
 from ggp.players.parts.search_player import SearchOptions, SearchPlayer

@@ -23,7 +23,7 @@ from ggp.machine.goal_values import number_or_nan
 from ggp.machine.propnet.circuit import TRUE, Circuit, Literals
 from ggp.machine.propnet.optimise.proofs.sampling import net_levels
 from ggp.machine.propnet.parts import parts_of
-from ggp.machine.propnet.play.layout.cones import cone
+from ggp.machine.propnet.play.layout.phases import cone
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.study.names import Names, names_of
 

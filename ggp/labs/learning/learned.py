@@ -36,7 +36,7 @@ from ggp.labs.learning.env.kernels import U64
 from ggp.labs.learning.learnt_values import MatchLearner
 from ggp.labs.learning.selfplay import LearntPolicy
 from ggp.labs.learning.selfplay.files import read_policy
-from ggp.labs.learning.selfplay.path_rows import NetPaths
+from ggp.labs.learning.selfplay.policies import NetPaths
 from ggp.labs.learning.selfplay.rollouts import Rollouts
 from ggp.machine.arrays import offsets_of
 from ggp.machine.base import FloatArray, IntArray, Machine, Ragged, player_roles

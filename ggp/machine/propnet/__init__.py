@@ -2,6 +2,6 @@
 
 In comes a `Program`, out goes a `Machine`. Begin with `circuit`, the central type of this package;
 `parts` are names for moves that are too many to list. The rooms are the stages: rules become a
-circuit (`compile`), which gets smaller (`optimise`, with `reports`) and is played 1,024 lanes
+circuit (`compile`), which gets smaller (`optimise`) and is played 1,024 lanes
 at a time (`play`).
 """

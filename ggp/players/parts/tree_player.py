@@ -17,9 +17,8 @@ from ggp.search.anytime import Deadline, part_of
 from ggp.search.estimates import Estimates, Ties, best_moves
 from ggp.search.leaf_values import StateValues
 from ggp.search.trees.paths_tree import PathsTree
-from ggp.search.trees.settings import KEEP, MOST_WORLDS, LaneSettings
-from ggp.search.trees.tree_loading import load_kernels
-from ggp.search.trees.tree_search import LANES_A_PATH, Elsewhere, TreeSearch
+from ggp.search.trees.tree_search import LANES_A_PATH, Elsewhere, TreeSearch, load_kernels
+from ggp.search.trees.tree_tables import KEEP, MOST_WORLDS, LaneSettings
 
 NESTED_ATTEMPTS = 5_000
 """Lanes stepped in search of particles for one bag of another role."""

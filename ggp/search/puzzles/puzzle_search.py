@@ -20,9 +20,9 @@ from ggp.machine.arrays import offsets_of, segment_ids
 from ggp.machine.base import FloatArray, IntArray, Machine, Ragged, States
 from ggp.machine.goal_values import number_or_nan
 from ggp.search.anytime import Deadline, OutOfTime, check
-from ggp.search.puzzles.breadth import BreadthFirst
 from ggp.search.puzzles.lines import (
     ROLE,
+    BreadthFirst,
     Line,
     LineSearch,
     best_possible,

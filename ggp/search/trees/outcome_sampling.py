@@ -29,8 +29,8 @@ from ggp.machine.base import FloatArray
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates
 from ggp.search.trees.paths_tree import PathsTree
-from ggp.search.trees.settings import Chances
 from ggp.search.trees.tree_search import Elsewhere, Particles, Roots, TreeSearch, joined
+from ggp.search.trees.tree_tables import Chances
 
 PRIOR_SHARE = 0.1
 """Share of the lanes of a bag that begin by its weights alone, whatever strategies say."""

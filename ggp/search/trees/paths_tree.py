@@ -37,14 +37,18 @@ from ggp.search.trees.growth_kernels import add_worlds
 from ggp.search.trees.keeping_kernels import prove
 from ggp.search.trees.node_table import MOST_ACTIONS, NodeTable
 from ggp.search.trees.regret_kernels import learn_regrets
-from ggp.search.trees.settings import CALM, CHOICES, KEEP, Chances, LaneSettings
 from ggp.search.trees.tree_kernels import back_up, walk
 from ggp.search.trees.tree_tables import (
+    CALM,
+    CHOICES,
+    KEEP,
     LEAF,
     LOOSE,
     OVER,
     ROWS,
     WALKING,
+    Chances,
+    LaneSettings,
     Worlds,
     matching,
     new_wave,

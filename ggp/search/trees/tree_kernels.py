@@ -9,17 +9,18 @@ from ggp.machine.base import BoolArray, FloatArray
 from ggp.machine.compiling.jit import inlined, kernel
 from ggp.machine.mixing import START, ended, mixed_in, uniform
 from ggp.search.trees.regret_kernels import match_regrets
-from ggp.search.trees.settings import PRIOR_VISITS, VIRTUAL_LOSS
 from ggp.search.trees.tree_tables import (
     CHANCE,
     LEAF,
     LOOSE,
     NO_NODE,
     OVER,
+    PRIOR_VISITS,
     RECORDS,
     ROWS,
     SIZE,
     UPPER,
+    VIRTUAL_LOSS,
     WALKING,
     Nodes,
     Wave,

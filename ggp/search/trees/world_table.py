@@ -43,7 +43,7 @@ class WorldTable:
     """All worlds that are known.
 
     Attributes:
-        most: most worlds that lanes may add, see `ggp.search.trees.settings`.
+        most: most worlds that lanes may add, see `ggp.search.trees.tree_tables`.
         table: for kernels.
         states: the state of each world.
         views: `[W, R]` the path of every role in each world, and places for more.

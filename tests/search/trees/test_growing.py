@@ -13,8 +13,8 @@ from ggp.machine import Machine
 from ggp.machine.propnet.play.growth import Lister
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.trees.paths_tree import PathsTree
-from ggp.search.trees.settings import Chances, LaneSettings
-from ggp.search.worlds.world_trees import WorldTrees
+from ggp.search.trees.tree_tables import Chances, LaneSettings
+from ggp.search.worlds.world_search import WorldTrees
 from tests.search.trees.test_paths_tree import BANDIT, SOMETIMES
 from tests.support.games import machine_of_game, machine_of_rules
 

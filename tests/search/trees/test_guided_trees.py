@@ -8,8 +8,8 @@ import pytest
 from ggp.machine.abilities import WeightedPlayer
 from ggp.search.leaf_values import MOST, UNIT, MoveAverages
 from ggp.search.trees.paths_tree import PathsTree
-from ggp.search.trees.settings import CALM
 from ggp.search.trees.tree_search import TreeSearch
+from ggp.search.trees.tree_tables import CALM
 from tests.search.trees.test_paths_tree import BANDIT, search_of, tree_of, values_of
 from tests.support.games import machine_of_game, machine_of_rules
 

@@ -11,9 +11,8 @@ from ggp.belief import Bags, HyperPlaySampler, PathTree
 from ggp.machine import Machine
 from ggp.machine.base import IntArray
 from ggp.search.trees.paths_tree import PathsTree
-from ggp.search.trees.settings import LaneSettings
 from ggp.search.trees.tree_search import TreeSearch
-from ggp.search.trees.tree_tables import CHANCE, LISTED, NO_NODE, UPPER
+from ggp.search.trees.tree_tables import CHANCE, LISTED, NO_NODE, UPPER, LaneSettings
 from tests.search.trees.test_paths_tree import SOMETIMES
 from tests.support.games import machine_of_game, machine_of_rules
 

@@ -16,9 +16,8 @@ from ggp.search.leaf_values import LeafValues
 from ggp.search.trees import paths_tree
 from ggp.search.trees.growing import grower
 from ggp.search.trees.paths_tree import PathsTree
-from ggp.search.trees.settings import KEEP, LaneSettings
 from ggp.search.trees.tree_search import WAITING_S, Roots, TreeSearch
-from ggp.search.trees.tree_tables import ACTIONS, LARGE, wider
+from ggp.search.trees.tree_tables import ACTIONS, KEEP, LARGE, LaneSettings, wider
 from tests.search.trees.slow_tree import SlowTree, leaf
 from tests.support.games import machine_of_game, machine_of_rules
 

@@ -9,9 +9,9 @@ from ggp.belief import Bags, HyperPlaySampler, PathTree
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN
 from ggp.search.anytime import Deadline
-from ggp.search.trees.settings import LaneSettings
+from ggp.search.trees.tree_tables import LaneSettings
 from ggp.search.worlds.clairvoyant import clairvoyant_values
-from ggp.search.worlds.world_trees import WorldTrees, WorldTreeSearch
+from ggp.search.worlds.world_search import WorldTrees, WorldTreeSearch
 from tests.players.test_players import HIDDEN_BIT
 from tests.search.trees.test_kept_worlds import check
 from tests.support.games import machine_of_game, machine_of_rules

@@ -4,7 +4,6 @@ In come states with boards, out go values of states or moves. Begin with `board_
 evaluation by material and attacks of what a file declares, whose kernels are
 `board_kernels`, and `mask_kernels` for boards of up to 64 squares. The room `exchanges` plays them
 out before a board is valued. `leaf_turns` values boards as they are reached, by one kernel
-(`leaf_kernels`), which reads no boards again (`block_boards`) and asks what has changed
-(`lane_values`). `lower_bounds` leaves out those that cannot matter (alpha-beta cut-offs);
-`board_search` is the search of Choose-move.
+(`leaf_kernels`), which reads no boards again (`block_boards`) and asks what has changed.
+`board_search` is the search of Choose-move; it leaves out boards that cannot matter.
 """

@@ -1,6 +1,6 @@
 """Information-set search (paper 000): a few plies ahead, by what our role will know then.
 
 In comes a bag, out go overconfident or paranoid values of moves. Begin with `set_search`, the
-search. Histories are drawn and stepped side by side, and folded into `set_tree`; `set_values` are
-the values of sets and leaves, and `leaf_sums` merges and sums these up.
+search. Histories are drawn and stepped side by side, and folded into `set_tree`, which
+values sets and leaves, and `leaf_sums` merges and sums these up.
 """

@@ -10,9 +10,9 @@
 
 In comes an environment, out come policies. Begin with `learner`, which plays and learns; `actors`
 are its parts, a policy for each role and a critic, which `threads` let learn side by side, by
-`settings`. `features` say what nets read, `path_rows` of incomplete paths, `nets` compute, and
-`policies` are what is learnt, `files` where it is kept. `rollouts` play matches on by policies.
-`feature_kernels`, `net_kernels` and `policy_kernels` work row by row.
+`settings`. `features` say what nets read, `nets` compute, and `policies` are what is learnt,
+`files` where it is kept. `rollouts` play matches on by policies. `feature_kernels` and
+`net_kernels` work row by row.
 """
 
 from ggp.labs.learning.selfplay.learner import Learner, StoppedError

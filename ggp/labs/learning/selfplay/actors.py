@@ -21,10 +21,9 @@ from ggp.labs.learning.selfplay.features import (
     Reader,
     features_of_states,
 )
-from ggp.labs.learning.selfplay.net_kernels import F32
+from ggp.labs.learning.selfplay.net_kernels import F32, improve
 from ggp.labs.learning.selfplay.nets import Net, Optimiser, Scratch, first_weights
 from ggp.labs.learning.selfplay.policies import Drawing, LearntValues
-from ggp.labs.learning.selfplay.policy_kernels import improve
 from ggp.machine.mixing import finalised
 
 

@@ -38,8 +38,8 @@ from ggp.labs.learning.env.turn import Turn
 from ggp.labs.learning.selfplay.actors import Actor, Critic, Steps
 from ggp.labs.learning.selfplay.features import bound_of, features_of, features_of_states
 from ggp.labs.learning.selfplay.files import About, PolicyFile
+from ggp.labs.learning.selfplay.net_kernels import advantages
 from ggp.labs.learning.selfplay.policies import HALF, MIDDLE, LearntPolicy, LearntValues
-from ggp.labs.learning.selfplay.policy_kernels import advantages
 from ggp.labs.learning.selfplay.settings import Settings, Told, usual_settings
 from ggp.labs.learning.selfplay.threads import Crew, one_thread
 from ggp.seeds import MOST_SEED, check_seed

@@ -12,9 +12,8 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import Any
 
-from ggp.labs.openspiel.machine.games import is_open, pyspiel
+from ggp.labs.openspiel.machine.games import Strings, acts, is_open, pyspiel
 from ggp.labs.openspiel.machine.nodes import Node
-from ggp.labs.openspiel.machine.strings import Strings, acts
 from ggp.labs.openspiel.machine.terms import YOUR_MOVE, SpielTerms, told
 from ggp.machine.percepts import joint_percepts
 

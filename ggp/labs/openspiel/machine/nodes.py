@@ -16,8 +16,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ggp.errors import IllegalMoveError, MachineError
-from ggp.labs.openspiel.machine.games import pyspiel
-from ggp.labs.openspiel.machine.strings import acts
+from ggp.labs.openspiel.machine.games import acts, pyspiel
 from ggp.labs.openspiel.machine.terms import NOOP
 from ggp.machine.base import FloatArray, IntArray, ShownStates
 

@@ -160,7 +160,6 @@ FILES = (
     "machine/propnet/compile/circuits",
     "machine/propnet/compile/gates",
     "machine/propnet/parts",
-    "machine/propnet/reports",
 )
 """Other modules of `ggp` that take part; those that only play or store circuits do not. A test
 follows every name that is read on the way to a circuit, and fails if a module is missing."""

@@ -23,7 +23,7 @@ from ggp.errors import GGPError, MachineError
 from ggp.machine.base import GROUND_RULES, WAITING, Limits
 from ggp.machine.propnet.circuit import Circuit, Loop, Outputs
 from ggp.machine.propnet.compile.ground_rules.forecast import GroundingForecast, most_rules
-from ggp.machine.propnet.reports import PassReport
+from ggp.machine.propnet.optimise.knowledge import PassReport
 
 _MAGIC = b"ggp circuit\n"
 _HEADER = struct.Struct(f"<{len(_MAGIC)}s16sI")

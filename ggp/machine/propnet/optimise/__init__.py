@@ -1,8 +1,8 @@
 """Passes that make a circuit smaller without changing the game that it describes.
 
 In comes a `Circuit`, out goes a smaller one. Begin with `draft`, a circuit while a pass changes it;
-passes share facts about the game as `knowledge`, and `patience` bounds how long they
-take. `kernels` are for large circuits. The rooms: `passes` and `proofs`.
+passes share `knowledge`: facts about the game, and how long they may take. `kernels` are for large
+circuits. The rooms: `passes` and `proofs`.
 
 Passes may assume that states are reachable, and that every role makes one legal move in a
 state that is not terminal.
@@ -16,7 +16,15 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge, Work
+from ggp.machine.propnet.optimise.knowledge import (
+    NEVER,
+    CircuitKnowledge,
+    PassReport,
+    TookTooLong,
+    Work,
+    WorkDeadline,
+    patience,
+)
 from ggp.machine.propnet.optimise.passes.extraction import extract
 from ggp.machine.propnet.optimise.passes.factoring import factor
 from ggp.machine.propnet.optimise.passes.invariants import use_invariants
@@ -26,8 +34,6 @@ from ggp.machine.propnet.optimise.passes.local import (
     flatten,
     fold_constants,
 )
-from ggp.machine.propnet.optimise.patience import NEVER, TookTooLong, WorkDeadline, patience
-from ggp.machine.propnet.reports import PassReport
 
 _log = logging.getLogger(__name__)
 

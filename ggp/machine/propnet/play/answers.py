@@ -22,8 +22,12 @@ from numpy.typing import NDArray
 
 from ggp.machine.arrays import first_seen, offsets_of
 from ggp.machine.base import BoolArray, IntArray, Ragged
-from ggp.machine.propnet.play.kernels.block_kernels import count_bits, list_bits, query
-from ggp.machine.propnet.play.kernels.matching import advance_matching
+from ggp.machine.propnet.play.kernels.block_kernels import (
+    advance_matching,
+    count_bits,
+    list_bits,
+    query,
+)
 from ggp.machine.propnet.play.kernels.narrow import FEW, NARROW, legal_word, query_word
 from ggp.machine.propnet.play.kernels.packed import Packed, unpack
 from ggp.machine.propnet.play.kernels.tapes import I32, TURNED, Query, Tape

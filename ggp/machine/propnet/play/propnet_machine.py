@@ -33,6 +33,7 @@ from ggp.machine.compiling.jit import load_at_once
 from ggp.machine.goal_values import GoalValues
 from ggp.machine.percepts import JointMovesTold
 from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.optimise.knowledge import PassReport
 from ggp.machine.propnet.parts import parts_of
 from ggp.machine.propnet.play.answers import Answers
 from ggp.machine.propnet.play.clues import MOST_CLUES, Clues
@@ -45,7 +46,6 @@ from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.moves import MoveTable
 from ggp.machine.propnet.play.percepts import CircuitPercepts, percept_names
 from ggp.machine.propnet.play.playouts import CircuitPlayouts
-from ggp.machine.propnet.reports import PassReport
 from ggp.machine.rows import RowTable, grouped
 from ggp.machine.threads import made_once
 from ggp.run.clocks import TellsTime

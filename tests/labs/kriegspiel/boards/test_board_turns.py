@@ -12,17 +12,16 @@ import numpy as np
 import pytest
 
 from ggp.errors import MachineError
-from ggp.labs.kriegspiel.boards.board_search import BoardLimits, BoardSearch
+from ggp.labs.kriegspiel.boards.board_search import BoardLimits, BoardSearch, ordered
 from ggp.labs.kriegspiel.boards.board_values import BoardValues
 from ggp.labs.kriegspiel.boards.exchanges import exchange_player
-from ggp.labs.kriegspiel.boards.exchanges.captures import (
+from ggp.labs.kriegspiel.boards.exchanges.exchange_player import (
     NOWHERE,
     CaptureBoards,
     CaptureFinder,
     Captures,
+    ExchangePlayer,
 )
-from ggp.labs.kriegspiel.boards.exchanges.exchange_player import ExchangePlayer
-from ggp.labs.kriegspiel.boards.lower_bounds import ordered
 from ggp.labs.kriegspiel.information_sets.set_search import InformationSetSearch
 from ggp.labs.kriegspiel.information_sets.set_tree import LookAhead
 from ggp.machine import Machine

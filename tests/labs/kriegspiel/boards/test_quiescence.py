@@ -12,11 +12,10 @@ from ggp.belief import Bags
 from ggp.belief.bags import initial_segments
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_companion
-from ggp.labs.kriegspiel.boards.board_search import BoardLimits, BoardSearch
+from ggp.labs.kriegspiel.boards.board_search import BoardLimits, BoardSearch, value_open
 from ggp.labs.kriegspiel.boards.board_values import BoardTerms, BoardValues
 from ggp.labs.kriegspiel.boards.exchanges import exchange_player
 from ggp.labs.kriegspiel.boards.exchanges.quiescence import Quiescence
-from ggp.labs.kriegspiel.boards.lower_bounds import value_open
 from ggp.labs.kriegspiel.piece_files import read_terms, with_captures
 from ggp.machine import Machine
 from ggp.machine.base import States

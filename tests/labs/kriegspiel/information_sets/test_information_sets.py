@@ -13,8 +13,7 @@ import pytest
 from ggp.belief import Bags, HyperPlaySampler, PathTree
 from ggp.labs.kriegspiel.information_sets import set_search as information_sets
 from ggp.labs.kriegspiel.information_sets.set_search import InformationSetSearch, TooLarge
-from ggp.labs.kriegspiel.information_sets.set_tree import LookAhead
-from ggp.labs.kriegspiel.information_sets.set_values import Leaf
+from ggp.labs.kriegspiel.information_sets.set_tree import Leaf, LookAhead
 from ggp.machine import Machine, role_index
 from ggp.machine.base import BoolArray, FloatArray, IntArray, States
 from ggp.search.anytime import Deadline, OutOfTime

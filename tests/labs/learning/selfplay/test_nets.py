@@ -7,7 +7,7 @@ import pytest
 
 from ggp.errors import ConfigError
 from ggp.labs.learning.selfplay.features import Choices, Features, RowChanges
-from ggp.labs.learning.selfplay.net_kernels import F32
+from ggp.labs.learning.selfplay.net_kernels import F32, advantages, draw, improve, probabilities
 from ggp.labs.learning.selfplay.nets import (
     MOST_WEIGHTS,
     Net,
@@ -16,7 +16,6 @@ from ggp.labs.learning.selfplay.nets import (
     Weights,
     first_weights,
 )
-from ggp.labs.learning.selfplay.policy_kernels import advantages, draw, improve, probabilities
 from ggp.machine.propnet.play.kernels.vectors import FLOATS
 
 MOVES, LANES, ROWS = 5, 6, 30

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from ggp.errors import ConfigError
-from ggp.labs.openspiel.machine.games import SpielGame, load_game
-from ggp.labs.openspiel.machine.strings import Strings, examine
+from ggp.labs.openspiel.machine.games import SpielGame, Strings, examine, load_game
 from ggp.machine import build_machine
 from ggp.machine.abilities import utility_of
 from ggp.machine.games import load_program

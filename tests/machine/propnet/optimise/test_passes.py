@@ -16,7 +16,12 @@ from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from ggp.machine.propnet.optimise import MAX_STEPS, PASSES, Pass, optimise
 from ggp.machine.propnet.optimise import draft as drafting
 from ggp.machine.propnet.optimise.draft import Draft
-from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge, ExclusiveFluents, Work
+from ggp.machine.propnet.optimise.knowledge import (
+    CircuitKnowledge,
+    ExclusiveFluents,
+    Work,
+    WorkDeadline,
+)
 from ggp.machine.propnet.optimise.passes.extraction import extract
 from ggp.machine.propnet.optimise.passes.factoring import factor
 from ggp.machine.propnet.optimise.passes.invariants import use_invariants
@@ -26,7 +31,6 @@ from ggp.machine.propnet.optimise.passes.local import (
     flatten,
     fold_constants,
 )
-from ggp.machine.propnet.optimise.patience import WorkDeadline
 from ggp.machine.propnet.optimise.proofs.sampling import Evaluator
 from tests.machine.propnet.circuits import (
     circuit_of,

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from ggp.machine.propnet.optimise.patience import (
+from ggp.machine.propnet.optimise.knowledge import (
     NEVER,
     TookTooLong,
     WorkDeadline,
@@ -22,8 +22,8 @@ from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
-from ggp.machine.propnet.optimise.patience import TookTooLong, Until, patience
-from ggp.machine.propnet.optimise.proofs.solver import Limit, Solver
+from ggp.machine.propnet.optimise.knowledge import TookTooLong, Until, patience
+from ggp.machine.propnet.optimise.proofs.induction import Limit, Solver
 from ggp.machine.propnet.optimise.knowledge import Work
 
 rules = "(role player) (init a) (legal player wait) (<= (next b) (true a)) "

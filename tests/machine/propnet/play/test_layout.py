@@ -15,11 +15,9 @@ from ggp.machine.propnet.play.kernels.narrow import FEW, NARROW
 from ggp.machine.propnet.play.kernels.packed import PropnetStates, unpack
 from ggp.machine.propnet.play.kernels.tapes import WHOLE
 from ggp.machine.propnet.play.kernels.vectors import aligned_words
-from ggp.machine.propnet.play.layout import cones, fusing, order, phases, plans
-from ggp.machine.propnet.play.layout.cones import cone
-from ggp.machine.propnet.play.layout.phases import phases_of
-from ggp.machine.propnet.play.layout.plans import playout_plan
-from ggp.machine.propnet.play.layout.queries import Queries
+from ggp.machine.propnet.play.layout import order, phases, queries
+from ggp.machine.propnet.play.layout.phases import cone, phases_of
+from ggp.machine.propnet.play.layout.queries import Queries, playout_plan
 from ggp.machine.propnet.play.layout.tape_layout import Stage, lay_out
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from tests.machine.propnet.circuits import circuit_of, dealing, random_circuit
@@ -96,7 +94,7 @@ def test_playouts_are_the_same_whatever_is_put_together(
     stray[::3] ^= rng.random((67, stray.shape[1])) < 0.1
     monkeypatch.setattr(phases, "MIN_REACH_LITERALS", 0)
     monkeypatch.setattr(phases, "MIN_LITERALS", 0)
-    monkeypatch.setattr(plans, "SPARSE", 8)
+    monkeypatch.setattr(queries, "SPARSE", 8)
     played = []
     for plain in (False, True):
         if plain:
@@ -104,8 +102,8 @@ def test_playouts_are_the_same_whatever_is_put_together(
             monkeypatch.setattr(order, "SMALL_PIECE", 1 << 30)
             monkeypatch.setattr(order, "written_straight", written_nowhere)
             monkeypatch.setattr(phases, "MIN_LITERALS", 1 << 30)
-            monkeypatch.setattr(fusing, "INSIDE", 0)
-            monkeypatch.setattr(plans, "SPARSE", 1 << 30)
+            monkeypatch.setattr(order, "INSIDE", 0)
+            monkeypatch.setattr(queries, "SPARSE", 1 << 30)
         machine = PropnetMachine(circuit, is_gdl2=False)
         plan = machine.playout_plan
         assert (len(plan.phases) > 0) != plain
@@ -268,7 +266,7 @@ def cone_of(circuit: Circuit, targets: Literals, known: Bits, *, through_time: b
 def test_a_cone_has_all_that_literals_depend_on(
     large: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cones, "LARGE", 0 if large else 1 << 30)
+    monkeypatch.setattr(phases, "LARGE", 0 if large else 1 << 30)
     for seed in range(20):
         circuit = random_circuit(seed, with_loop=seed % 2 == 1)
         rng = np.random.default_rng(seed)
@@ -307,7 +305,7 @@ def test_kernels_lay_out_as_they_are_written(piece: int, monkeypatch: pytest.Mon
     for circuit in (*random, circuit_of("tic_tac_toe"), turning_stones(5)):
         found = []
         for smallest in (0, 1 << 30):
-            monkeypatch.setattr(cones, "LARGE", smallest)
+            monkeypatch.setattr(phases, "LARGE", smallest)
             found.append(laid_out(circuit))
         for kernel, written in zip(*found, strict=True):
             assert kernel.dtype == written.dtype

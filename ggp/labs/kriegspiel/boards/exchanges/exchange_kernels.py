@@ -50,7 +50,7 @@ from ggp.labs.kriegspiel.boards.exchanges.open_boards import (
     put_back,
     unpick,
 )
-from ggp.labs.kriegspiel.boards.lane_values import (
+from ggp.labs.kriegspiel.boards.leaf_kernels import (
     lane_value,
     lead_before,
     prepare_attacks,

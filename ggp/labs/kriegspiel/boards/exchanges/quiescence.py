@@ -24,15 +24,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ggp.labs.kriegspiel.boards.board_search import WAVE_GROWTH, first_open, ordered
 from ggp.labs.kriegspiel.boards.board_values import Boards, BoardValues
-from ggp.labs.kriegspiel.boards.exchanges.captures import (
+from ggp.labs.kriegspiel.boards.exchanges.exchange_player import (
     NOWHERE,
     CaptureBoards,
     CaptureFinder,
     Captures,
+    ExchangePlayer,
 )
-from ggp.labs.kriegspiel.boards.exchanges.exchange_player import ExchangePlayer
-from ggp.labs.kriegspiel.boards.lower_bounds import WAVE_GROWTH, first_open, ordered
 from ggp.machine.base import (
     BoolArray,
     FloatArray,

@@ -1,5 +1,5 @@
 """Proves facts about a circuit that its gates do not show: guessed from matches, then proved.
 
 In comes a `Circuit`, out goes what always holds. Begin with `induction`, which proves guesses
-about reachable states. `sampling` plays random matches, and `solver` asks clingo.
+about reachable states by asking clingo. `sampling` plays random matches.
 """

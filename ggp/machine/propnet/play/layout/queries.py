@@ -8,19 +8,23 @@ each. Random playouts have rows of their own (see `plans`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.gdl.program import RANDOM
+from ggp.machine.arrays import offsets_of
 from ggp.machine.base import IntArray
+from ggp.machine.goal_values import NO_NUMBER, number_or_nan
 from ggp.machine.propnet.circuit import FALSE, Circuit, Literals
-from ggp.machine.propnet.parts import parts_of
+from ggp.machine.propnet.parts import NONE, Parts, parts_of
 from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan
-from ggp.machine.propnet.play.kernels.packed import words_for
-from ggp.machine.propnet.play.kernels.tapes import Query
-from ggp.machine.propnet.play.layout.phases import MIN_LITERALS, within_phase
-from ggp.machine.propnet.play.layout.plans import playout_plan
-from ggp.machine.propnet.play.layout.tape_layout import Stage, lay_out
+from ggp.machine.propnet.play.kernels.choice import GROUP, SPARSE, Groups
+from ggp.machine.propnet.play.kernels.packed import pack, pack_rows, words_for
+from ggp.machine.propnet.play.kernels.tapes import I32, U64, Query, Tape, Wires
+from ggp.machine.propnet.play.layout.phases import MIN_LITERALS, cone, phases_of, within_phase
+from ggp.machine.propnet.play.layout.tape_layout import Laid, Stage, lay_out
 from ggp.machine.threads import made_once
 
 DECIDING = 32
@@ -178,4 +182,245 @@ def query_of(circuit: Circuit, groups: Sequence[Literals], *, moves: bool = Fals
         laid.wires[0],
         laid.num_rows,
         starts.astype(np.int64),
+    )
+
+
+# ------------------------------------------------------------------------
+# Lays out the tapes of random playouts.
+#
+# They use one set of rows from the first step to the last:
+#
+# look    is it over, and what is legal?       each step
+#     judge   goals, from gates of `look`          when enough lanes have ended; of games with
+#                                                  phases from the state alone, after `act`
+#     fit     for moves that are made part by part: do they fit?     each step
+#     act     the next state, from gates of `look` and the moves just made     each step
+#
+# and have no rows for fluents that neither `look` nor `judge` depends on, now or in a later state,
+# such as what a player has seen, which only `sees` rules read. `look` and `act` come in several
+# variants: for any state, and for the phases of a game (see `phases`).
+
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+_LOOK, _JUDGE, _FIT, _ACT = range(4)
+"""The stages of a circuit that is laid out, in their order."""
+
+
+def playout_plan(circuit: Circuit) -> PlayoutPlan:
+    """The plan of random playouts, with only the fluents that matter for how a game goes on."""
+    num_fluents = len(circuit.fluents)
+    goals = np.concatenate([outputs.literals for outputs in circuit.goals])
+    look = np.concatenate([[circuit.terminal], *(each.literals for each in circuit.legal), goals])
+    phases = phases_of(circuit)
+    # The fluents that literals depend on, in this state or through later ones; and those that
+    # identify the phase, which perhaps only percepts depend on.
+    parts = parts_of(circuit)
+    asked = np.concatenate([look, [parts.fits], 2 * (1 + phases.fluents)])
+    reached = cone(circuit, asked.astype(np.int32), through_time=True)
+    matter = np.flatnonzero(reached[1 : 1 + num_fluents])
+    row_of = np.full(num_fluents, -1, dtype=np.int32)
+    row_of[matter] = np.arange(1, 1 + len(matter))
+    whole = _Variant.of(circuit, matter, None if phases.circuits else goals, every_move=True)
+    some = [_Variant.of(each, matter, None, every_move=False) for each in phases.circuits]
+    variants = [whole, *some]
+    laid = [each.laid for each in variants]
+    judge, goal_wires, num_rows = laid[0].tapes[_JUDGE], laid[0].wires[_JUDGE], laid[0].num_rows
+    if some:
+        # The gates of a phase's `look` are not enough.
+        apart = lay_out(circuit, whole.inputs, [Stage(goals)])
+        judge, goal_wires, num_rows = apart.tapes[0], apart.wires[0], apart.num_rows
+    num_rows = max(num_rows, *(each.num_rows for each in laid))
+    move_rows = np.concatenate([each.move_rows for each in variants])
+    move_rows[move_rows < 0] = num_rows
+    legal = _together([each.legal for each in variants])
+    drawn, left = _drawn(variants, legal, parts, num_rows + 1)
+    always = _always_counted([each.role_moves for each in variants], move_rows, num_rows)
+    values = [number_or_nan(name) for outputs in circuit.goals for name in outputs.names]
+    ends = np.cumsum([0, *(int(each.role_moves[-1]) for each in variants)])
+    return PlayoutPlan(
+        look=_joined([each.tapes[_LOOK] for each in laid]),
+        fit=_joined([each.tapes[_FIT] for each in laid]),
+        act=_joined([each.tapes[_ACT] for each in laid]),
+        judge=judge,
+        num_rows=num_rows + 1 + left,
+        row_of=row_of,
+        matter=pack(row_of >= 0),
+        state_rows=row_of[matter],
+        within=_packed_bounds(phases.within, row_of >= 0),
+        phase_rows=row_of[phases.fluents],
+        asked=np.where(phases.asked, _ALL, np.uint64(0)),
+        # In this order, or playouts would be compiled for each order of its columns.
+        phases=np.ascontiguousarray(np.where(phases.values, _ALL, np.uint64(0))),
+        changed=np.concatenate([row_of[matter][each.changed] for each in variants]),
+        change_ends=offsets_of(np.array([len(each.changed) for each in variants])),
+        next=_together([each.next for each in variants]),
+        terminal=_together([each.terminal for each in variants]),
+        role_moves=np.stack(
+            [each.role_moves + end for each, end in zip(variants, ends, strict=False)]
+        ),
+        legal=legal,
+        move_rows=move_rows,
+        always=always,
+        role_goals=np.cumsum([0, *(len(each.names) for each in circuit.goals)]).astype(np.int32),
+        goals=goal_wires,
+        goal_values=np.nan_to_num(np.array(values, dtype=np.float64), nan=NO_NUMBER),
+        turns=max(1, sum(role != RANDOM for role in circuit.roles[: parts.num_roles])),
+        fits=_together([each.wires[_FIT] for each in laid]),
+        chance=circuit.roles.index(RANDOM) if parts.apart else -1,
+        apart=np.array(parts.apart, dtype=np.int64),
+        nothing=_places_of_nothing(circuit, parts),
+        drawn=drawn,
+    )
+
+
+def _places_of_nothing(circuit: Circuit, parts: Parts) -> NDArray[np.int64]:
+    """The value of `PlayoutPlan.nothing`."""
+    names = [outputs.names for outputs in circuit.legal[parts.num_roles :]]
+    return np.array([each.index(NONE) if NONE in each else -1 for each in names], dtype=np.int64)
+
+
+def _drawn(
+    variants: Sequence[_Variant], legal: Wires, parts: Parts, first_row: int
+) -> tuple[Wires, int]:
+    """The value of `PlayoutPlan.drawn`, and the number of its rows, from `first_row` on."""
+    rows, inverted = legal.rows.copy(), legal.inverted.copy()
+    left = start = 0
+    for each in variants:
+        for k, group in enumerate(parts.apart):
+            if group and group in parts.apart[:k]:
+                first, end = (start + each.role_moves[parts.num_roles + k + np.arange(2)]).tolist()
+                rows[first:end] = first_row + np.arange(end - first)
+                inverted[first:end] = 0
+                left = max(left, end - first)
+        start += int(each.role_moves[-1])
+    return Wires(rows, inverted), left
+
+
+class _Variant(NamedTuple):
+    """A circuit that is laid out, and wires, as in `PlayoutPlan`.
+
+    `inputs` are the nets that have the first rows. Rows of fillers are -1, and fluents that change
+    are places among those that matter.
+    """
+
+    inputs: Sequence[int]
+    laid: Laid
+    changed: NDArray[np.int64]
+    next: Wires
+    terminal: Wires
+    role_moves: NDArray[np.int64]
+    legal: Wires
+    move_rows: I32
+
+    @classmethod
+    def of(
+        cls,
+        circuit: Circuit,
+        matter: NDArray[np.int64],
+        goals: Literals | None,
+        *,
+        every_move: bool,
+    ) -> _Variant:
+        """Lay a circuit out.
+
+        Args:
+            matter: fluents that have rows.
+            goals: literals to judge by, None for none.
+            every_move: whether moves that can never be legal have a place, too.
+        """
+        first_move = 1 + len(circuit.fluents)
+        wanted = np.concatenate([each.literals for each in circuit.legal])
+        role_of = np.repeat(
+            np.arange(len(circuit.legal)), [len(each.names) for each in circuit.legal]
+        )
+        parts = parts_of(circuit)
+        # Parts that are drawn apart have equal places.
+        every = (role_of >= parts.num_roles) | every_move
+        kept = np.flatnonzero((wanted != FALSE) | every)
+        # In a phase, many fluents stay as they are.
+        changed = np.flatnonzero(circuit.next[matter] != 2 * (1 + matter))
+        following = circuit.next[matter][changed]
+        net = following >> 1
+        stages = [
+            Stage(np.concatenate([[circuit.terminal], wanted[kept]]).astype(np.int32)),
+            # Goals are judged only now and then, so moving on must not rely on gates of `judge`.
+            Stage(wanted[:0] if goals is None else goals, optional=True),
+            Stage(np.array([parts.fits] if parts.apart else [], dtype=np.int32), optional=True),
+            # A value that a fluent takes over from another one is copied first, or it might be the
+            # other's new value.
+            Stage(following, into=1 + matter[changed], apart=(net > 0) & (net < first_move)),
+        ]
+        inputs = [*(1 + matter).tolist(), *range(first_move, first_move + len(wanted))]
+        laid = lay_out(circuit, inputs, stages)
+        seen, after = laid.wires[_LOOK], laid.wires[_ACT]
+        copied = np.flatnonzero(~laid.straight[_ACT])
+        # Moves of a role are worked on in groups. What fills the last one up is never legal.
+        counts = np.bincount(role_of[kept], minlength=len(circuit.legal))
+        role_moves = np.concatenate([[0], np.cumsum(-(-counts // GROUP) * GROUP)])
+        place = np.arange(len(kept)) + np.repeat(
+            role_moves[:-1] - np.cumsum(counts) + counts, counts
+        )
+        legal = Wires(
+            np.zeros(role_moves[-1], dtype=np.int32), np.zeros(role_moves[-1], dtype=np.uint64)
+        )
+        legal.rows[place], legal.inverted[place] = seen.rows[1:], seen.inverted[1:]
+        move_rows = np.full(role_moves[-1], -1, dtype=np.int32)
+        move_rows[place] = 1 + len(matter) + kept
+        return cls(
+            inputs,
+            laid,
+            changed[copied],
+            Wires(after.rows[copied], after.inverted[copied]),
+            Wires(seen.rows[:1], seen.inverted[:1]),
+            role_moves,
+            legal,
+            move_rows,
+        )
+
+
+def _packed_bounds(within: NDArray[np.bool_], matter: NDArray[np.bool_]) -> U64:
+    """The value of `PlayoutPlan.within`: fluents that may not hold, and that may not be false."""
+    steps, _, num_fluents = within.shape
+    outside = (~within[:, ::-1] & matter).reshape(2 * steps, num_fluents)
+    return pack_rows(outside).reshape(steps, 2, words_for(num_fluents))
+
+
+def _always_counted(role_moves: Sequence[NDArray[np.int64]], move_rows: I32, unread: int) -> Groups:
+    """The value of `PlayoutPlan.always`.
+
+    Args:
+        role_moves: for each variant, where the moves of each role begin.
+        move_rows: the rows of all variants.
+        unread: the row of fillers.
+    """
+    sizes = np.concatenate([np.diff(each) for each in role_moves])
+    always = np.repeat(sizes < SPARSE, sizes)
+    in_phases = move_rows[role_moves[0][-1] :]
+    shared = np.bincount(in_phases, minlength=unread + 1) > 1
+    shared[unread] = False
+    always[role_moves[0][-1] :] |= shared[in_phases]
+    return np.asarray(always.reshape(-1, GROUP).any(axis=1), dtype=np.uint8)
+
+
+def _joined(tapes: Sequence[Tape]) -> Tape:
+    """One tape with the parts of several."""
+    segments, parts = [], []
+    num_segments = num_gates = num_inputs = 0
+    for tape in tapes:
+        segments.append(tape.segments + np.array([num_gates] * 2 + [0] * 7))
+        parts.append(tape.parts + np.array([num_segments, num_segments, num_inputs]))
+        num_segments += len(tape.segments)
+        num_gates += len(tape.outputs)
+        num_inputs += len(tape.inputs)
+    return Tape(
+        np.concatenate(segments),
+        np.concatenate(parts),
+        *(np.concatenate([tape[field] for tape in tapes]) for field in range(2, len(Tape._fields))),
+    )
+
+
+def _together(wires: Sequence[Wires]) -> Wires:
+    return Wires(
+        np.concatenate([each.rows for each in wires]),
+        np.concatenate([each.inverted for each in wires]),
     )

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from ggp.machine.compiling.jit import kernel
 from ggp.machine.propnet.circuit import Circuit, Literals
 from ggp.machine.propnet.play.kernels.tapes import I32, WHOLE, Tape, Wires
-from ggp.machine.propnet.play.layout.cones import I64, cone, suited
-from ggp.machine.propnet.play.layout.fusing import Shape, fuse
-from ggp.machine.propnet.play.layout.order import Ordered, in_order
+from ggp.machine.propnet.play.layout.order import Ordered, Shape, fuse, in_order
+from ggp.machine.propnet.play.layout.phases import I64, cone, suited
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
