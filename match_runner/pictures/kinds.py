@@ -78,12 +78,14 @@ class Kind(NamedTuple):
             is; it may change the part.
         is_view: whether it is worth a picture of its own where it stands for percepts.
         words: the part in plain text, where the terminal does not draw it.
+        lines: the same for people, without bookkeeping, where a picture has it beside the boards.
     """
 
     taker: Callable[[Rules], Taker]
     certain: Callable[[Json], Json | None]
     is_view: Callable[[Json], bool] = lambda part: False
     words: Callable[[Json], str] = str
+    lines: Callable[[Json], Sequence[str]] = lambda part: [str(part["words"])]
 
 
 @dataclass(slots=True)
@@ -361,6 +363,13 @@ def fact(text: str, share: float = 1.0, words: str | None = None) -> Json:
     return {"text": text, "share": share, "words": text if words is None else words}
 
 
+def lines_of_table(part: Json) -> Sequence[str]:
+    """Its rows, in the words of the game if it has some."""
+    plain = [" ".join([part["title"], *row]) for row in part["rows"]]
+    words: Sequence[str] = part["words"]
+    return words or plain
+
+
 def certain_fact(part: Json) -> Json | None:
     """It, if it holds for sure."""
     return part if part["share"] >= 1.0 else None
@@ -370,7 +379,7 @@ def certain_fact(part: Json) -> Json | None:
 
 KINDS: Mapping[str, Kind] = {
     "boards": Kind(board_taker, certain_board, is_view=has_items),
-    "tables": Kind(table_taker, certain_table),
+    "tables": Kind(table_taker, certain_table, lines=lines_of_table),
     "facts": Kind(fact_taker, certain_fact, words=lambda fact: str(fact["text"])),
 }
 """By their names in JSON. They take facts in this order, and so they are drawn."""

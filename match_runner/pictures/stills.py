@@ -11,7 +11,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from match_runner.charts import Plot, new_figure
-from match_runner.pictures.kinds import Json
+from match_runner.pictures.kinds import KINDS, Json
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,11 +81,9 @@ def _turn_in_words(frame: Json) -> str:
 
 def _beside(picture: Json) -> list[str]:
     """What is not on boards, in words, without bookkeeping."""
-    found = [fact["words"] for fact in picture["facts"] if fact["words"]]
-    for table in picture["tables"]:
-        plain = [" ".join([table["title"], *row]) for row in table["rows"]]
-        found += [words for words in (table["words"] or plain) if words]
-    return found
+    others = [(name, kind) for name, kind in KINDS.items() if name != "boards"]
+    lines = (line for name, kind in others for part in picture[name] for line in kind.lines(part))
+    return [line for line in lines if line]
 
 
 def _lines(text: str, letters: int) -> list[str]:

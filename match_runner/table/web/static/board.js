@@ -53,6 +53,27 @@ export function drawPicture(picture, { onCell = null, playable = new Set(), targ
 /** How parts of each kind are drawn, in this order; `KINDS` in match_runner/pictures/kinds.py makes them. */
 const KINDS = { boards: drawBoards, tables: drawTables, facts: drawFacts };
 
+/** Whether a picture has a board that is more than a line of cells. */
+export function hasBoard(picture) {
+  return picture.boards.some((board) => board.rows.length > 1 || board.rows[0] !== "");
+}
+
+/** A picture with its boards alone. */
+export function boardsOf(picture) {
+  return without(picture, (kind) => kind !== "boards");
+}
+
+/** A picture without its boards; null if nothing is beside them. */
+export function besideBoards(picture) {
+  const isEmpty = Object.keys(KINDS).every((kind) => kind === "boards" || !picture[kind]?.length);
+  return isEmpty ? null : without(picture, (kind) => kind === "boards");
+}
+
+function without(picture, isLeftOut) {
+  const empty = Object.keys(KINDS).filter(isLeftOut).map((kind) => [kind, []]);
+  return { ...picture, ...Object.fromEntries(empty) };
+}
+
 function drawBoards(boards, options) {
   const root = make("div", "picture-boards");
   const titled = boards.length > 1;

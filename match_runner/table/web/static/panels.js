@@ -1,13 +1,13 @@
 // Parts of panels beside the board: what is not on it, and what the game is about.
 
-import { drawPicture } from "./board.js";
+import { besideBoards, drawPicture } from "./board.js";
 import { el, fill, name } from "./dom.js";
 
 /** What is not on the boards of a state, and the picture of what was seen, if there is one. */
 export function drawState(picture, view) {
-  const hasRest = picture.boards.length && (picture.facts.length || picture.tables.length);
+  const rest = picture.boards.length ? besideBoards(picture) : null;
   return [
-    hasRest ? el("section", { "aria-label": "What is not on the board" }, drawPicture({ ...picture, boards: [] }, {})) : null,
+    rest ? el("section", { "aria-label": "What is not on the board" }, drawPicture(rest, {})) : null,
     view ? el("section", { "aria-labelledby": "you-saw" }, el("h2", { id: "you-saw" }, "You saw"), drawPicture(view, {})) : null,
   ];
 }

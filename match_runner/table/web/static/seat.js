@@ -1,7 +1,7 @@
 // A person's seat: the board that it plays on, what the umpire says, the clock; and in a panel beside
 // or below, its turns, the rules and the settings.
 
-import { drawPicture } from "./board.js";
+import { boardsOf, drawPicture, hasBoard } from "./board.js";
 import { chooser } from "./choosing.js";
 import { ask, counted, el, fill, follow, knownText, name, say, show, stay } from "./dom.js";
 import { aboutGame, drawState, progress } from "./panels.js";
@@ -144,9 +144,9 @@ export async function seat(id) {
     if (!told.frame) return;
     const focused = document.activeElement?.dataset?.cell;
     const picture = may ?? told.frame.state;
-    const hasBoard = picture.boards.some((board) => board.rows.length > 1 || board.rows[0] !== "");
-    page.classList.toggle("has-board", hasBoard);
-    fill(stage, drawPicture(hasBoard ? { ...picture, tables: [], facts: [] } : picture, { ...choice.onStage(), at: lastCell, marked: told.frame.marks }));
+    const isBoard = hasBoard(picture);
+    page.classList.toggle("has-board", isBoard);
+    fill(stage, drawPicture(isBoard ? boardsOf(picture) : picture, { ...choice.onStage(), at: lastCell, marked: told.frame.marks }));
     if (focused) [...stage.querySelectorAll("[data-cell]")].find((each) => each.dataset.cell === focused)?.focus();
   }
 

@@ -1,6 +1,6 @@
 // A match for those who may see all of it: the state and every role's view, turn by turn.
 
-import { drawPicture } from "./board.js";
+import { besideBoards, boardsOf, drawPicture, hasBoard } from "./board.js";
 import { ask, counted, el, fill, follow, knownText, name, own, say, scores, show, stay } from "./dom.js";
 import { bagWords, decisionTable, mindPanel } from "./mind.js";
 import { aboutGame, progress } from "./panels.js";
@@ -86,10 +86,11 @@ export async function watch(path, id, key) {
     const wanted = shown;
     const frame = await frameOf(wanted);
     if (wanted !== shown) return;
-    const hasBoard = frame.state.boards.some((board) => board.rows.length > 1 || board.rows[0] !== "");
-    state.classList.toggle("half-place", hasBoard);
-    fill(state, drawPicture(hasBoard ? { ...frame.state, tables: [], facts: [] } : frame.state, { marked: frame.marks }));
-    fill(beside, hasBoard ? drawPicture({ ...frame.state, boards: [] }, {}) : null);
+    const isBoard = hasBoard(frame.state);
+    const rest = isBoard ? besideBoards(frame.state) : null;
+    state.classList.toggle("half-place", isBoard);
+    fill(state, drawPicture(isBoard ? boardsOf(frame.state) : frame.state, { marked: frame.marks }));
+    fill(beside, rest && drawPicture(rest, {}));
     // The log of a server has only what one role saw, which may be all there is.
     if (frame.known) fill(title, "What ", name(told.match.roles[0], 40), " knew");
     fill(about, frame.known ? knownText(frame.known, "it") : "");
