@@ -54,25 +54,18 @@ export function drawPicture(picture, { onCell = null, playable = new Set(), targ
 const KINDS = { boards: drawBoards, tables: drawTables, facts: drawFacts };
 
 /** Whether a picture has a board that is more than a line of cells. */
-export function hasBoard(picture) {
-  return picture.boards.some((board) => board.rows.length > 1 || board.rows[0] !== "");
-}
+export const hasBoard = (picture) => picture.boards.some((board) => board.rows.length > 1 || board.rows[0] !== "");
 
 /** A picture with its boards alone. */
-export function boardsOf(picture) {
-  return without(picture, (kind) => kind !== "boards");
-}
+export const boardsOf = (picture) => only(picture, (kind) => kind === "boards");
 
 /** A picture without its boards; null if nothing is beside them. */
 export function besideBoards(picture) {
-  const isEmpty = Object.keys(KINDS).every((kind) => kind === "boards" || !picture[kind]?.length);
-  return isEmpty ? null : without(picture, (kind) => kind === "boards");
+  const isOther = (kind) => kind !== "boards";
+  return Object.keys(KINDS).some((kind) => isOther(kind) && picture[kind]?.length) ? only(picture, isOther) : null;
 }
 
-function without(picture, isLeftOut) {
-  const empty = Object.keys(KINDS).filter(isLeftOut).map((kind) => [kind, []]);
-  return { ...picture, ...Object.fromEntries(empty) };
-}
+const only = (picture, isKept) => Object.fromEntries(Object.entries(picture).map(([name, parts]) => [name, name in KINDS && !isKept(name) ? [] : parts]));
 
 function drawBoards(boards, options) {
   const root = make("div", "picture-boards");
