@@ -67,7 +67,7 @@ from ggp.machine import build_machine
 from ggp.players import make_player, parse_spec
 
 def note(frame, event, argument):
-    if event == "call" and frame.f_code.co_name != "<module>":
+    if event == "call" and frame.f_code.co_name not in ("<module>", "__annotate__"):
         run.add(frame.f_globals.get("__name__", ""))
 
 run = set()

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from enum import StrEnum
+from inspect import get_annotations
 from typing import Any, TypeVar
 
 from ggp.errors import ConfigError
@@ -270,7 +271,7 @@ def _field(default: Any, kind: _Kind) -> Any:
 def _known(options: type[Any]) -> Mapping[str, Field[Any]]:
     """The fields by name, those of the class itself before those it inherits."""
     every = {each.name: each for each in fields(options)}
-    names = (name for base in options.__mro__ for name in vars(base).get("__annotations__", ()))
+    names = (name for base in options.__mro__ for name in get_annotations(base))
     return {name: every[name] for name in dict.fromkeys(names) if name in every}
 
 

@@ -187,6 +187,8 @@ def test_worker_inherits_nothing_that_the_server_has_open(tmp_path: Path) -> Non
             async with a_worker(MEMORY) as started:
                 await until(lambda: started.is_up or started.ended)
                 held = {os.readlink(path) for path in Path(f"/proc/{started.pid}/fd").iterdir()}
+                # Some builds of libffi hold their own file open.
+                held = {link for link in held if not Path(link).name.startswith("libffi.so.")}
                 assert {link.partition(":")[0] for link in held} <= {"pipe", "/dev/null"}
 
     asyncio.run(scenario())
