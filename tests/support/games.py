@@ -71,7 +71,7 @@ def build_here(game: GameDefinition, backend: str, limits: Limits | None = None)
         return build_machine(game, backend, limits)
     from ggp.machine.propnet.compile.cache import makers_version, user_cache
     from ggp.machine.propnet.compile.circuit_file import Built, from_bytes
-    from ggp.machine.propnet.compile.circuits import make
+    from ggp.machine.propnet.compile.circuits import FINISH_SHARE, make
     from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 
     program = game.as_program()
@@ -81,7 +81,7 @@ def build_here(game: GameDefinition, backend: str, limits: Limits | None = None)
     if not isinstance(built, Built):
         # A child's time begins with the circuit; this process may have been busy for minutes.
         usual = Limits()
-        seconds = usual.grounding_seconds + time.process_time()
+        seconds = usual.grounding_seconds + time.process_time() / (1 - FINISH_SHARE)
         made = make((program, replace(usual, grounding_seconds=seconds), key))
         user_cache().put(key, made)
         built = from_bytes(made, key)
