@@ -1,6 +1,6 @@
 """The beginning and the end of every command of ours, before anything slow is imported.
 
-Loading a program takes up to seconds, and Ctrl-C meanwhile would end in a traceback. So the
+Importing a program takes up to seconds, and Ctrl-C meanwhile would end in a traceback. So the
 command's script imports this module first and nothing else: `launch` takes care of the standard
 files and of interrupts, and imports the program only then.
 """

@@ -47,14 +47,8 @@ from ggp.launch import Loading
 from ggp.registry import Registry
 
 if TYPE_CHECKING:
-    from ggp.machine import Limits, Machine
-    from ggp.machine.definition import GameDefinition
-if TYPE_CHECKING:
     from ggp.gdl.source import Rulesheet
-    from ggp.machine import Limits
-    from ggp.machine.definition import GameDefinition
-if TYPE_CHECKING:
-    from ggp.machine import Limits
+    from ggp.machine import Limits, Machine
     from ggp.machine.definition import GameDefinition
     from ggp.study.rehearsal import MatchBeginning, Rehearsal, Trouble
 
@@ -193,8 +187,6 @@ def _some(moves: tuple[str, ...] | list[str]) -> str:
         return "nothing"
     return ", ".join(moves[:_MOST_MOVES]) + (", ..." if len(moves) > _MOST_MOVES else "")
 
-
-# ------------------------------------------------------------------------
 
 _SHOWN_FIELDS = ("severity", "rule", "message", "line", "column", "context")
 
@@ -426,10 +418,6 @@ def _print_tree(game: str) -> None:
         lines = list(efg_lines(build_tree(opened.machine, keep_layers=True), Path(game).stem))
     for line in lines:
         click.echo(line.encode())
-
-
-if TYPE_CHECKING:
-    from ggp.machine import Machine
 
 
 def describe_circuit(machine: Machine) -> dict[str, Any] | None:

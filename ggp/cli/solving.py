@@ -70,8 +70,6 @@ def growth_told(program: GameDefinition) -> Iterator[None]:
         raise SolvingError(with_growth(str(error), program)) from error
 
 
-# ------------------------------------------------------------------------
-
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 MOST_STATES, MOST_SECONDS = 1_000_000, 60.0

@@ -9,7 +9,7 @@ answer, or if the joint move does not contain the move we answered in time. For 
     (PLAY m (noop a))    turn 1, in plain GDL; our move was replaced by noop. We answer b in time
     (PLAY m (noop a))    turn 1 again, since b is not in it; if we had answered noop: turn 2
 
-If we were down in between, the latter proves nothing: turns may have been lost (`hypotheses`).
+If we were down in between, the latter proves nothing: turns may have been lost.
 """
 
 from __future__ import annotations

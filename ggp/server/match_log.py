@@ -148,8 +148,6 @@ def _replay(
     return Restored(opening, path, began_s, retold.ask, backend=retold.backend)
 
 
-# ------------------------------------------------------------------------
-
 MAX_BYTES = 256 << 20
 """A file that would grow beyond this length ends instead, and its match is not resumed."""
 

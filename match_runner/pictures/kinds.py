@@ -375,8 +375,6 @@ def certain_fact(part: Json) -> Json | None:
     return part if part["share"] >= 1.0 else None
 
 
-# ------------------------------------------------------------------------
-
 KINDS: Mapping[str, Kind] = {
     "boards": Kind(board_taker, certain_board, is_view=has_items),
     "tables": Kind(table_taker, certain_table, lines=lines_of_table),

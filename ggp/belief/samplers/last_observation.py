@@ -31,8 +31,7 @@ from ggp.machine.base import IntArray, Machine
 # ------------------------------------------------------------------------
 # Sampling by random histories (papers 001 and 002), from scratch every turn.
 #
-# The common parts of such samplers, and AOS: boards that agree with all observations. LOS is in
-# `last_observation`; samplers that remember boards are in `pool_samplers`.
+# The common parts of such samplers, and of those that remember boards.
 
 MOST_STEPPED = 100_000
 """Lanes stepped in search of boards for one bag."""
@@ -106,8 +105,6 @@ class HistorySampler(ObservationSampler):
     def _more(self, role: int, path: int, wanted: int, rng: np.random.Generator) -> Segments:
         """New boards for a path, `wanted` of them if so many are found."""
 
-
-# ------------------------------------------------------------------------
 
 OWN_PARTICLES, OWN_ATTEMPTS = 8, 20_000
 """Resources for finding out which moves the role itself had."""

@@ -103,8 +103,6 @@ def _depth(term: Term, bounds: dict[str, int]) -> int:
     return 0
 
 
-# ------------------------------------------------------------------------
-
 _DEEP = 200
 """Number of functions around a value that is too many for a place: twice what rules can write."""
 

@@ -25,12 +25,10 @@ from ggp.launch import Loading, preload
 from ggp.seeds import check_seed
 
 if TYPE_CHECKING:
-    from ggp.labs.learning.selfplay import Learner, Told
-if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ggp.labs.learning.learnt_seeds import LearntSeed, Task
-if TYPE_CHECKING:
+    from ggp.labs.learning.selfplay import Learner, Told
     from ggp.labs.learning.selfplay.files import About
 
 

@@ -2,7 +2,7 @@
 
 Runs that differ in nothing but the seed differ in what they give away, and head-to-head scores hide
 that. So each is judged where it was learnt: by its exact NashConv in games whose trees can be
-walked, elsewhere by what responders learn to gain (`judging`), all from the same seed and
+walked, elsewhere by what responders learn to gain (`gained`), all from the same seed and
 with as many updates. In games of one role, by what it misses of the highest goal.
 """
 

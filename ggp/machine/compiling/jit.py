@@ -1,6 +1,6 @@
 """Kernels: functions that are compiled when they are first called, and cached on disk.
 
-Loading a module with kernels costs nothing: numba, which compiles them, is imported by the first
+Importing a module with kernels costs nothing: numba, which compiles them, is imported by the first
 call of one. `kernel_compiler` says how they are compiled, `records` which tuples are pointers.
 The cache can fail without anyone noticing.
 """

@@ -302,7 +302,7 @@ class TreeMachine:
 # ------------------------------------------------------------------------
 # The tree in a file as arrays, and the ways through it.
 #
-# A *position* is a node, or a turn of waiting before one, where nobody has a choice (see `recall`).
+# A *position* is a node, or a turn of waiting before one, where nobody has a choice (see `tree`).
 
 NOOP = "noop"
 """Move of the roles whose turn it is not."""

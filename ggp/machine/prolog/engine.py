@@ -67,8 +67,6 @@ class Helper:
             del work, future  # hold nothing while there is nothing to do
 
 
-# ------------------------------------------------------------------------
-
 _T = TypeVar("_T")
 
 MIN_VERSION = 90004

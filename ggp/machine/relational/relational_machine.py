@@ -373,7 +373,7 @@ class RelationalMachine:
         return tuple(value for _, value in pairs)
 
     def _settled(self, told: I32) -> FloatArray:
-        """`[R]` goal values at the end of a playout, see `playout_kernels`."""
+        """`[R]` goal values at the end of a playout, see `play_kernels`."""
         values, at = [], 0
         for role in range(len(self.roles)):
             num = int(told[at])

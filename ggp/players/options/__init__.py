@@ -2,6 +2,6 @@
 
 `option_fields`, to open first, makes options of a dataclass, whose fields say how they are read,
 checked and described. The other modules are options that many players have: `evaluations` (what an
-unfinished state is worth), `opponents` (how others move), `board_makers` (how boards are drawn) and
-`policy_files` (what was learnt or solved).
+unfinished state is worth, as declared or learnt), `opponents` (how others move) and `board_makers`
+(how boards are drawn).
 """

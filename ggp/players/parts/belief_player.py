@@ -78,8 +78,6 @@ def ponder_share(options: Any) -> float:
     return getattr(options, "ponder", 100) / 100
 
 
-# ------------------------------------------------------------------------
-
 OBSERVE_SHARE = 0.5
 """Share of the time that a player may spend on finding particles."""
 

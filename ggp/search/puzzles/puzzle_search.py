@@ -212,9 +212,6 @@ class _Policy:
         self._moves = moves
 
 
-# ------------------------------------------------------------------------
-
-
 class PuzzleSearch:
     """Looks for lines from a state.
 

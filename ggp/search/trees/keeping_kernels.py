@@ -94,9 +94,6 @@ def _best_proved(nodes: Nodes, node: int) -> int:
     return best if complete else -1
 
 
-# ------------------------------------------------------------------------
-
-
 @kernel
 def count_depths(worlds: Worlds, depths: I32) -> None:
     """Set the depths of all worlds that can be reached from those with one."""

@@ -201,8 +201,6 @@ class WaveSearch(ABC):
         )
 
 
-# ------------------------------------------------------------------------
-
 MOST_PATHS, LANES_A_PATH = 64, 8
 """Number of paths drawn for each other role, and of states drawn for each path."""
 

@@ -1,7 +1,7 @@
 """Boards of the successors in a block.
 
 A successor need not be written as a state and read again: its board is the one before with what has
-changed. `lane_values` says what it is worth.
+changed. `leaf_kernels` say what it is worth.
 
     boards before ─▶ with the fluents that differ after `step` ─▶ attacks ─▶ worth
 """

@@ -242,8 +242,6 @@ def _attacked(attacks_of: U64, owner: U64) -> tuple[np.uint64, np.uint64]:
     return np.uint64(reduce_or(first)), np.uint64(reduce_or(second))
 
 
-# ------------------------------------------------------------------------
-
 _NONE = np.uint64(0)
 _ONE = np.uint64(1)
 

@@ -110,8 +110,6 @@ TABLES_2_3 = {
 """Paper 001."""
 
 
-# ------------------------------------------------------------------------
-
 SHORT_S, LONG_S = 0.05, 0.15
 """Seconds for a move in smaller games, in the ratio of 1 to 3 as in paper 000."""
 

@@ -198,9 +198,6 @@ def _seconds_so_far(cell: PlayedDuel) -> float:
     )
 
 
-# ------------------------------------------------------------------------
-
-
 def duels() -> list[Duel]:
     """All duels, those of the small games first."""
     return [cell.duel for cell in cells()]

@@ -175,8 +175,6 @@ class LeafSums:
         self._least = least
 
 
-# ------------------------------------------------------------------------
-
 _ROOT, _END = -1, -2
 """Stands in the place of percepts: the node is the root, or an end of the game."""
 

@@ -1,8 +1,9 @@
-"""The interface between an environment and a machine: `Engine`, and one that suits every machine.
+"""The interface between an environment and a machine: `Engine`, one that suits every machine, and a
+fast one for circuits.
 
 An engine speaks in the indices of `Names` and in packed bits, so that nothing beyond it depends on
 the backend. `MachineEngine` asks a `Machine` lane by lane for lists and texts, and turns them into
-bits: it is slow, and right. `circuit_engine` has the fast one.
+bits: it is slow, and right.
 """
 
 from __future__ import annotations

@@ -192,8 +192,6 @@ def advantages(values: F32, rewards: F32, ended: np.ndarray, decay: float, gains
                 gains[t, lane, role] = np.float32(gain)
 
 
-# ------------------------------------------------------------------------
-
 F32 = NDArray[np.float32]
 
 

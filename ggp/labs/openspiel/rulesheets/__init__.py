@@ -6,7 +6,7 @@
     >>> game.new_initial_state().legal_actions()
     [0, 1, 2, 3, 4, 5]
 
-Loading this package registers the game `gdl` with OpenSpiel. `rules` is the name of a game that
+Importing this package registers the game `gdl` with OpenSpiel. `rules` is the name of a game that
 comes with ggp, or the path of a rulesheet. `docs/use/openspiel.md` says how a rulesheet is
 represented.
 

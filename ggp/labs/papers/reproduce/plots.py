@@ -16,8 +16,6 @@ from match_runner.charts import Plot, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.image import AxesImage
 
 

@@ -1,4 +1,4 @@
-"""Kernels of passes over large circuits, see `assembling` and `factoring`."""
+"""Kernels of passes over large circuits, see `draft` and `factoring`."""
 
 from __future__ import annotations
 

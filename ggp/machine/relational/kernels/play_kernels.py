@@ -200,8 +200,6 @@ def play_out(m: Memory, batch: Batch, match: Match, max_steps: int, budget: int,
     return DONE
 
 
-# ------------------------------------------------------------------------
-
 TERMINAL_ROOT, LEGAL_ROOT, NEXT_ROOT, GOAL_ROOT, SEES_ROOT, IS_LEGAL_ROOT = range(6)
 """Procedures that kernels are asked for from outside, in this order."""
 

@@ -212,8 +212,6 @@ def place_terms(terms: TermRows) -> int:
     return DONE
 
 
-# ------------------------------------------------------------------------
-
 _LAST_EPOCH = 2**31 - 2
 
 

@@ -61,7 +61,7 @@ class Trees:
 
 def measure(trees: Trees) -> list[TreeScores]:
     """Measure the scores of trees, in order."""
-    # Loading numba takes as long as a whole command that does not need it.
+    # Importing numba takes as long as a whole command that does not need it.
     from ggp.labs.papers.synthetic import TreeModel, draw_tree, equilibrium, pimc, scores, uniform
 
     model = TreeModel(*trees.cell)

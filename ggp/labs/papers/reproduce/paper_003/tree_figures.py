@@ -216,8 +216,6 @@ def score_text(interval: Interval) -> str:
     return interval_text(interval, ".3f")
 
 
-# ------------------------------------------------------------------------
-
 STEPS = tuple(step / 10 for step in range(11))
 
 METHOD = (

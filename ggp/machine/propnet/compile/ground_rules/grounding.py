@@ -51,7 +51,7 @@ from ggp.machine.propnet.compile.rewriting.splits import split as split_rules
 from ggp.machine.propnet.compile.rewriting.translate import Translation, translate
 
 if TYPE_CHECKING:
-    from clingo import Control, SymbolicAtom
+    from clingo import Control, Symbol, SymbolicAtom
 
 
 try:
@@ -61,9 +61,6 @@ except ImportError as error:
     raise BackendUnavailableError(
         "clingo", f"install it with `pip install clingo` ({error})"
     ) from error
-
-if TYPE_CHECKING:
-    from clingo import Symbol
 
 MAX_TERM_SIZE = 2_000
 """Greatest number of functions in one fluent, move or percept."""

@@ -10,7 +10,7 @@ becomes, with a role for each part (see `ggp.machine.propnet.parts`),
     (<= same (does random;1 ?a) (does random;2 ?a))
     (<= fits (does random (deal ;1 ;2)) (not same))       what is left of the conditions
 
-and other rules are rewritten by `made_of_parts`. Each set of conditions that is only tied together
+and other rules are rewritten by `families`. Each set of conditions that is only tied together
 by variables of its own has a relation of its own, so that few parts are ever joined.
 """
 

@@ -159,8 +159,6 @@ def _agreeing(
     return found
 
 
-# ------------------------------------------------------------------------
-
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 

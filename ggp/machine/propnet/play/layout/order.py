@@ -194,8 +194,6 @@ def _put_together(
     return at
 
 
-# ------------------------------------------------------------------------
-
 PIECE = 2048
 """Number of gates that are ordered by shape together: the rows they drive fit the second cache."""
 

@@ -150,8 +150,6 @@ def _spread(offsets: I64, literals: Literals, base: int, touched: NDArray[np.boo
 
 
 # ------------------------------------------------------------------------
-
-# ------------------------------------------------------------------------
 # Finds the fluents that can hold in each step of a game from its initial state.
 #
 # Rules allow more than a game can reach: a hand of up to fifty cards, where ten are dealt. So large
@@ -242,8 +240,6 @@ def _evaluate(offsets: I64, literals: Literals, base: int, may: Bools) -> None:
         may[0, base + gate] = false
         may[1, base + gate] = holds
 
-
-# ------------------------------------------------------------------------
 
 MIN_LITERALS = 4000
 """Smaller circuits are not worth it: most of their cost is something else."""

@@ -135,8 +135,6 @@ def circuit_in(circuits: TurnPhases, phase: int) -> TurnCircuit:
     return circuits.whole
 
 
-# ------------------------------------------------------------------------
-
 _ONE = np.uint64(1)
 
 
