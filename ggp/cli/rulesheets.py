@@ -47,6 +47,11 @@ from ggp.launch import Loading
 from ggp.registry import Registry
 
 if TYPE_CHECKING:
+    _Choice = click.Choice[str]
+else:  # generic only since click 8.2
+    _Choice = click.Choice
+
+if TYPE_CHECKING:
     from ggp.gdl.source import Rulesheet
     from ggp.machine import Limits, Machine
     from ggp.machine.definition import GameDefinition
@@ -368,12 +373,28 @@ EXPORTS: Registry[Callable[[GameDefinition, Machine], str]] = Registry("ggp.expo
 """What installed packages write games as: functions of a game and a machine with a circuit."""
 
 
+class _Forms(_Choice):
+    """The forms of `--to`. What is installed is looked for when they are read, and not by every
+    command."""
+
+    def __init__(self) -> None:
+        super().__init__(())
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        return ("kif", "infix", "efg", *EXPORTS)
+
+    @choices.setter
+    def choices(self, none: tuple[str, ...]) -> None:
+        pass  # click sets what it was made with
+
+
 @click.command(epilog=example("ggp convert my_game.gdl --to infix"))
 @click.argument("game")
 @click.option(
     "--to",
     "form",
-    type=click.Choice(["kif", "infix", "efg", *EXPORTS]),
+    type=_Forms(),
     required=True,
     help="A syntax of rules; efg: the tree of a small game, for Gambit and OpenSpiel; jax: a "
     "module of pure functions that play the game, which imports only jax and numpy.",
