@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @states_option
 @turns_option("Refuse games that may be longer than this.")
 @time_option("Most seconds to build the tree of the game.")
-@seconds_option()
+@seconds_option
 @seed_option("the search for more than one equilibrium")
 @backend_option
 @limits_option

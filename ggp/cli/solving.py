@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
-from ggp.cli.arguments import FiniteRange
+from ggp.cli.arguments import FiniteRange, PlayerText
 from ggp.console import console_on
 from ggp.errors import SolvingError
 
@@ -90,20 +90,26 @@ def states_option(command: _F) -> _F:
     )(command)
 
 
-def seconds_option(more: str = "") -> Callable[[_F], _F]:
-    """`--seconds`.
+def player_option(command: _F) -> _F:
+    """`--player`: the one that is measured."""
+    return click.option(
+        "--player",
+        type=PlayerText(),
+        required=True,
+        metavar="SPEC",
+        help="For example hyperplay2:n=4; `ggp players` lists them.",
+    )(command)
 
-    Args:
-        more: sentences for the end of the help.
-    """
+
+def seconds_option(command: _F) -> _F:
+    """`--seconds`."""
     return click.option(
         "--seconds",
         type=FiniteRange(min=0, min_open=True),
         default=MOST_SECONDS,
         show_default=True,
-        help="About how long to solve linear programs, and as long again for CFR+ where they fail."
-        f"{more}",
-    )
+        help="About how long to solve linear programs, and as long again for CFR+ where they fail.",
+    )(command)
 
 
 @contextmanager

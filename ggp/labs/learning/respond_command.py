@@ -12,7 +12,6 @@ from click.core import ParameterSource
 from ggp.cli.arguments import (
     FilePath,
     FiniteRange,
-    PlayerText,
     backend_option,
     json_option,
     limits_option,
@@ -26,6 +25,7 @@ from ggp.cli.solving import (
     MOST_SECONDS,
     counting,
     growth_told,
+    player_option,
     states_option,
     telling,
     time_option,
@@ -54,13 +54,7 @@ DEFAULT_MATCHES = 1000
 
 @click.command(epilog=example("ggp respond leduc_poker --player random --updates 60"))
 @click.argument("game")
-@click.option(
-    "--player",
-    type=PlayerText(),
-    required=True,
-    metavar="SPEC",
-    help="For example hyperplay2:n=4; `ggp players` lists them.",
-)
+@player_option
 @click.option(
     "--updates",
     type=click.IntRange(min=1),
