@@ -97,10 +97,30 @@ class PolicyFiles:
     def make(
         self, file: str, machine: Machine, role: int, program: GameDefinition | None
     ) -> CriticValues:
-        return values_in(file, machine, program)
+        """What states are worth by the critic in a file of `ggp learn`.
+
+        Raises:
+            ConfigError: there is no such file, or it is of another game; its critic reads more than
+                the state; or the rules are not known.
+        """
+        if program is None:
+            raise ConfigError(f"values={file} needs the rules of the game, and was given none")
+        names, kept = names_of(program, machine), read_policy(Path(file))
+        kept.check_game(names, file)
+        learnt = kept.values()
+        if learnt is None:
+            raise ConfigError(
+                f"the critic in {file} reads more than the state; no leaf can be valued"
+            )
+        return CriticValues(machine, engine_of(machine, names), learnt)
 
     def is_learnt_in_time(self, machine: Machine) -> bool:
-        return is_learnt_in_time(machine)
+        """Whether there is a circuit, and so few moves that an update takes little of a start
+        clock."""
+        if not suits(machine):
+            return False
+        moves = [machine.circuit_moves(role) for role in player_roles(machine)]
+        return len(np.unique(np.concatenate(moves))) <= MOST_MOVES
 
     def learnt(
         self,
@@ -110,27 +130,27 @@ class PolicyFiles:
         until: Deadline,
         deadline: Deadline,
     ) -> CriticValues | None:
-        return learnt_values(machine, program, seed, until, deadline)
+        """What states are worth by a critic that learns now; None if it was stopped, or if states
+        are not all that it reads.
+
+        Args:
+            machine: one that `is_learnt_in_time`.
+            until: when it is to end.
+            deadline: when it must: the clock may jump beyond it.
+        """
+        names = names_of(program, machine)
+        learner = new_learner(program, machine, names, seed, LANES, HASTY)
+        try:
+            left_s = max(until.left_s(), 1e-9)
+            learner.learn(seconds=left_s, clock=until.clock, stop=deadline.passed)
+        except StoppedError:
+            return None
+        learnt = learner.values()
+        _log.info("learned what states are worth from %d decisions", learner.decisions)
+        return None if learnt is None else CriticValues(machine, engine_of(machine, names), learnt)
 
 
 FORM = PolicyFiles()
-
-
-def values_in(file: str, machine: Machine, program: GameDefinition | None) -> CriticValues:
-    """What states are worth by the critic in a file of `ggp learn`.
-
-    Raises:
-        ConfigError: there is no such file, or it is of another game; its critic reads more than
-            the state; or the rules are not known.
-    """
-    if program is None:
-        raise ConfigError(f"values={file} needs the rules of the game, and was given none")
-    names, kept = names_of(program, machine), read_policy(Path(file))
-    kept.check_game(names, file)
-    learnt = kept.values()
-    if learnt is None:
-        raise ConfigError(f"the critic in {file} reads more than the state; no leaf can be valued")
-    return CriticValues(machine, engine_of(machine, names), learnt)
 
 
 def new_learner(
@@ -154,37 +174,6 @@ def new_learner(
         program, machine, lanes, Episodes(paths=False), threads=threads, names=names, stop=stop
     )
     return Learner(env, seed=seed, settings=settings, threads=threads)
-
-
-def is_learnt_in_time(machine: Machine) -> bool:
-    """Whether there is a circuit, and so few moves that an update takes little of a start clock."""
-    if not suits(machine):
-        return False
-    moves = [machine.circuit_moves(role) for role in player_roles(machine)]
-    return len(np.unique(np.concatenate(moves))) <= MOST_MOVES
-
-
-def learnt_values(
-    machine: Machine, program: GameDefinition, seed: int, until: Deadline, deadline: Deadline
-) -> CriticValues | None:
-    """What states are worth by a critic that learns now; None if it was stopped, or if states are
-    not all that it reads.
-
-    Args:
-        machine: one that `is_learnt_in_time`.
-        until: when it is to end.
-        deadline: when it must: the clock may jump beyond it.
-    """
-    names = names_of(program, machine)
-    learner = new_learner(program, machine, names, seed, LANES, HASTY)
-    try:
-        left_s = max(until.left_s(), 1e-9)
-        learner.learn(seconds=left_s, clock=until.clock, stop=deadline.passed)
-    except StoppedError:
-        return None
-    learnt = learner.values()
-    _log.info("learned what states are worth from %d decisions", learner.decisions)
-    return None if learnt is None else CriticValues(machine, engine_of(machine, names), learnt)
 
 
 class MatchLearner:

@@ -29,6 +29,7 @@ from ggp.gdl.program import LEGAL
 from ggp.gdl.terms import signature
 from ggp.machine.base import Machine
 from ggp.machine.definition import GameDefinition
+from ggp.players.options.evaluations import LEARNT
 from ggp.players.options.option_fields import words
 from ggp.registry import Registry
 from ggp.search.nested.opponent_models import GreedyMoves, ThresholdMoves
@@ -39,9 +40,6 @@ UNIFORM_MODEL = "uniform"
 
 TEMPERATURE = 10.0
 """Default temperature of `greedy`, in points of 100."""
-
-LEARNT = "npz"
-"""The form of models in files that `ggp learn` wrote: `policy:FILE` with this end."""
 
 FORMS = "uniform|greedy[:T]|threshold[:C:R]|threshold:FILE|late[:P]|policy:FILE|learned:FILE"
 
@@ -75,7 +73,8 @@ class ModelForm(Protocol):
         rng: np.random.Generator,
         program: GameDefinition | None,
     ) -> MoveModel:
-        """The model for one match: see `model_of`."""
+        """The model for one match: see `model_of`. If it makes random choices, it spawns a child of
+        the player's `rng` for them."""
         ...
 
 
@@ -172,7 +171,7 @@ def _maker(text: str) -> Maker:
     if offered is not None:
         form, of = offered
         return lambda machine, tree, role, rng, program: form.make(
-            of, machine, tree, role, _child(rng), program
+            of, machine, tree, role, rng, program
         )
     if name == "policy" and rest:
         return lambda machine, tree, role, *_: PolicyMoves(

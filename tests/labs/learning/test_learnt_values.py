@@ -124,7 +124,7 @@ def test_nothing_is_learnt_where_there_is_no_time_for_enough_duels(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     begun: list[bool] = []
-    monkeypatch.setattr(learnt_values, "learnt_values", lambda *_: begun.append(True))
+    monkeypatch.setattr(learnt_values.PolicyFiles, "learnt", lambda *_: begun.append(True))
     for start_s in (1.0, 10.0):
         player("tic_tac_toe", "mcts:learn=50").prepare(Deadline(start_s, Ticking(0.001)))
         assert begun == [True] * (start_s > 5)
