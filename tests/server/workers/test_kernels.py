@@ -145,7 +145,7 @@ def test_nobody_is_turned_away_while_kernels_are_compiled(tmp_path: Path) -> Non
 def test_players_learn_while_their_kernels_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else every match would compile those of nets again, in its start clock."""
     begun: list[bool] = []
-    monkeypatch.setattr(learnt_values, "learnt_values", lambda *_: begun.append(True))
+    monkeypatch.setattr(learnt_values.PolicyFiles, "learnt", lambda *_: begun.append(True))
     machine = machine_of_rules(kernels._OPEN_EXAMPLE, "propnet")
     for spec in Auto.PLAYS:
         if "learn" in spec:
