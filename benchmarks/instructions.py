@@ -13,7 +13,7 @@ from ggp.console import print_rich, table_of
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
 from ggp.machine.compiling.jit import load_compiler
-from ggp.machine.propnet.play.kernels.vectors import WIDTH, words_of
+from ggp.machine.compiling.vectors import WIDTH, words_of
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 
 _LOGIC = re.compile(r"^\s+(v?p?(?:and|or|xor|ternlog)\w*)\s+(.*)$")

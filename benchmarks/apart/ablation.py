@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.apart.ablation_parts import changes_circuit, left_out
 from ggp.gdl.normalize import load
-from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.circuit import Circuit
 from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from ggp.machine.propnet.compile.ground_rules.simplify import GroundProgram

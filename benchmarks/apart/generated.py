@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from ggp.machine.propnet.circuit import TRUE, Circuit, Literals, Outputs
+from ggp.machine.circuit import TRUE, Circuit, Literals, Outputs
 from ggp.machine.propnet.compile.builder import Builder
 
 ROLES = ("black", "white")

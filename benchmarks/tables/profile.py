@@ -16,12 +16,12 @@ from ggp.cli.bench import measure
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
 from ggp.machine.compiling.jit import kernel
+from ggp.machine.compiling.vectors import WIDTH, aligned_words, band, store, words_of
+from ggp.machine.compiling.vectors import load as load_vector
 from ggp.machine.propnet.play.kernels.block_kernels import run_tape
 from ggp.machine.propnet.play.kernels.block_playouts import move_lanes, play
 from ggp.machine.propnet.play.kernels.blocks import Block, PlayoutPlan, Queue, begin, new_block
 from ggp.machine.propnet.play.kernels.tapes import U64, Tape
-from ggp.machine.propnet.play.kernels.vectors import WIDTH, aligned_words, band, store, words_of
-from ggp.machine.propnet.play.kernels.vectors import load as load_vector
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 
 LANES = 64 * words_of(WIDTH)

@@ -6,7 +6,8 @@ defined it; `games` finds games and builds machines of them, by the table in `fr
 backends, one of which `build` picks for a rulesheet: `prolog` is the reference, `propnet` is fast,
 `relational` is for rules that do not ground, `gambit` for files of Gambit's. They have in common
 `arrays`, `rows`, `mixing` of words (hashes, random streams), `goal_values`, `boards`, `percepts`,
-the room `compiling` (of kernels), and how work is shared (`threads`, `forks`).
+the game as a `circuit` of gates, the room `compiling` (of kernels), and how work is shared
+(`threads`, `forks`).
 """
 
 from typing import TYPE_CHECKING, Any

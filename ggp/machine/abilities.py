@@ -23,7 +23,7 @@ from ggp.machine.base import (
     States,
     WordArray,
 )
-from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.circuit import Circuit
 from ggp.run.clocks import TellsTime
 
 

@@ -8,8 +8,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.base import FloatArray, IntArray, Ragged
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Ragged
 from ggp.machine.rows import grouped
+
+Packed = NDArray[np.uint64]
+"""`[L, words]`: bit b of word w of a lane is item `64 * w + b`."""
 
 _T = TypeVar("_T", bound=np.generic)
 
@@ -146,3 +149,48 @@ def sums_by(keys: IntArray, values: FloatArray, size: int) -> FloatArray:
         np.float64, copy=False
     )
     return sums.reshape(*values.shape[:-1], size)
+
+
+# ------------------------------------------------------------------------
+# Bits, packed into words: bit b of word w is item `64 * w + b`.
+
+
+def words_for(num_bits: int) -> int:
+    """Number of words of a packed row of bits; at least one."""
+    return max(1, -(-num_bits // 64))
+
+
+def pack(bits: BoolArray) -> Packed:
+    """`[words]` a row of bits, packed."""
+    row: Packed = pack_rows(np.asarray(bits, dtype=np.bool_)[None])[0]
+    return row
+
+
+def pack_rows(bits: BoolArray) -> Packed:
+    """`[L, words]` rows of bits, packed."""
+    rows = np.zeros((len(bits), 64 * words_for(bits.shape[1])), dtype=np.uint8)
+    rows[:, : bits.shape[1]] = bits
+    words = np.packbits(rows, axis=1, bitorder="little").view("<u8")
+    return np.ascontiguousarray(words.astype(np.uint64))
+
+
+def unpack(packed: Packed, count: int) -> BoolArray:
+    """`[L, count]` the first bits of packed rows."""
+    words = np.ascontiguousarray(packed.astype("<u8"))
+    as_bytes = words.view(np.uint8).reshape(len(packed), 8 * packed.shape[1])
+    return np.unpackbits(as_bytes, axis=1, count=count, bitorder="little").astype(np.bool_)
+
+
+def places_of_bits(packed: Packed) -> tuple[IntArray, IntArray]:
+    """The lanes and bits where `[L, words]` rows have ones, in order. For rows that have few."""
+    lanes, words = np.nonzero(packed)
+    some, bits = np.nonzero(unpack(packed[lanes, words][:, None], 64))
+    return lanes[some], 64 * words[some] + bits
+
+
+def rows_of_bits(lanes: IntArray, bits: IntArray, count: int, words: int) -> Packed:
+    """`[count, words]` rows that have ones at these bits of these lanes."""
+    packed = np.zeros((count, words), dtype=np.uint64)
+    ones = np.uint64(1) << (bits % 64).astype(np.uint64)
+    np.bitwise_or.at(packed, (lanes, bits // 64), ones)
+    return packed

@@ -28,8 +28,7 @@ from ggp.machine.base import (
     States,
     player_roles,
 )
-from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit
-from ggp.machine.propnet.optimise.draft import gates_of
+from ggp.machine.circuit import FALSE, TRUE, Circuit, following, gates_of
 from ggp.machine.propnet.optimise.knowledge import Work
 from ggp.machine.propnet.optimise.proofs.induction import (
     Guess,
@@ -44,7 +43,6 @@ from ggp.machine.propnet.optimise.proofs.induction import (
 )
 from ggp.machine.propnet.optimise.proofs.sampling import sample
 from ggp.machine.propnet.parts import parts_of
-from ggp.machine.propnet.play.layout.phases import following
 
 FEW_STATES = 20_000
 """States that are visited to know exactly: tenths of a second."""

@@ -13,8 +13,8 @@ from ggp.gdl.program import Program
 from ggp.machine import Limits, Machine, build
 from ggp.machine.build import build_by_the_first_clock
 from ggp.machine.compiling import jit
+from ggp.machine.compiling.disk_cache import DiskCache
 from ggp.machine.propnet.compile import circuits
-from ggp.machine.propnet.compile.cache import DiskCache
 from ggp.machine.propnet.compile.circuit_file import Built
 from ggp.machine.propnet.compile.ground_rules.forecast import GroundingForecast
 from ggp.machine.relational.ops import compile

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from ggp.machine.compiling import kernel_version
-from ggp.machine.propnet.compile import cache
+from ggp.machine.compiling import disk_cache, kernel_version
 from tests.support.code_read import Name, decorated, module_of, names_read, tree_of
 from tests.support.games import REPOSITORY
 
@@ -19,7 +18,7 @@ COMPILERS = {
     "ggp.machine.compiling.kernel_compiler",
     "ggp.machine.compiling.plain_compiler",
     "ggp.machine.compiling.records",
-    "ggp.machine.propnet.play.kernels.vector_code",
+    "ggp.machine.compiling.vector_code",
 }
 """What compiles kernels: no kernel names it."""
 
@@ -92,9 +91,11 @@ def test_kernels_are_made_by_decorators_only() -> None:
 
 def test_the_version_of_circuits_is_that_of_the_files_that_make_them() -> None:
     read = modules_of(names_read([Name("ggp.machine.propnet.compile.circuits", "make")]))
-    files = {module_of(PACKAGE / f"{name}.py") for name in cache.FILES}
+    files = {module_of(PACKAGE / f"{name}.py") for name in disk_cache.FILES}
     folders = {
-        module_of(path) for folder in cache.FOLDERS for path in (PACKAGE / folder).rglob("*.py")
+        module_of(path)
+        for folder in disk_cache.FOLDERS
+        for path in (PACKAGE / folder).rglob("*.py")
     }
     assert files <= read
     assert read <= files | folders | ONLY_LIMITS | ONLY_COMPILE

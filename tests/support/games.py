@@ -69,7 +69,7 @@ def build_here(game: GameDefinition, backend: str, limits: Limits | None = None)
     """
     if backend != "propnet":
         return build_machine(game, backend, limits)
-    from ggp.machine.propnet.compile.cache import makers_version, user_cache
+    from ggp.machine.compiling.disk_cache import makers_version, user_cache
     from ggp.machine.propnet.compile.circuit_file import Built, from_bytes
     from ggp.machine.propnet.compile.circuits import FINISH_SHARE, make
     from ggp.machine.propnet.play.propnet_machine import PropnetMachine

@@ -38,8 +38,7 @@ from ggp.belief.solving.unrolling_kernels import (
 from ggp.machine.abilities import FluentBits, InParts, OnCircuit
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine, States
-from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.play.layout.phases import cone
+from ggp.machine.circuit import Circuit, cone
 
 TRUE = 1
 """The sign that always holds."""

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.base import BoolArray, FloatArray, IntArray
+from ggp.machine.circuit import Literals
 from ggp.machine.compiling.jit import by_reference, inlined, kernel
-from ggp.machine.propnet.circuit import Literals
 
 I8 = NDArray[np.int8]
 I32 = NDArray[np.int32]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ggp.gdl.program import RANDOM
-from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit
+from ggp.machine.circuit import FALSE, TRUE, Circuit
 
 NONE = ";none"
 """The value of a part where a move has no such part."""

@@ -19,8 +19,8 @@ from ggp.belief import Bags
 from ggp.errors import GGPError, SolvingError
 from ggp.gdl import canonical_term
 from ggp.machine.base import Machine, is_open, player_roles
+from ggp.machine.compiling.disk_cache import makers_version, user_cache
 from ggp.machine.compiling.kernel_version import code_version
-from ggp.machine.propnet.compile.cache import makers_version, user_cache
 from ggp.players.hyperplay import HyperPlay, HyperPlayOptions
 from ggp.players.parts.risk import Risk
 from ggp.players.player import Choice, Context

@@ -9,9 +9,8 @@ import numpy as np
 from ggp.machine.abilities import FluentBits, OnCircuit
 from ggp.machine.arrays import first_seen, segment_ids
 from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine, States, WordArray
+from ggp.machine.circuit import Circuit, cone
 from ggp.machine.goal_values import number_or_nan
-from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.play.layout.phases import cone
 from ggp.machine.rows import RowTable
 from ggp.search.anytime import Deadline, check
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ggp.machine.arrays import first_seen
+from ggp.machine.arrays import Packed, first_seen
 from ggp.machine.base import BoolArray, IntArray, Machine, Ragged, States
 from ggp.machine.propnet.play.growth import CircuitGrowth, Successors
-from ggp.machine.propnet.play.kernels.packed import Packed
 from ggp.search.trees.keeping_kernels import count_depths, keep_worlds
 from ggp.search.trees.tree_kernels import place_worlds
 from ggp.search.trees.tree_tables import (

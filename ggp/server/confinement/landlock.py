@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from platformdirs import user_cache_path
 
-from ggp.machine.propnet.compile.cache import user_cache
+from ggp.machine.compiling.disk_cache import user_cache
 
 NO_READING = "no reading of other files"
 

@@ -31,7 +31,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ggp.machine.propnet.compile.cache import FOLDER_VARIABLE, STORE_VARIABLE
+from ggp.machine.compiling.disk_cache import FOLDER_VARIABLE, STORE_VARIABLE
 from ggp.run.processes import lower_limit
 from ggp.server.confinement import landlock, seccomp
 from ggp.server.confinement.landlock import Readable, readable

@@ -24,8 +24,8 @@ from typing import BinaryIO, NoReturn
 # Everything slow is imported before there is a match.
 import ggp.machine.prolog.prolog_machine  # noqa: F401
 from ggp.errors import BackendUnavailableError
+from ggp.machine.compiling.disk_cache import STRANGERS, user_cache
 from ggp.machine.prolog.engine import engine, prolog_folders
-from ggp.machine.propnet.compile.cache import STRANGERS, user_cache
 from ggp.run.messages import framed, read_message
 from ggp.run.processes import die_with, own_answers
 from ggp.server.confinement.sandbox import restrict

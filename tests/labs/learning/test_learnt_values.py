@@ -14,8 +14,9 @@ from ggp.labs.learning.selfplay import Learner
 from ggp.labs.learning.selfplay.files import AVERAGE, write_policy
 from ggp.labs.learning.selfplay.nets import Weights
 from ggp.machine import Machine
+from ggp.machine.arrays import unpack
 from ggp.machine.games import load_program
-from ggp.machine.propnet.play.kernels.packed import PropnetStates, unpack
+from ggp.machine.propnet.play.kernels.packed import PropnetStates
 from ggp.players import make_player, mcts, parse_spec
 from ggp.players.mcts import MCTS
 from ggp.players.parts.duels import Score

@@ -16,9 +16,9 @@ from ggp.labs.learning.learned import Learned, LearntMoves, stepped
 from ggp.labs.learning.selfplay import Learner, Settings
 from ggp.labs.learning.selfplay.files import PolicyFile, write_policy
 from ggp.machine import Machine
+from ggp.machine.arrays import rows_of_bits, words_for
 from ggp.machine.base import States
 from ggp.machine.games import load_program
-from ggp.machine.propnet.play.kernels.packed import rows_of_bits, words_for
 from ggp.players import make_player, parse_spec
 from ggp.players.parts.search_player import SearchPlayer
 from ggp.search.anytime import Deadline

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ggp.gdl import parse
 from ggp.gdl.normalize import load, normalize
-from ggp.machine.propnet.circuit import TRUE, Circuit, Loop, Outputs
+from ggp.machine.circuit import TRUE, Circuit, Loop, Outputs
 from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from tests.machine.propnet.evaluate import Bits, evaluate, read

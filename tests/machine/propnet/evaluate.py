@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.circuit import Circuit
 
 Bits = NDArray[np.bool_]
 

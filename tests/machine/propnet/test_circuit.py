@@ -10,7 +10,7 @@ import pytest
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine import Machine
-from ggp.machine.propnet.circuit import Circuit, Outputs
+from ggp.machine.circuit import Circuit, Outputs
 from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from tests.machine.propnet.circuits import circuit_of

@@ -10,7 +10,7 @@ import pytest
 
 from ggp.gdl.normalize import load
 from ggp.machine import Machine
-from ggp.machine.propnet.compile.cache import FOLDER_VARIABLE
+from ggp.machine.compiling.disk_cache import FOLDER_VARIABLE
 from ggp.players import make_player, parse_spec
 from ggp.players.auto import Auto
 from ggp.players.choosing.solved import SolvedPlayer, look_into

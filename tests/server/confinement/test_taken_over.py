@@ -16,7 +16,7 @@ import pytest
 
 from ggp.gdl.normalize import load
 from ggp.machine import Limits
-from ggp.machine.propnet.compile.cache import STORE_VARIABLE, STRANGERS, DiskCache, user_cache
+from ggp.machine.compiling.disk_cache import STORE_VARIABLE, STRANGERS, DiskCache, user_cache
 from ggp.machine.propnet.compile.circuit_file import to_bytes
 from ggp.machine.propnet.compile.circuits import build
 from ggp.run import processes
@@ -204,7 +204,7 @@ def test_worker_cannot_write_what_others_believe() -> None:
         (folder / "known.circuit").chmod(0o666)
         program = f"""
 from pathlib import Path
-from ggp.machine.propnet.compile.cache import user_cache
+from ggp.machine.compiling.disk_cache import user_cache
 from ggp.server.confinement.sandbox import restrict
 rights = restrict({MEMORY}, [Path({str(folder / STRANGERS)!r})])
 cache = user_cache()

@@ -21,18 +21,18 @@ from ggp.labs.kriegspiel.boards.mask_kernels import (
 )
 from ggp.machine.base import FloatArray, IntArray
 from ggp.machine.compiling.jit import by_reference, inlined
-from ggp.machine.propnet.play.kernels.lanes.packing import run_end
-from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
-    TurnCircuit,
-    holds,
-)
-from ggp.machine.propnet.play.kernels.vectors import (
+from ggp.machine.compiling.vectors import (
     aligned_words,
     count_ones,
     item,
     lowest_one,
     out_of_line,
     words_of,
+)
+from ggp.machine.propnet.play.kernels.lanes.packing import run_end
+from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
+    TurnCircuit,
+    holds,
 )
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)

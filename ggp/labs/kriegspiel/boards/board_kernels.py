@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ggp.machine.base import FloatArray, IntArray
 from ggp.machine.compiling.jit import by_reference, inlined, kernel
-from ggp.machine.propnet.play.kernels.vectors import item, lowest_one
+from ggp.machine.compiling.vectors import item, lowest_one
 
 I32 = NDArray[np.int32]
 

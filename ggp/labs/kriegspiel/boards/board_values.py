@@ -48,6 +48,7 @@ from ggp.labs.kriegspiel.boards.mask_kernels import (
     list_captures,
     value_masks,
 )
+from ggp.machine.arrays import pack, words_for
 from ggp.machine.base import (
     BoolArray,
     FloatArray,
@@ -58,7 +59,6 @@ from ggp.machine.base import (
     player_roles,
 )
 from ggp.machine.boards import BoardRelation, BoardSquares
-from ggp.machine.propnet.play.kernels.packed import pack, words_for
 from ggp.machine.propnet.play.turns import CircuitTurns
 from ggp.search.anytime import Deadline, check
 from ggp.search.parts import ValuedTurns

@@ -23,17 +23,7 @@ from ggp.labs.kriegspiel.boards.block_boards import BlockBoards, BoardTables, ch
 from ggp.labs.kriegspiel.boards.mask_kernels import MOST_SQUARES, U64, attacks, lead_of, slides
 from ggp.machine.base import BoolArray, FloatArray, IntArray
 from ggp.machine.compiling.jit import inlined, kernel
-from ggp.machine.propnet.play.kernels.lanes.packing import store_lanes
-from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
-    TurnCircuit,
-    are_moves,
-    begin_turns,
-    end_turns,
-    list_changed,
-    look_ahead,
-)
-from ggp.machine.propnet.play.kernels.lanes.turning import tell_moves
-from ggp.machine.propnet.play.kernels.vectors import (
+from ggp.machine.compiling.vectors import (
     WORDS_PER_ITEM,
     band,
     bor,
@@ -47,6 +37,16 @@ from ggp.machine.propnet.play.kernels.vectors import (
     store,
     words_of,
 )
+from ggp.machine.propnet.play.kernels.lanes.packing import store_lanes
+from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
+    TurnCircuit,
+    are_moves,
+    begin_turns,
+    end_turns,
+    list_changed,
+    look_ahead,
+)
+from ggp.machine.propnet.play.kernels.lanes.turning import tell_moves
 
 # ------------------------------------------------------------------------
 # What the boards of lanes are worth: only what attacks through squares that have changed is found

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ggp.labs.kriegspiel.boards.board_kernels import EMPTY, I32, PieceTables
 from ggp.machine.compiling.jit import by_reference, inlined, kernel
-from ggp.machine.propnet.play.kernels.vectors import item, leading_zeros, lowest_one
+from ggp.machine.compiling.vectors import item, leading_zeros, lowest_one
 
 U64 = NDArray[np.uint64]
 

@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from ggp.errors import MachineError
 from ggp.labs.learning.env.kernels import U64
 from ggp.machine.abilities import InParts
+from ggp.machine.arrays import rows_of_bits, words_for
 from ggp.machine.base import FloatArray, IntArray, Machine, States, player_roles
-from ggp.machine.propnet.circuit import FALSE, Literals, Outputs
+from ggp.machine.circuit import FALSE, Literals, Outputs
+from ggp.machine.compiling.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.propnet.parts import parts_of
 from ggp.machine.propnet.play.kernels.block_kernels import query
-from ggp.machine.propnet.play.kernels.packed import PropnetStates, rows_of_bits, words_for
+from ggp.machine.propnet.play.kernels.packed import PropnetStates
 from ggp.machine.propnet.play.kernels.tapes import Query
-from ggp.machine.propnet.play.kernels.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.propnet.play.layout.queries import query_of
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.study.names import Names

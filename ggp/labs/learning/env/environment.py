@@ -23,10 +23,10 @@ from ggp.labs.learning.env.engine import engine_of
 from ggp.labs.learning.env.kernels import I64, U64, sample
 from ggp.labs.learning.env.lanes import Arrays, Lanes, Plan
 from ggp.labs.learning.env.turn import Turn
+from ggp.machine.arrays import words_for
 from ggp.machine.base import DEFAULT_MAX_STEPS, IntArray, Limits, Machine, States
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import build_machine, check_first_turn, load_program
-from ggp.machine.propnet.play.kernels.packed import words_for
 from ggp.pickled import found_again, read, rules_of, written
 from ggp.study.lengths import Longest, longest
 from ggp.study.names import Names, names_of

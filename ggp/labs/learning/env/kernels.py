@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.compiling.jit import inlined, kernel
+from ggp.machine.compiling.vectors import count_ones, lowest_one
 from ggp.machine.propnet.play.kernels.choice import seed_words
-from ggp.machine.propnet.play.kernels.vectors import count_ones, lowest_one
 
 I64 = NDArray[np.int64]
 I32 = NDArray[np.int32]

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from ggp.errors import IllegalMoveError, MachineError, NoLegalMoveError
 from ggp.labs.learning.env.engine import Engine
 from ggp.labs.learning.env.kernels import FINE, I32, I64, U64, Bools, choose, note, restart
+from ggp.machine.arrays import unpack
 from ggp.machine.base import IntArray, States
-from ggp.machine.propnet.play.kernels.packed import unpack
 
 
 class Arrays(NamedTuple):

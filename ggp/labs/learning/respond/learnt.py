@@ -21,9 +21,8 @@ from ggp.labs.learning.respond.movers import Mover, PathPolicy
 from ggp.labs.learning.respond.responders import Budget, Rival
 from ggp.labs.learning.selfplay import Learner, LearntPolicy, Settings
 from ggp.labs.learning.selfplay.policies import NetPaths
-from ggp.machine.arrays import take_segments
+from ggp.machine.arrays import take_segments, unpack
 from ggp.machine.base import IntArray, Machine, Ragged, is_open
-from ggp.machine.propnet.play.kernels.packed import unpack
 from ggp.run.clocks import cpu_seconds
 from ggp.study.names import Names
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ggp.labs.learning.env.kernels import I32, I64, U64
 from ggp.machine.compiling.jit import inlined, kernel
-from ggp.machine.propnet.play.kernels.vectors import count_ones, lowest_one
+from ggp.machine.compiling.vectors import count_ones, lowest_one
 
 MASKS, LAST, BEFORE, EVER, COUNT, TIMED, END = range(7)
 """The fields of a row: each entry of a layout is the word at which one begins."""

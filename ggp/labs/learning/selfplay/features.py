@@ -33,8 +33,8 @@ from ggp.labs.learning.selfplay.feature_kernels import (
     read_paths,
     take_choices,
 )
+from ggp.machine.arrays import words_for
 from ggp.machine.base import IntArray
-from ggp.machine.propnet.play.kernels.packed import words_for
 from ggp.study.names import Names
 
 MOST_TIMED = 1 << 12

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from ggp.labs.learning.env.kernels import I32, I64, U64
 from ggp.machine.compiling.jit import inlined, kernel
-from ggp.machine.mixing import GOLDEN, finalised
-from ggp.machine.propnet.play.kernels.vectors import (
+from ggp.machine.compiling.vectors import (
     FLOATS,
     item,
     load_floats,
@@ -24,6 +23,7 @@ from ggp.machine.propnet.play.kernels.vectors import (
     plus_times,
     store_floats,
 )
+from ggp.machine.mixing import GOLDEN, finalised
 
 # ------------------------------------------------------------------------
 # Kernels of policies: probabilities of legal moves, draws from them, and how to improve them.

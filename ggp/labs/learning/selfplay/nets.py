@@ -31,7 +31,7 @@ from ggp.labs.learning.selfplay.net_kernels import (
     sum_up,
     sum_up_bits,
 )
-from ggp.machine.propnet.play.kernels.vectors import aligned_words
+from ggp.machine.compiling.vectors import aligned_words
 
 MOST_WEIGHTS = 1 << 26
 """Most weights of a net."""

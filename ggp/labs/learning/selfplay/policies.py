@@ -17,9 +17,8 @@ from ggp.labs.learning.selfplay.features import Choices, Features, of_paths
 from ggp.labs.learning.selfplay.net_kernels import F32, draw, probabilities
 from ggp.labs.learning.selfplay.nets import Net, aligned_floats
 from ggp.labs.learning.selfplay.threads import one_thread
-from ggp.machine.arrays import segment_ids
+from ggp.machine.arrays import rows_of_bits, segment_ids, words_for
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, Ragged
-from ggp.machine.propnet.play.kernels.packed import rows_of_bits, words_for
 from ggp.study.names import Names
 
 MIDDLE, HALF = np.float32(50), np.float32(50)

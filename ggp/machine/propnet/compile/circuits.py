@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl.program import Program
 from ggp.machine.base import PATIENCE, WAITING, Limits
-from ggp.machine.propnet.compile.cache import DiskCache, makers_version, user_cache
+from ggp.machine.compiling.disk_cache import DiskCache, makers_version, user_cache
 from ggp.machine.propnet.compile.child import ChildLimits, give_up, run_limited
 from ggp.machine.propnet.compile.circuit_file import Built, Refusal, from_bytes, to_bytes
 from ggp.machine.propnet.compile.ground_rules.forecast import (

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ggp.gdl.analysis.dependencies import strong_components
 from ggp.machine.arrays import distinct, offsets_of, take_segments
 from ggp.machine.base import IntArray
-from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Literals, Outputs
+from ggp.machine.circuit import FALSE, TRUE, Circuit, Literals, Outputs
 from ggp.machine.propnet.compile.builder import Builder
 from ggp.machine.propnet.compile.ground_rules.simplify import ALWAYS, GroundProgram, Named
 

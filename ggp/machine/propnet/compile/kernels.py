@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ggp.machine.propnet.circuit import FALSE, Circuit
+from ggp.machine.circuit import FALSE, Circuit
 from ggp.machine.propnet.compile.ground_rules.aspif import many_rules
 from ggp.machine.propnet.optimise.draft import assemble
 from ggp.machine.propnet.optimise.kernels import UNMADE

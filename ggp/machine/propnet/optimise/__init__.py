@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.circuit import Circuit
 from ggp.machine.propnet.optimise.knowledge import (
     NEVER,
     CircuitKnowledge,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.arrays import offsets_of
-from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Literals, Loop, Outputs
+from ggp.machine.circuit import FALSE, TRUE, Circuit, Literals, Loop, Outputs, gates_of
 from ggp.machine.propnet.compile.builder import Builder, Gate, Gates, needed_gates
 from ggp.machine.propnet.optimise.kernels import CIRCLE, GATES, I64, LITERALS, UNMADE, emit
 
@@ -249,13 +249,6 @@ class _Assembly:
         )
         for net, literal in made.items():
             self._of[start - 1 - net] = literal
-
-
-def gates_of(circuit: Circuit) -> list[Gate]:
-    """The literals of each gate."""
-    literals = circuit.literals.tolist()
-    offsets = circuit.offsets.tolist()
-    return [tuple(literals[start:end]) for start, end in pairwise(offsets)]
 
 
 def roots_of(circuit: Circuit) -> list[int]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.machine.circuit import FALSE, TRUE, Literals
 from ggp.machine.compiling.jit import inlined, kernel
 from ggp.machine.mixing import GOLDEN, mixed_by
-from ggp.machine.propnet.circuit import FALSE, TRUE, Literals
 
 UNMADE = -1
 """In place of the literal of a net that has none yet."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.circuit import Circuit
 
 
 class ExclusiveFluents(NamedTuple):

@@ -20,8 +20,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.arrays import first_seen, offsets_of
+from ggp.machine.arrays import Packed, first_seen, offsets_of, unpack
 from ggp.machine.base import BoolArray, IntArray, Ragged
+from ggp.machine.compiling.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.propnet.play.kernels.block_kernels import (
     advance_matching,
     count_bits,
@@ -29,9 +30,7 @@ from ggp.machine.propnet.play.kernels.block_kernels import (
     query,
 )
 from ggp.machine.propnet.play.kernels.narrow import FEW, NARROW, legal_word, query_word
-from ggp.machine.propnet.play.kernels.packed import Packed, unpack
 from ggp.machine.propnet.play.kernels.tapes import I32, TURNED, Query, Tape
-from ggp.machine.propnet.play.kernels.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.moves import MoveTable
 

@@ -20,10 +20,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.machine.arrays import Packed, pack
 from ggp.machine.base import BoolArray, IntArray
-from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Literals
-from ggp.machine.propnet.play.kernels.packed import Packed, pack
-from ggp.machine.propnet.play.layout.phases import cone, touched_by
+from ggp.machine.circuit import FALSE, TRUE, Circuit, Literals, cone, touched_by
 
 MOST_GATES, MOST_BITS = 20_000, 1 << 29
 """Gates, and gates times moves, above which nothing is inferred: these take a second and 128 MB."""

@@ -12,14 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ggp.machine.arrays import enlarged
+from ggp.machine.arrays import Packed, enlarged, unpack
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Ragged, States
+from ggp.machine.compiling.vectors import aligned_words, words_of
 from ggp.machine.goal_values import number_or_nan
 from ggp.machine.propnet.play.answers import Answers
 from ggp.machine.propnet.play.kernels.lanes.growing import Goals, Listing, Seen, list_turns
 from ggp.machine.propnet.play.kernels.lanes.turn_parts import TurnCircuit
-from ggp.machine.propnet.play.kernels.packed import Packed, unpack
-from ggp.machine.propnet.play.kernels.vectors import aligned_words, words_of
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.turns import WIDTH, CircuitTurns, fluents_read
 from ggp.machine.rows import RowTable

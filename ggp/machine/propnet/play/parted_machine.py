@@ -13,12 +13,11 @@ from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl import canonical_term, parse_term
 from ggp.gdl.program import RANDOM
 from ggp.gdl.terms import Compound, Term, Variable, signature
-from ggp.machine.arrays import chunks, offsets_of
+from ggp.machine.arrays import Packed, chunks, offsets_of
 from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Ragged, States
-from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.circuit import Circuit
 from ggp.machine.propnet.optimise.knowledge import PassReport
 from ggp.machine.propnet.parts import NONE, Parts, parts_of
-from ggp.machine.propnet.play.kernels.packed import Packed
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.moves import MoveTable
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine

@@ -9,16 +9,10 @@ from threading import RLock
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.arrays import enlarged
+from ggp.machine.arrays import Packed, enlarged, places_of_bits, rows_of_bits, words_for
 from ggp.machine.base import BoolArray, IntArray
+from ggp.machine.circuit import Circuit
 from ggp.machine.percepts import PerceptTable, joint_percepts
-from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.play.kernels.packed import (
-    Packed,
-    places_of_bits,
-    rows_of_bits,
-    words_for,
-)
 from ggp.machine.propnet.play.kernels.tapes import Query
 from ggp.machine.propnet.play.moves import MoveTable
 from ggp.machine.rows import RowTable

@@ -12,7 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.machine.abilities import MOST_SUM, PlayoutLimits, PlayoutSums, TrialBatch
+from ggp.machine.arrays import Packed
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Playouts
+from ggp.machine.compiling.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.goal_values import GoalValues, number_or_nan
 from ggp.machine.propnet.play.kernels.block_playouts import play
 from ggp.machine.propnet.play.kernels.blocks import (
@@ -30,9 +32,7 @@ from ggp.machine.propnet.play.kernels.blocks import (
     begin,
     new_block,
 )
-from ggp.machine.propnet.play.kernels.packed import Packed
 from ggp.machine.propnet.play.kernels.tapes import I32
-from ggp.machine.propnet.play.kernels.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.threads import made_once
 from ggp.run.clocks import TellsTime

@@ -16,6 +16,7 @@ from ggp.gdl import canonical_term
 from ggp.gdl.analysis.joint_move_percepts import PLAIN
 from ggp.gdl.program import RANDOM
 from ggp.machine.abilities import UNLIMITED, PlayoutLimits, PlayoutSums, TrialBatch
+from ggp.machine.arrays import Packed, pack, pack_rows, unpack
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
     UNKNOWN,
@@ -29,10 +30,11 @@ from ggp.machine.base import (
     Stepped,
     even_chance,
 )
+from ggp.machine.circuit import Circuit
 from ggp.machine.compiling.jit import load_at_once
+from ggp.machine.compiling.vectors import WIDTH, words_of
 from ggp.machine.goal_values import GoalValues
 from ggp.machine.percepts import JointMovesTold
-from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.optimise.knowledge import PassReport
 from ggp.machine.propnet.parts import parts_of
 from ggp.machine.propnet.play.answers import Answers
@@ -40,8 +42,7 @@ from ggp.machine.propnet.play.clues import MOST_CLUES, Clues
 from ggp.machine.propnet.play.growth import CircuitGrowth
 from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan, Queue
 from ggp.machine.propnet.play.kernels.narrow import NARROW
-from ggp.machine.propnet.play.kernels.packed import Packed, PropnetStates, pack, pack_rows, unpack
-from ggp.machine.propnet.play.kernels.vectors import WIDTH, words_of
+from ggp.machine.propnet.play.kernels.packed import PropnetStates
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.moves import MoveTable
 from ggp.machine.propnet.play.percepts import CircuitPercepts, percept_names

@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ggp.machine.arrays import Packed, pack
 from ggp.machine.base import BoolArray, IntArray, Ragged, States
+from ggp.machine.compiling.vectors import aligned_words, words_of
 from ggp.machine.propnet.parts import Parts
 from ggp.machine.propnet.play.kernels.lanes.turn_parts import TurnCircuit
 from ggp.machine.propnet.play.kernels.lanes.turning import (
@@ -23,9 +25,8 @@ from ggp.machine.propnet.play.kernels.lanes.turning import (
     count_choices,
     make_turns,
 )
-from ggp.machine.propnet.play.kernels.packed import Packed, PropnetStates, pack
+from ggp.machine.propnet.play.kernels.packed import PropnetStates
 from ggp.machine.propnet.play.kernels.tapes import I32, Query, Wires
-from ggp.machine.propnet.play.kernels.vectors import aligned_words, words_of
 from ggp.machine.propnet.play.layout.queries import Queries
 from ggp.machine.propnet.play.moves import MoveTable
 from ggp.machine.propnet.play.percepts import CircuitPercepts

@@ -15,8 +15,8 @@ from ggp.errors import ConfigError
 from ggp.gdl.games import find_companion
 from ggp.labs.kriegspiel.boards.board_values import BoardTerms, BoardValues, masks_of, unit_of
 from ggp.labs.kriegspiel.piece_files import read_terms
+from ggp.machine.arrays import Packed, pack_rows
 from ggp.machine.base import BoolArray
-from ggp.machine.propnet.play.kernels.packed import Packed, pack_rows
 from ggp.players import make_player, parse_spec
 from ggp.players.options.evaluations import evaluation_of
 from tests.support.games import machine_of_game, machine_of_rules

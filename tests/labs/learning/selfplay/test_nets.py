@@ -16,7 +16,7 @@ from ggp.labs.learning.selfplay.nets import (
     Weights,
     first_weights,
 )
-from ggp.machine.propnet.play.kernels.vectors import FLOATS
+from ggp.machine.compiling.vectors import FLOATS
 
 MOVES, LANES, ROWS = 5, 6, 30
 

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from ggp.machine.propnet.circuit import FALSE, TRUE
+from ggp.machine.circuit import FALSE, TRUE
 from ggp.machine.propnet.compile.builder import Builder
 
 

@@ -22,10 +22,10 @@ from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import Program
 from ggp.machine import Limits, build_machine
 from ggp.machine.base import WAITING
-from ggp.machine.propnet.circuit import Circuit, Loop, Outputs
-from ggp.machine.propnet.compile import cache as caching
+from ggp.machine.circuit import Circuit, Loop, Outputs
+from ggp.machine.compiling import disk_cache as caching
+from ggp.machine.compiling.disk_cache import DiskCache, makers_version, user_cache
 from ggp.machine.propnet.compile import circuits as building
-from ggp.machine.propnet.compile.cache import DiskCache, makers_version, user_cache
 from ggp.machine.propnet.compile.child import ChildLimits, run_limited
 from ggp.machine.propnet.compile.circuit_file import Built, Refusal, from_bytes, to_bytes
 from ggp.machine.propnet.compile.circuits import build, make
@@ -254,8 +254,8 @@ def test_other_code_or_libraries_make_other_files(
     started = count_children(monkeypatch)
     build(program, LIMITS, cache)
     for where, changed in (
-        ("ggp.machine.propnet.compile.cache.FILES", caching.FILES[1:]),
-        ("ggp.machine.propnet.compile.cache.metadata.version", lambda _: "5.0"),
+        ("ggp.machine.compiling.disk_cache.FILES", caching.FILES[1:]),
+        ("ggp.machine.compiling.disk_cache.metadata.version", lambda _: "5.0"),
         ("numpy.__version__", "1.0"),
     ):
         monkeypatch.setattr(where, changed)
@@ -309,10 +309,10 @@ def test_full_or_read_only_disk_does_not_matter(
         raise OSError(errno.ENOSPC if failing == "write" else errno.EROFS, "no")
 
     where = {
-        "write": "ggp.machine.propnet.compile.cache.os.fdopen",
-        "replace": "ggp.machine.propnet.compile.cache.os.replace",
+        "write": "ggp.machine.compiling.disk_cache.os.fdopen",
+        "replace": "ggp.machine.compiling.disk_cache.os.replace",
         "mkdir": "pathlib.Path.mkdir",
-        "mkstemp": "ggp.machine.propnet.compile.cache.tempfile.mkstemp",
+        "mkstemp": "ggp.machine.compiling.disk_cache.tempfile.mkstemp",
     }[failing]
     cache = DiskCache(tmp_path / "circuits")
     with monkeypatch.context() as patched:
@@ -557,7 +557,7 @@ def test_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> No
         raise RuntimeError("could not determine the home directory")
 
     monkeypatch.delenv("GGP_CACHE_DIR", raising=False)
-    monkeypatch.setattr("ggp.machine.propnet.compile.cache.user_cache_path", homeless)
+    monkeypatch.setattr("ggp.machine.compiling.disk_cache.user_cache_path", homeless)
     cache = user_cache()
     cache.put("key", b"data")
     assert cache.get("key") is None

@@ -7,7 +7,7 @@ import pytest
 
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
-from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Outputs
+from ggp.machine.circuit import FALSE, TRUE, Circuit, Outputs
 from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge, ExclusiveFluents, Work

@@ -7,16 +7,17 @@ import pytest
 
 from benchmarks.apart.generated import turning_stones
 from ggp.machine.abilities import TrialBatch
+from ggp.machine.arrays import unpack
 from ggp.machine.base import IntArray
-from ggp.machine.propnet.circuit import Circuit, Literals
+from ggp.machine.circuit import Circuit, Literals, cone
+from ggp.machine.compiling.vectors import aligned_words
 from ggp.machine.propnet.play.answers import run_plainly
 from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan
 from ggp.machine.propnet.play.kernels.narrow import FEW, NARROW
-from ggp.machine.propnet.play.kernels.packed import PropnetStates, unpack
+from ggp.machine.propnet.play.kernels.packed import PropnetStates
 from ggp.machine.propnet.play.kernels.tapes import WHOLE
-from ggp.machine.propnet.play.kernels.vectors import aligned_words
 from ggp.machine.propnet.play.layout import order, phases, queries
-from ggp.machine.propnet.play.layout.phases import cone, phases_of
+from ggp.machine.propnet.play.layout.phases import phases_of
 from ggp.machine.propnet.play.layout.queries import Queries, playout_plan
 from ggp.machine.propnet.play.layout.tape_layout import Stage, lay_out
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine

@@ -7,10 +7,11 @@ import pytest
 
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
+from ggp.machine.arrays import unpack
 from ggp.machine.base import States
 from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
-from ggp.machine.propnet.play.kernels.packed import PropnetStates, unpack
+from ggp.machine.propnet.play.kernels.packed import PropnetStates
 from ggp.machine.propnet.play.layout import phases
 from ggp.machine.propnet.play.layout.phases import phases_of
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ggp.machine.arrays import pack_rows, unpack
 from ggp.machine.base import IntArray
+from ggp.machine.circuit import Circuit, Outputs
 from ggp.machine.compiling.jit import kernel
-from ggp.machine.propnet.circuit import Circuit, Outputs
+from ggp.machine.compiling.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.propnet.play.kernels.block_kernels import query
 from ggp.machine.propnet.play.kernels.lanes.packing import clear_runs, load_runs
-from ggp.machine.propnet.play.kernels.packed import pack_rows, unpack
 from ggp.machine.propnet.play.kernels.tapes import I32, U64
-from ggp.machine.propnet.play.kernels.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.propnet.play.layout.queries import query_of
 
 NONE = np.zeros(0, dtype=np.int32)

@@ -10,13 +10,13 @@ from ggp.errors import MachineError
 from ggp.gdl.normalize import load
 from ggp.machine.abilities import PlayoutLimits, TrialBatch
 from ggp.machine.base import UNKNOWN, BoolArray, IntArray
+from ggp.machine.compiling.vectors import WIDTH, words_of
 from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from ggp.machine.propnet.optimise import MAX_STEPS, optimise
 from ggp.machine.propnet.play.kernels.block_playouts import play
 from ggp.machine.propnet.play.kernels.blocks import Block, begin, new_block
 from ggp.machine.propnet.play.kernels.packed import PropnetStates
-from ggp.machine.propnet.play.kernels.vectors import WIDTH, words_of
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.search.moves import is_legal, random_moves
 from tests.support.comparing.batches import mixed_states

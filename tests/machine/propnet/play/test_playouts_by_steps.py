@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Outputs
+from ggp.machine.circuit import FALSE, TRUE, Circuit, Outputs
 from ggp.machine.propnet.play.layout import order, phases
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from tests.machine.propnet.circuits import random_circuit

@@ -59,6 +59,7 @@ from ggp.labs.kriegspiel.boards.leaf_kernels import (
 from ggp.labs.kriegspiel.boards.mask_kernels import U64
 from ggp.machine.base import FloatArray, IntArray
 from ggp.machine.compiling.jit import inlined, kernel
+from ggp.machine.compiling.vectors import count_ones, out_of_line, words_of
 from ggp.machine.propnet.play.kernels.lanes.packing import lanes_from
 from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     TurnCircuit,
@@ -76,7 +77,6 @@ from ggp.machine.propnet.play.kernels.lanes.turning import (
     phase_after,
     phase_before,
 )
-from ggp.machine.propnet.play.kernels.vectors import count_ones, out_of_line, words_of
 
 _NONE = np.uint64(0)
 _ONE = np.uint64(1)

@@ -24,8 +24,8 @@ from ggp.labs.kriegspiel.boards.exchanges.open_boards import (
     Reached,
 )
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States, player_roles
+from ggp.machine.compiling.vectors import words_of
 from ggp.machine.propnet.play.kernels.tapes import Query
-from ggp.machine.propnet.play.kernels.vectors import words_of
 from ggp.machine.propnet.play.turns import WIDTH, CircuitTurns
 from ggp.search.anytime import Deadline, check
 from ggp.search.refusals import MovesAfter

@@ -16,15 +16,7 @@ from ggp.labs.kriegspiel.boards.leaf_kernels import prepare_attacks, value_befor
 from ggp.labs.kriegspiel.boards.mask_kernels import U64
 from ggp.machine.base import FloatArray, IntArray
 from ggp.machine.compiling.jit import by_reference, inlined, kernel
-from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
-    TurnCircuit,
-    count_moves,
-    count_of,
-    holds,
-    is_legal,
-    look_at,
-)
-from ggp.machine.propnet.play.kernels.vectors import (
+from ggp.machine.compiling.vectors import (
     WORDS_PER_ITEM,
     band,
     bxor,
@@ -34,6 +26,14 @@ from ggp.machine.propnet.play.kernels.vectors import (
     reduce_or,
     splat,
     words_of,
+)
+from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
+    TurnCircuit,
+    count_moves,
+    count_of,
+    holds,
+    is_legal,
+    look_at,
 )
 
 _VECTOR = (0,)

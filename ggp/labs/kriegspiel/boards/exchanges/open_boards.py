@@ -24,8 +24,8 @@ from ggp.labs.kriegspiel.boards.exchanges.listing_kernels import Listed, list_an
 from ggp.labs.kriegspiel.boards.mask_kernels import U64
 from ggp.machine.base import BoolArray, FloatArray, IntArray
 from ggp.machine.compiling.jit import by_reference, inlined
+from ggp.machine.compiling.vectors import count_ones, out_of_line
 from ggp.machine.propnet.play.kernels.lanes.turn_parts import TurnCircuit
-from ggp.machine.propnet.play.kernels.vectors import count_ones, out_of_line
 
 _ONE = np.uint64(1)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import combinations, pairwise
 
-from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.circuit import Circuit
 from ggp.machine.propnet.optimise.draft import GATE_COST, Draft
 from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge, Work
 

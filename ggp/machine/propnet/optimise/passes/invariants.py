@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.circuit import Circuit
 from ggp.machine.propnet.optimise.draft import Draft
 from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge, ExclusiveFluents
 from ggp.machine.propnet.optimise.proofs.induction import (

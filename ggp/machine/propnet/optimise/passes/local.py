@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit
+from ggp.machine.circuit import FALSE, TRUE, Circuit
 from ggp.machine.propnet.optimise.draft import GATE_COST, Draft
 from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge, moves_of_roles
 

@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 
 from ggp.gdl import parse_term
 from ggp.gdl.terms import Compound, Term
-from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit
-from ggp.machine.propnet.optimise.draft import gates_of
+from ggp.machine.circuit import FALSE, TRUE, Circuit, gates_of
 from ggp.machine.propnet.optimise.knowledge import Work, moves_of_roles, unbroken
 from ggp.machine.propnet.parts import parts_of
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.arrays import take_segments
-from ggp.machine.propnet.circuit import Circuit, Literals, Loop
-from ggp.machine.propnet.optimise.draft import gates_of
+from ggp.machine.circuit import Circuit, Literals, Loop, gates_of, net_levels
 from ggp.machine.propnet.parts import parts_of
 
 Words = NDArray[np.uint64]
@@ -84,23 +83,6 @@ def read_words(nets: Words, literals: Literals) -> Words:
     words: Words = nets[literals >> 1]
     words ^= np.where(literals & 1, _ONES, np.uint64(0))[:, None]
     return words
-
-
-def net_levels(circuit: Circuit) -> list[int]:
-    """Length of the longest path from an input to each net; the same for all gates of a loop."""
-    first_net = 1 + circuit.num_inputs
-    gates = gates_of(circuit)
-    levels = [0] * (first_net + len(gates))
-    in_loop = {gate: loop for loop in circuit.loops for gate in range(loop.start, loop.end)}
-    for place, gate in enumerate(gates):
-        loop = in_loop.get(place)
-        if loop is None:
-            levels[first_net + place] = 1 + max(levels[literal >> 1] for literal in gate)
-        elif place == loop.start:
-            inner = gates[loop.start : loop.end]
-            level = 1 + max(levels[literal >> 1] for each in inner for literal in each)
-            levels[first_net + loop.start : first_net + loop.end] = [level] * len(inner)
-    return levels
 
 
 def moves_matter(circuit: Circuit) -> list[bool]:

@@ -13,16 +13,7 @@ from numpy.typing import NDArray
 
 from ggp.machine.base import UNKNOWN
 from ggp.machine.compiling.jit import inlined, kernel
-from ggp.machine.propnet.play.kernels.lanes.packing import (
-    clear_moves,
-    load_lanes,
-    load_runs,
-    set_moves,
-    store_lanes,
-    transpose,
-)
-from ggp.machine.propnet.play.kernels.tapes import I32, TURNED, U64, WHOLE, Query, Tape, Wires
-from ggp.machine.propnet.play.kernels.vectors import (
+from ggp.machine.compiling.vectors import (
     band,
     bor,
     but_not,
@@ -37,6 +28,15 @@ from ggp.machine.propnet.play.kernels.vectors import (
     store,
     words_of,
 )
+from ggp.machine.propnet.play.kernels.lanes.packing import (
+    clear_moves,
+    load_lanes,
+    load_runs,
+    set_moves,
+    store_lanes,
+    transpose,
+)
+from ggp.machine.propnet.play.kernels.tapes import I32, TURNED, U64, WHOLE, Query, Tape, Wires
 
 # ------------------------------------------------------------------------
 # Makes moves after which a role gets given percepts: only successors that agree are written.

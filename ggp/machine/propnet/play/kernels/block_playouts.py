@@ -8,6 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.compiling.jit import inlined, kernel
+from ggp.machine.compiling.vectors import (
+    band,
+    bor,
+    but_not,
+    bxor,
+    count_ones,
+    item,
+    load,
+    lowest_one,
+    out_of_line,
+    reduce_or,
+    splat,
+    store,
+    words_of,
+)
 from ggp.machine.propnet.play.kernels.block_kernels import run_tape
 from ggp.machine.propnet.play.kernels.blocks import (
     END,
@@ -35,21 +50,6 @@ from ggp.machine.propnet.play.kernels.choice import (
 )
 from ggp.machine.propnet.play.kernels.drawing import draw_chance, draw_moves
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Wires
-from ggp.machine.propnet.play.kernels.vectors import (
-    band,
-    bor,
-    but_not,
-    bxor,
-    count_ones,
-    item,
-    load,
-    lowest_one,
-    out_of_line,
-    reduce_or,
-    splat,
-    store,
-    words_of,
-)
 
 REFILL = 896
 """New lanes are let in when no more than this number of 1,024 play on."""

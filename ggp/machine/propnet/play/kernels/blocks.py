@@ -23,9 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.compiling.jit import by_reference, inlined
-from ggp.machine.propnet.play.kernels.choice import MAX_PLANES, Groups, seed_words
-from ggp.machine.propnet.play.kernels.tapes import I32, U64, Tape, Wires
-from ggp.machine.propnet.play.kernels.vectors import (
+from ggp.machine.compiling.vectors import (
     aligned_words,
     band,
     load,
@@ -34,6 +32,8 @@ from ggp.machine.propnet.play.kernels.vectors import (
     store,
     words_of,
 )
+from ggp.machine.propnet.play.kernels.choice import MAX_PLANES, Groups, seed_words
+from ggp.machine.propnet.play.kernels.tapes import I32, U64, Tape, Wires
 
 
 @by_reference

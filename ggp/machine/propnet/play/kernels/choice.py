@@ -28,9 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.compiling.jit import inlined
-from ggp.machine.mixing import GOLDEN, finalised
-from ggp.machine.propnet.play.kernels.tapes import I32, U64, Wires
-from ggp.machine.propnet.play.kernels.vectors import (
+from ggp.machine.compiling.vectors import (
     band,
     bor,
     but_not,
@@ -45,6 +43,8 @@ from ggp.machine.propnet.play.kernels.vectors import (
     store,
     words_of,
 )
+from ggp.machine.mixing import GOLDEN, finalised
+from ggp.machine.propnet.play.kernels.tapes import I32, U64, Wires
 
 MAX_PLANES = 24
 """Bits of a count: a role may have up to 2**24 - 1 moves."""

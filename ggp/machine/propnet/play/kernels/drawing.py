@@ -7,6 +7,19 @@ from typing import Any
 import numpy as np
 
 from ggp.machine.compiling.jit import inlined
+from ggp.machine.compiling.vectors import (
+    band,
+    bor,
+    but_not,
+    bxor,
+    item,
+    load,
+    out_of_line,
+    reduce_or,
+    splat,
+    store,
+    words_of,
+)
 from ggp.machine.propnet.play.kernels.block_kernels import run_tape
 from ggp.machine.propnet.play.kernels.blocks import Block, PlayoutPlan
 from ggp.machine.propnet.play.kernels.choice import (
@@ -23,19 +36,6 @@ from ggp.machine.propnet.play.kernels.choice import (
     pick,
 )
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Wires
-from ggp.machine.propnet.play.kernels.vectors import (
-    band,
-    bor,
-    but_not,
-    bxor,
-    item,
-    load,
-    out_of_line,
-    reduce_or,
-    splat,
-    store,
-    words_of,
-)
 
 MOST_ROUNDS = 1 << 14
 """Number of draws of parts that do not fit after which a lane counts as stuck. About one in 64 fits

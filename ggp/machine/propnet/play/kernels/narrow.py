@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.compiling.jit import inlined, kernel
+from ggp.machine.compiling.vectors import item, lowest_one, out_of_line
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Query, Tape
-from ggp.machine.propnet.play.kernels.vectors import item, lowest_one, out_of_line
 
 NARROW = 64
 """Greatest number of states that are evaluated like this."""

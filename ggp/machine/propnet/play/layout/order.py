@@ -21,10 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.arrays import first_seen, offsets_of, take_segments
+from ggp.machine.circuit import I64, Circuit, Literals, is_large, suited
 from ggp.machine.compiling.jit import inlined, kernel
-from ggp.machine.propnet.circuit import Circuit, Literals
 from ggp.machine.propnet.play.kernels.tapes import STRAIGHT, TURNED, WHOLE
-from ggp.machine.propnet.play.layout.phases import I64, is_large, suited
 
 # ------------------------------------------------------------------------
 # Fuses gates that only one other gate reads into it, so that they are stored nowhere.

@@ -14,16 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.gdl.program import RANDOM
-from ggp.machine.arrays import offsets_of
+from ggp.machine.arrays import offsets_of, pack, pack_rows, words_for
 from ggp.machine.base import IntArray
+from ggp.machine.circuit import FALSE, Circuit, Literals, cone
 from ggp.machine.goal_values import NO_NUMBER, number_or_nan
-from ggp.machine.propnet.circuit import FALSE, Circuit, Literals
 from ggp.machine.propnet.parts import NONE, Parts, parts_of
 from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan
 from ggp.machine.propnet.play.kernels.choice import GROUP, SPARSE, Groups
-from ggp.machine.propnet.play.kernels.packed import pack, pack_rows, words_for
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Query, Tape, Wires
-from ggp.machine.propnet.play.layout.phases import MIN_LITERALS, cone, phases_of, within_phase
+from ggp.machine.propnet.play.layout.phases import MIN_LITERALS, phases_of, within_phase
 from ggp.machine.propnet.play.layout.tape_layout import Laid, Stage, lay_out
 from ggp.machine.threads import made_once
 

@@ -16,11 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.machine.circuit import I64, Circuit, Literals, cone, suited
 from ggp.machine.compiling.jit import kernel
-from ggp.machine.propnet.circuit import Circuit, Literals
 from ggp.machine.propnet.play.kernels.tapes import I32, WHOLE, Tape, Wires
 from ggp.machine.propnet.play.layout.order import Ordered, Shape, fuse, in_order
-from ggp.machine.propnet.play.layout.phases import I64, cone, suited
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 

@@ -14,6 +14,15 @@ from numpy.typing import NDArray
 
 from ggp.machine.base import BoolArray, FloatArray, IntArray
 from ggp.machine.compiling.jit import by_reference, inlined, kernel
+from ggp.machine.compiling.vectors import (
+    band,
+    load,
+    lowest_one,
+    out_of_line,
+    reduce_or,
+    store,
+    words_of,
+)
 from ggp.machine.propnet.play.kernels.lanes.packing import store_lanes
 from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     TurnCircuit,
@@ -27,15 +36,6 @@ from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     store_all,
 )
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Query
-from ggp.machine.propnet.play.kernels.vectors import (
-    band,
-    load,
-    lowest_one,
-    out_of_line,
-    reduce_or,
-    store,
-    words_of,
-)
 from ggp.machine.rows import place_of_row
 
 # ------------------------------------------------------------------------

@@ -15,8 +15,7 @@ import numpy as np
 
 from ggp.machine.base import IntArray
 from ggp.machine.compiling.jit import inlined
-from ggp.machine.propnet.play.kernels.tapes import I32, U64, Wires
-from ggp.machine.propnet.play.kernels.vectors import (
+from ggp.machine.compiling.vectors import (
     WORDS_PER_ITEM,
     bor,
     bxor,
@@ -29,6 +28,7 @@ from ggp.machine.propnet.play.kernels.vectors import (
     store,
     words_of,
 )
+from ggp.machine.propnet.play.kernels.tapes import I32, U64, Wires
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _ONE = np.uint64(1)

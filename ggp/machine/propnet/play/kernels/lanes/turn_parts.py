@@ -12,18 +12,7 @@ import numpy as np
 
 from ggp.machine.base import IntArray
 from ggp.machine.compiling.jit import by_reference, inlined
-from ggp.machine.propnet.play.kernels.block_kernels import run_tape
-from ggp.machine.propnet.play.kernels.lanes.packing import (
-    clear_moves,
-    clear_runs,
-    copy_lane,
-    lanes_from,
-    load_lanes,
-    load_runs,
-    set_moves,
-)
-from ggp.machine.propnet.play.kernels.tapes import I32, U64, Query, Wires
-from ggp.machine.propnet.play.kernels.vectors import (
+from ggp.machine.compiling.vectors import (
     band,
     bor,
     bxor,
@@ -35,6 +24,17 @@ from ggp.machine.propnet.play.kernels.vectors import (
     store,
     words_of,
 )
+from ggp.machine.propnet.play.kernels.block_kernels import run_tape
+from ggp.machine.propnet.play.kernels.lanes.packing import (
+    clear_moves,
+    clear_runs,
+    copy_lane,
+    lanes_from,
+    load_lanes,
+    load_runs,
+    set_moves,
+)
+from ggp.machine.propnet.play.kernels.tapes import I32, U64, Query, Wires
 
 _ONE = np.uint64(1)
 

@@ -17,6 +17,15 @@ import numpy as np
 
 from ggp.machine.base import BoolArray, IntArray
 from ggp.machine.compiling.jit import by_reference, inlined, kernel
+from ggp.machine.compiling.vectors import (
+    bor,
+    but_not,
+    load,
+    out_of_line,
+    splat,
+    store,
+    words_of,
+)
 from ggp.machine.propnet.play.kernels.lanes.packing import (
     lanes_from,
     run_end,
@@ -37,15 +46,6 @@ from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     store_all,
 )
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Query
-from ggp.machine.propnet.play.kernels.vectors import (
-    bor,
-    but_not,
-    load,
-    out_of_line,
-    splat,
-    store,
-    words_of,
-)
 
 # ------------------------------------------------------------------------
 # Circuits for the phases of a game in kernels that make turns.

@@ -33,7 +33,7 @@ _LINES_WORDS = 16
 
 _ONLY_IN_KERNELS = "vectors are for kernels only"
 
-operations_in("ggp.machine.propnet.play.kernels.vector_code")
+operations_in("ggp.machine.compiling.vector_code")
 
 
 @inlined

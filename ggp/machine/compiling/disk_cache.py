@@ -154,7 +154,7 @@ FOLDERS = (
 FILES = (
     "machine/arrays",
     "machine/mixing",
-    "machine/propnet/circuit",
+    "machine/circuit",
     "machine/propnet/compile/builder",
     "machine/propnet/compile/circuit_file",
     "machine/propnet/compile/circuits",

@@ -11,7 +11,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import lower_builtin, models, register_model, type_callable
 
-from ggp.machine.propnet.play.kernels import vectors
+from ggp.machine.compiling import vectors
 
 _Function = Callable[..., Any]
 
