@@ -30,7 +30,6 @@ FILES = (
     "labs/learning/respond/tree_kernels",
     "labs/learning/selfplay/feature_kernels",
     "labs/learning/selfplay/net_kernels",
-    "machine/arrays",
     "machine/base",
     "machine/circuit",
     "machine/compiling/jit",
