@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ggp.belief.strategies import Strategy, read_strategies, write_strategies
+from ggp.belief.policy_models import Strategy, read_strategies, write_strategies
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
 from ggp.players import make_player, parse_spec

@@ -1,11 +1,10 @@
 """Belief: from a role's incomplete path (its moves and percepts) to weighted states it may be in.
 
-`paths` names incomplete paths, also for kernels (`path_rows`). `sampler` has the protocols of
+`paths` names incomplete paths, also for kernels. `sampler` has the protocols of
 everything that makes `bags` for them (sets of weighted entries), and of finders. Begin with
 `hyperplay_sampler` in `samplers`. It enumerates sets or advances bags by one turn (`turns`), and
 asks the finders in `finding` where these lose their particles; one of them solves for paths
-(`solving`). How the other roles are believed to move is a model: `move_models` and `policy_models`,
-by `strategies`. `quality` says how good a bag is.
+(`solving`). How the other roles are believed to move is a model: `move_models` and `policy_models`.
 """
 
 from ggp.belief.bags import Bags, require_particles
@@ -18,8 +17,7 @@ from ggp.belief.move_models import (
     log_likelihoods,
 )
 from ggp.belief.paths import DRAWN, FollowsPaths, PathTree
-from ggp.belief.quality import How, Quality, in_words, quality_of
-from ggp.belief.sampler import MAX_ATTEMPTS, Enumerates, Sampler
+from ggp.belief.sampler import MAX_ATTEMPTS, Enumerates, How, Quality, Sampler, in_words, quality_of
 from ggp.belief.samplers.board_maker import BoardMaker, DrawnPieces
 from ggp.belief.samplers.by_name import POOL_LIMIT, SAMPLERS, SamplerSettings, make_sampler
 from ggp.belief.samplers.hyperplay_sampler import (

@@ -16,12 +16,12 @@ from ggp.gdl.checks.formal import (
     Diagnosis,
     check_dependencies,
     check_endless,
+    check_goal_values,
     check_playable,
     check_recursion,
     check_roles,
     check_vocabulary,
 )
-from ggp.gdl.checks.goals import check_goal_values
 from ggp.gdl.checks.impossible import check_possible
 from ggp.gdl.checks.notation import OPERATORS, check_control, check_notation
 from ggp.gdl.games import read_rulesheet

@@ -18,7 +18,7 @@ from ggp.errors import (
 )
 from ggp.gdl.analysis.joint_move_percepts import told_by
 from ggp.gdl.analysis.what_grows import told_growth
-from ggp.gdl.checks.goals import goal_bounds
+from ggp.gdl.checks.formal import goal_bounds
 from ggp.gdl.games import find_game
 from ggp.gdl.normalize import normalize, validate
 from ggp.gdl.program import Program

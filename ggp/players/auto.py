@@ -1,4 +1,4 @@
-"""The player `auto`: delegates to the player that suits the game (`ggp.players.choosing.chooser`).
+"""The player `auto`: delegates to the player that suits the game (`ggp.players.choosing`).
 
 Only one player follows the match, since several would share the machine and the clock.
 """
@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from ggp.belief import Sampler
 from ggp.machine.abilities import OnCircuit
 from ggp.machine.base import player_roles
-from ggp.players.choosing.chooser import Chosen, choose_player
-from ggp.players.choosing.solved import (
+from ggp.players.choosing import (
     SOLVED_STATES,
+    Chosen,
     SolvedPlayer,
     SolvingEffort,
+    choose_player,
 )
 from ggp.players.hyperplay2 import HyperPlay2, HyperPlay2Options
 from ggp.players.ismcts import ISMCTS

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ggp.belief import Bags
-from ggp.belief.strategies import history_of, read_strategies
+from ggp.belief.policy_models import history_of, read_strategies
 from ggp.players.options.option_fields import words
 from ggp.players.parts.belief_player import BeliefPlayer
 from ggp.players.parts.risk import RiskOptions

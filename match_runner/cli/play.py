@@ -169,7 +169,7 @@ def play(
     show = printer(summarize, _show_summary, as_json=as_json)
     if people:
         # Draws boards: most matches have no use for it.
-        from match_runner.terminal.play import check_place, play_with_people
+        from match_runner.terminal import check_place, play_with_people
 
         check_place(place)
         return play_with_people(series, place, show, as_json=as_json)

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.opponent_models import STYLES, strategies
-from ggp.belief.strategies import write_strategies
+from ggp.belief.policy_models import write_strategies
 from ggp.solve import Solution, solve
 from tests.support.games import machine_of_game
 

@@ -18,8 +18,7 @@ from ggp.belief.bags import Bags, Segments, join, replaced
 from ggp.belief.finding.earlier import BagHistory, Earlier, Forward, HistoryFinder
 from ggp.belief.finding.exact import ExactSets
 from ggp.belief.paths import PathTree
-from ggp.belief.quality import Quality, quality_of
-from ggp.belief.sampler import Finder, Setting, Shared
+from ggp.belief.sampler import Finder, Quality, Setting, Shared, quality_of
 from ggp.belief.solving.finder import Solving
 from ggp.belief.solving.unrolling import is_solvable
 from ggp.belief.turns.completions import never

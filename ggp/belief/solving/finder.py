@@ -25,8 +25,14 @@ from ggp.belief.finding.exact import ExactSets
 from ggp.belief.move_models import MoveModel
 from ggp.belief.paths import PathTree
 from ggp.belief.sampler import Finder, Setting
-from ggp.belief.solving.replay import IncompletePath, Paths, tried_turn
-from ggp.belief.solving.unrolling import MOST_STARTS, Spent, Window
+from ggp.belief.solving.unrolling import (
+    MOST_STARTS,
+    IncompletePath,
+    Paths,
+    Spent,
+    Window,
+    tried_turn,
+)
 from ggp.belief.turns.open_moves import MOST_COMPLETIONS
 from ggp.belief.turns.walks import set_of
 from ggp.machine.abilities import OnCircuit

@@ -20,10 +20,9 @@ from ggp.labs.learning.env.environment import Environment
 from ggp.labs.learning.env.kernels import I64
 from ggp.labs.learning.env.turn import Turn
 from ggp.labs.learning.selfplay.features import Reader
-from ggp.labs.learning.selfplay.learner import Learner
+from ggp.labs.learning.selfplay.learner import Learner, Settings
 from ggp.labs.learning.selfplay.policies import Drawing, LearntPolicy
 from ggp.labs.learning.selfplay.rollouts import Rollouts
-from ggp.labs.learning.selfplay.settings import Settings
 
 if TYPE_CHECKING:
     from ggp.labs.learning.env.environment import Environment

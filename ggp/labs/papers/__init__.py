@@ -4,6 +4,5 @@ J. Long, N. R. Sturtevant, M. Buro, T. Furtak, *Understanding the Success of Per
 Monte Carlo Sampling in Game Tree Search*, AAAI 2010.
 
 `reproduce` is the command that plays them. `synthetic` draws paper 003's trees and plays them.
-`advice` says which players the properties of a game (`ggp.study.properties`) favour, and
-`advise_command` prints it.
+`advise_command` says which players the properties of a game (`ggp.study.properties`) favour.
 """

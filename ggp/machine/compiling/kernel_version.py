@@ -15,7 +15,7 @@ from pathlib import Path
 _PACKAGE = Path(__file__).resolve().parents[2]
 
 FILES = (
-    "belief/path_rows",
+    "belief/paths",
     "belief/solving/unrolling_kernels",
     "belief/turns/open_moves",
     "labs/kriegspiel/boards/block_boards",
@@ -25,9 +25,9 @@ FILES = (
     "labs/kriegspiel/boards/exchanges/open_boards",
     "labs/kriegspiel/boards/leaf_kernels",
     "labs/kriegspiel/boards/mask_kernels",
-    "labs/kriegspiel/information_sets/leaf_sums",
+    "labs/kriegspiel/information_sets/set_tree",
     "labs/learning/env/kernels",
-    "labs/learning/respond/tree_kernels",
+    "labs/learning/respond/responders",
     "labs/learning/selfplay/feature_kernels",
     "labs/learning/selfplay/net_kernels",
     "machine/base",

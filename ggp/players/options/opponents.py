@@ -23,8 +23,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from ggp.belief import UNIFORM, MoveModel, PathTree
-from ggp.belief.policy_models import LATE, LateMoves, LearnedMoves, Place, PolicyMoves
-from ggp.belief.strategies import read_strategies
+from ggp.belief.policy_models import (
+    LATE,
+    LateMoves,
+    LearnedMoves,
+    Place,
+    PolicyMoves,
+    read_strategies,
+)
 from ggp.gdl.program import LEGAL
 from ggp.gdl.terms import signature
 from ggp.machine.base import Machine

@@ -30,11 +30,10 @@ from ggp.belief import (
     SamplerSettings,
     make_sampler,
 )
-from ggp.belief.finding.boards import DrawnBoards
-from ggp.belief.policy_models import LearnedMoves
+from ggp.belief.finding.last_resorts import DrawnBoards
+from ggp.belief.policy_models import LearnedMoves, remember
 from ggp.belief.sampler import Finder, Setting
 from ggp.belief.samplers.by_name import HYPERPLAY
-from ggp.belief.strategies import remember
 from ggp.machine.base import Machine
 from ggp.players.options.board_makers import board_maker_of, boards_field
 from ggp.players.options.opponents import learned_file, model_field, model_of

@@ -26,7 +26,7 @@ from ggp.belief import (
     require_particles,
 )
 from ggp.belief.bags import depleted_segments
-from ggp.belief.finding.larger import Larger
+from ggp.belief.finding.last_resorts import Larger
 from ggp.belief.sampler import Finder
 from ggp.gdl import canonical_term
 from ggp.machine.base import UNKNOWN, IntArray, Machine, States

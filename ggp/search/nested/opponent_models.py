@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.belief import HyperPlaySampler, Known, PathModel, PathTree
-from ggp.belief.strategies import Strategy, path_of
+from ggp.belief.policy_models import Strategy, path_of
 from ggp.machine.base import FloatArray, IntArray, Machine
 from ggp.search.moves import random_moves
 from ggp.search.playouts import PlayoutSearch

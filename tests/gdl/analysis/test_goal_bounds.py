@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ggp.gdl import parse
-from ggp.gdl.checks import goals as module
-from ggp.gdl.checks.goals import goal_bounds
+from ggp.gdl.checks import formal as module
+from ggp.gdl.checks.formal import goal_bounds
 from ggp.gdl.normalize import normalize
 from ggp.gdl.program import Program
 from ggp.machine.games import load_program

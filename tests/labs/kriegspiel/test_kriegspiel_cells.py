@@ -22,13 +22,12 @@ from ggp.labs.kriegspiel.experiment import experiment as kriegspiel
 from ggp.labs.kriegspiel.experiment.cells import TABLES_2_3, Published
 from ggp.labs.kriegspiel.experiment.experiment import AGREES, DIFFERS, OPEN, PARTLY, verdict_of
 from ggp.labs.papers.reproduce.duels import series_of, stored_duel
-from ggp.labs.papers.reproduce.plots import draw_chart
-from ggp.labs.papers.reproduce.report import write_results
+from ggp.labs.papers.reproduce.report import draw_chart, write_results
 from ggp.labs.papers.reproduce.results import Panel, Point
 from ggp.labs.papers.reproduce.results import Result as Made
 from ggp.machine import Machine
 from ggp.players import Decision, parse_spec
-from ggp.players.choosing.chooser import choose_player
+from ggp.players.choosing import choose_player
 from ggp.players.parts.search_player import Rescue
 from ggp.statistics import mean_interval
 from match_runner.match.records import MatchRecord, TurnRecord

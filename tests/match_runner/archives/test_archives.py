@@ -12,8 +12,7 @@ from click.testing import CliRunner, Result
 
 from ggp.errors import MatchError
 from ggp.gdl.normalize import load
-from match_runner.archives.archived import Archived, canonical, record_of
-from match_runner.archives.formats import read_json, read_xml
+from match_runner.archives import Archived, canonical, read_json, read_xml, record_of
 from match_runner.cli import main
 from match_runner.match.conditions import Conditions
 from match_runner.match.exports import dresden_xml, tiltyard_json

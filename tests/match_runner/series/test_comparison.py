@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ggp.belief.strategies import write_strategies
+from ggp.belief.policy_models import write_strategies
 from ggp.errors import ConfigError, MatchError, ResultsError
 from ggp.gdl.games import find_game
 from ggp.run.clocks import Clock

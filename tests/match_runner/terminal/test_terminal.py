@@ -24,7 +24,7 @@ from ggp.gdl.normalize import load
 from match_runner.cli import main
 from match_runner.match.records import read_record
 from match_runner.pictures import Layout
-from match_runner.terminal.person import Screen, TimeIsUpError, draw
+from match_runner.terminal import Screen, TimeIsUpError, draw
 from tests.support.games import REPOSITORY
 
 pytestmark = pytest.mark.usefixtures("compiled")

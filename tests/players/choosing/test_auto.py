@@ -13,7 +13,7 @@ from ggp.machine import Machine
 from ggp.machine.compiling.disk_cache import FOLDER_VARIABLE
 from ggp.players import make_player, parse_spec
 from ggp.players.auto import Auto
-from ggp.players.choosing.solved import SolvedPlayer, look_into
+from ggp.players.choosing import SolvedPlayer, look_into
 from ggp.players.hyperplay2 import HyperPlay2
 from ggp.players.ismcts import ISMCTS
 from ggp.players.mcts import MCTS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ggp.players.choosing.chooser import choose_player, measure_merging
+from ggp.players.choosing import choose_player, measure_merging
 from tests.support.games import machine_of_game, machine_of_rules
 
 RULES = """

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from benchmarks.opponent_models import score
-from ggp.belief.policy_models import PRIOR_COUNTS
-from ggp.belief.strategies import (
+from ggp.belief.policy_models import (
+    PRIOR_COUNTS,
     Strategy,
     path_of,
     read_strategies,

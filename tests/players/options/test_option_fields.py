@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ggp.belief.strategies import write_strategies
+from ggp.belief.policy_models import write_strategies
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_companion
 from ggp.players import digests_of_files, parse_spec

@@ -55,7 +55,7 @@ def test_turns_without_particles_leave_nothing_behind(
     recovers: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ggp.players.parts.tracker.MIN_NODES", 0)
-    monkeypatch.setattr("ggp.belief.finding.larger.ATTEMPTS", 1_000)
+    monkeypatch.setattr("ggp.belief.finding.last_resorts.ATTEMPTS", 1_000)
     machine = machine_of_rules(HAYSTACK, "propnet")
     player = player_of(machine, "hyperplay2:n=4,exact=0", 1_000)
     for _ in range(3):

@@ -2,5 +2,5 @@
 
 In comes a bag, out go overconfident or paranoid values of moves. Begin with `set_search`, the
 search. Histories are drawn and stepped side by side, and folded into `set_tree`, which
-values sets and leaves, and `leaf_sums` merges and sums these up.
+merges, sums and values leaves and sets.
 """

@@ -22,8 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ggp.belief import UNIFORM, Bags, MoveModel
-from ggp.labs.kriegspiel.information_sets.leaf_sums import merge_leaves
-from ggp.labs.kriegspiel.information_sets.set_tree import LookAhead, SetTree
+from ggp.labs.kriegspiel.information_sets.set_tree import LookAhead, SetTree, merge_leaves
 from ggp.machine.arrays import first_seen_columns
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
 from ggp.machine.propnet.play.turns import MovesTold, Turned

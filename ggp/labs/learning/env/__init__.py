@@ -14,7 +14,7 @@ is the interface to a machine, and `kernels` work lane by lane.
 How long a match may be is proved in `ggp.study.lengths`. `exact` says what policies are worth in
 small games.
 
-`pettingzoo_env` and `gymnasium_env` are what these libraries call an environment, with `spaces`;
+`pettingzoo_env` and `gymnasium_env` are what these libraries call an environment;
 both are extras, and imported by nobody else. `docs/use/environment.md` shows how all of it is used.
 """
 

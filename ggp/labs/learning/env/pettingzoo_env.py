@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ggp.errors import BackendUnavailableError, ConfigError
 from ggp.labs.learning.env.environment import Environment, make
-from ggp.labs.learning.env.spaces import (
+from ggp.labs.learning.env.gymnasium_env import (
     LegalActions,
     Observed,
     fresh_seed,

@@ -4,7 +4,7 @@
     bound.responses["xplayer"].score   # what a responder got as xplayer, with an interval
 
 In comes a player, out comes a bound. Begin with `measuring`, the course of it all. `responders`
-learn to respond: one searches in a `response_tree`, with `tree_kernels`, the other is `learnt`.
+learn to respond: one searches in a tree of its own, the other learns nets.
 `movers` say who moves, such as the player that is measured. Where the whole tree of a game fits
 into memory, `ggp.solve` does the same exactly.
 """

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ggp.belief import PathTree
 from ggp.labs.learning.respond.movers import AskedPlayer, Mover, PolicyTeller, Uniform, new_stream
-from ggp.labs.learning.respond.response_tree import Follower, ResponseTree, Walker
+from ggp.machine.arrays import enlarged, take_segments
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
     BoolArray,
@@ -20,11 +21,278 @@ from ggp.machine.base import (
     Machine,
     Ragged,
     States,
+    WordArray,
 )
+from ggp.machine.compiling.jit import by_reference, inlined, kernel
 from ggp.machine.definition import GameDefinition
+from ggp.machine.mixing import uniform
 from ggp.run.clocks import cpu_seconds
 from ggp.search.moves import random_moves
 from ggp.solve.sampling import MakeChooser
+
+# ------------------------------------------------------------------------
+# The kernels of a tree of responses: choosing, growing, and backing goals up.
+#
+# A *node* is an incomplete path at which the responder had a choice, its *edges* are the moves that
+# were legal there. Nodes of one role are a tree: each has one edge above it, the responder's last
+# choice on its path. What follows an edge is up to the others, who never change. So the value of an
+# edge is a mean over what came of it, and that of a node is the best of its edges.
+#
+# Goals go from 0 to 1.
+
+I32 = NDArray[np.int32]
+Bools = NDArray[np.bool_]
+
+NODES, EDGES = 0, 1
+"""Indices into `Tree.sizes`."""
+
+
+@by_reference
+class Tree(NamedTuple):
+    """Tables of N nodes and E edges.
+
+    Attributes:
+        sizes: numbers of nodes and edges.
+        first, num_edges: `[N]` edges of each node.
+        visits, returns: `[N]` matches through a node, and the sum of their goals.
+        value: `[N]` estimate of its value.
+        part: `[N]` what the edge above it holds of it: visits times value, when last backed up.
+        owner: `[E]` node of each edge.
+        move: `[E]`.
+        tries, pending: `[E]` matches in which it was chosen; those of them that are under way.
+        total: `[E]` sum of what came of them.
+    """
+
+    sizes: IntArray
+    first: I32
+    num_edges: I32
+    visits: IntArray
+    returns: FloatArray
+    value: FloatArray
+    part: FloatArray
+    owner: I32
+    move: I32
+    tries: IntArray
+    pending: I32
+    total: FloatArray
+
+
+_NODE_KINDS = {"first": np.int32, "num_edges": np.int32, "visits": np.int64} | dict.fromkeys(
+    ("returns", "value", "part"), np.float64
+)
+_EDGE_KINDS = {
+    "owner": np.int32,
+    "move": np.int32,
+    "tries": np.int64,
+    "pending": np.int32,
+    "total": np.float64,
+}
+
+
+def new_tree() -> Tree:
+    """Tables without a node."""
+    kinds: dict[str, Any] = _NODE_KINDS | _EDGE_KINDS
+    columns = {name: np.zeros(64, dtype=kind) for name, kind in kinds.items()}
+    return Tree(sizes=np.zeros(2, dtype=np.int64), **columns)
+
+
+def wider_tree(tree: Tree, nodes: int, edges: int) -> Tree:
+    """The same tree, with room for so many nodes and edges in all."""
+    made = {name: enlarged(getattr(tree, name), nodes, 0) for name in _NODE_KINDS}
+    made |= {name: enlarged(getattr(tree, name), edges, 0) for name in _EDGE_KINDS}
+    return tree._replace(**made)
+
+
+@inlined
+def _worth(tree: Tree, node: int, edge: int, doubt: float) -> float:
+    """Value of an edge that was tried, drawn towards the mean of its node."""
+    mean = tree.returns[node] / max(tree.visits[node], 1)
+    return float((tree.total[edge] + doubt * mean) / (tree.tries[edge] + doubt))
+
+
+@inlined
+def _place(tree: Tree, node: int, at: int, move: int) -> int:
+    """The edge of a node with a move, which may be the one in this place; -1 if there is none."""
+    first, count = int(tree.first[node]), int(tree.num_edges[node])
+    if at < count and tree.move[first + at] == move:
+        return first + at
+    for edge in range(first, first + count):
+        if tree.move[edge] == move:
+            return edge
+    return -1
+
+
+@inlined
+def _ucb(
+    tree: Tree,
+    node: int,
+    legal: IntArray,
+    start: int,
+    end: int,
+    exploration: float,
+    doubt: float,
+    random: NDArray[np.uint64],
+) -> int:
+    """The place among legal moves of the edge of highest value + bonus; -1 if none is known.
+
+    Edges never chosen come first, by lot. Choices under way count as chosen, with the value so far.
+    """
+    best, highest, untried = -1, -1.0, 0
+    at_all = float(tree.visits[node])
+    for k in range(start, end):
+        edge = _place(tree, node, k - start, int(legal[k]))
+        if edge >= 0:
+            at_all += tree.pending[edge]
+    log_all = np.log(at_all + 1.0)
+    for k in range(start, end):
+        edge = _place(tree, node, k - start, int(legal[k]))
+        if edge < 0:
+            continue
+        chosen = tree.tries[edge] + tree.pending[edge]
+        if chosen == 0:
+            untried += 1
+            if uniform(random) * untried < 1.0:
+                best = k
+        elif untried == 0:
+            value = 0.5 if tree.tries[edge] == 0 else _worth(tree, node, edge, doubt)
+            score = value + exploration * np.sqrt(log_all / chosen)
+            if score > highest:
+                highest = score
+                best = k
+    return best
+
+
+@kernel
+def choose(
+    tree: Tree,
+    node_of: I32,
+    paths: IntArray,
+    offsets: IntArray,
+    legal: IntArray,
+    exploration: float,
+    doubt: float,
+    random: NDArray[np.uint64],
+    loose: Bools,
+    edges: IntArray,
+    picks: IntArray,
+) -> None:
+    """Choose a move in each lane, and add a node where a lane leaves the tree.
+
+    There must be room for a node a lane, and an edge a legal move.
+
+    Args:
+        node_of: node of each path, -1 for none; those of new nodes are filled in.
+        paths, offsets, legal: `[L]` paths, and legal moves of each lane as in `Ragged`.
+        random: `[1]` state of a stream.
+        loose: `[L]` whether a lane has left the tree; updated.
+        edges: `[L]` filled in: the edge that was chosen, -1 where nothing is recorded.
+        picks: `[L]` filled in: index of the move in `legal`.
+    """
+    for lane in range(len(paths)):
+        start, end = int(offsets[lane]), int(offsets[lane + 1])
+        edges[lane] = -1
+        picks[lane] = start
+        if end - start < 2:
+            continue
+        pick = min(start + int(uniform(random) * (end - start)), end - 1)
+        picks[lane] = pick
+        if loose[lane]:
+            continue
+        node = int(node_of[paths[lane]])
+        if node < 0:
+            node = int(tree.sizes[NODES])
+            first = int(tree.sizes[EDGES])
+            node_of[paths[lane]] = node
+            tree.first[node], tree.num_edges[node] = first, end - start
+            tree.visits[node] = 0
+            tree.returns[node] = tree.value[node] = tree.part[node] = 0.0
+            for k in range(end - start):
+                edge = first + k
+                tree.owner[edge], tree.move[edge] = node, legal[start + k]
+                tree.tries[edge] = tree.pending[edge] = 0
+                tree.total[edge] = 0.0
+            tree.sizes[NODES] += 1
+            tree.sizes[EDGES] += end - start
+            loose[lane] = True
+        else:
+            best = _ucb(tree, node, legal, start, end, exploration, doubt, random)
+            if best < 0:
+                loose[lane] = True
+                continue
+            pick = best
+            picks[lane] = pick
+        edges[lane] = _place(tree, node, pick - start, int(legal[pick]))
+        tree.pending[edges[lane]] += 1
+
+
+@kernel
+def back_up(
+    tree: Tree, lanes: IntArray, edges: IntArray, goals: FloatArray, below: IntArray, doubt: float
+) -> None:
+    """Add what came of the choices of one turn; those of later turns must have been added.
+
+    Args:
+        lanes, edges: `[K]` who chose, and what.
+        goals: goal of each lane.
+        below: node of the next choice of each lane, -1 for none; updated.
+    """
+    for k in range(len(lanes)):
+        lane, edge = int(lanes[k]), int(edges[k])
+        child = int(below[lane])
+        tree.tries[edge] += 1
+        tree.pending[edge] -= 1
+        if child >= 0:
+            new = tree.visits[child] * tree.value[child]
+            tree.total[edge] += new - tree.part[child]
+            tree.part[child] = new
+        else:
+            tree.total[edge] += goals[lane]
+        node = int(tree.owner[edge])
+        tree.visits[node] += 1
+        tree.returns[node] += goals[lane]
+        best = -1.0
+        for each in range(tree.first[node], tree.first[node] + tree.num_edges[node]):
+            if tree.tries[each] > 0:
+                best = max(best, _worth(tree, node, each, doubt))
+        tree.value[node] = best
+        below[lane] = node
+
+
+@kernel
+def best_moves(
+    tree: Tree,
+    node_of: I32,
+    paths: IntArray,
+    offsets: IntArray,
+    legal: IntArray,
+    doubt: float,
+    picks: IntArray,
+) -> None:
+    """Find the move of highest value in each lane.
+
+    Args:
+        paths, offsets, legal: as in `choose`; `paths` beyond `node_of` have no node.
+        picks: `[L]` filled in: index of the move in `legal`; -1 outside of the tree.
+    """
+    for lane in range(len(paths)):
+        start, end = int(offsets[lane]), int(offsets[lane + 1])
+        picks[lane] = start if end - start == 1 else -1
+        if end - start == 1 or paths[lane] >= len(node_of):
+            continue
+        node = int(node_of[paths[lane]])
+        if node < 0:
+            continue
+        highest = -1.0
+        for k in range(start, end):
+            edge = _place(tree, node, k - start, int(legal[k]))
+            if edge >= 0 and tree.tries[edge] > 0:
+                value = _worth(tree, node, edge, doubt)
+                if value > highest:
+                    highest = value
+                    picks[lane] = k
+
+
+# ------------------------------------------------------------------------
 
 CHEAP_LANES, ASKED_LANES = (256, 4096), (8, 32)
 """Matches of the first update, and most matches of one, or side by side: where all moves are made
@@ -276,3 +544,167 @@ def _joint_moves(
             legal: Ragged = machine.legal(states, role)
             joint[:, role] = movers[role].moves(matches, views[:, role], legal)
     return joint
+
+
+# ------------------------------------------------------------------------
+# A best response by search: a tree over the responder's own incomplete paths.
+#
+# After ISMCTS-BR (Timbers et al., *Approximate Exploitability: Learning a Best Response in Large
+# Games*, IJCAI 2022), without its networks. Matches begin at the initial state, and the others move
+# as the measured player does. The responder walks down its tree by UCB1; where it leaves the tree a
+# node is added, and from there on it moves at random.
+#
+# One difference: a node is worth its best move, not the mean over all that were tried. Nobody else
+# learns, so each match tells the truth about what follows a move, whatever the responder did later.
+# A move that was tried seldom is drawn towards the mean of its node, so that luck does not make it
+# the best.
+
+EXPLORATION = 0.5
+"""Weight of what was tried seldom, where goals go from 0 to 1."""
+
+DOUBT = 2.0
+"""Number of matches that count, for each move, as if they had ended with the mean of its node."""
+
+MOST_EDGES, MOST_PATHS = 12_000_000, 6_000_000
+"""A tree with more does not grow any further: some 500 MB."""
+
+
+class ResponseTree:
+    """The statistics of one responder.
+
+    Args:
+        paths: names its paths.
+    """
+
+    def __init__(self, machine: Machine, paths: PathTree) -> None:
+        self.paths = paths
+        self._low, high = machine.goal_range
+        self._span = high - self._low
+        self._node_of = np.full(64, -1, dtype=np.int32)
+        self._tree = new_tree()
+
+    def __len__(self) -> int:
+        """Number of nodes."""
+        return int(self._tree.sizes[NODES])
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more is added."""
+        return int(self._tree.sizes[EDGES]) > MOST_EDGES or len(self.paths) > MOST_PATHS
+
+    def choose(
+        self, paths: IntArray, legal: Ragged, random: WordArray, loose: BoolArray
+    ) -> tuple[IntArray, IntArray]:
+        """`[L]` edges and moves, see `tree_kernels.choose`."""
+        self._reserve(len(paths), len(legal.values))
+        edges, picks = np.empty_like(paths), np.empty_like(paths)
+        choose(
+            self._tree,
+            self._node_of,
+            paths,
+            legal.offsets,
+            legal.values,
+            EXPLORATION,
+            DOUBT,
+            random,
+            loose,
+            edges,
+            picks,
+        )
+        return edges, legal.values[picks]
+
+    def learn(self, records: list[tuple[IntArray, IntArray]], goals: FloatArray) -> None:
+        """Add the results of matches.
+
+        Args:
+            records: for each turn, matches and edges chosen.
+            goals: `[L]` goal values.
+        """
+        scaled = np.clip((goals - self._low) / self._span, 0.0, 1.0)
+        below = np.full(len(goals), -1, dtype=np.int64)
+        for matches, edges in reversed(records):
+            back_up(self._tree, matches, edges, scaled, below, DOUBT)
+
+    def best(self, paths: IntArray, legal: Ragged) -> IntArray:
+        """`[L]` index in `legal.values` of the best move of each lane, -1 outside of the tree."""
+        picks = np.empty_like(paths)
+        best_moves(self._tree, self._node_of, paths, legal.offsets, legal.values, DOUBT, picks)
+        return picks
+
+    def _reserve(self, nodes: int, edges: int) -> None:
+        self._node_of = enlarged(self._node_of, len(self.paths), -1)
+        num_nodes, num_edges = self._tree.sizes.tolist()
+        self._tree = wider_tree(self._tree, num_nodes + nodes, num_edges + edges)
+
+
+class Walker:
+    """The responder while it learns.
+
+    Args:
+        tree: is walked, and grows until it is full.
+    """
+
+    needs_paths = True
+
+    def __init__(self, tree: ResponseTree, rng: np.random.Generator) -> None:
+        self._tree = tree
+        self._random = np.array([rng.integers(1 << 62)], dtype=np.uint64)
+        self._loose = np.zeros(0, dtype=np.bool_)
+        self._records: list[tuple[IntArray, IntArray]] = []
+
+    def begin(self, matches: IntArray) -> None:
+        self._loose = np.full(len(matches), self._tree.is_full)
+        self._records = []
+
+    def moves(self, matches: IntArray, paths: IntArray, legal: Ragged) -> IntArray:
+        loose = self._loose[matches]
+        edges, moves = self._tree.choose(paths, legal, self._random, loose)
+        self._loose[matches] = loose
+        chosen = np.flatnonzero(edges >= 0)
+        self._records.append((matches[chosen], edges[chosen]))
+        return moves
+
+    def observe(self, matches: IntArray, moves: IntArray, percepts: IntArray) -> None:
+        """All that is needed is in the paths."""
+
+    def is_loose(self, matches: IntArray) -> BoolArray:
+        return self._loose[matches]
+
+    def learn(self, goals: FloatArray) -> None:
+        """Learn from `[L]` goal values of the matches that were begun last."""
+        self._tree.learn(self._records, goals)
+
+
+class Follower:
+    """The responder that makes the best moves of a tree.
+
+    Args:
+        beyond: moves outside of the tree.
+    """
+
+    needs_paths = True
+
+    def __init__(self, tree: ResponseTree, beyond: Mover) -> None:
+        self._tree, self._beyond = tree, beyond
+        self._left = np.zeros(0, dtype=np.bool_)
+
+    def begin(self, matches: IntArray) -> None:
+        self._left = np.zeros(len(matches), dtype=np.bool_)
+        self._beyond.begin(matches)
+
+    def moves(self, matches: IntArray, paths: IntArray, legal: Ragged) -> IntArray:
+        picks = self._tree.best(paths, legal)
+        found = legal.values[np.maximum(picks, 0)]
+        outside = np.flatnonzero(picks < 0)
+        if len(outside):
+            self._left[matches[outside]] = True
+            offsets, at = take_segments(legal.offsets, outside)
+            some = Ragged(offsets, legal.values[at])
+            found[outside] = self._beyond.moves(matches[outside], paths[outside], some)
+        return found
+
+    def observe(self, matches: IntArray, moves: IntArray, percepts: IntArray) -> None:
+        self._beyond.observe(matches, moves, percepts)
+
+    def is_loose(self, matches: IntArray) -> BoolArray:
+        return self._left[matches] & self._beyond.is_loose(matches)

@@ -9,14 +9,13 @@
     ['player1', 'player2']
 
 In comes an environment, out come policies. Begin with `learner`, which plays and learns; `actors`
-are its parts, a policy for each role and a critic, which `threads` let learn side by side, by
-`settings`. `features` say what nets read, `nets` compute, and `policies` are what is learnt,
+are its parts, a policy for each role and a critic, which `threads` let learn side by
+side. `features` say what nets read, `nets` compute, and `policies` are what is learnt,
 `files` where it is kept. `rollouts` play matches on by policies. `feature_kernels` and
 `net_kernels` work row by row.
 """
 
-from ggp.labs.learning.selfplay.learner import Learner, StoppedError
+from ggp.labs.learning.selfplay.learner import Learner, Settings, StoppedError, Told, usual_settings
 from ggp.labs.learning.selfplay.policies import LearntPolicy
-from ggp.labs.learning.selfplay.settings import Settings, Told, usual_settings
 
 __all__ = ["Learner", "LearntPolicy", "Settings", "StoppedError", "Told", "usual_settings"]

@@ -19,8 +19,7 @@ from ggp.errors import MachineError, NoLegalMoveError
 from ggp.gdl.analysis.joint_move_percepts import PLAIN
 from ggp.gdl.program import LEAST_GOAL, MOST_GOAL, RANDOM
 from ggp.labs.openspiel.machine.games import SpielGame, load_game, pyspiel
-from ggp.labs.openspiel.machine.knowledge import SpielPercepts
-from ggp.labs.openspiel.machine.known_path import KnownPath, PathTurn
+from ggp.labs.openspiel.machine.known_path import KnownPath, PathTurn, SpielPercepts
 from ggp.labs.openspiel.machine.nodes import Node, NodeStore, SpielStates, history_of, returns_of
 from ggp.labs.openspiel.machine.redraw import LEAST_DEALT, HistoryRedraws
 from ggp.labs.openspiel.machine.terms import NOOP, YOUR_MOVE, SpielTerms

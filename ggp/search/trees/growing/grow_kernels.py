@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ggp.belief.path_rows import PathRows, number_paths
+from ggp.belief.paths import PathRows, number_paths
 from ggp.machine.base import BoolArray, FloatArray, IntArray
 from ggp.machine.compiling.jit import by_reference, inlined, kernel
 from ggp.machine.propnet.play.kernels.lanes.growing import Listing, find_percepts, list_after

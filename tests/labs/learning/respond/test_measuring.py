@@ -12,8 +12,8 @@ from ggp.belief import PathTree
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.labs.learning.respond import Bound, Budget, measure, movers
-from ggp.labs.learning.respond import learnt as responding
-from ggp.labs.learning.respond.learnt import learnt
+from ggp.labs.learning.respond import measuring as responding
+from ggp.labs.learning.respond.measuring import learnt
 from ggp.labs.learning.respond.movers import AskedPlayer, Mover, PathPolicy, PolicyTeller, Uniform
 from ggp.labs.learning.respond.responders import Rival, Searched, play
 from ggp.machine import Machine

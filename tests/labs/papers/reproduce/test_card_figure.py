@@ -27,7 +27,7 @@ from ggp.labs.papers.reproduce.paper_003.card_walks import (
     shares_left,
 )
 from ggp.labs.papers.reproduce.paper_003.figure6 import CardFigure
-from ggp.labs.papers.reproduce.plots import draw
+from ggp.labs.papers.reproduce.report import draw
 from match_runner.workers.places import InlineExecutor
 from tests.labs.papers.reproduce.test_reproduce_trees import settings, stub
 

@@ -18,12 +18,12 @@ from matplotlib.image import imread
 from ggp.errors import MatchError
 from ggp.labs.papers.reproduce import cli, figures
 from ggp.labs.papers.reproduce.figures import EXACT, PROMPT, SAMPLED, Figure
-from ggp.labs.papers.reproduce.paper_004 import theory
 from ggp.labs.papers.reproduce.paper_004.figure3 import FIGURE_3
 from ggp.labs.papers.reproduce.paper_004.figure4 import FIGURE_4
 from ggp.labs.papers.reproduce.paper_004.figure5 import FIGURE_5
 from ggp.labs.papers.reproduce.paper_004.others import Limitation
 from ggp.labs.papers.reproduce.paper_004.tables import TABLE_1, TABLE_2
+from ggp.labs.papers.reproduce.published import random_against_greedy, random_useful_questions
 from ggp.labs.papers.reproduce.report import write_results
 from ggp.labs.papers.reproduce.results import Experiment, Point, RunSettings
 from ggp.labs.papers.reproduce.results import Result as Made
@@ -83,9 +83,9 @@ def claims_of(result: Made) -> dict[str, bool | None]:
 
 
 def test_expectations() -> None:
-    assert theory.random_useful_questions(1) == 100
-    assert theory.random_useful_questions() == pytest.approx(89.552, abs=0.001)
-    assert theory.random_against_greedy() == pytest.approx((125 / 11 + 50) / 2)
+    assert random_useful_questions(1) == 100
+    assert random_useful_questions() == pytest.approx(89.552, abs=0.001)
+    assert random_against_greedy() == pytest.approx((125 / 11 + 50) / 2)
 
 
 def test_table_1(tmp_path: Path) -> None:
@@ -336,7 +336,7 @@ def test_an_error_keeps_what_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_point_without_interval_is_drawn(tmp_path: Path) -> None:
-    from ggp.labs.papers.reproduce.plots import draw
+    from ggp.labs.papers.reproduce.report import draw
 
     points = (
         Point("a", "x", Interval(40.0), 1, 1, "random"),

@@ -18,7 +18,7 @@ from ggp.labs.papers.reproduce.figures import (
     score_text,
     share_text,
 )
-from ggp.labs.papers.reproduce.paper_004 import theory
+from ggp.labs.papers.reproduce.published import random_useful_questions
 from ggp.labs.papers.reproduce.results import (
     BY_LOT,
     Claim,
@@ -80,7 +80,7 @@ def _claims(played: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
         if decision.move == "ready" and decision.exact
     ]
     who = f"HyperPlay-II (n = {best.at})"
-    useful = theory.random_useful_questions()
+    useful = random_useful_questions()
     return [
         Claim(
             f"HyperPlay ({GUESSER}) announces at once",
@@ -140,7 +140,7 @@ FIGURE_3 = Figure(
     claims=_claims,
     lines=(
         ReferenceLine(published.BINARY_SEARCH, "binary search"),
-        ReferenceLine(theory.random_useful_questions(), "useful questions at random"),
+        ReferenceLine(random_useful_questions(), "useful questions at random"),
         ReferenceLine(published.HYPERPLAY_GUESSES, "HyperPlay"),
     ),
 )

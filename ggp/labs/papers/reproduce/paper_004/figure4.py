@@ -22,7 +22,7 @@ from ggp.labs.papers.reproduce.figures import (
     score_text,
     share_text,
 )
-from ggp.labs.papers.reproduce.paper_004 import theory
+from ggp.labs.papers.reproduce.published import random_against_greedy
 from ggp.labs.papers.reproduce.results import (
     BY_LOT,
     FEWEST_ROUNDS,
@@ -174,6 +174,6 @@ FIGURE_4 = Figure(
     claims=_claims,
     lines=(
         ReferenceLine(published.BANKER_AND_THIEF, "optimum against a greedy opponent"),
-        ReferenceLine(theory.random_against_greedy(), "random play against a greedy opponent"),
+        ReferenceLine(random_against_greedy(), "random play against a greedy opponent"),
     ),
 )

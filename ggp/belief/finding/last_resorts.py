@@ -1,10 +1,6 @@
-"""States to go on with when no particle is left: boards that agree with the last observation.
+"""A sampler of states alone, with larger bounds, for when a player's own has no particle left.
 
-In long games with little to see, such as kriegspiel, every particle may die, and no other path be
-found in time. A game may come with a description of how its boards are drawn
-(`ggp.belief.samplers.board_maker`). Then a player draws some that agree with the last observation,
-and their successors are kept as long as they agree with later percepts. Such states need not be
-possible, so decisions say how many there were (`Decision.guessed`).
+Entries without the paths of other roles are far fewer: many more can be held and enumerated.
 """
 
 from __future__ import annotations
@@ -20,13 +16,22 @@ from ggp.belief.samplers.hyperplay_sampler import HyperPlaySampler
 from ggp.belief.samplers.last_observation import OWN_PARTICLES, LastObservation
 from ggp.machine.base import BoolArray, IntArray, Machine
 
+# ------------------------------------------------------------------------
+# States to go on with when no particle is left: boards that agree with the last observation.
+#
+# In long games with little to see, such as kriegspiel, every particle may die, and no other path be
+# found in time. A game may come with a description of how its boards are drawn
+# (`ggp.belief.samplers.board_maker`). Then a player draws some that agree with the last
+# observation, and their successors are kept as long as they agree with later percepts. Such states
+# need not be possible, so decisions say how many there were (`Decision.guessed`).
+
 CAPACITY = 1_000
 """States that are kept."""
 
 DRAWN = 200
 """States that are drawn at once."""
 
-ATTEMPTS = 5_000
+MOST_STEPPED = 5_000
 """Lanes stepped in search of other states once none of the drawn ones is left."""
 
 
@@ -53,7 +58,7 @@ class DrawnBoards(Finder):
         self._belief, self._role, self._rng = belief, role, rng
         self._last = LastObservation(machine, belief.tree, capacity=DRAWN, maker=maker, walk=False)
         self._follower = HyperPlaySampler(
-            machine, belief.tree, capacity=CAPACITY, exact=0, max_attempts=ATTEMPTS
+            machine, belief.tree, capacity=CAPACITY, exact=0, max_attempts=MOST_STEPPED
         )
         self._bag: Bags | None = None
 
@@ -103,3 +108,40 @@ class DrawnBoards(Finder):
         """Remember a few states, which show the role's own pieces."""
         few = replace(sets.thinned(OWN_PARTICLES, self._rng), views=None)
         self._last.learn(Bags(self._role, paths, np.zeros(1, dtype=np.int64), few, guessed))
+
+
+# ------------------------------------------------------------------------
+
+PARTICLES, EXACT, ATTEMPTS = 2_000, 100_000, 10_000_000
+"""Its bounds: particles of a bag, entries of an enumerated set, lanes stepped in a search."""
+
+
+class Larger(Finder):
+    """A `Finder` that asks a larger sampler of states alone.
+
+    Args:
+        belief: the player's sampler, which says when to stop.
+    """
+
+    def __init__(self, machine: Machine, belief: Sampler) -> None:
+        self._belief = belief
+        self._sampler = HyperPlaySampler(
+            machine, belief.tree, capacity=PARTICLES, exact=EXACT, max_attempts=ATTEMPTS
+        )
+
+    def helps(self, bags: Bags) -> BoolArray:
+        return bags.depleted
+
+    def fill(self, bags: Bags, rng: np.random.Generator) -> Segments:
+        sampler, belief = self._sampler, self._belief
+        sampler.stops_with(belief)
+        sampler.timed = belief.timed
+        found = sampler.at(bags.paths, bags.role, rng)
+        return found.sets.take(found.segment)
+
+    @property
+    def views(self) -> IntArray:
+        return self._sampler.views
+
+    def renumber(self, numbers: IntArray) -> None:
+        self._sampler.renumber(numbers)

@@ -1,0 +1,434 @@
+"""Chooses the player that suits a game: `auto` lets it play, and `ggp advise` says which, and why.
+
+    one player, and no chance                      `puzzle`: a line to the best goal
+    one player, or two with constant sum, and      the solution: an optimum or an equilibrium, with
+    few enough states to solve the game            moves drawn from the mixed strategy
+    two players take turns, everybody knows        `pimc`: layers of merged states look further
+    everything, and moves can be swapped           than trees
+    several players, everybody knows everything    `mcts`
+    other games with as few states                 `hyperplay2`: it has time for many simulations
+    one player, and something is hidden            `hyperplay2`: it asks before it guesses
+    to know the world would be worth a lot         `hyperplay2`: what others know decides
+    any other                                      `ismcts`
+
+`measure_merging` finds whether moves can be swapped. What the world would be worth is the
+*clairvoyance gap* (`ggp.study.properties`). Both come from random matches that are the same for
+everybody. So the choice depends on the rules alone, but for the clock of whoever allows more
+`SolvingEffort`. Nothing is remembered from match to match, except that a game is too large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import numpy as np
+
+from ggp.belief import Bags
+from ggp.errors import GGPError, SolvingError
+from ggp.gdl import canonical_term
+from ggp.machine.base import Machine, is_open, player_roles
+from ggp.machine.compiling.disk_cache import makers_version, user_cache
+from ggp.machine.compiling.kernel_version import code_version
+from ggp.machine.definition import GameDefinition
+from ggp.players.hyperplay import HyperPlay, HyperPlayOptions
+from ggp.players.parts.risk import Risk
+from ggp.players.player import Choice, Context
+from ggp.search.anytime import Deadline
+from ggp.search.puzzles.lines import is_puzzle
+from ggp.search.worlds.layers import Layers
+from ggp.study.matches import LaneTurn
+
+if TYPE_CHECKING:
+    from ggp.solve.following import RolePart
+if TYPE_CHECKING:
+    from ggp.solve.following import RolePart
+
+
+SOLUTION = "solution"
+"""Name of what is chosen where a game is solved."""
+
+DECISIVE_GAP = 20.0
+"""Clairvoyance gap of a role, in points, from which on `hyperplay2` is chosen. It is not worse than
+`ismcts` in games with a greater one (battleships_in_fog with 33 to 46 points, mastermind with 28 to
+41), and was worse in a game with 12 points and in others with less than 8: see
+docs/measured/strength.md."""
+
+MATCHES, DECISIONS, LARGEST_SET = 40, 20, 300
+"""Arguments of `measure_gaps`: between 0.05 and 1.3 s on a propositional network."""
+
+MERGES = 1.5
+"""Joint moves of two turns for each state after them, from which on `pimc` is chosen. There are 1.9
+to 3.3 in dotsAndBoxes, nim4 and chomp, where it beat `mcts`, and at most 1.16 in 23 other games:
+see docs/measured/strength.md."""
+
+UNMEASURED = frozenset({"prolog"})
+"""Backends on which that would take too long."""
+
+
+class Chosen(NamedTuple):
+    """A choice.
+
+    Attributes:
+        player: the name of a player, or `SOLUTION`.
+        why: the reason, a sentence without a full stop.
+        part: the role's part of the solution.
+    """
+
+    player: str
+    why: str
+    part: RolePart | None = None
+
+
+def choose_player(
+    machine: Machine,
+    role: int,
+    most_states: int,
+    program: GameDefinition | None,
+    effort: SolvingEffort | None = None,
+) -> Chosen:
+    """The player that suits a game.
+
+    Args:
+        role: the role that it is chosen for.
+        most_states: see `look_into`.
+        program: the rules, if they are known.
+        effort: how much may be done to solve the game; as much as without a clock, if left out.
+    """
+    digest = None
+    if program is not None:
+        # Some machines reveal joint moves though the rules do not.
+        digest = f"{program.digest}-{'told' if is_open(machine) else 'rules'}"
+    if effort is not None:
+        return _chosen(machine, role, most_states, digest, effort)
+    return _remembered(cast("Hashable", machine), role, most_states, digest)
+
+
+@lru_cache(maxsize=8)
+def _remembered(machine: Hashable, role: int, most_states: int, digest: str | None) -> Chosen:
+    """The choice, made once: each match of a series has a new player on the same machine."""
+    return _chosen(cast("Machine", machine), role, most_states, digest, SolvingEffort())
+
+
+def _chosen(
+    machine: Machine, role: int, most_states: int, digest: str | None, effort: SolvingEffort
+) -> Chosen:
+    if is_puzzle(machine):
+        return Chosen("puzzle", "one role plays, without chance: a line of moves is looked for")
+    looked = look_into(machine, role, most_states, digest, effort)
+    if looked.part is not None:
+        return Chosen(SOLUTION, "the game is small enough to be solved", looked.part)
+    if len(player_roles(machine)) > 1 and is_open(machine):
+        merging = _merging(cast("Hashable", machine))
+        if merging is not None and merging >= MERGES:
+            why = f"everybody knows everything, and {merging:.1f} pairs of moves lead to each state"
+            return Chosen("pimc", f"{why}: merged layers look further than trees")
+        return Chosen("mcts", "everybody knows everything, and it is not solved: trees look ahead")
+    if looked.is_small:
+        return Chosen("hyperplay2", "the game is small: there is time for many simulations")
+    if len(player_roles(machine)) == 1 and not is_open(machine):
+        # Random playouts of trees show no use of a question that needs others to follow: see
+        # number_guessing in docs/measured/strength.md.
+        return Chosen("hyperplay2", "one role plays: its simulations ask before they guess")
+    gap, name = max(_gaps(cast("Hashable", machine)), default=(None, ""))
+    if gap is None:
+        return Chosen("ismcts", "what is hidden is too much to look into: trees need the least")
+    worth = f"knowing the world would be worth {gap:.1f} points to {name}"
+    if gap >= DECISIVE_GAP:
+        return Chosen("hyperplay2", f"{worth}: its simulations heed what each role would know")
+    return Chosen("ismcts", f"{worth}, and to nobody more: trees look further ahead")
+
+
+@lru_cache(maxsize=8)
+def _merging(machine: Hashable) -> float | None:
+    """How far states merge, if two players take turns and it can be measured."""
+    measured = cast("Machine", machine)
+    if measured.backend in UNMEASURED or len(player_roles(measured)) != 2:
+        return None
+    try:
+        return measure_merging(measured, seed=0, enough=MERGES)
+    except GGPError:
+        return None
+
+
+@lru_cache(maxsize=8)
+def _gaps(machine: Hashable) -> tuple[tuple[float, str], ...]:
+    """The clairvoyance gap of each role, as far as it was measured."""
+    from ggp.study.properties import measure_gaps
+
+    measured = cast("Machine", machine)
+    if measured.backend in UNMEASURED:
+        return ()
+    try:
+        gaps = measure_gaps(measured, MATCHES, DECISIONS, LARGEST_SET, seed=0)
+    except GGPError:
+        return ()
+    return tuple((gap, name) for name, gap in gaps.items())
+
+
+# ------------------------------------------------------------------------
+# Measures whether the order of moves matters: how far the states of two turns merge.
+#
+# turn 1    a       b        in one order or the other
+#     turn 2    b       a        the same two lines are drawn: two joint moves, one state
+#
+# Where both roles have the same moves, as in Nim or in dots and boxes, most pairs of moves can be
+# swapped. A search in layers of merged states then looks many more turns ahead than a tree, which
+# has a branch for each order. Where each role has pieces or marks of its own, no two can be
+# swapped.
+
+TURNS = (0, 4, 8)
+"""Turns of a random match after which it is measured: the board at the start may be symmetric."""
+
+MOST_JOINT = 10_000
+"""Joint moves of a turn that are tried; states with more are passed over."""
+
+
+def measure_merging(machine: Machine, seed: int, enough: float = 1.0) -> float | None:
+    """The least number, over a few states, of joint moves of two turns for each state they lead to.
+
+    Args:
+        enough: if a state has less, no more are looked at.
+
+    Returns:
+        1 where all are different, 2 where any two moves can be swapped, and more if moves often
+        come to the same; None where no state could be measured: where several roles choose at
+        once, or there are too many moves.
+
+    Raises:
+        GGPError: a role has no legal move, or a goal value is not a number.
+    """
+    rng = np.random.default_rng(seed)
+    states = machine.initial()
+    least: float | None = None
+    for turn in range(max(TURNS) + 1):
+        if machine.terminal(states)[0]:
+            break
+        if turn in TURNS:
+            found = _after_two(Layers(machine, states, 0))
+            if found is not None:
+                least = found if least is None else min(least, found)
+                if least < enough:
+                    break
+        states = machine.step(states, LaneTurn(machine, states).random(rng)).states
+    return least
+
+
+def _after_two(layers: Layers) -> float | None:
+    """Joint moves of the second turn for each state after it; None if that cannot be said."""
+    for _ in range(2):
+        moves = layers.moves()
+        if not 0 < moves.number <= MOST_JOINT or (moves.counts > 1).sum(axis=1).max() > 1:
+            return None
+        layers.grow()
+    after = layers.layers[-1].after
+    return len(after) / len(np.unique(after))
+
+
+# ------------------------------------------------------------------------
+# Plays what was solved beforehand: small games of one player, or of two with constant sum.
+#
+# everybody knows the state, and moves are made at once    position by position
+#     any other game                                           the tree of sequences
+#
+# How large a game may be is a matter of counts, so that the same is solved on every computer; a
+# player that has a start clock may allow more, and a time.
+
+SOLVED_STATES = 200_000
+"""Most states of a game that is solved: a propositional network takes a second for these."""
+
+SHARES = {"propnet": 1, "openspiel": 10}
+"""How many times smaller games must be on a backend, since it is as much slower; measured with
+leduc_poker, which has some 9,000 states: 0.05 s, and 0.4 s on `openspiel`."""
+
+SLOW_SHARE = 50
+"""The same for all other backends."""
+
+JOINT_MOVES = 50
+"""Most joint moves of a game that is solved position by position, for each of its states."""
+
+AT_ONCE_BY = 2_000
+"""In so many positions some moves must be made at once: games in which players take turns are left
+to tree search, which beats weak players more often and proves what is sure."""
+
+MOST_LEAVES = 30_000
+"""Most leaves of a subgame in which both players have choices: large linear programs take long."""
+
+SOLVE_SECONDS = 5.0
+"""Time for linear programs, and for CFR+ if they fail."""
+
+ACCURACY = 0.005
+"""Share of the goals' spread that a player may gain by deviating from the solution."""
+
+
+class SolvedPlayer(HyperPlay):
+    """Plays a role's part in a solved game; HyperPlay where it does not know where it is.
+
+    It does not know where it is if it was not told its move or percepts of some turn.
+    """
+
+    tells_policy = True
+
+    def __init__(self, part: RolePart, risk: Risk, context: Context) -> None:
+        super().__init__(HyperPlayOptions(risk=risk), context)
+        self._part = part
+        self._path: int | None = part.start
+
+    def observe(
+        self,
+        move: str | None,
+        percepts: Sequence[str] | None,
+        *,
+        submitted: str | None = None,
+        in_time: bool = True,
+        deadline: Deadline | None = None,
+    ) -> None:
+        super().observe(move, percepts, submitted=submitted, in_time=in_time, deadline=deadline)
+        known = self._ids(move, percepts)
+        if self._path is not None:
+            self._path = None if known is None else self._part.after(self._path, *known)
+
+    def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        found = None if self._path is None else self._part.choices(self._path)
+        if found is None:
+            return super().decide(bag, deadline)
+        moves, shares = found
+        return self.mixed(moves, shares), self.unvalued(moves.tolist())
+
+    def _ids(self, move: str | None, percepts: Sequence[str] | None) -> tuple[int, int] | None:
+        """The machine's ids of a turn; None if it is not known, or does not follow the rules."""
+        if move is None or percepts is None:
+            return None
+        move_id = self.machine.move_id(canonical_term(move))
+        percept_id = self.machine.percept_id([canonical_term(each) for each in percepts])
+        return None if move_id is None or percept_id is None else (move_id, percept_id)
+
+
+class Looked(NamedTuple):
+    """Findings about a game.
+
+    Attributes:
+        is_small: whether it has no more states than the limit; False where everybody knows the
+            state, since that makes no difference then.
+        part: the role's part of the solution, if the game can be solved with certainty: with one
+            player, or two whose goals have a constant sum. Elsewhere a strategy is good only
+            against some others.
+    """
+
+    is_small: bool
+    part: RolePart | None
+
+
+class SolvingEffort(NamedTuple):
+    """How much may be done to solve a game.
+
+    Attributes:
+        times: the number of states is multiplied by this.
+        seconds: see `SOLVE_SECONDS`.
+        is_over: says when to give up.
+    """
+
+    times: int = 1
+    seconds: float = SOLVE_SECONDS
+    is_over: Callable[[], bool] = lambda: False
+
+
+def look_into(
+    machine: Machine,
+    role: int,
+    most_states: int,
+    digest: str | None = None,
+    effort: SolvingEffort = SolvingEffort(),  # noqa: B008  a value that nobody changes
+) -> Looked:
+    """Play a game out to all its ends, if it has few enough states, and solve it if possible.
+
+    Args:
+        machine: of the game.
+        role: the role whose part is wanted.
+        most_states: on a propositional network; 0 does not look at the game.
+        digest: of the rules, and of what the machine reveals; the fact that the game could not be
+            played out is remembered under it.
+        effort: how much more may be done.
+    """
+    most_states = effort.times * most_states // SHARES.get(machine.backend, SLOW_SHARE)
+    if not most_states or (digest is not None and is_too_large(digest, most_states)):
+        return Looked(False, None)
+    is_by_position = len(player_roles(machine)) > 1 and is_open(machine)
+    look = _by_position if is_by_position else _by_tree
+    try:
+        return look(machine, role, most_states, effort)
+    except SolvingError:
+        if digest is not None and not effort.is_over():
+            note_too_large(digest, most_states)
+    except (GGPError, MemoryError):
+        pass
+    return Looked(False, None)
+
+
+def _by_position(machine: Machine, role: int, most_states: int, effort: SolvingEffort) -> Looked:
+    from ggp.solve.positions.graph import MOST_JOINT_MOVES, PositionBounds, suits
+    from ggp.solve.positions.induction import PositionPart, solve_positions
+
+    if not suits(machine):
+        return Looked(False, None)
+    bounds = PositionBounds(
+        most_states,
+        min(JOINT_MOVES * most_states, MOST_JOINT_MOVES),
+        at_once_by=AT_ONCE_BY,
+        is_over=effort.is_over,
+    )
+    solution = solve_positions(machine, bounds)
+    if not solution.is_at_once or solution.nash_conv > ACCURACY * solution.goal_spread:
+        return Looked(False, None)
+    return Looked(False, PositionPart(solution, role))
+
+
+def _by_tree(machine: Machine, role: int, most_states: int, effort: SolvingEffort) -> Looked:
+    from ggp.solve.following import Part
+    from ggp.solve.solver import solve_tree
+    from ggp.solve.trees.build import (  # with scipy, which takes long to import
+        TreeBounds,
+        build_tree,
+    )
+
+    bounds = TreeBounds(most_states, is_over=effort.is_over)
+    tree = build_tree(machine, bounds, split=True, keep_stands=True)
+    if len(tree.players) > 1 and not tree.is_constant_sum:
+        return Looked(True, None)
+    both = tree.actors.sum(axis=1) > 1
+    if np.bincount(tree.leaves.owners[both[tree.leaves.owners]]).max(initial=0) > MOST_LEAVES:
+        return Looked(True, None)
+    solution = solve_tree(tree, most_seconds=effort.seconds)
+    if solution.profile.nash_conv > ACCURACY * tree.goal_spread:
+        return Looked(True, None)
+    return Looked(True, Part(solution, role))
+
+
+# ------------------------------------------------------------------------
+# Games known not to be solvable, mostly because they are too large, kept on disk between processes.
+#
+# Finding this out takes up to a second, and a player that takes over a match has no second to
+# spare. The result is always the same, so remembering it changes no decision.
+
+_TOO_LARGE = b"too large"
+
+
+def is_too_large(digest: str, most_states: int) -> bool:
+    """Whether the game with a digest is known to have too many states to be played out."""
+    return user_cache().get(_key(digest, most_states)) == _TOO_LARGE
+
+
+def note_too_large(digest: str, most_states: int) -> None:
+    """Remember that the game with a digest cannot be played out within `most_states` states."""
+    user_cache().put(_key(digest, most_states), _TOO_LARGE)
+
+
+def _key(digest: str, most_states: int) -> str:
+    return f"{digest}-{makers_version()}-{_lookers_version()}-{most_states}"
+
+
+@cache
+def _lookers_version() -> str:
+    """Version of the code that counts states, and says how many are too many."""
+    return code_version(["solve", "players/choosing"])
