@@ -18,6 +18,7 @@ from ggp.gdl.program import TRUE
 from ggp.gdl.syntax.printer import to_kif
 from ggp.gdl.terms import Term, signature, variables
 from ggp.run.clocks import Clock
+from ggp.seeds import MOST_SEED, check_seed
 
 FLUENT = position(TRUE, 0)
 """The position of fluents in terms."""
@@ -136,27 +137,3 @@ def _expected(part: Term, at: Position, domains: Domains) -> str:
 def _shown(given: object) -> str:
     text = repr(given)
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
-
-
-# ------------------------------------------------------------------------
-# The range of seeds, wherever one can be given.
-
-MOST_SEED = (1 << 63) - 1
-"""Largest integer that every file and database that keeps seeds can hold."""
-
-_SHOWN_BITS = 200
-"""Longer numbers are not shown; Python would not even convert some of them to text."""
-
-
-def check_seed(seed: int, what: str = "seed") -> None:
-    """Check that a number can be a seed.
-
-    Args:
-        what: its name in messages.
-
-    Raises:
-        ConfigError: it is negative, or larger than `MOST_SEED`.
-    """
-    if not 0 <= seed <= MOST_SEED:
-        given = f", not {seed}" if seed.bit_length() < _SHOWN_BITS else ""
-        raise ConfigError(f"{what} must be a whole number from 0 to {MOST_SEED}{given}")

@@ -15,7 +15,7 @@ MAY_IMPORT = {
     "ggp.errors": {"ggp.gdl"},
     "ggp.launch": set(),
     "ggp.libraries": {"ggp.errors"},
-    "ggp.given": {"ggp.errors"},
+    "ggp.seeds": {"ggp.errors"},
     "ggp.run": {"ggp.errors"},
     "ggp.statistics": set(),
     "ggp.gdl": {"ggp.errors"},
@@ -66,7 +66,7 @@ MAY_IMPORT = {
 
 MAY_IMPORT["ggp.players"].add("ggp.tables")
 MAY_IMPORT["ggp.tables"] = {"ggp.libraries"}
-MAY_IMPORT["ggp.given"] = {"ggp.run", "ggp.errors", "ggp.gdl", "ggp.given"}
+MAY_IMPORT["ggp.given"] = {"ggp.run", "ggp.errors", "ggp.gdl", "ggp.seeds"}
 MAY_IMPORT["ggp.pickled"] = {"ggp.errors", "ggp.gdl", "ggp.machine"}
 CORE = {*MAY_IMPORT, "ggp.cli"}
 MAY_IMPORT["ggp"] = CORE | {"ggp.library", "ggp.env"}  # `import ggp` finds its packages

@@ -16,9 +16,9 @@ from click.shell_completion import CompletionItem
 
 from ggp.console import setup_logging, spinner
 from ggp.errors import ConfigError, GDLError
-from ggp.given import MOST_SEED
 from ggp.launch import preload
 from ggp.run.clocks import Clock
+from ggp.seeds import MOST_SEED
 
 if TYPE_CHECKING:
     from ggp.gdl.source import Diagnostic

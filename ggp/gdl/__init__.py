@@ -4,8 +4,7 @@
 
 `normalize` is the file to open first: it has rules examined by `checks`, made plain by `rewriting`,
 and gives a `program`, which every backend compiles. `analysis` says what a program shows of its
-game, and `in_words` says it in English. `games` finds rulesheets by name, `nearest` the name that
-was meant.
+game. `games` finds rulesheets by name, `nearest` the name that was meant.
 """
 
 from ggp.gdl.games import find_game, list_games, read_rulesheet

@@ -22,8 +22,7 @@ from ggp.gdl.checks.formal import (
     check_roles,
     check_vocabulary,
 )
-from ggp.gdl.checks.impossible import check_possible
-from ggp.gdl.checks.notation import OPERATORS, check_control, check_notation
+from ggp.gdl.checks.unmeant import OPERATORS, check_control, check_notation, check_possible
 from ggp.gdl.games import read_rulesheet
 from ggp.gdl.nearest import did_you_mean
 from ggp.gdl.program import (

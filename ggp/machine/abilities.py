@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -23,8 +23,10 @@ from ggp.machine.base import (
     States,
     WordArray,
 )
-from ggp.machine.circuit import Circuit
 from ggp.run.clocks import TellsTime
+
+if TYPE_CHECKING:  # for a type alone a machine without circuits should not load its kernels
+    from ggp.machine.circuit import Circuit
 
 
 class TrialBatch(NamedTuple):

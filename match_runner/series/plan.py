@@ -24,7 +24,6 @@ import numpy as np
 from ggp.console import installed_version
 from ggp.errors import ConfigError
 from ggp.gdl.program import RANDOM
-from ggp.given import check_seed
 from ggp.machine import Limits
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import goal_bounds
@@ -36,6 +35,7 @@ from ggp.players import (
     takes_states,
     with_option,
 )
+from ggp.seeds import check_seed
 from match_runner.match.conditions import Conditions, seed_of_match
 from match_runner.remote.post import is_address, parse_address
 from match_runner.remote.remote_players import check_clocks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ggp.gdl import list_games, parse, read_rulesheet
-from ggp.gdl.in_words import rules_in_words, sentence
+from match_runner.terminal import rules_in_words, sentence
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ COMPILERS = {
     "ggp.machine.compiling.jit",
     "ggp.machine.compiling.kernel_compiler",
     "ggp.machine.compiling.plain_compiler",
-    "ggp.machine.compiling.records",
     "ggp.machine.compiling.vector_code",
 }
 """What compiles kernels: no kernel names it."""

@@ -2,5 +2,5 @@
 
 `information_set_players` are `over` and `para`, which search `information_sets` ahead;
 `choose_move` has `los`, `aos`, `aosp` and `hs`, which search `boards` of their `samplers`, as if
-everybody saw them. `piece_files` say what pieces are worth, and the `experiment` plays them all.
+everybody saw them. The `experiment` plays them all.
 """

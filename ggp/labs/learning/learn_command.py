@@ -21,8 +21,8 @@ from ggp.cli.solving import telling
 from ggp.console import example, installed_version, print_json, print_rich, table_of
 from ggp.errors import ConfigError
 from ggp.gdl.source import printable
-from ggp.given import check_seed
 from ggp.launch import Loading, preload
+from ggp.seeds import check_seed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -35,7 +35,6 @@ FILES = (
     "machine/compiling/jit",
     "machine/compiling/kernel_compiler",
     "machine/compiling/plain_compiler",
-    "machine/compiling/records",
     "machine/compiling/vector_code",
     "machine/compiling/vectors",
     "machine/mixing",

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 
 from ggp.gdl import list_games, parse, parse_term, print_kif, read_rulesheet
 from ggp.gdl.analysis.domains import Domains, position
-from ggp.gdl.in_words import rules_in_words
 from ggp.gdl.normalize import load, normalize, validate
 from ggp.gdl.source import Diagnostic
 from ggp.gdl.terms import Rule
 from ggp.search.moves import random_moves
+from match_runner.terminal import rules_in_words
 from tests.gdl.syntax import strategies
 from tests.support.effort import examples
 from tests.support.games import machine_of_game

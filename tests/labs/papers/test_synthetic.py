@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from ggp.errors import ConfigError
-from ggp.labs.papers.reproduce.paper_003.tree_cells import TreeCell
-from ggp.labs.papers.reproduce.paper_003.tree_figures import EXPECTED, TOLERANCE
-from ggp.labs.papers.synthetic import (
+from ggp.labs.papers.reproduce.paper_003.tree_cells import (
     SyntheticTree,
+    TreeCell,
     TreeModel,
     best_response,
     draw_tree,
@@ -21,6 +20,7 @@ from ggp.labs.papers.synthetic import (
     scores,
     uniform,
 )
+from ggp.labs.papers.reproduce.paper_003.tree_figures import EXPECTED, TOLERANCE
 from ggp.machine.base import FloatArray
 from tests.labs.papers import naive_trees as naive
 

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.errors import BackendUnavailableError, ConfigError
-from ggp.given import MOST_SEED, checked_seed
+from ggp.given import checked_seed
 from ggp.labs.learning.env.environment import Environment, has_several, make
 from ggp.labs.learning.env.turn import Turn
 from ggp.libraries import demand_library, extra_advice
 from ggp.machine.definition import GameDefinition
+from ggp.seeds import MOST_SEED
 
 if TYPE_CHECKING:
     from ggp.players import Player, PlayerSpec

@@ -32,7 +32,6 @@ import numpy as np
 
 from ggp.errors import ConfigError, GGPError
 from ggp.gdl.nearest import unknown
-from ggp.given import MOST_SEED, check_seed
 from ggp.labs.learning.env.environment import Environment
 from ggp.labs.learning.env.kernels import I64
 from ggp.labs.learning.env.turn import Turn
@@ -42,6 +41,7 @@ from ggp.labs.learning.selfplay.files import About, PolicyFile
 from ggp.labs.learning.selfplay.net_kernels import advantages
 from ggp.labs.learning.selfplay.policies import HALF, MIDDLE, LearntPolicy, LearntValues
 from ggp.labs.learning.selfplay.threads import Crew, one_thread
+from ggp.seeds import MOST_SEED, check_seed
 
 Others = Callable[[Turn], I64]
 """Says how roles that do not learn move: `[L, Q]` actions, -1 for one that is drawn."""

@@ -14,7 +14,7 @@ import pytest
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_companion
 from ggp.labs.kriegspiel.boards.board_values import BoardTerms, BoardValues, masks_of, unit_of
-from ggp.labs.kriegspiel.piece_files import read_terms
+from ggp.labs.kriegspiel.choose_move import read_terms
 from ggp.machine.arrays import Packed, pack_rows
 from ggp.machine.base import BoolArray
 from ggp.players import make_player, parse_spec

@@ -16,7 +16,7 @@ from ggp.labs.kriegspiel.boards.board_search import BoardLimits, BoardSearch, va
 from ggp.labs.kriegspiel.boards.board_values import BoardTerms, BoardValues
 from ggp.labs.kriegspiel.boards.exchanges import exchange_player
 from ggp.labs.kriegspiel.boards.exchanges.quiescence import Quiescence
-from ggp.labs.kriegspiel.piece_files import read_terms, with_captures
+from ggp.labs.kriegspiel.choose_move import read_terms, with_captures
 from ggp.machine import Machine
 from ggp.machine.base import States
 from ggp.players.options.evaluations import evaluation_of
