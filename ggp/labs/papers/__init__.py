@@ -3,6 +3,6 @@
 J. Long, N. R. Sturtevant, M. Buro, T. Furtak, *Understanding the Success of Perfect Information
 Monte Carlo Sampling in Game Tree Search*, AAAI 2010.
 
-`reproduce` is the command that plays them. `advise_command` says which players the properties of a
-game (`ggp.study.properties`) favour.
+`reproduce` is the command that plays them. `advice` says which players the properties of a game
+(`ggp.study.properties`) favour, and `advise_command` prints it.
 """

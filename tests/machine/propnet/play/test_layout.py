@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.apart.generated import turning_stones
+from ggp.machine import circuit as circuits
 from ggp.machine.abilities import TrialBatch
 from ggp.machine.arrays import unpack
 from ggp.machine.base import IntArray
@@ -267,7 +268,7 @@ def cone_of(circuit: Circuit, targets: Literals, known: Bits, *, through_time: b
 def test_a_cone_has_all_that_literals_depend_on(
     large: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(phases, "LARGE", 0 if large else 1 << 30)
+    monkeypatch.setattr(circuits, "LARGE", 0 if large else 1 << 30)
     for seed in range(20):
         circuit = random_circuit(seed, with_loop=seed % 2 == 1)
         rng = np.random.default_rng(seed)
@@ -306,7 +307,7 @@ def test_kernels_lay_out_as_they_are_written(piece: int, monkeypatch: pytest.Mon
     for circuit in (*random, circuit_of("tic_tac_toe"), turning_stones(5)):
         found = []
         for smallest in (0, 1 << 30):
-            monkeypatch.setattr(phases, "LARGE", smallest)
+            monkeypatch.setattr(circuits, "LARGE", smallest)
             found.append(laid_out(circuit))
         for kernel, written in zip(*found, strict=True):
             assert kernel.dtype == written.dtype

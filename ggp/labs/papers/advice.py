@@ -1,0 +1,105 @@
+"""Advises on kinds of players by a game's properties (paper 003, and our own measurements).
+
+Properties speak for kinds of players or against them (`ggp.search.parts`); matches decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ggp.search.parts import CLAIRVOYANT, INFORMED, SIMULATIONS, TREES
+from ggp.study.properties import Properties, RoleProperties
+
+COSTLY_GAP = 5.0
+"""Value of open cards, in points, from which on hidden information costs more than noise."""
+
+CHEAP_GAP = 2.0
+"""Value of open cards, in points, below which clairvoyant worlds lose little."""
+
+MANY_TIES = 0.5
+QUICK = 0.5
+"""Disambiguation at which sets lose half of their states from one decision to the next."""
+
+LOW_CORRELATION = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A reason that properties give.
+
+    Attributes:
+        kind: the kind of players that it is about.
+        favours: whether it speaks for them, or against.
+        text: the explanation, a sentence.
+    """
+
+    kind: str
+    favours: bool
+    text: str
+
+
+def reasons_of(properties: Properties) -> tuple[Reason, ...]:
+    """The reasons that the properties of a game give, role by role."""
+    roles = {
+        name: role
+        for name, role in properties.roles.items()
+        if role.information_sets.mean is not None or role.information_sets.too_large
+    }
+    if not roles:
+        return ()
+    if all(_knows_all(role) for role in roles.values()):
+        hidden = "nothing is hidden from anybody: "
+        return (
+            Reason(TREES, True, hidden + "looking further ahead is all there is to gain"),
+            Reason(SIMULATIONS, False, hidden + "simulating what others know only costs time"),
+        )
+    return tuple(reason for name, role in roles.items() for reason in _of_role(name, role))
+
+
+def balance(reasons: tuple[Reason, ...], kinds: frozenset[str]) -> int:
+    """Number of reasons for a player of these kinds minus those against it."""
+    return sum(1 if each.favours else -1 for each in reasons if each.kind in kinds)
+
+
+def _knows_all(role: RoleProperties) -> bool:
+    return role.information_sets.singletons == 1 and not role.information_sets.too_large
+
+
+def _of_role(name: str, role: RoleProperties) -> Iterator[Reason]:
+    gap = role.clairvoyance_gap
+    if gap is not None and gap >= COSTLY_GAP:
+        text = f"knowing the world would be worth {gap:.1f} points to {name}: "
+        yield Reason(INFORMED, True, text + "moves that find out or hide something are worth a lot")
+        yield Reason(CLAIRVOYANT, False, text + "clairvoyant search believes it has them")
+    elif gap is not None and gap < CHEAP_GAP and not _knows_all(role):
+        yield Reason(
+            CLAIRVOYANT,
+            True,
+            f"knowing the world would be worth only {gap:.1f} points to {name}: clairvoyant worlds "
+            "lose little",
+        )
+    if role.ties is not None and role.ties >= MANY_TIES:
+        yield Reason(
+            CLAIRVOYANT,
+            False,
+            f"at {role.ties:.0%} of the decisions of {name} several moves look best to clairvoyant "
+            "search, which cannot choose among them",
+        )
+    if _knows_all(role):
+        return
+    if role.disambiguation is not None and role.disambiguation >= QUICK:
+        yield Reason(
+            CLAIRVOYANT,
+            True,
+            f"the sets of {name} lose {role.disambiguation:.0%} of their states from one decision "
+            "to the next: soon it knows the world",
+        )
+    elif role.leaf_correlation is not None and role.leaf_correlation < LOW_CORRELATION:
+        yield Reason(
+            CLAIRVOYANT,
+            False,
+            f"the last move still matters to {name} (leaf correlation "
+            f"{role.leaf_correlation:.2f}), and its sets shrink slowly: there paper 003 found "
+            "clairvoyant search worst",
+        )
