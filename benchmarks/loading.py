@@ -30,7 +30,6 @@ SHOWN = 20
 PHASES = (
     "import",
     "read",
-    "parts",
     "split",
     "translate",
     "ground",

@@ -22,7 +22,6 @@ from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from ggp.machine.propnet.compile.ground_rules.simplify import GroundProgram
 from ggp.machine.propnet.optimise import optimise
-from ggp.machine.propnet.play.parted_machine import machine_of
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 
 ALL = "all"
@@ -98,7 +97,7 @@ def _built(
         else:
             circuit_s = 0.0
         start_s = time.process_time()
-        machine = machine_of(circuit, is_gdl2=is_gdl2)
+        machine = PropnetMachine(circuit, is_gdl2=is_gdl2)
         machine.lay_out()
         layout_s = time.process_time() - start_s
         machine.warm_up()

@@ -46,7 +46,6 @@ def measure_phases(path: str) -> dict[str, Any]:
     phases = Phases()
     normalize, grounding, gates, optimise, files, machines = phases.run("import", _imported)
     phases.watch(grounding, "split_rules", "split")
-    phases.watch(grounding, "in_parts", "parts")
     phases.watch(grounding, "translate", "translate")
     phases.watch(grounding, "simplify", "simplify")
     program = phases.run("read", normalize.load, path)
@@ -75,13 +74,13 @@ def _imported() -> tuple[Any, ...]:
     from ggp.machine.propnet import optimise
     from ggp.machine.propnet.compile import circuit_file, gates
     from ggp.machine.propnet.compile.ground_rules import grounding
-    from ggp.machine.propnet.play import parted_machine
+    from ggp.machine.propnet.play import propnet_machine
 
-    return normalize, grounding, gates, optimise, circuit_file, parted_machine
+    return normalize, grounding, gates, optimise, circuit_file, propnet_machine
 
 
 def _laid_out(machines: Any, circuit: Any, is_gdl2: bool) -> None:
-    machines.machine_of(circuit, is_gdl2=is_gdl2).lay_out()
+    machines.PropnetMachine(circuit, is_gdl2=is_gdl2).lay_out()
 
 
 def main(path: str) -> None:

@@ -29,7 +29,6 @@ from ggp.belief.move_models import Known, PathModel
 from ggp.belief.paths import PathTree
 from ggp.belief.turns.open_moves import Learnt, open_moves
 from ggp.errors import ConfigError
-from ggp.machine.abilities import InParts
 from ggp.machine.arrays import enlarged, segment_ids
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, Ragged
 from ggp.run.whole_files import write_whole
@@ -179,8 +178,6 @@ def ends_of(
     joint_moves, log_priors = options.joint(rows, numbers)
     stepped = machine.step(states.take(rows), joint_moves)
     keep = machine.terminal(stepped.states)
-    if isinstance(machine, InParts):
-        keep &= machine.fits(states, rows, joint_moves)
     if percepts != UNKNOWN:
         keep &= stepped.percepts[:, bag.role] == percepts
     if goal is not None and keep.any():

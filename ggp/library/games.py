@@ -33,7 +33,6 @@ from ggp.gdl.program import RANDOM
 from ggp.given import checked_fluent, checked_seed, checked_text, rng_of
 from ggp.library.matches import belief_html, state_html
 from ggp.machine import build_machine, role_index
-from ggp.machine.abilities import InParts
 from ggp.machine.base import UNKNOWN, FloatArray, Machine, States
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import find_program
@@ -321,8 +320,6 @@ class State:
     def _chosen(self, role: int, given: str | None, rng: np.random.Generator) -> int:
         machine = self._machine
         name = machine.roles[role]
-        if role == machine.random_role and isinstance(machine, InParts):
-            return self._by_parts(machine, given, rng)
         legal: list[int] = machine.legal(self._lane, role)[0].tolist()
         if given is not None:
             texts = {machine.move_text(move): move for move in legal}
@@ -336,15 +333,6 @@ class State:
         if len(legal) > 1:
             raise ConfigError(f"{name} has {len(legal)} legal moves; say which it makes")
         return legal[0]
-
-    def _by_parts(self, machine: InParts, given: str | None, rng: np.random.Generator) -> int:
-        """A move of `random`, whose moves may be too many to list."""
-        if given is None:
-            return int(machine.draw_chance(self._lane, rng)[0])
-        move = self._machine.move_id(given)
-        if move is None or not machine.is_legal_chance(self._lane, np.array([move]))[0]:
-            raise IllegalMoveError(RANDOM, given, [])
-        return move
 
 
 @dataclass(frozen=True, eq=False)

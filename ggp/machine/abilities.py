@@ -174,8 +174,7 @@ class OnCircuit(Protocol):
     """A machine that has the game as a circuit, for callers that ask it other questions.
 
     Attributes:
-        circuit: the circuit of the game. Where moves of `random` are made part by part (`InParts`),
-            it has more roles than the game.
+        circuit: the circuit of the game.
         states_visited: see `Machine.states_visited`; callers that ask other questions add to it.
     """
 
@@ -184,49 +183,6 @@ class OnCircuit(Protocol):
 
     def circuit_moves(self, role: int) -> IntArray:
         """`[M]` ids of a role's moves, in the order of the circuit."""
-        ...
-
-
-@runtime_checkable
-class InParts(Protocol):
-    """A machine that makes moves of `random` part by part, because there are too many to list.
-
-    `Machine.legal` and `Machine.chance` list them up to a bound, and raise `ReasonerLimitError`
-    beyond it. A move is a *row* of 1 + K numbers here. Not all choices of these numbers fit
-    together.
-    """
-
-    def draw_chance(self, states: States, rng: np.random.Generator) -> IntArray:
-        """`[L]` a move of `random` in each lane, drawn by chance; `UNKNOWN` where it has none."""
-        ...
-
-    def count_chance(self, states: States) -> FloatArray:
-        """`[L]` number of moves that `random` has: exact, or an unbiased estimate where counting
-        would take too long; 0 only where there is none."""
-        ...
-
-    def is_legal_chance(self, states: States, moves: IntArray) -> BoolArray:
-        """`[L]` whether a move is legal for `random` in each lane."""
-        ...
-
-    def fits(self, states: States, lanes: IntArray, joint_moves: IntArray) -> BoolArray:
-        """`[K]` whether joint moves made of what may be chosen in some lanes fit together."""
-        ...
-
-    def chance_columns(self, states: States, percepts: IntArray, role: int) -> list[Ragged]:
-        """For each place of a row, the choices that may have caused what a role sees.
-
-        Args:
-            percepts: `[L]` percept id of the role after the move, `UNKNOWN` if that is not known.
-        """
-        ...
-
-    def chance_rows(self, moves: IntArray) -> IntArray:
-        """`[K, 1 + parts]` rows of moves of `random`."""
-        ...
-
-    def chance_moves(self, rows: IntArray) -> IntArray:
-        """`[K]` the moves that have these rows."""
         ...
 
 
@@ -405,14 +361,6 @@ def utilities_of(machine: Machine, goals: Mapping[str, float]) -> dict[str, floa
     """The utilities that goal values of roles stand for; empty if the machine has none."""
     found = {role: utility_of(machine, goal) for role, goal in goals.items() if role != RANDOM}
     return {role: utility for role, utility in found.items() if utility is not None}
-
-
-def check_not_stuck(machine: Machine, states: States, role: int) -> None:
-    """Raise `NoLegalMoveError` if a role has no legal move in a lane that is not over."""
-    if role != machine.random_role or not isinstance(machine, InParts):
-        machine.legal(states, role)
-    elif (stuck := np.flatnonzero(machine.count_chance(states) == 0)).size:
-        machine.legal(states.take(stuck), role)
 
 
 # ------------------------------------------------------------------------

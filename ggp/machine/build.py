@@ -73,12 +73,12 @@ def _propnet(
     demand_compiler()
     try:
         from ggp.machine.propnet.compile.circuits import build
-        from ggp.machine.propnet.play.parted_machine import machine_of
+        from ggp.machine.propnet.play.propnet_machine import PropnetMachine
     except ImportError as error:  # numba is imported later, and clingo elsewhere
         raise InstallationError(str(error)) from error
 
     def laid_out(built: Built) -> Machine:
-        machine = machine_of(
+        machine = PropnetMachine(
             built.circuit,
             is_gdl2=program.is_gdl2,
             told_by=told_by(program),
@@ -312,11 +312,10 @@ def tell_moves(machine: Machine, program: Program, limits: Limits | None = None)
 
         assert isinstance(machine, RelationalMachine)
         return RelationalMachine(plain, limits, machine.game)
-    from ggp.machine.propnet.play.parted_machine import machine_of
     from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 
     assert isinstance(machine, PropnetMachine)
-    told = machine_of(machine.circuit, is_gdl2=False, reports=machine.reports)
+    told = PropnetMachine(machine.circuit, is_gdl2=False, reports=machine.reports)
     told.lay_out()
     told.warm_up()
     return told

@@ -12,7 +12,6 @@ from pathlib import Path
 from ggp.errors import ConfigError
 from ggp.gdl.games import list_games, read_file
 from ggp.gdl.source import Diagnostic
-from ggp.machine.abilities import check_not_stuck
 from ggp.machine.base import Limits, Machine
 from ggp.machine.definition import GameDefinition
 from ggp.machine.frontends import FRONTENDS
@@ -164,7 +163,7 @@ def check_first_turn(machine: Machine) -> None:
     states = machine.initial(1)
     if not machine.terminal(states)[0]:
         for role in range(len(machine.roles)):
-            check_not_stuck(machine, states, role)
+            machine.legal(states, role)  # raises
 
 
 def _why_not(program: GameDefinition, backend: str) -> str:

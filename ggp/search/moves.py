@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from ggp.belief import UNIFORM, MoveModel, log_likelihoods
-from ggp.machine.abilities import InParts
 from ggp.machine.arrays import offsets_of, segment_ids
 from ggp.machine.base import (
-    UNKNOWN,
     BoolArray,
     Chance,
     FloatArray,
@@ -19,8 +15,6 @@ from ggp.machine.base import (
     Ragged,
     States,
 )
-
-_MOST_COUNTED = 1 << 62
 
 LONG_LIST = 512
 """If `random` has more moves than this in one state, and many states are kept, only some are."""
@@ -39,8 +33,8 @@ class MoveLists:
         model: how a role other than `random` moves.
         paths: `[U]` what the role knows in each lane, where that is known.
 
-    Where moves of `random` are made part by part (`InParts`) they are listed only when the lists
-    are asked for, and a move is its own position.
+    Attributes:
+        moves: the lists.
     """
 
     def __init__(
@@ -53,10 +47,7 @@ class MoveLists:
     ) -> None:
         self._machine, self._states, self._role = machine, states, role
         self._ends: FloatArray | None = None
-        self._drawer: InParts | None = None
-        if role == machine.random_role and isinstance(machine, InParts):
-            self._drawer = machine
-        elif role == machine.random_role:
+        if role == machine.random_role:
             chance = machine.chance(states)
             self.moves = Ragged(chance.offsets, chance.moves)
             sizes = self.moves.counts
@@ -68,22 +59,10 @@ class MoveLists:
                 likely = log_likelihoods(model, machine, states, role, self.moves, paths)
                 self._ends = np.cumsum(np.exp(likely))
 
-    @cached_property
+    @property
     def counts(self) -> IntArray:
         """`[U]` length of each list."""
-        if self._drawer is None:
-            return self.moves.counts
-        counts = np.ceil(self._drawer.count_chance(self._states))
-        return np.minimum(counts, _MOST_COUNTED).astype(np.int64)
-
-    @cached_property
-    def moves(self) -> Ragged:
-        """The lists.
-
-        Raises:
-            ReasonerLimitError: they are too long.
-        """
-        return Ragged(*self._machine.chance(self._states)[:2])
+        return self.moves.counts
 
     def draw(self, lanes: IntArray, rng: np.random.Generator) -> IntArray:
         """`[K]` position of a random move in the list of each of some lanes.
@@ -91,15 +70,10 @@ class MoveLists:
         Raises:
             NoLegalMoveError: there is no move in one of these lanes, which is not terminal.
         """
-        drawn = None
-        if self._drawer is not None:
-            drawn = self._drawer.draw_chance(self._states.take(lanes), rng)
-        sizes = self.counts[lanes] if drawn is None else drawn != UNKNOWN
+        sizes = self.counts[lanes]
         if not sizes.all():
             # Ask again without `allow_stuck`: this raises, and says where.
             self._machine.legal(self._states.take(lanes[sizes == 0]), self._role)
-        if drawn is not None:
-            return drawn
         points = rng.random(len(lanes))
         if self._ends is None:
             return (points * sizes).astype(np.int64)
@@ -107,9 +81,6 @@ class MoveLists:
 
     def find(self, lanes: IntArray, moves: IntArray) -> IntArray:
         """`[K]` position of a move in the list of a lane, -1 if it is not there."""
-        if self._drawer is not None:
-            legal = self._drawer.is_legal_chance(self._states.take(lanes), moves)
-            return np.asarray(np.where(legal, moves, -1))
         values = self.moves.values
         if not len(values):
             return np.full(len(lanes), -1, dtype=np.int64)
@@ -132,8 +103,6 @@ class MoveLists:
 
     def at(self, lanes: IntArray, positions: IntArray) -> IntArray:
         """`[K]` the moves at positions in the lists of lanes."""
-        if self._drawer is not None:
-            return positions
         return np.asarray(self.moves.values[self.moves.offsets[lanes] + positions])
 
 
@@ -173,11 +142,8 @@ def random_moves(
 
 
 def some_chance(machine: Machine, states: States, most: int, seed: int) -> Chance:
-    """The moves of `random` as `Machine.chance` gives them, except where there are very many: more
-    than `most` of those made part by part, or more than `LONG_LIST` of others. Then `most` moves
-    that are drawn with this seed represent them."""
-    if isinstance(machine, InParts):
-        return _drawn_of_parts(machine, states, most, np.random.default_rng(seed))
+    """The moves of `random` as `Machine.chance` gives them, except where there are more than
+    `LONG_LIST`: then `most` moves that are drawn with this seed represent them."""
     parts: list[Chance] = []
     rng: np.random.Generator | None = None  # most games have no such lists
     start, at_once = 0, LISTS_AT_ONCE
@@ -198,24 +164,6 @@ def some_chance(machine: Machine, states: States, most: int, seed: int) -> Chanc
     offsets = offsets_of(np.concatenate([np.diff(part.offsets) for part in parts]))
     moves = np.concatenate([part.moves for part in parts])
     return Chance(offsets, moves, np.concatenate([part.probabilities for part in parts]))
-
-
-def _drawn_of_parts(
-    machine: Machine, states: States, most: int, rng: np.random.Generator
-) -> Chance:
-    assert isinstance(machine, InParts)
-    counts = np.minimum(machine.count_chance(states), most + 1).astype(np.int64)
-    few = np.flatnonzero(counts <= most)
-    many = np.repeat(np.flatnonzero(counts > most), most)
-    listed = machine.chance(states.take(few))
-    drawn = machine.draw_chance(states.take(many), rng)
-    counts = np.minimum(counts, most)
-    counts[few] = np.diff(listed.offsets)
-    owner = np.repeat(np.arange(len(counts)), counts)
-    moves = np.empty(len(owner), dtype=np.int64)
-    is_listed = np.isin(owner, few)
-    moves[is_listed], moves[~is_listed] = listed.moves, drawn
-    return Chance(offsets_of(counts), moves, 1.0 / counts[owner])
 
 
 def _drawn_of_long_lists(chance: Chance, most: int, rng: np.random.Generator) -> Chance:
@@ -242,8 +190,6 @@ def _drawn_of_long_lists(chance: Chance, most: int, rng: np.random.Generator) ->
 
 def is_legal(machine: Machine, states: States, role: int, moves: IntArray) -> BoolArray:
     """`[L]` whether each lane's move is legal for the role."""
-    if role == machine.random_role and isinstance(machine, InParts):
-        return machine.is_legal_chance(states, moves)
     legal = machine.legal(states, role, allow_stuck=True)
     owner = segment_ids(legal.offsets)
     found = np.zeros(len(moves), dtype=np.bool_)

@@ -36,13 +36,10 @@ def turned(
 ) -> Turned:
     """Successors after joint moves, see `CircuitTurns.turned`; other machines tell only whether
     these are over, and always give percepts."""
-    found = None
     if isinstance(machine, CircuitTurns):
-        found = machine.turned(states, lanes, joint_moves, percepts=percepts, before=before)
-    if found is None:
-        stepped = machine.step(states.take(lanes), joint_moves)
-        found = Turned(stepped.states, stepped.percepts, machine.terminal(stepped.states))
-    return found
+        return machine.turned(states, lanes, joint_moves, percepts=percepts, before=before)
+    stepped = machine.step(states.take(lanes), joint_moves)
+    return Turned(stepped.states, stepped.percepts, machine.terminal(stepped.states))
 
 
 def joined_turns(machine: Machine, parts: Sequence[Turned]) -> Turned:

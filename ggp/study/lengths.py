@@ -42,7 +42,6 @@ from ggp.machine.propnet.optimise.proofs.induction import (
     wrong,
 )
 from ggp.machine.propnet.optimise.proofs.sampling import sample
-from ggp.machine.propnet.parts import parts_of
 
 FEW_STATES = 20_000
 """States that are visited to know exactly: tenths of a second."""
@@ -83,10 +82,8 @@ def proved_turns(machine: Machine) -> int | None:
 
 
 def _circuit_of(machine: Machine) -> Circuit | None:
-    """The circuit that proofs are about; None if there is none, or chance is not listed."""
-    if not isinstance(machine, OnCircuit) or parts_of(machine.circuit).apart:
-        return None
-    return machine.circuit
+    """The circuit that proofs are about; None if there is none."""
+    return machine.circuit if isinstance(machine, OnCircuit) else None
 
 
 def _by_counting(circuit: Circuit) -> int | None:

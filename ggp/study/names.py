@@ -22,7 +22,7 @@ from ggp.gdl.analysis.joint_move_percepts import PLAIN
 from ggp.gdl.analysis.what_grows import what_grows
 from ggp.gdl.nearest import unknown
 from ggp.gdl.program import LEGAL, RANDOM, SEES, TRUE, Program
-from ggp.machine.abilities import InParts, OnCircuit
+from ggp.machine.abilities import OnCircuit
 from ggp.machine.base import IntArray, Machine
 from ggp.machine.definition import GameDefinition
 
@@ -132,7 +132,7 @@ def names_of(game: GameDefinition, machine: Machine) -> Names:
         circuit = machine.circuit
         legal = dict(zip(circuit.roles, circuit.legal, strict=True))
         moves = _together(legal[role].names for role in roles)
-        chance = legal[RANDOM].names if RANDOM in legal and not isinstance(machine, InParts) else ()
+        chance = legal[RANDOM].names if RANDOM in legal else ()
         sees = dict(zip(circuit.roles, circuit.sees, strict=True))
         if is_plain:
             percepts = _together([_told(role, m) for m in legal[role].names] for role in roles)

@@ -15,7 +15,6 @@ import numpy as np
 from ggp.errors import ConfigError, GGPError, MatchError, PlayerError
 from ggp.gdl import canonical_term
 from ggp.gdl.source import printable
-from ggp.machine.abilities import check_not_stuck
 from ggp.machine.base import Machine, States
 from ggp.players import Decision, Player
 from ggp.players.player import Learning, Pondering, Preparing
@@ -170,7 +169,7 @@ class _Match:
     def _play_turn(self) -> None:
         machine, roles = self._machine, range(len(self._machine.roles))
         for role in roles:
-            check_not_stuck(machine, self._state, role)
+            machine.legal(self._state, role)  # raises if there is none
         time.sleep(self._conditions.pause_s)
         for apart in self._apart():
             apart.get_ready()  # before anybody's clock runs

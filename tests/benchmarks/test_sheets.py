@@ -14,9 +14,6 @@ from tests.support.comparing.agreement import play_both
 
 NAMES = [sheet.stem for sheet in SHEETS]
 
-NOT_LISTED = {"deck_building"}
-"""Chance has 729,000 moves; tests/search/test_moves_of_parts looks at what is offered to it."""
-
 MATCHES, STEPS = 3, 40
 PATIENT = Limits(grounding_seconds=120)
 
@@ -37,7 +34,7 @@ def test_matches_end_without_trouble(name: str) -> None:
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize("name", sorted({*NAMES} - NOT_LISTED))
+@pytest.mark.parametrize("name", NAMES)
 def test_both_backends_play_the_same(name: str) -> None:
     program = load(str(SHEETS[NAMES.index(name)]))
     prolog, propnet = build_machine(program, "prolog"), build_machine(program, "propnet", PATIENT)

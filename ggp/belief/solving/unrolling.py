@@ -35,7 +35,7 @@ from ggp.belief.solving.unrolling_kernels import (
     write,
 )
 from ggp.belief.turns.open_moves import Learnt, open_moves
-from ggp.machine.abilities import FluentBits, InParts, OnCircuit
+from ggp.machine.abilities import FluentBits, OnCircuit
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, States
 from ggp.machine.circuit import Circuit, cone
@@ -429,18 +429,16 @@ MOST_SIGNS = 30_000_000
 
 
 def can_unroll(machine: Machine) -> bool:
-    """Whether a game is on a circuit without loops, in which the moves of `random` are listed."""
+    """Whether a game is on a circuit without loops."""
     return (
         isinstance(machine, OnCircuit)
         and isinstance(machine, FluentBits)
-        and not isinstance(machine, InParts)
         and not machine.circuit.loops
     )
 
 
 def is_solvable(machine: Machine) -> bool:
-    """Whether windows can be unrolled: for a game of GDL-II on a circuit without loops, in which
-    the moves of `random` are listed."""
+    """Whether windows can be unrolled: for a game of GDL-II on a circuit without loops."""
     return (
         can_unroll(machine)
         and isinstance(machine, OnCircuit)

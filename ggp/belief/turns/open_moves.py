@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.belief.move_models import UNIFORM, MoveModel, log_likelihoods
-from ggp.machine.abilities import Detective, InParts
+from ggp.machine.abilities import Detective
 from ggp.machine.arrays import offsets_of, segment_ids
 from ggp.machine.base import (
     UNKNOWN,
@@ -53,40 +53,20 @@ class Learnt(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _MadeOf:
-    """Builds joint moves from columns, of which the last are parts of moves of `random`."""
-
-    machine: InParts
-    random_role: int
-    num_roles: int
-
-    def joint(self, columns: IntArray) -> IntArray:
-        """`[K, R]` joint moves of `[K, R + parts]` columns."""
-        joint_moves = np.ascontiguousarray(columns[:, : self.num_roles])
-        rows = np.delete(columns, [j for j in range(self.num_roles) if j != self.random_role], 1)
-        joint_moves[:, self.random_role] = self.machine.chance_moves(rows)
-        return joint_moves
-
-
-@dataclass(frozen=True)
 class OpenMoves:
     """The moves each role may have made in each of L lanes.
 
     Attributes:
-        moves: for each role the lists of its open moves: ours is the move we know was made. If
-            moves of `random` are made part by part (`InParts`), a list for each part follows.
+        moves: for each role the lists of its open moves: ours is the move we know was made.
         log_probabilities: for each list the log prior of each of its moves: 0 for a move we chose,
-            -log(our legal moves) for one that was drawn for us, 0 for all parts but the first.
+            -log(our legal moves) for one that was drawn for us.
         counts: `[L]` number of completions, as a float because it may be huge (up to
-            `MOST_COMPLETIONS`); 0 if the lane cannot go on as the evidence says. Parts of some
-            completions may not fit together: these match nothing (`OpenTurn`).
-        made_of: builds moves from parts; None if there are none.
+            `MOST_COMPLETIONS`); 0 if the lane cannot go on as the evidence says.
     """
 
     moves: list[Ragged]
     log_probabilities: list[FloatArray]
     counts: FloatArray
-    made_of: _MadeOf | None = None
 
     def joint(self, lanes: IntArray, numbers: IntArray) -> tuple[IntArray, FloatArray]:
         """`[K, R]` completions numbered within their lanes, and `[K]` log of their priors."""
@@ -94,11 +74,7 @@ class OpenMoves:
         log_priors = np.empty(len(lanes))
         to_joint = joint_of.for_steps(joint_moves.size)
         to_joint(lanes, numbers, *self._end_to_end, joint_moves, log_priors)
-        return self._whole(joint_moves), log_priors
-
-    def _whole(self, columns: IntArray) -> IntArray:
-        """`[K, R]` joint moves, with moves of `random` built from their parts."""
-        return columns if self.made_of is None else self.made_of.joint(columns)
+        return joint_moves, log_priors
 
     @cached_property
     def _end_to_end(self) -> tuple[IntArray, IntArray, FloatArray]:
@@ -118,17 +94,14 @@ class OpenMoves:
             at = moves.offsets[lanes] + rng.integers(0, moves.counts[lanes])
             chosen[:, j] = moves.values[at]
             log_priors += self.log_probabilities[j][at]
-        return self._whole(chosen), log_priors
+        return chosen, log_priors
 
     def given(self, joint_moves: IntArray) -> OpenMoves:
         """The same lists with some moves known; a known move that is not open leaves an empty list.
 
-        Not for moves of `random` that are made part by part.
-
         Args:
             joint_moves: `[L, R]`, `UNKNOWN` where all moves stay open.
         """
-        assert self.made_of is None
         each = zip(self.moves, self.log_probabilities, joint_moves.T, strict=True)
         lists = [_only_known(*column) for column in each]
         counts = np.where(self.counts > 0, 1.0, 0.0)
@@ -154,19 +127,11 @@ def open_moves(
         views: `[L, R]` what every role knew before the turn, if that is known.
     """
     moves, log_probabilities = [], []
-    parts: list[Ragged] = []
     counts = np.ones(len(states))
     told = machine.told_moves(evidence.percepts)
     for j in range(len(machine.roles)):
         behind = _behind(machine, role, j, states, evidence.percepts, model)
-        if j == machine.random_role and isinstance(machine, InParts):
-            known = None if told is None else told[:, j]
-            options, *parts = _columns(machine, states, evidence.percepts, role, known)
-            logs = -np.log(np.maximum(machine.count_chance(states), 1.0))
-            logs = np.repeat(logs, options.counts)
-            for each in parts:
-                counts = np.minimum(counts * each.counts, MOST_COMPLETIONS)
-        elif behind is not None:
+        if behind is not None:
             options, logs = behind
         elif j == machine.random_role:
             options, logs = _possible(machine.chance(states))
@@ -176,19 +141,12 @@ def open_moves(
             options = machine.legal(states, j, allow_stuck=True)
             paths = None if views is None else views[:, j]
             logs = log_likelihoods(model, machine, states, j, options, paths)
-        if told is not None and not (j == machine.random_role and parts):
+        if told is not None:
             options, logs = _only_known(options, logs, told[:, j])
         counts = np.minimum(counts * options.counts, MOST_COMPLETIONS)
         moves.append(options)
         log_probabilities.append(logs)
-    if not parts:
-        return OpenMoves(moves, log_probabilities, counts)
-    moves += parts
-    log_probabilities += [np.zeros(len(each.values)) for each in parts]
-    assert isinstance(machine, InParts)
-    assert machine.random_role is not None
-    made_of = _MadeOf(machine, machine.random_role, len(machine.roles))
-    return OpenMoves(moves, log_probabilities, counts, made_of)
+    return OpenMoves(moves, log_probabilities, counts)
 
 
 def _own(
@@ -224,25 +182,6 @@ def _own_of(legal: Ragged, evidence: Learnt) -> tuple[Ragged, FloatArray]:
         kept = left[segment_ids(options.offsets)] > 0
         options = Ragged(offsets_of(left), options.values[kept])
     return options, np.repeat(logs, options.counts)
-
-
-def _columns(
-    machine: InParts, states: States, percepts: IntArray, role: int, known: IntArray | None
-) -> list[Ragged]:
-    """The possible parts of moves of `random`, by a role's percepts: stand-ins, then each part.
-
-    Args:
-        known: `[L]` the move, if percepts reveal it, else `UNKNOWN`.
-    """
-    columns = machine.chance_columns(states, percepts, role)
-    if known is None:
-        return columns
-    rows = np.full((len(known), len(columns)), UNKNOWN, dtype=np.int64)
-    rows[known != UNKNOWN] = machine.chance_rows(known[known != UNKNOWN])
-    return [
-        _only_known(each, np.zeros(len(each.values)), rows[:, place])[0]
-        for place, each in enumerate(columns)
-    ]
 
 
 def _behind(

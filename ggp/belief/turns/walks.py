@@ -15,7 +15,6 @@ import numpy as np
 from ggp.belief.bags import Segments, depleted_segments, join
 from ggp.belief.sampler import Setting
 from ggp.belief.turns.open_moves import Learnt, open_moves
-from ggp.machine.abilities import InParts
 from ggp.machine.arrays import first_seen_columns, log_sums, offsets_of
 from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, States
 
@@ -72,8 +71,6 @@ def walk(
         stepped = machine.step(states.take(lanes), joint)
         stepped_lanes += len(lanes)
         kept = ~machine.terminal(stepped.states)
-        if isinstance(machine, InParts):
-            kept &= machine.fits(states, lanes, joint)
         if seen != UNKNOWN:
             kept &= stepped.percepts[:, role] == seen
         on = np.flatnonzero(kept)

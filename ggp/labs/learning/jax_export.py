@@ -21,7 +21,6 @@ from ggp.machine.base import Machine, player_roles
 from ggp.machine.circuit import TRUE, Circuit, Literals, cone, net_levels
 from ggp.machine.definition import GameDefinition
 from ggp.machine.goal_values import number_or_nan
-from ggp.machine.propnet.parts import parts_of
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.study.names import Names, names_of
 
@@ -40,9 +39,11 @@ def jax_module(program: GameDefinition, machine: Machine) -> str:
     """
     if not isinstance(machine, PropnetMachine):
         raise MachineError(f"{program.source.name} has no circuit, of which modules are made")
-    if machine.circuit.loops or parts_of(machine.circuit).apart:
-        what = "gates that depend on each other" if machine.circuit.loops else "unlisted moves"
-        raise MachineError(f"{program.source.name} has {what}, of which no module of JAX is made")
+    if machine.circuit.loops:
+        raise MachineError(
+            f"{program.source.name} has gates that depend on each other, of which no module of JAX "
+            "is made"
+        )
     head, _, rest = _TEMPLATE.read_text(encoding="utf-8").partition(_GAME)
     functions = rest.partition(_FUNCTIONS)[2]
     name = Path(program.source.name).name

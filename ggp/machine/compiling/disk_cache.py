@@ -159,7 +159,6 @@ FILES = (
     "machine/propnet/compile/circuit_file",
     "machine/propnet/compile/circuits",
     "machine/propnet/compile/gates",
-    "machine/propnet/parts",
 )
 """Other modules of `ggp` that take part; those that only play or store circuits do not. A test
 follows every name that is read on the way to a circuit, and fails if a module is missing."""

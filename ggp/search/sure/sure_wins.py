@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.belief import UNIFORM, Bags, MoveModel, log_likelihoods
-from ggp.machine.abilities import InParts
 from ggp.machine.arrays import first_seen, offsets_of
 from ggp.machine.base import FloatArray, IntArray, Machine, Ragged, States
 from ggp.search.anytime import Deadline, OutOfTime, Pace, part_of
@@ -502,8 +501,6 @@ def _means_of_ends(
     """`mean_at_once` in some entries, whose weights sum to 1."""
     unknown = np.full(len(moves), np.nan)
     states, views = bag.sets.states.take(lanes), bag.sets.views
-    if isinstance(machine, InParts) and machine.count_chance(states).max() > MOST_JOINT:
-        return unknown
     joint = _only(joint_moves(machine, states, bag.role, deadline), bag.role, moves)
     if not 0 < joint.number <= MOST_JOINT:
         return unknown

@@ -1,5 +1,5 @@
 """Rules made for tests: short `programs`, and games that are odd in one way.
 
-`fleets` are placed in one move, `part_sheets` have moves of several parts, `hopeless` cannot be
-ground, and `toy_frontend` is a language of its own.
+`fleets` are placed in one move, `hopeless` cannot be ground, and `toy_frontend` is a language of
+its own.
 """

@@ -284,7 +284,7 @@ class BoardValues:
     def _turns_of(self, role: int) -> LeafTurns | None:
         """None if the machine makes no such turns, or boards are too large."""
         machine = self._machine
-        if not (self.has_masks and isinstance(machine, CircuitTurns) and not machine.parts.apart):
+        if not (self.has_masks and isinstance(machine, CircuitTurns)):
             return None
         if role not in self._turns:
             tables = self.tables(machine, role, dict.fromkeys(self._players, NO_MOVES))
@@ -559,7 +559,7 @@ class LeafTurns:
         lanes: IntArray,
         joint_moves: IntArray,
         before: Sequence[Ragged],
-    ) -> ValuedTurns | None:
+    ) -> ValuedTurns:
         """Make joint moves, see `TurnEvaluation`.
 
         Args:
@@ -582,7 +582,5 @@ class LeafTurns:
             before=before,
         )
         self._spare.append(block)
-        if told is None:
-            return None
         percepts = told.percepts[:, self._role]
         return ValuedTurns(percepts, told.over, told.told, values, keys.view(np.int64))

@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 
 from ggp.errors import MachineError
 from ggp.labs.learning.env.kernels import U64
-from ggp.machine.abilities import InParts
 from ggp.machine.arrays import rows_of_bits, words_for
 from ggp.machine.base import FloatArray, IntArray, Machine, States, player_roles
 from ggp.machine.circuit import FALSE, Literals, Outputs
 from ggp.machine.compiling.vectors import WIDTH, aligned_words, words_of
-from ggp.machine.propnet.parts import parts_of
 from ggp.machine.propnet.play.kernels.block_kernels import query
 from ggp.machine.propnet.play.kernels.packed import PropnetStates
 from ggp.machine.propnet.play.kernels.tapes import Query
@@ -168,11 +166,8 @@ class MachineEngine:
         moves = np.zeros(len(states), dtype=np.int64)
         for lane, key in enumerate(keys.tolist()):
             rng, state = np.random.default_rng(key), states.take(np.array([lane]))
-            if isinstance(machine, InParts):
-                moves[lane] = machine.draw_chance(state, rng)[0]
-            else:
-                chance = machine.chance(state)
-                moves[lane] = rng.choice(chance.moves, p=chance.probabilities)
+            chance = machine.chance(state)
+            moves[lane] = rng.choice(chance.moves, p=chance.probabilities)
         return moves
 
     def _seen(self, percepts: IntArray) -> U64:
@@ -208,7 +203,7 @@ class MachineEngine:
 
 def suits(machine: Machine) -> TypeGuard[PropnetMachine]:
     """Whether all moves of a machine are inputs of its circuit."""
-    return isinstance(machine, PropnetMachine) and not parts_of(machine.circuit).apart
+    return isinstance(machine, PropnetMachine)
 
 
 def engine_of(machine: Machine, names: Names) -> Engine:

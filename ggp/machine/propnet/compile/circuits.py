@@ -33,7 +33,6 @@ from ggp.machine.propnet.compile.ground_rules.forecast import (
 from ggp.machine.propnet.compile.ground_rules.forecast import from_bytes as forecast_of
 from ggp.machine.propnet.compile.ground_rules.forecast import to_bytes as forecast_bytes
 from ggp.machine.propnet.compile.rewriting.splits import expected_whole
-from ggp.machine.propnet.parts import roles_of
 from ggp.run.calls import Meanwhile, tell
 
 _log = logging.getLogger(__name__)
@@ -126,7 +125,7 @@ def _stored(key: str, program: Program, cache: DiskCache) -> Built | Refusal | N
     for data in cache.each(key):
         try:
             found = from_bytes(data, key)
-            if isinstance(found, Built) and roles_of(found.circuit) != program.roles:
+            if isinstance(found, Built) and found.circuit.roles != program.roles:
                 raise MachineError("not the circuit of these rules: it has other roles")
         except MachineError as error:
             _log.info("the cached circuit of %s is ignored: %s", program.source.name, error)

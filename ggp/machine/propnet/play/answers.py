@@ -77,7 +77,7 @@ class Answers:
         """For each role, the different lists of goal values, and `[L]` which one each state has."""
         asked, queries = self._queries.goals, self._queries
         found = self.ask(asked, packed)
-        for role, outputs in enumerate(queries.circuit.goals[: queries.num_roles]):
+        for role, outputs in enumerate(queries.circuit.goals):
             rows = asked.part(found, role)
             first, group = first_seen(rows.view(np.int64))
             held = unpack(rows[first], len(outputs.names))

@@ -65,7 +65,7 @@ class CircuitGrowth(CircuitTurns):
             MachineError: these are no moves of the roles.
         """
         number, most = len(joint_moves), 64 * words_of(WIDTH)
-        if self.parts.apart or number > most:
+        if number > most:
             return None
         packed, step, look = self._packed(states), self._queries.step, self._queries.look
         words = self.num_words, step.starts[-1] - step.starts[1]
@@ -106,11 +106,8 @@ class CircuitGrowth(CircuitTurns):
         legal = [Ragged(each - each[0], values[each[0] : each[-1]]) for each in offsets]
         return Successors(self._states(out), percepts, over, legal)
 
-    def lister(self) -> Lister | None:
-        """What kernels need that list moves and goals by themselves; None if the machine can do no
-        better than `step`."""
-        if self.parts.apart:
-            return None
+    def lister(self) -> Lister:
+        """What kernels need that list moves and goals by themselves."""
         queries, step = self._queries, self._queries.step
         asked = step._replace(starts=step.starts - step.starts[1])
         points, usual = self._goal_table.reshape(self._num_goals, 2, -1).sum(axis=2).T
@@ -202,7 +199,7 @@ class Lister:
         is_open: bool,
         width: tuple[int, ...],
     ) -> None:
-        words, num_roles = words_of(width), queries.num_roles
+        words, num_roles = words_of(width), len(queries.circuit.roles)
         most, step, look = 64 * words, queries.step, circuit.look
         self._spell = spell
         starts = step.starts[1 : num_roles + 2] - step.starts[1]

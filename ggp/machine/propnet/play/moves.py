@@ -59,10 +59,6 @@ class MoveTable:
         first = self._queries.first_move_row + self._queries.role_moves[:-1, None]
         return list(np.where(self.rows < 0, -1, self.rows - first).astype(np.int32))
 
-    def spread(self, joint_moves: IntArray) -> IntArray:
-        """Joint moves of the game as joint moves of the circuit, which may have more roles."""
-        return joint_moves
-
     def rows_of(self, joint_moves: IntArray, num_lanes: int) -> I32:
         """`[L, R]` row in `Queries.step` of each move of the circuit's roles.
 

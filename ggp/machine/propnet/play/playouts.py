@@ -74,7 +74,7 @@ class Queues:
         self, queries: Queries, goal_values: GoalValues, goal_range: tuple[float, float]
     ) -> None:
         self._plan = queries.playout
-        self._num_roles = queries.num_roles
+        self._num_roles = len(queries.circuit.roles)
         self._goal_values = goal_values
         low, high = goal_range
         values = [

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from threading import RLock
-from typing import NoReturn
 
 import numpy as np
 
@@ -36,7 +35,6 @@ from ggp.machine.compiling.vectors import WIDTH, words_of
 from ggp.machine.goal_values import GoalValues
 from ggp.machine.percepts import JointMovesTold
 from ggp.machine.propnet.optimise.knowledge import PassReport
-from ggp.machine.propnet.parts import parts_of
 from ggp.machine.propnet.play.answers import Answers
 from ggp.machine.propnet.play.clues import MOST_CLUES, Clues
 from ggp.machine.propnet.play.growth import CircuitGrowth
@@ -65,7 +63,6 @@ class PropnetMachine(CircuitGrowth):
 
     Attributes:
         growing: held while tables grow.
-        parts: the parts of moves of `random` that are not listed.
     """
 
     backend = "propnet"
@@ -81,8 +78,7 @@ class PropnetMachine(CircuitGrowth):
         threads: int = 1,
         reports: Sequence[PassReport] = (),
     ) -> None:
-        self.parts = parts_of(circuit)
-        self.roles = circuit.roles[: self.parts.num_roles]
+        self.roles = circuit.roles
         self.random_role = circuit.roles.index(RANDOM) if RANDOM in circuit.roles else None
         self.states_visited = 0
         self.circuit = circuit
@@ -93,7 +89,7 @@ class PropnetMachine(CircuitGrowth):
         self._queries = Queries(circuit)
         self._initial = pack(circuit.initial)
         self.growing = RLock()
-        self._moves = self._new_moves()
+        self._moves = MoveTable(self._queries)
         self._answers = Answers(self._queries, self._moves)
         self._fluents = Fluents(circuit)
         self._percepts = CircuitPercepts(
@@ -101,7 +97,7 @@ class PropnetMachine(CircuitGrowth):
             self.roles,
             self._moves,
             self.growing,
-            self._knows_percepts(),
+            percept_names(circuit, is_gdl2=is_gdl2).__contains__,
             is_gdl2=is_gdl2,
         )
         name = PLAIN if not is_gdl2 else told_by
@@ -147,11 +143,8 @@ class PropnetMachine(CircuitGrowth):
         packed = self._packed(states)
         stuck, legal = self._answers.legal(packed, role)
         if stuck >= 0 and not allow_stuck:
-            self._say_stuck(packed, stuck, role)
+            raise NoLegalMoveError(self.roles[role], self._fluents.texts(packed[stuck][None])[0])
         return legal
-
-    def _say_stuck(self, packed: Packed, lane: int, role: int) -> NoReturn:
-        raise NoLegalMoveError(self.roles[role], self._fluents.texts(packed[lane][None])[0])
 
     def chance(self, states: States) -> Chance:
         return even_chance(self, states)
@@ -159,7 +152,7 @@ class PropnetMachine(CircuitGrowth):
     def step(self, states: States, joint_moves: IntArray) -> Stepped:
         packed, joint_moves = self._packed(states), np.asarray(joint_moves)
         asked = self._queries.step
-        words = self._answers.stepped(packed, self._moves.spread(joint_moves))
+        words = self._answers.stepped(packed, joint_moves)
         self.states_visited += len(packed)
         successors = self._states(np.ascontiguousarray(asked.part(words, 0)))
         return Stepped(successors, self._percepts.after(asked, words, joint_moves))
@@ -179,8 +172,7 @@ class PropnetMachine(CircuitGrowth):
         wanted, possible = rows.rows_of(percepts)
         if ((percepts != UNKNOWN) & ~possible).any():
             return None
-        spread = self._moves.spread(joint_moves)
-        matches, after = self._answers.matching(packed, lanes, spread, role, percepts, wanted)
+        matches, after = self._answers.matching(packed, lanes, joint_moves, role, percepts, wanted)
         self.states_visited += len(lanes)
         return matches, self._states(after)
 
@@ -228,7 +220,7 @@ class PropnetMachine(CircuitGrowth):
         clock: TellsTime = time.monotonic,
     ) -> Playouts:
         """See `WeightedPlayer`."""
-        packed, numbers = self._packed(states), enumerate(self._moves.numbers[: len(self.roles)])
+        packed, numbers = self._packed(states), enumerate(self._moves.numbers)
         own = {role: moves for role, moves in numbers if role != self.random_role}
         limits = PlayoutLimits(max_steps, max_seconds, clock)
         found, visited = self._playouts.weighed(packed, own, weights, credits, rng, limits)
@@ -363,13 +355,6 @@ class PropnetMachine(CircuitGrowth):
         some = np.flatnonzero(legal.counts)
         moves[some] = legal.values[legal.offsets[some]]
         return moves
-
-    def _knows_percepts(self) -> Callable[[str], bool]:
-        """A function that tells whether the game can have a percept."""
-        return percept_names(self.circuit, is_gdl2=self._is_gdl2).__contains__
-
-    def _new_moves(self) -> MoveTable:
-        return MoveTable(self._queries)
 
     @made_once
     def _clues(self) -> Clues:

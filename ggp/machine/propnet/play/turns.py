@@ -17,7 +17,6 @@ import numpy as np
 from ggp.machine.arrays import Packed, pack
 from ggp.machine.base import BoolArray, IntArray, Ragged, States
 from ggp.machine.compiling.vectors import aligned_words, words_of
-from ggp.machine.propnet.parts import Parts
 from ggp.machine.propnet.play.kernels.lanes.turn_parts import TurnCircuit
 from ggp.machine.propnet.play.kernels.lanes.turning import (
     NO_PHASE,
@@ -107,7 +106,6 @@ class CircuitTurns:
     """The part of `PropnetMachine` that makes turns, for searches: they ask with `isinstance`."""
 
     roles: tuple[str, ...]
-    parts: Parts
     states_visited: int
     _queries: Queries
     _moves: MoveTable
@@ -121,7 +119,7 @@ class CircuitTurns:
         *,
         percepts: bool,
         before: Sequence[Ragged] = (),
-    ) -> Turned | None:
+    ) -> Turned:
         """Make joint moves.
 
         Args:
@@ -133,13 +131,11 @@ class CircuitTurns:
                 with them.
 
         Returns:
-            the successors; None if the machine can do no better than `step`.
+            the successors.
 
         Raises:
             MachineError: these are no moves of the roles.
         """
-        if self.parts.apart:
-            return None
         out = np.empty((len(joint_moves), self.num_words), dtype=np.uint64)
         told = self.told_by(
             TurnKernel(make_turns, (out,)),
@@ -149,7 +145,7 @@ class CircuitTurns:
             percepts=percepts,
             before=before,
         )
-        return None if told is None else Turned(self._states(out), *told)
+        return Turned(self._states(out), *told)
 
     def told_by(
         self,
@@ -161,17 +157,12 @@ class CircuitTurns:
         percepts: bool,
         only: int | None = None,
         before: Sequence[Ragged] = (),
-    ) -> TurnsTold | None:
+    ) -> TurnsTold:
         """What is told of turns that a kernel makes; other arguments, and errors, as for `turned`.
 
         Args:
             only: the only role whose percepts are wanted; default: all.
-
-        Returns:
-            None if the machine makes no turns.
         """
-        if self.parts.apart:
-            return None
         packed, step, number = self._packed(states), self._queries.step, len(joint_moves)
         look = self._queries.look if before else self._queries.terminal
         circuit = self.turn_circuit(look) if only is None else self._circuit_for(only, look)
@@ -207,27 +198,24 @@ class CircuitTurns:
             found = self._percepts.after(asked, seen, joint_moves, only)
         return TurnsTold(found, over, MovesTold(choices, news, agains) if before else None)
 
-    def choices(self, states: States) -> IntArray | None:
+    def choices(self, states: States) -> IntArray:
         """`[L, R]` number of moves of each role, 2 for more, which means nothing where the game is
-        over; None if the machine can do no better than `legal`."""
-        look = self.looks
-        if look is None:
-            return None
-        packed = self._packed(states)
+        over."""
+        look, packed = self.looks, self._packed(states)
         choices = np.empty((len(packed), len(self.roles)), dtype=np.int64)
         with self.turn_scratch(look) as (_, rows, _, square):
             count_choices(look, packed, rows, square, choices, WIDTH)
         return choices
 
     @property
-    def looks(self) -> Query | None:
-        """What is asked of states by kernels of searches; None if the machine has no turns."""
-        return None if self.parts.apart else self._queries.moves
+    def looks(self) -> Query:
+        """What is asked of states by kernels of searches."""
+        return self._queries.moves
 
     @property
-    def looks_ahead(self) -> Query | None:
-        """What is asked of successors by kernels of searches; None if the machine has no turns."""
-        return None if self.parts.apart else self._queries.look
+    def looks_ahead(self) -> Query:
+        """What is asked of successors by kernels of searches."""
+        return self._queries.look
 
     def turn_circuit(self, look: Query) -> TurnCircuit:
         """What such kernels, and our own, ask of the circuit; `look`: of successors."""

@@ -151,10 +151,9 @@ def grower_of(
     machine: Machine, known: WorldTable, nodes: NodeTable, paths: PathTree, *, alone: bool
 ) -> Grower | None:
     """The grower of a tree; None where only Python can enter new worlds."""
-    lister = machine.lister() if isinstance(machine, CircuitGrowth) else None
-    if lister is None or not isinstance(machine, CircuitGrowth):
+    if not isinstance(machine, CircuitGrowth):
         return None
-    return Grower(machine, lister, known, nodes, paths, alone=alone)
+    return Grower(machine, machine.lister(), known, nodes, paths, alone=alone)
 
 
 # ------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from ggp.labs.learning.env import Environment, Episodes, Names, Turn, make, name
 from ggp.machine.games import load_program, read_program
 from tests.support.effort import rarely
 from tests.support.games import MODEST_GAMES, build_here, machine_of_game
-from tests.support.sheets.part_sheets import DEAL, machine_listing
 
 ARRAYS = (
     *("rewards", "terminated", "truncated", "turns", "episodes", "moves", "mask_bits"),
@@ -290,23 +289,6 @@ def test_environment_without_paths_needs_no_bound() -> None:
     assert env.step(env.sample_legal()).paths.shape == (3, 2, 0, 0)
     with pytest.raises(ConfigError, match="give max_turns"):
         environment("phantom_ttt", 3, max_turns=None)
-
-
-@pytest.mark.verify
-def test_moves_of_chance_that_are_not_listed_are_drawn_by_lane() -> None:
-    machine, program = machine_listing(DEAL, 10), read_program(DEAL)
-    env = Environment(program, machine, 300, Episodes(max_turns=3))
-    few = Environment(program, machine, 2, Episodes(max_turns=3))
-    assert env.names.chance == ()
-    env.reset(0), few.reset(0)
-    counts = np.zeros(8)
-    for _ in range(3):
-        turn = env.step(env.sample_legal())
-        same(turn, few.step(few.sample_legal()), slice(2))
-        got = [env.names.percept(f"(got {card})") for card in range(1, 9)]
-        counts += turn.observations[:, :, len(env.names.moves) :][:, :, got].sum(axis=(0, 1))
-    assert counts.sum() == 1200
-    assert np.all(np.abs(counts - 150) < 60)
 
 
 def test_games_without_a_circuit_have_names_by_what_rules_say() -> None:

@@ -14,7 +14,6 @@ from ggp.machine.propnet.play.kernels.choice import MAX_PLANES
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.search.moves import MoveLists
 from tests.support.games import machine_of_game, machine_of_rules
-from tests.support.sheets.part_sheets import SHEETS, machine_listing
 
 URN = """
 (role us) (role them) (init start)
@@ -29,8 +28,7 @@ URN = """
 
 
 def machine_of(name: str) -> PropnetMachine:
-    listed = name in SHEETS
-    machine = machine_listing(SHEETS[name], 10) if listed else machine_of_game(name, "propnet")
+    machine = machine_of_game(name, "propnet")
     assert isinstance(machine, PropnetMachine)
     return machine
 
@@ -44,7 +42,7 @@ def no_credits(machine: PropnetMachine) -> FloatArray:
 
 
 @pytest.mark.parametrize(
-    "name", ["tic_tac_toe", "connect_four", "mastermind", "battleships_in_fog", *SHEETS]
+    "name", ["tic_tac_toe", "connect_four", "mastermind", "battleships_in_fog"]
 )
 def test_weights_of_one_draw_what_is_drawn_without_weights(name: str) -> None:
     machine = machine_of(name)

@@ -124,7 +124,6 @@ class ExchangePlayer:
             return None
         machine, _, tables = self._ready
         look = machine.looks
-        assert look is not None
         packed, roles = machine.packed_of(states), len(machine.roles)
         scratch = self._taken(machine, boards)
         listed, count = _room_for(0, roles), FIRST_ROOM * (8 + len(packed))
@@ -205,16 +204,11 @@ class ExchangePlayer:
 
     @cached_property
     def _ready(self) -> tuple[CircuitTurns, Query, BoardTables] | None:
-        """None if it is not known which moves capture, or the machine makes no turns."""
+        """None if it is not known which moves capture, or the machine has no circuit."""
         machine, moves = self._machine, self._finder.by_place
         if moves is None or not isinstance(machine, CircuitTurns):
             return None
-        look = machine.looks_ahead
-        return (
-            None
-            if look is None
-            else (machine, look, self._values.tables(machine, self._role, moves))
-        )
+        return machine, machine.looks_ahead, self._values.tables(machine, self._role, moves)
 
 
 def _next(
@@ -373,8 +367,9 @@ class CaptureFinder:
     def choices(self, states: States) -> IntArray:
         """`[L, R]` number of moves of each role; 2 may stand for more."""
         machine = self._machine
-        told = machine.choices(states) if isinstance(machine, CircuitTurns) else None
-        return MovesAfter(machine, states).counts if told is None else told
+        if isinstance(machine, CircuitTurns):
+            return machine.choices(states)
+        return MovesAfter(machine, states).counts
 
     def listed(self, position: CaptureBoards) -> dict[int, Captures]:
         """Captures of each role, by its legal moves, on boards where it is clear that it is to

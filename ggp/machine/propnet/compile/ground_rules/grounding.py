@@ -18,7 +18,6 @@ from ggp.errors import BackendUnavailableError, MachineError, ReasonerLimitError
 from ggp.gdl.analysis.dependencies import static_relations
 from ggp.gdl.analysis.what_grows import terms_grow, what_grows
 from ggp.gdl.program import NormalRule, Program, value_order
-from ggp.gdl.terms import signature
 from ggp.libraries import demand_library
 from ggp.machine.base import Limits
 from ggp.machine.propnet.compile.ground_rules.aspif import AspifReader, Ground
@@ -36,9 +35,7 @@ from ggp.machine.propnet.compile.ground_rules.simplify import (
     Named,
     simplify,
 )
-from ggp.machine.propnet.compile.rewriting.decompose import project_locals
 from ggp.machine.propnet.compile.rewriting.extents import Extents, table_of
-from ggp.machine.propnet.compile.rewriting.parting import LISTED, in_parts
 from ggp.machine.propnet.compile.rewriting.splits import (
     MOST_FACTS,
     Count,
@@ -76,7 +73,6 @@ def ground(
     program: Program,
     *,
     split: bool = True,
-    listed: float | None = LISTED,
     watch: Watch | None = None,
 ) -> GroundProgram:
     """The ground rules of a game.
@@ -84,8 +80,6 @@ def ground(
     Args:
         program: normalised rules.
         split: whether to split rules where that gives fewer ground rules.
-        listed: number of moves of `random` of one kind that are listed; more are made part by part,
-            if that is possible (see `parting`). None for any number.
         watch: callbacks about the progress; None to go on however many rules there are.
 
     Raises:
@@ -93,8 +87,6 @@ def ground(
         ReasonerLimitError: a term is too large, terms grow for ever, or rules become too many.
         MemoryError: there is not enough memory.
     """
-    if listed is not None:
-        program = _in_parts(program, listed)
     fixed = _Fixed(program.roles, watch)
     found = None
     if split and watch is not None:
@@ -126,7 +118,7 @@ def foresee(program: Program, limits: Limits) -> GroundingForecast:
         limits: if far too many are expected for these, rules restricted to what is asked for are
             estimated as well, and the lower number is taken.
     """
-    return _foresee(_in_parts(program), limits, _counted)[0]
+    return _foresee(program, limits, _counted)[0]
 
 
 def _foreseen(program: Program, watch: Watch, count: Count) -> Split | None:
@@ -197,17 +189,6 @@ class _Fixed:
         # Clingo closes the file when the program is no longer referenced.
         del clingo_
         return self._reader.result()
-
-
-def _in_parts(program: Program, listed: float = LISTED) -> Program:
-    """The rules in which `random` makes moves part by part, if there are too many to list."""
-
-    def fixed_tables() -> Tables:
-        static = static_relations(program.rules)
-        fixed = [rule for rule in program.rules if signature(rule.head) in static]
-        return _counted(project_locals(fixed))
-
-    return in_parts(program, fixed_tables, listed)
 
 
 class _TermTooLarge(Exception):

@@ -27,7 +27,6 @@ from ggp.gdl import parse_term
 from ggp.gdl.terms import Compound, Term
 from ggp.machine.circuit import FALSE, TRUE, Circuit, gates_of
 from ggp.machine.propnet.optimise.knowledge import Work, moves_of_roles, unbroken
-from ggp.machine.propnet.parts import parts_of
 
 if TYPE_CHECKING:
     from clingo import Model
@@ -87,10 +86,7 @@ class _Step:
         self._guesses = guesses
         self._retractable = retractable
         self._left = dict.fromkeys(range(len(guesses)))
-        fits = parts_of(circuit).fits
         roots = [circuit.terminal, *(x for each in circuit.legal for x in each.literals.tolist())]
-        if fits != TRUE:
-            roots.append(fits)
         for guess in guesses:
             roots += [int(circuit.next[(x >> 1) - 1]) for x in guess.literals]
         self._work = work
@@ -99,9 +95,6 @@ class _Step:
         self._fails: list[int] = []
         with self._solver.add() as add:
             assume_legal_moves(circuit, self._solver, add)
-            # Moves that are made part by part must fit together.
-            if fits != TRUE:
-                add.forbid([-self._solver.sign(fits)])
             for guess in guesses:
                 sign = [self._solver.sign(x) for x in guess.literals]
                 after = [

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from ggp.machine.arrays import take_segments
 from ggp.machine.circuit import Circuit, Literals, Loop, gates_of, net_levels
-from ggp.machine.propnet.parts import parts_of
 
 Words = NDArray[np.uint64]
 """Words of 64 lanes each."""
@@ -137,17 +136,13 @@ def _level(circuit: Circuit, places: Sequence[int]) -> _Level:
 
 
 def sample(circuit: Circuit, *, num_words: int, num_steps: int, seed: int) -> Words:
-    """`[F, S, W]` the fluents in S steps of random matches; where one is over, another begins.
-
-    Where moves do not fit (see `Parts`), others are drawn in the next step.
-    """
+    """`[F, S, W]` the fluents in S steps of random matches; where one is over, another begins."""
     rng = np.random.default_rng(seed)
     evaluator = Evaluator(circuit)
     num_fluents = len(circuit.fluents)
     values = np.zeros((num_fluents, num_steps, num_words), dtype=np.uint64)
     initial = np.where(circuit.initial, _ONES, np.uint64(0))[:, None]
     terminal = np.array([circuit.terminal], dtype=np.int32)
-    fits = np.array([parts_of(circuit).fits], dtype=np.int32)
     states = np.tile(initial, num_words)
     nets = np.zeros((evaluator.num_nets, num_words), dtype=np.uint64)
     for step in range(num_steps):
@@ -163,10 +158,8 @@ def sample(circuit: Circuit, *, num_words: int, num_steps: int, seed: int) -> Wo
             first += len(chosen)
         nets[1 + num_fluents : first] &= going
         evaluator.act(nets)
-        fit = read_words(nets, fits)[0]
         # Lanes that are over or stuck begin anew, so that all lanes go on telling something.
-        states = read_words(nets, circuit.next) & going & fit | states & going & ~fit
-        states |= initial & ~going
+        states = read_words(nets, circuit.next) & going | initial & ~going
     return values
 
 

@@ -48,7 +48,7 @@ from ggp.machine.propnet.play.kernels.choice import (
     clear_left,
     literal,
 )
-from ggp.machine.propnet.play.kernels.drawing import draw_chance, draw_moves
+from ggp.machine.propnet.play.kernels.drawing import draw_moves
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Wires
 
 REFILL = 896
@@ -169,9 +169,7 @@ def move_lanes(
     if at[MADE] != (variant > 0):
         _clear_moves(plan, block, width)
         at[MADE] = variant > 0
-    for role in range(plan.role_moves.shape[1] - 1 - len(plan.apart)):
-        if role == plan.chance:
-            continue
+    for role in range(plan.role_moves.shape[1] - 1):
         first = plan.role_moves[variant, role]
         end = plan.role_moves[variant, role + 1]
         given = at[FRESH] and role == queue.role
@@ -188,8 +186,6 @@ def move_lanes(
         if given:
             block.groups[first // GROUP : end // GROUP] = POSSIBLE
             _make_given(plan.move_rows, rows, block.given, first, end, width)
-    if plan.chance >= 0 and draw_chance(plan, queue.odds, block, variant, width):
-        lose(queue, block, words)
     run_tape(plan.act, variant, rows, masks, width)
     _update(plan, variant, rows, load(masks, 0, width), width)
 

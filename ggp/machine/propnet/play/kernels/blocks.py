@@ -42,7 +42,6 @@ class PlayoutPlan(NamedTuple):
 
     Attributes:
         look: terminal and legal, from the state.
-        fit: whether moves go together, after `look` and before `act`, see `Parts`.
         act: the next state, from state and moves, after `look`. Gates overwrite some fluents (see
             `straight`), and the others take over their next values afterwards.
         judge: goals, after `look` and before `act`; where there are phases, between two steps.
@@ -56,8 +55,8 @@ class PlayoutPlan(NamedTuple):
         phase_rows: `[S]` rows of the fluents that say the phase.
         asked: `[V - 1]` all ones or zeros: whether a phase is one of these fluents at all.
         phases: `[V - 1, S]` all ones or zeros: what they are in each phase. Of the V variants the
-            first is for any state, and each of the others for a phase: parts of `look`, `fit` and
-            `act`, and what follows.
+            first is for any state, and each of the others for a phase: parts of `look` and `act`,
+            and what follows.
         changed: `[C]` rows of the fluents that take over a value after `act`, of all variants.
         change_ends: `[V + 1]` where those of each begin.
         next: `[C]` where their next values are.
@@ -73,16 +72,9 @@ class PlayoutPlan(NamedTuple):
         goals: literals.
         goal_values: the number each counts as.
         turns: steps after which it may be the same role's turn again.
-        fits: `[V]` literals.
-        chance: role of `random` if its moves have parts, else -1.
-        apart: `[K]` for the parts, which are the last roles: see `Parts`.
-        nothing: `[K]` place of having no such part among the moves of each part, -1 for none.
-        drawn: like `legal`; for parts that are drawn apart, except the first, the rows of what is
-            left.
     """
 
     look: Tape
-    fit: Tape
     act: Tape
     judge: Tape
     num_rows: int
@@ -105,11 +97,6 @@ class PlayoutPlan(NamedTuple):
     goals: Wires
     goal_values: NDArray[np.float64]
     turns: int
-    fits: Wires
-    chance: int
-    apart: NDArray[np.int64]
-    nothing: NDArray[np.int64]
-    drawn: Wires
 
 
 @by_reference
@@ -172,7 +159,6 @@ class Block(NamedTuple):
         rng: `[2, W]` state of the generators.
         planes: `[3 * MAX_PLANES, W]` scratch.
         given: rows of the given first moves.
-        kept: rows of moves with parts, while other lanes draw again.
         groups: state of each group of moves, see `choice.IDLE`.
         square: `[64]` scratch.
         made: rows of moves: the lanes that made them since they were let in. Empty until some queue
@@ -190,7 +176,6 @@ class Block(NamedTuple):
     rng: U64
     planes: U64
     given: U64
-    kept: U64
     groups: Groups
     square: U64
     made: U64
@@ -216,11 +201,7 @@ MOST_RUNS = 64
 def new_block(plan: PlayoutPlan, width: tuple[int, ...]) -> Block:
     """A block to play with, after `begin`."""
     words = words_of(width)
-    sizes = np.diff(plan.role_moves[0])
-    moves = int(sizes.max())
-    with_parts = 0
-    if plan.chance >= 0:
-        with_parts = int(sizes[plan.chance] + sizes[len(sizes) - len(plan.apart) :].sum())
+    moves = int(np.diff(plan.role_moves[0]).max())
     return Block(
         aligned_words(plan.num_rows * words),
         aligned_words(3 * words),
@@ -229,7 +210,6 @@ def new_block(plan: PlayoutPlan, width: tuple[int, ...]) -> Block:
         aligned_words(2 * words),
         aligned_words(3 * MAX_PLANES * words),
         aligned_words(moves * words),
-        aligned_words(with_parts * words),
         aligned_words(-(-len(plan.always) // 8)).view(np.uint8),
         aligned_words(64),
         aligned_words(0),

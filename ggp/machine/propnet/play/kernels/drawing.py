@@ -1,4 +1,4 @@
-"""Draws the random moves of one step of a block: for each role, and for `random` part by part."""
+"""Draws the random moves of one step of a block."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from ggp.machine.compiling.vectors import (
     store,
     words_of,
 )
-from ggp.machine.propnet.play.kernels.block_kernels import run_tape
 from ggp.machine.propnet.play.kernels.blocks import Block, PlayoutPlan
 from ggp.machine.propnet.play.kernels.choice import (
     GROUP,
@@ -36,10 +35,6 @@ from ggp.machine.propnet.play.kernels.choice import (
     pick,
 )
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Wires
-
-MOST_ROUNDS = 1 << 14
-"""Number of draws of parts that do not fit after which a lane counts as stuck. About one in 64 fits
-if anything does (see `build.parting`): so many draws in vain are less likely than 1 in 10**100."""
 
 
 @inlined
@@ -57,7 +52,7 @@ def draw_moves(
     out_of_line()
     words = words_of(width)
     rows, masks, planes, groups = block.rows, block.masks, block.planes, block.groups
-    legal, move_rows = plan.drawn, plan.move_rows
+    legal, move_rows = plan.legal, plan.move_rows
     lanes = load(masks, 2 * words, width)
     always, weighed = plan.always, len(odds) > 0
     if weighed:
@@ -87,112 +82,6 @@ def draw_moves(
     store(masks, 2 * words, stuck)
     store(masks, 0, but_not(load(masks, 0, width), stuck))
     return True
-
-
-@inlined
-def draw_chance(
-    plan: PlayoutPlan, odds: I32, block: Block, variant: int, width: tuple[int, ...]
-) -> bool:
-    """Make a random move of `random`, part by part, in the lanes that play on.
-
-    All rows of parts are equally likely. Lanes in which they do not fit draw again: so all moves
-    are equally likely.
-
-    Returns:
-        see `draw_moves`.
-    """
-    out_of_line()
-    words = words_of(width)
-    rows, masks = block.rows, block.masks
-    num_roles = plan.role_moves.shape[1] - 1 - len(plan.apart)
-    waiting = load(masks, 0, width)
-    stuck = splat(np.uint64(0), width)
-    for attempt in range(MOST_ROUNDS):
-        for k in range(-1, len(plan.apart)):
-            role = plan.chance if k < 0 else num_roles + k
-            first, end = plan.role_moves[variant, role], plan.role_moves[variant, role + 1]
-            if k >= 0 and plan.apart[k]:
-                _leave(plan, rows, variant, k, width)
-            store(masks, 2 * words, waiting)
-            if draw_moves(plan, odds, block, first, end, width):
-                stuck = bor(stuck, load(masks, 2 * words, width))
-                waiting = band(waiting, load(masks, 0, width))
-        if attempt:
-            _merge_chance(plan, block, variant, waiting, width)
-        run_tape(plan.fit, variant, rows, masks, width)
-        fit = bxor(
-            load(rows, item(plan.fits.rows, variant) * words, width),
-            splat(item(plan.fits.inverted, variant), width),
-        )
-        waiting = but_not(waiting, fit)
-        if not reduce_or(waiting):
-            break
-        _keep_chance(plan, block, variant, width)
-    # In lanes where parts never did, surely nothing fits.
-    stuck = bor(stuck, waiting)
-    store(masks, 2 * words, stuck)
-    store(masks, 0, but_not(load(masks, 0, width), waiting))
-    return bool(reduce_or(stuck))
-
-
-@inlined
-def _leave(plan: PlayoutPlan, rows: U64, variant: int, part: int, width: tuple[int, ...]) -> None:
-    """Write the values left for a part: without those of earlier parts that it is drawn apart from.
-
-    Where moves without such a part may be made as well, all values are left.
-    """
-    words = words_of(width)
-    num_roles = plan.role_moves.shape[1] - 1 - len(plan.apart)
-    first = plan.role_moves[variant, num_roles + part]
-    end = plan.role_moves[variant, num_roles + part + 1]
-    mixed = splat(np.uint64(0), width)
-    if plan.nothing[part] >= 0:
-        mixed = literal(rows, plan.legal, first + plan.nothing[part], width)
-    for m in range(first, end):
-        taken = splat(np.uint64(0), width)
-        some = False
-        for k in range(part):
-            if plan.apart[k] == plan.apart[part]:
-                place = plan.role_moves[variant, num_roles + k] + m - first
-                taken = bor(taken, load(rows, item(plan.move_rows, place) * words, width))
-                some = True
-        if some:
-            left = but_not(literal(rows, plan.legal, m, width), but_not(taken, mixed))
-            store(rows, item(plan.drawn.rows, m) * words, left)
-
-
-@inlined
-def _keep_chance(plan: PlayoutPlan, block: Block, variant: int, width: tuple[int, ...]) -> None:
-    """Keep the move of `random`, because some lanes draw it again."""
-    words = words_of(width)
-    num_roles = plan.role_moves.shape[1] - 1 - len(plan.apart)
-    at = 0
-    for k in range(-1, len(plan.apart)):
-        role = plan.chance if k < 0 else num_roles + k
-        for m in range(plan.role_moves[variant, role], plan.role_moves[variant, role + 1]):
-            row = load(block.rows, item(plan.move_rows, m) * words, width)
-            store(block.kept, at * words, row)
-            at += 1
-
-
-@inlined
-def _merge_chance(
-    plan: PlayoutPlan, block: Block, variant: int, waiting: Any, width: tuple[int, ...]
-) -> None:
-    """Restore the move that was kept to the lanes that did not draw again."""
-    words = words_of(width)
-    num_roles = plan.role_moves.shape[1] - 1 - len(plan.apart)
-    at = 0
-    for k in range(-1, len(plan.apart)):
-        role = plan.chance if k < 0 else num_roles + k
-        first, end = plan.role_moves[variant, role], plan.role_moves[variant, role + 1]
-        block.groups[first // GROUP : end // GROUP] = POSSIBLE
-        for m in range(first, end):
-            row = item(plan.move_rows, m) * words
-            old = load(block.kept, at * words, width)
-            new = load(block.rows, row, width)
-            store(block.rows, row, bxor(old, band(waiting, bxor(old, new))))
-            at += 1
 
 
 # ------------------------------------------------------------------------

@@ -18,7 +18,6 @@ from ggp.machine.arrays import offsets_of, pack, pack_rows, words_for
 from ggp.machine.base import IntArray
 from ggp.machine.circuit import FALSE, Circuit, Literals, cone
 from ggp.machine.goal_values import NO_NUMBER, number_or_nan
-from ggp.machine.propnet.parts import NONE, Parts, parts_of
 from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan
 from ggp.machine.propnet.play.kernels.choice import GROUP, SPARSE, Groups
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Query, Tape, Wires
@@ -36,13 +35,11 @@ class Queries:
     """The questions about one circuit.
 
     Attributes:
-        num_roles: number of roles of the game; the circuit may have more (see `Parts`).
         role_moves: place of the first move of each of its roles, and the end.
     """
 
     def __init__(self, circuit: Circuit) -> None:
         self.circuit = circuit
-        self.num_roles = parts_of(circuit).num_roles
         self._legal: dict[int, Query] = {}
         self._num_fluents = len(circuit.fluents)
         ends = np.cumsum([0, *(len(outputs.names) for outputs in circuit.legal)])
@@ -106,13 +103,6 @@ class Queries:
         fluents hold, and legal moves are made."""
         return Queries(within_phase(self.circuit, self.deciding, holding))
 
-    @made_once
-    def fits(self) -> Query:
-        """One group with whether a joint move fits (see `Parts`), with the rows of moves of
-        `step`."""
-        fits = np.array([parts_of(self.circuit).fits], dtype=np.int32)
-        return self._query([fits], moves=True)
-
     @property
     def first_move_row(self) -> int:
         """Row of the first move of the first role in `step`."""
@@ -120,7 +110,7 @@ class Queries:
 
     @property
     def _of_roles(self) -> list[Literals]:
-        return [outputs.literals for outputs in self.circuit.legal[: self.num_roles]]
+        return [outputs.literals for outputs in self.circuit.legal]
 
     @property
     def _terminal(self) -> Literals:
@@ -140,7 +130,7 @@ class Queries:
         Raises:
             IndexError, KeyError, ValueError: the circuit is not one of a game with these roles.
         """
-        for role in range(self.num_roles):
+        for role in range(len(self.circuit.roles)):
             self.legal(role)
         _ = self.terminal, self.goals, self.step, self.playout
 
@@ -201,7 +191,7 @@ def query_of(circuit: Circuit, groups: Sequence[Literals], *, moves: bool = Fals
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
-_LOOK, _JUDGE, _FIT, _ACT = range(4)
+_LOOK, _JUDGE, _ACT = range(3)
 """The stages of a circuit that is laid out, in their order."""
 
 
@@ -213,8 +203,7 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
     phases = phases_of(circuit)
     # The fluents that literals depend on, in this state or through later ones; and those that
     # identify the phase, which perhaps only percepts depend on.
-    parts = parts_of(circuit)
-    asked = np.concatenate([look, [parts.fits], 2 * (1 + phases.fluents)])
+    asked = np.concatenate([look, 2 * (1 + phases.fluents)])
     reached = cone(circuit, asked.astype(np.int32), through_time=True)
     matter = np.flatnonzero(reached[1 : 1 + num_fluents])
     row_of = np.full(num_fluents, -1, dtype=np.int32)
@@ -232,16 +221,14 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
     move_rows = np.concatenate([each.move_rows for each in variants])
     move_rows[move_rows < 0] = num_rows
     legal = _together([each.legal for each in variants])
-    drawn, left = _drawn(variants, legal, parts, num_rows + 1)
     always = _always_counted([each.role_moves for each in variants], move_rows, num_rows)
     values = [number_or_nan(name) for outputs in circuit.goals for name in outputs.names]
     ends = np.cumsum([0, *(int(each.role_moves[-1]) for each in variants)])
     return PlayoutPlan(
         look=_joined([each.tapes[_LOOK] for each in laid]),
-        fit=_joined([each.tapes[_FIT] for each in laid]),
         act=_joined([each.tapes[_ACT] for each in laid]),
         judge=judge,
-        num_rows=num_rows + 1 + left,
+        num_rows=num_rows + 1,
         row_of=row_of,
         matter=pack(row_of >= 0),
         state_rows=row_of[matter],
@@ -263,36 +250,8 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
         role_goals=np.cumsum([0, *(len(each.names) for each in circuit.goals)]).astype(np.int32),
         goals=goal_wires,
         goal_values=np.nan_to_num(np.array(values, dtype=np.float64), nan=NO_NUMBER),
-        turns=max(1, sum(role != RANDOM for role in circuit.roles[: parts.num_roles])),
-        fits=_together([each.wires[_FIT] for each in laid]),
-        chance=circuit.roles.index(RANDOM) if parts.apart else -1,
-        apart=np.array(parts.apart, dtype=np.int64),
-        nothing=_places_of_nothing(circuit, parts),
-        drawn=drawn,
+        turns=max(1, sum(role != RANDOM for role in circuit.roles)),
     )
-
-
-def _places_of_nothing(circuit: Circuit, parts: Parts) -> NDArray[np.int64]:
-    """The value of `PlayoutPlan.nothing`."""
-    names = [outputs.names for outputs in circuit.legal[parts.num_roles :]]
-    return np.array([each.index(NONE) if NONE in each else -1 for each in names], dtype=np.int64)
-
-
-def _drawn(
-    variants: Sequence[_Variant], legal: Wires, parts: Parts, first_row: int
-) -> tuple[Wires, int]:
-    """The value of `PlayoutPlan.drawn`, and the number of its rows, from `first_row` on."""
-    rows, inverted = legal.rows.copy(), legal.inverted.copy()
-    left = start = 0
-    for each in variants:
-        for k, group in enumerate(parts.apart):
-            if group and group in parts.apart[:k]:
-                first, end = (start + each.role_moves[parts.num_roles + k + np.arange(2)]).tolist()
-                rows[first:end] = first_row + np.arange(end - first)
-                inverted[first:end] = 0
-                left = max(left, end - first)
-        start += int(each.role_moves[-1])
-    return Wires(rows, inverted), left
 
 
 class _Variant(NamedTuple):
@@ -332,10 +291,7 @@ class _Variant(NamedTuple):
         role_of = np.repeat(
             np.arange(len(circuit.legal)), [len(each.names) for each in circuit.legal]
         )
-        parts = parts_of(circuit)
-        # Parts that are drawn apart have equal places.
-        every = (role_of >= parts.num_roles) | every_move
-        kept = np.flatnonzero((wanted != FALSE) | every)
+        kept = np.flatnonzero((wanted != FALSE) | every_move)
         # In a phase, many fluents stay as they are.
         changed = np.flatnonzero(circuit.next[matter] != 2 * (1 + matter))
         following = circuit.next[matter][changed]
@@ -344,7 +300,6 @@ class _Variant(NamedTuple):
             Stage(np.concatenate([[circuit.terminal], wanted[kept]]).astype(np.int32)),
             # Goals are judged only now and then, so moving on must not rely on gates of `judge`.
             Stage(wanted[:0] if goals is None else goals, optional=True),
-            Stage(np.array([parts.fits] if parts.apart else [], dtype=np.int32), optional=True),
             # A value that a fluent takes over from another one is copied first, or it might be the
             # other's new value.
             Stage(following, into=1 + matter[changed], apart=(net > 0) & (net < first_move)),
