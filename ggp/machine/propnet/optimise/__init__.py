@@ -30,7 +30,6 @@ from ggp.machine.propnet.optimise.passes.factoring import factor
 from ggp.machine.propnet.optimise.passes.invariants import use_invariants
 from ggp.machine.propnet.optimise.passes.local import (
     complement,
-    drop_implied,
     flatten,
     fold_constants,
 )
@@ -67,7 +66,6 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("flatten", flatten),
     ("invariants", use_invariants),
     ("complement", complement),
-    ("implied", drop_implied),
     ("constants", fold_constants),
     ("extract", extract),
     ("factor", factor),

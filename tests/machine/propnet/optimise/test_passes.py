@@ -27,7 +27,6 @@ from ggp.machine.propnet.optimise.passes.factoring import factor
 from ggp.machine.propnet.optimise.passes.invariants import use_invariants
 from ggp.machine.propnet.optimise.passes.local import (
     complement,
-    drop_implied,
     flatten,
     fold_constants,
 )
@@ -282,21 +281,6 @@ def test_no_move_but_some_becomes_one_of_the_others() -> None:
     circuit = complement(circuit_of_rules(rules), knowledge())
     five = 1 + len(circuit.fluents) + circuit.legal[0].names.index("(say 5)")
     assert circuit.next[circuit.fluents.index("small")] == 2 * five + 1
-
-
-def test_a_legal_move_implies_what_makes_it_legal() -> None:
-    rules = """
-    (role player) (init (left 3)) (init open)
-    (<= (legal player close) (true open))
-    (legal player wait)
-    (<= (next closed) (does player close) (true open))
-    (<= (next open) (true open) (not (does player close)))
-    (<= terminal (true closed))
-    (goal player 50)
-    """
-    circuit = drop_implied(circuit_of_rules(rules), knowledge())
-    close = 1 + len(circuit.fluents) + circuit.legal[0].names.index("close")
-    assert circuit.next[circuit.fluents.index("closed")] == 2 * close
 
 
 def test_common_factors_are_taken_out() -> None:
