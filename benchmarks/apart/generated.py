@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 
 from ggp.machine.circuit import TRUE, Circuit, Literals, Outputs
-from ggp.machine.propnet.compile.builder import Builder
+from ggp.machine.propnet.compile.gates import Builder
 
 ROLES = ("black", "white")
 TURNS = 60

@@ -12,7 +12,7 @@ from ggp.belief.turns import open_moves
 from ggp.machine import Machine
 from ggp.machine.abilities import Detective
 from ggp.machine.base import UNKNOWN, IntArray
-from ggp.machine.propnet.play import clues
+from ggp.machine.propnet.play import percepts as circuit_percepts
 from ggp.search.moves import random_moves
 from tests.support.games import machine_of_game, machine_of_rules
 
@@ -56,12 +56,12 @@ REVEALED = (
 high."""
 
 
-@pytest.mark.parametrize("most_gates", [clues.MOST_GATES, 12])
+@pytest.mark.parametrize("most_gates", [circuit_percepts.MOST_GATES, 12])
 @pytest.mark.parametrize("game", GAMES)
 def test_no_move_that_is_behind_percepts_is_left_out(
     game: str, most_gates: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clues, "MOST_GATES", most_gates)
+    monkeypatch.setattr(circuit_percepts, "MOST_GATES", most_gates)
     machine = machine_of_game(game, "propnet")
     assert isinstance(machine, Detective)
     rng = np.random.default_rng(3)
@@ -116,7 +116,7 @@ def test_what_was_seen_tells_enough_where_there_is_much_that_was_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     machine = machine_of_rules(REVEALED, "propnet")
-    monkeypatch.setattr(clues, "MOST_GATES", 6)
+    monkeypatch.setattr(circuit_percepts, "MOST_GATES", 6)
     seen = machine.percept_id(["(all 1 5 7)"])
     assert seen is not None
     assert behind(machine, np.array([seen]), 1) == [["(reveal 1 5 7)"]]

@@ -155,7 +155,6 @@ FILES = (
     "machine/arrays",
     "machine/mixing",
     "machine/circuit",
-    "machine/propnet/compile/builder",
     "machine/propnet/compile/circuit_file",
     "machine/propnet/compile/circuits",
     "machine/propnet/compile/gates",

@@ -3,5 +3,5 @@
 In comes a `Program`, out goes a `Circuit` from a child process (`child`) or from the disk, in
 `circuit_file`s. Begin with `circuits`. The rooms are the first stages:
 `rewriting` gives other rules for the same game, `ground_rules` the rules without variables. `gates`
-and `builder` make gates of those; `kernels` are compiled before they are needed.
+are made of those; `kernels` are compiled before they are needed.
 """

@@ -32,7 +32,7 @@ from ggp.machine.propnet.play.kernels.block_kernels import (
 from ggp.machine.propnet.play.kernels.narrow import FEW, NARROW, legal_word, query_word
 from ggp.machine.propnet.play.kernels.tapes import I32, TURNED, Query, Tape
 from ggp.machine.propnet.play.layout.queries import Queries
-from ggp.machine.propnet.play.moves import MoveTable
+from ggp.machine.propnet.play.percepts import MoveTable
 
 _PLAIN_STEPS = 50
 """Steps of Python that a question about a single state counts as, see `Kernel.is_spared`."""

@@ -36,14 +36,18 @@ from ggp.machine.goal_values import GoalValues
 from ggp.machine.percepts import JointMovesTold
 from ggp.machine.propnet.optimise.knowledge import PassReport
 from ggp.machine.propnet.play.answers import Answers
-from ggp.machine.propnet.play.clues import MOST_CLUES, Clues
 from ggp.machine.propnet.play.growth import CircuitGrowth
 from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan, Queue
 from ggp.machine.propnet.play.kernels.narrow import NARROW
 from ggp.machine.propnet.play.kernels.packed import PropnetStates
 from ggp.machine.propnet.play.layout.queries import Queries
-from ggp.machine.propnet.play.moves import MoveTable
-from ggp.machine.propnet.play.percepts import CircuitPercepts, percept_names
+from ggp.machine.propnet.play.percepts import (
+    MOST_CLUES,
+    CircuitPercepts,
+    Clues,
+    MoveTable,
+    percept_names,
+)
 from ggp.machine.propnet.play.playouts import CircuitPlayouts
 from ggp.machine.rows import RowTable, grouped
 from ggp.machine.threads import made_once

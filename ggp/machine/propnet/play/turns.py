@@ -27,8 +27,7 @@ from ggp.machine.propnet.play.kernels.lanes.turning import (
 from ggp.machine.propnet.play.kernels.packed import PropnetStates
 from ggp.machine.propnet.play.kernels.tapes import I32, Query, Wires
 from ggp.machine.propnet.play.layout.queries import Queries
-from ggp.machine.propnet.play.moves import MoveTable
-from ggp.machine.propnet.play.percepts import CircuitPercepts
+from ggp.machine.propnet.play.percepts import CircuitPercepts, MoveTable
 from ggp.machine.threads import made_once
 
 WIDTH = (0,)

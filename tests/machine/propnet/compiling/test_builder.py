@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ggp.machine.circuit import FALSE, TRUE
-from ggp.machine.propnet.compile.builder import Builder
+from ggp.machine.propnet.compile.gates import Builder
 
 
 @pytest.mark.parametrize("seed", range(20))

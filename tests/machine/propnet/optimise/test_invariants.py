@@ -12,8 +12,11 @@ from ggp.machine.propnet.compile.gates import build_circuit
 from ggp.machine.propnet.compile.ground_rules.grounding import ground
 from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge, ExclusiveFluents, Work
 from ggp.machine.propnet.optimise.passes import invariants
-from ggp.machine.propnet.optimise.passes.invariants import use_invariants
-from ggp.machine.propnet.optimise.passes.local import complement, fold_constants
+from ggp.machine.propnet.optimise.passes.invariants import (
+    complement,
+    fold_constants,
+    use_invariants,
+)
 from ggp.machine.propnet.optimise.proofs.induction import (
     Guess,
     equal_fluents,

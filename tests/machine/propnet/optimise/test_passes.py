@@ -24,11 +24,11 @@ from ggp.machine.propnet.optimise.knowledge import (
 )
 from ggp.machine.propnet.optimise.passes.extraction import extract
 from ggp.machine.propnet.optimise.passes.factoring import factor
-from ggp.machine.propnet.optimise.passes.invariants import use_invariants
-from ggp.machine.propnet.optimise.passes.local import (
+from ggp.machine.propnet.optimise.passes.invariants import (
     complement,
     flatten,
     fold_constants,
+    use_invariants,
 )
 from ggp.machine.propnet.optimise.proofs.sampling import Evaluator
 from tests.machine.propnet.circuits import (

@@ -9,7 +9,7 @@ from ggp.gdl.normalize import load
 from ggp.machine import build_machine
 from ggp.machine.propnet.play.answers import Answers, evaluate_plainly
 from ggp.machine.propnet.play.layout.queries import Queries
-from ggp.machine.propnet.play.moves import MoveTable
+from ggp.machine.propnet.play.percepts import MoveTable
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from tests.machine.propnet.circuits import random_circuit
 

@@ -19,10 +19,8 @@ from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl.program import GOAL, NormalRule, Program
 from ggp.gdl.terms import Signature, signature
 from ggp.machine.base import GROUND_RULES, Limits
-from ggp.machine.propnet.compile.rewriting.demand import ASKED, MAY
-from ggp.machine.propnet.compile.rewriting.extents import Extents
-from ggp.machine.propnet.compile.rewriting.sizes import Sizes
-from ggp.machine.propnet.compile.rewriting.translate import RANKED
+from ggp.machine.propnet.compile.rewriting.extents import Extents, Sizes
+from ggp.machine.propnet.compile.rewriting.translate import ASKED, MAY, RANKED
 
 DOING = "grounding the rules"
 

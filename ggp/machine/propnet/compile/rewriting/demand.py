@@ -33,11 +33,7 @@ from ggp.gdl.program import DOES, KEYWORD_ARITY, LEGAL, NEXT, TRUE, Atom, Litera
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
 from ggp.machine.propnet.compile.rewriting.decompose import GIVEN
 from ggp.machine.propnet.compile.rewriting.extents import MAX_DOMAIN, Extents
-from ggp.machine.propnet.compile.rewriting.translate import RANKED
-
-ASKED, MAY = "asked;", "may;"
-"""Beginnings of the names of the relations of what is asked for, and of what may hold: all of them
-are facts."""
+from ggp.machine.propnet.compile.rewriting.translate import ASKED, MAY, RANKED
 
 _ROOTS = frozenset(KEYWORD_ARITY.items()) | {RANKED}
 

@@ -15,8 +15,7 @@ from ggp.gdl.rewriting.safety import order_conditions
 from ggp.gdl.terms import Compound, Signature, Symbol, Variable, signature, substitute, variables
 from ggp.machine.propnet.compile.rewriting.decompose import cost, decompose, project_locals
 from ggp.machine.propnet.compile.rewriting.demand import restricted
-from ggp.machine.propnet.compile.rewriting.extents import Extents, RelationSize
-from ggp.machine.propnet.compile.rewriting.sizes import Sizes
+from ggp.machine.propnet.compile.rewriting.extents import Extents, RelationSize, Sizes
 from ggp.machine.propnet.compile.rewriting.translate import RANKED, with_ranks
 
 LARGE = 3_000_000.0

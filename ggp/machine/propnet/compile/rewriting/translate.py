@@ -35,6 +35,10 @@ from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature
 
 RANKED: Signature = ("goal;rank", 3)
 
+ASKED, MAY = "asked;", "may;"
+"""Beginnings of the names of the relations of what is asked for, and of what may hold: all of them
+are facts."""
+
 _KEYWORDS: Mapping[Signature, str] = {
     sig: sig[0] for sig in (INIT, TRUE, NEXT, DOES, LEGAL, SEES, TERMINAL)
 } | {RANKED: "ranked"}

@@ -17,8 +17,7 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 
 from ggp.machine.circuit import Circuit
-from ggp.machine.propnet.optimise.draft import GATE_COST, Draft, suits_kernels
-from ggp.machine.propnet.optimise.kernels import find_splittable
+from ggp.machine.propnet.optimise.draft import GATE_COST, Draft, find_splittable, suits_kernels
 from ggp.machine.propnet.optimise.knowledge import CircuitKnowledge
 
 MAX_ALIKE = 8

@@ -45,10 +45,15 @@ from ggp.machine.propnet.play.kernels.blocks import (
 from ggp.machine.propnet.play.kernels.choice import (
     GROUP,
     POSSIBLE,
+    add_weights,
     clear_left,
+    count_legal,
+    draw_below,
     literal,
+    make_all,
+    pick,
+    pick_weighed,
 )
-from ggp.machine.propnet.play.kernels.drawing import draw_moves
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Wires
 
 REFILL = 896
@@ -178,7 +183,7 @@ def move_lanes(
             at[FRESH] = 0
             lanes = but_not(lanes, _legal_given(plan.legal, rows, block.given, first, end, width))
         store(masks, 2 * words, lanes)
-        stuck = draw_moves(plan, queue.odds, block, first, end, width)
+        stuck = _draw_moves(plan, queue.odds, block, first, end, width)
         if stuck:
             lose(queue, block, words)
         if len(queue.credits):
@@ -188,6 +193,53 @@ def move_lanes(
             _make_given(plan.move_rows, rows, block.given, first, end, width)
     run_tape(plan.act, variant, rows, masks, width)
     _update(plan, variant, rows, load(masks, 0, width), width)
+
+
+@inlined
+def _draw_moves(
+    plan: PlayoutPlan, odds: I32, block: Block, first: int, end: int, width: tuple[int, ...]
+) -> bool:
+    """Make random moves of a role in the lanes of the third mask, and arbitrary ones in others.
+
+    Args:
+        odds: see `Queue`.
+
+    Returns:
+        whether lanes had no move: these no longer play on, and are the third mask now.
+    """
+    out_of_line()
+    words = words_of(width)
+    rows, masks, planes, groups = block.rows, block.masks, block.planes, block.groups
+    legal, move_rows = plan.legal, plan.move_rows
+    lanes = load(masks, 2 * words, width)
+    always, weighed = plan.always, len(odds) > 0
+    if weighed:
+        used = add_weights(rows, legal, first, end, lanes, odds, always, groups, planes, width)
+    else:
+        used = count_legal(rows, legal, first, end, lanes, always, groups, planes, width)
+    any_move = load(planes, 0, width)
+    for j in range(1, used):
+        any_move = bor(any_move, load(planes, j * words, width))
+    stuck = but_not(lanes, any_move)
+    lanes = band(lanes, any_move)
+    # Other lanes hold unreachable states, for which circuits may give any values: the use of
+    # random bits must not depend on them.
+    while used > 1 and not reduce_or(band(load(planes, (used - 1) * words, width), lanes)):
+        used -= 1
+    # With at most one legal move in every lane, the legal moves are those made.
+    if used == 1:
+        make_all(rows, legal, first, end, move_rows, groups, width)
+    else:
+        draw_below(planes, used, lanes, block.rng, width)
+        if weighed:
+            pick_weighed(rows, legal, first, end, move_rows, odds, groups, planes, used, width)
+        else:
+            pick(rows, legal, first, end, move_rows, groups, planes, used, width)
+    if not reduce_or(stuck):
+        return False
+    store(masks, 2 * words, stuck)
+    store(masks, 0, but_not(load(masks, 0, width), stuck))
+    return True
 
 
 @inlined

@@ -279,3 +279,120 @@ def clear_left(rows: U64, outputs: I32, group: int, groups: Groups, width: tuple
         for k in range(GROUP * group, GROUP * group + GROUP):
             store(rows, item(outputs, k) * words_of(width), splat(np.uint64(0), width))
         groups[group] = IDLE
+
+
+# ------------------------------------------------------------------------
+# Draws legal moves by weight, for all lanes of a block at once.
+#
+# Instead of legal moves, their weights are added up in sliced numbers. A uniform number below the
+# sum is drawn for each lane. Counting down from it by the weights of legal moves meets the chosen
+# one:
+#
+# legal, weight     a 3   b 1   c 4        sum 8, drawn 3
+#     counting down     0     -1               b is chosen: the first that borrows from nothing
+#
+# All lanes share the weights, so the bits of a weight are the same for a whole vector. Weights of 1
+# draw exactly what is drawn uniformly, with the same random bits.
+
+
+@inlined
+def add_weights(
+    rows: U64,
+    wires: Wires,
+    first: int,
+    end: int,
+    lanes: Any,
+    odds: I32,
+    always: Groups,
+    groups: Groups,
+    planes: U64,
+    width: tuple[int, ...],
+) -> int:
+    """Add up the weights of the literals `first .. end` in sliced numbers; returns the planes used.
+
+    If no lane has two literals, the only plane says which lanes have one, whatever it weighs. Other
+    arguments are those of `count_legal`.
+
+    Args:
+        odds: the weight of each literal, at least 1.
+    """
+    words = words_of(width)
+    some = splat(np.uint64(0), width)
+    several = some
+    for m in range(first, end, GROUP):
+        group = m // GROUP
+        before = some
+        held = splat(np.uint64(0), width)
+        for k in range(m, m + GROUP):
+            x = literal(rows, wires, k, width)
+            several = bor(several, band(some, x))
+            some = bor(some, x)
+            held = bor(held, x)
+        if always[group] or reduce_or(band(lanes, held)):
+            groups[group] = POSSIBLE
+        else:
+            # What lanes that do not matter have is left out.
+            some = before
+            groups[group] = LEFT if groups[group] else IDLE
+    if not reduce_or(band(several, lanes)):
+        store(planes, 0, some)
+        return 1
+    used, most = 0, 0
+    for m in range(first, end):
+        if groups[m // GROUP] != POSSIBLE:
+            continue
+        weight = int(odds[m])
+        most += weight
+        while most >> used:
+            store(planes, used * words, splat(np.uint64(0), width))
+            used += 1
+        x = literal(rows, wires, m, width)
+        carry = splat(np.uint64(0), width)
+        for j in range(used):
+            old = load(planes, j * words, width)
+            if (weight >> j) & 1:
+                half = bxor(old, x)
+                store(planes, j * words, bxor(half, carry))
+                carry = bor(band(old, x), band(half, carry))
+            else:
+                store(planes, j * words, bxor(old, carry))
+                carry = band(old, carry)
+    return used
+
+
+@inlined
+def pick_weighed(
+    rows: U64,
+    wires: Wires,
+    first: int,
+    end: int,
+    outputs: I32,
+    odds: I32,
+    groups: Groups,
+    planes: U64,
+    used: int,
+    width: tuple[int, ...],
+) -> None:
+    """Set the row of the first legal move whose weight exceeds what is left of the sliced numbers
+    in `planes` (used up). See `pick`.
+    """
+    words = words_of(width)
+    for m in range(first, end):
+        if groups[m // GROUP] != POSSIBLE:
+            if m % GROUP == 0:
+                clear_left(rows, outputs, m // GROUP, groups, width)
+            continue
+        weight = int(odds[m])
+        x = literal(rows, wires, m, width)
+        # Once a number is below 0 it stays so far above what follows that nothing borrows again.
+        borrow = splat(np.uint64(0), width)
+        for j in range(used):
+            old = load(planes, j * words, width)
+            if (weight >> j) & 1:
+                half = bxor(old, x)
+                store(planes, j * words, bxor(half, borrow))
+                borrow = bor(but_not(x, old), but_not(borrow, half))
+            else:
+                store(planes, j * words, bxor(old, borrow))
+                borrow = but_not(borrow, old)
+        store(rows, item(outputs, m) * words, borrow)
