@@ -23,14 +23,11 @@ PAGE = REPOSITORY / "docs" / "use" / "extending.md"
 MODEL = """
 import click
 from ggp.belief import UNIFORM
+from ggp.players.options.opponents import ModelForm
 
-class Bold:
-    names_file = False
-    def check(self, rest):
-        if rest != "7":
-            raise ValueError("must be bold:7")
-    def make(self, rest, machine, tree, role, rng, program):
-        return UNIFORM
+def is_seven(rest):
+    if rest != "7":
+        raise ValueError("must be bold:7")
 
 class Middle:
     certain = True
@@ -55,7 +52,7 @@ def greet(game):
 def roles(program, machine):
     return " ".join(machine.roles)
 
-BOLD, NUMBERS = Bold(), Numbers()
+BOLD, NUMBERS = ModelForm(lambda *_: UNIFORM, is_seven), Numbers()
 """
 
 
