@@ -3,44 +3,46 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import geometric_mean
+from typing import Any
 
 import click
 
 from ggp.console import print_json, print_rich, table_of
+
+MEASURES: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], float]]] = {
+    "decisions": ("decisions", lambda row: 1 / row["seconds"]),
+    "circuits": ("circuits", lambda row: row["states_per_s"]),
+    "single": ("circuits", lambda row: 1e6 / row["single_us"]),
+    "scale": ("scale", lambda row: row["states, threads"]),
+}
+"""By option: the part of a result, and the speed in a row of it."""
 
 
 @click.command()
 @click.argument("before", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("after", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--backend", default="propnet", show_default=True, help="Whose speed to compare.")
-@click.option("--decisions", is_flag=True, help="Compare first decisions, as decisions a second.")
 @click.option(
-    "--circuits", is_flag=True, help="Compare playouts of `python -m benchmarks.circuits`."
+    "--decisions", "measure", flag_value="decisions", help="First decisions, decisions a second."
 )
-@click.option("--single", is_flag=True, help="Compare its single states, as steps a second.")
-@click.option("--scale", is_flag=True, help="Compare playouts of a process with several threads.")
+@click.option(
+    "--circuits", "measure", flag_value="circuits", help="Playouts of `benchmarks.circuits`."
+)
+@click.option("--single", "measure", flag_value="single", help="Its single states, steps a second.")
+@click.option("--scale", "measure", flag_value="scale", help="Playouts with several threads.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def main(
-    before: Path,
-    after: Path,
-    backend: str,
-    decisions: bool,
-    circuits: bool,
-    single: bool,
-    scale: bool,
-    as_json: bool,
-) -> None:
-    """How many times as fast AFTER is as BEFORE: states a second, or, with `--decisions`, first
-    decisions; and the geometric mean."""
-    if scale:
-        old, new = map(_scales, (before, after))
-    elif circuits or single:
-        old, new = (_circuits(p, single=single) for p in (before, after))
-    else:
-        old, new = (_decisions(p) if decisions else _speeds(p, backend) for p in (before, after))
-    ratios = {game: new[game] / old[game] for game in old if game in new}
+def main(before: Path, after: Path, backend: str, measure: str | None, as_json: bool) -> None:
+    """How many times as fast AFTER is as BEFORE: states a second, or what another option says; and
+    the geometric mean."""
+    part, speed = MEASURES.get(measure or "", ("speed", lambda row: row.get(backend)))
+    old, new = (
+        {row["game"]: speed(row) for row in json.loads(path.read_text()).get(part, [])}
+        for path in (before, after)
+    )
+    ratios = {game: new[game] / old[game] for game in old if old[game] and new.get(game)}
     if not ratios:
         raise click.UsageError(f"the two have no game in common on {backend}")
     mean = geometric_mean(ratios.values())
@@ -52,28 +54,6 @@ def main(
     ]
     rows.append(["geometric mean", "", "", f"{mean:.3f}"])
     print_rich(table_of(["game", "#before", "#after", "#ratio"], rows))
-
-
-def _speeds(path: Path, backend: str) -> dict[str, float]:
-    rows = json.loads(path.read_text()).get("speed", [])
-    return {row["game"]: row[backend] for row in rows if backend in row}
-
-
-def _decisions(path: Path) -> dict[str, float]:
-    rows = json.loads(path.read_text()).get("decisions", [])
-    return {row["game"]: 1 / row["seconds"] for row in rows}
-
-
-def _scales(path: Path) -> dict[str, float]:
-    rows = json.loads(path.read_text()).get("scale", [])
-    return {row["game"]: row["states, threads"] for row in rows}
-
-
-def _circuits(path: Path, *, single: bool) -> dict[str, float]:
-    rows = json.loads(path.read_text()).get("circuits", [])
-    if single:
-        return {row["game"]: 1e6 / row["single_us"] for row in rows}
-    return {row["game"]: row["states_per_s"] for row in rows}
 
 
 if __name__ == "__main__":

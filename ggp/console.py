@@ -102,22 +102,20 @@ class CommandGroup(click.Group):
         return sorted({*super().list_commands(ctx), *self._later, *self._offered})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        later = self._later.get(cmd_name)
-        if later is None:
-            command = super().get_command(ctx, cmd_name) or self._offered.get(cmd_name)
-            if not isinstance(command, LaterCommand):
-                return command
-            later = command
+        command = self._known(cmd_name)
+        if not isinstance(command, LaterCommand):
+            return command
         with Loading():
-            module = import_module(later.module)
-        loaded: click.Command = getattr(module, later.name or cmd_name)
+            module = import_module(command.module)
+        loaded: click.Command = getattr(module, command.name or cmd_name)
         return loaded
+
+    def _known(self, name: str) -> click.Command | LaterCommand | None:
+        """A command by its name, ours before those that packages offer."""
+        return self.commands.get(name) or self._later.get(name) or self._offered.get(name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         names = self.list_commands(ctx)
-        if not self._later:
-            super().format_commands(ctx, formatter)  # which imports everything
-            return
         room = formatter.width - 6 - max(len(name) for name in names)
         rows = [(name, self._summarized(ctx, name).get_short_help_str(room)) for name in names]
         with formatter.section("Commands"):
@@ -125,7 +123,7 @@ class CommandGroup(click.Group):
 
     def _summarized(self, ctx: click.Context, name: str) -> click.Command:
         """A command, or what stands for it where its summary is known without it."""
-        known = self._later.get(name) or self._offered.get(name)
+        known = self._known(name)
         if isinstance(known, LaterCommand):
             return click.Command(name, help=known.summary)
         return self.get_command(ctx, name) or click.Command(name)

@@ -11,9 +11,7 @@ take their time, so that the served player has idle time while they think.
 
 from __future__ import annotations
 
-import contextlib
 import math
-import re
 import subprocess
 import sys
 from collections import Counter
@@ -26,7 +24,6 @@ import click
 
 from ggp.cli.arguments import FolderPath
 from ggp.console import guarded, print_rich, table_of
-from ggp.errors import ConfigError
 from ggp.gdl.games import LONG_GAMES, list_games
 from ggp.gdl.normalize import load
 from match_runner.match.server_log import read_log
@@ -34,11 +31,9 @@ from match_runner.series.outcomes import Played
 from match_runner.series.plan import Series
 from match_runner.series.store import open_store
 from match_runner.tournament.toml_file import read_tournament
+from tests.controllers.season import served
 
 SERVED, OTHER = "served", "chance"
-
-_ADDRESS = re.compile(r"http://[^\s]+")
-_STOP_S = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +101,20 @@ def main(
     out.mkdir(parents=True, exist_ok=True)
     chosen = games or tuple(game for game in list_games() if game not in LONG_GAMES)
     file = out / "endurance.toml"
-    with _busy(load), _serving(player, 2 * jobs, out) as address:
+    options = (
+        "--player",
+        player,
+        "--matches",
+        str(2 * jobs),
+        "--log",
+        str((out / "logs").resolve()),
+    )
+    with _busy(load), served(*options, said=out / "server.txt") as server:
         file.write_text(
             f"games = {list(chosen)}\nrounds = {_rounds(chosen, matches)}\n"
             f"play_clock = {play_clock}\nstart_clock = {start_clock}\n"
             f'dialect = "{dialect}"\nscramble = {str(scramble).lower()}\n'
-            f'[players]\n{SERVED} = "{address}"\n{OTHER} = "{other}"\n'
+            f'[players]\n{SERVED} = "{server.address}"\n{OTHER} = "{other}"\n'
         )
         command = [sys.executable, "-m", "match_runner", "tournament", str(file)]
         command += ["--out", str(out), "--jobs", str(jobs)]
@@ -165,28 +168,6 @@ def _rounds(games: Sequence[str], matches: int) -> int:
     for game in games:
         a_round += min(2, sum(role != "random" for role in load(game).roles))
     return math.ceil(matches / a_round)
-
-
-@contextmanager
-def _serving(player: str, matches: int, out: Path) -> Iterator[str]:
-    """`ggp serve` in a process of its own; yields its address."""
-    command = [sys.executable, "-m", "ggp", "serve", "--player", player, "--port", "0"]
-    command += ["--matches", str(matches), "--log", str(out / "logs")]
-    with (
-        (out / "server.txt").open("w") as errors,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
-    ):
-        assert process.stdout is not None
-        try:
-            found = _ADDRESS.search(process.stdout.readline())
-            if found is None:
-                raise ConfigError(f"the server does not start; see {out / 'server.txt'}")
-            yield found.group()
-        finally:
-            process.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_STOP_S)
-            process.kill()
 
 
 @contextmanager

@@ -28,15 +28,10 @@ from ggp.gdl.terms import Term
 from ggp.library import Game, load
 from match_runner.pictures import Layout
 from match_runner.pictures.side_file import SUFFIX
+from tests.table.pages.browsers import open_browser, why_no_browser
 
 ROOT = Path(__file__).resolve().parents[1]
 STATIC = ROOT / "match_runner" / "table" / "web" / "static"
-CHROMIUM = "/usr/bin/chromium"
-SWITCHES = [
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
-
 Scheme = Literal["light", "dark"]
 
 MOST_TURNS = 40
@@ -112,13 +107,10 @@ def draw(
     shots: Sequence[Shot], out: Path, schemes: Sequence[Scheme], each: int, width: int
 ) -> Iterator[Path]:
     """Write sheets of so many games each; yields their files."""
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError as error:
-        raise ConfigError("drawing needs Playwright: pip install playwright") from error
+    if missing := why_no_browser():
+        raise ConfigError(missing)
     script = (STATIC / "board.js").read_text(encoding="utf-8")
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
+    with open_browser() as browser:
         for scheme in schemes:
             page = browser.new_page(viewport={"width": width, "height": 600}, color_scheme=scheme)
             page.set_content(_PAGE)
@@ -135,7 +127,6 @@ def draw(
                 file = out / f"gallery-{name}{'-dark' if scheme == 'dark' else ''}.png"
                 page.screenshot(path=str(file), full_page=True)
                 yield file
-        browser.close()
 
 
 if __name__ == "__main__":

@@ -11,13 +11,11 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import re
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from itertools import count
 from pathlib import Path
@@ -34,6 +32,7 @@ from match_runner.match.conditions import Conditions
 from match_runner.match.referee import play_match
 from match_runner.match.seats import build_machines, set_up
 from match_runner.remote.remote_players import RemoteConditions
+from tests.controllers.season import served
 from tests.support.process_tree import entry_of, started_by
 
 WARM_UP_SHARE = 0.15
@@ -44,8 +43,6 @@ MOST_GROWTH_SHARE = 0.1
 """Memory is flat if its straight line over the run rises by less than the larger of these."""
 
 _START_CLOCK_S = 10
-_STOP_S = 30
-_ADDRESS = re.compile(r"http://[^\s]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +89,16 @@ def main(
         return
     out.mkdir(parents=True, exist_ok=True)
     end_s = time.time() + 60 * minutes
-    with _serving(player, 2 * jobs, out) as (server, address):
-        command = [sys.executable, __file__, "--play-clock", str(play_clock), "--referee", address]
+    options = ("--player", player, "--matches", str(2 * jobs))
+    with served(*options, said=out / "server.txt") as server:
+        command = [sys.executable, __file__, "--play-clock", str(play_clock)]
+        command += ["--referee", server.address]
         referees = [
             subprocess.Popen([*command, str(n), str(end_s)], stdout=subprocess.PIPE, text=True)
             for n in range(jobs)
         ]
         try:
-            samples = watch(server, referees, out / "memory.csv", every)
+            samples = watch(server.pid, referees, out / "memory.csv", every)
             said = "".join(child.communicate()[0] for child in referees)
         finally:
             for child in referees:
@@ -133,7 +132,7 @@ def hold_matches(address: str, number: int, end_s: float, play_clock_s: int) -> 
 
 
 def watch(
-    server: subprocess.Popen[str],
+    keeper: int,
     referees: Sequence[subprocess.Popen[str]],
     file: Path,
     every_s: float,
@@ -141,13 +140,13 @@ def watch(
     """Samples until a referee has ended; written to a file as they come."""
     samples: list[Sample] = []
     began_s = time.monotonic()
-    serving, template = server_and_template(server.pid)
+    serving, template = server_and_template(keeper)
     with file.open("w", newline="") as output:
         writer = csv.writer(output)
         writer.writerow(field.name for field in fields(Sample))
         while all(child.poll() is None for child in referees):
             # It is the child of the process that keeps its socket, which would start another.
-            if server_and_template(server.pid) != (serving, template):
+            if server_and_template(keeper) != (serving, template):
                 raise ConfigError("the server died")
             samples.append(sample(serving, template, time.monotonic() - began_s))
             writer.writerow(astuple(samples[-1]))
@@ -205,28 +204,6 @@ def report(samples: Sequence[Sample], played: Counter[str]) -> bool:
     print_rich(table_of(("", "#mean", "#rise over the run", ""), rows))
     print(f"{played['match']} matches, {played['fault']} faults, {len(samples)} samples")
     return flat and played["match"] > 0 and not played["fault"]
-
-
-@contextmanager
-def _serving(player: str, matches: int, out: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """`ggp serve` in a process of its own, and its address."""
-    command = [sys.executable, "-m", "ggp", "serve", "--player", player, "--port", "0"]
-    command += ["--matches", str(matches)]
-    with (
-        (out / "server.txt").open("w") as errors,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
-    ):
-        assert process.stdout is not None
-        try:
-            found = _ADDRESS.search(process.stdout.readline())
-            if found is None:
-                raise ConfigError(f"the server does not start; see {out / 'server.txt'}")
-            yield process, found.group()
-        finally:
-            process.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_STOP_S)
-            process.kill()
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from ggp.players import make_player, parse_spec
 from tests.prepared import CIRCUITS
 from tests.support.commands import end_started
 from tests.support.effort import is_rare
+from tests.support.packages import offer_everything
 
 # The machine may be busy, and kernels may have to be compiled.
 settings.register_profile("patient", deadline=None)
@@ -70,6 +71,12 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         del os.environ["GGP_CACHE_DIR"]
     else:
         os.environ["GGP_CACHE_DIR"] = before
+
+
+@pytest.fixture
+def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stranger's package is installed: suites for everything that is registered run on it too."""
+    offer_everything(tmp_path, monkeypatch)
 
 
 @pytest.fixture

@@ -18,46 +18,6 @@ from tests.support.imports import module_of
 from tests.support.packages import offer
 from tests.test_layers import ADDRESSES, MODULES
 
-PAGE = REPOSITORY / "docs" / "use" / "extending.md"
-
-MODEL = """
-import click
-from ggp.belief import UNIFORM
-
-class Bold:
-    names_file = False
-    def check(self, rest):
-        if rest != "7":
-            raise ValueError("must be bold:7")
-    def make(self, rest, machine, tree, role, rng, program):
-        return UNIFORM
-
-class Middle:
-    certain = True
-    def __init__(self, middle):
-        self.middle = middle
-    def values(self, states, role, rng, deadline=None):
-        import numpy as np
-        return np.full(len(states), self.middle), np.zeros(len(states), dtype=np.int64)
-
-class Numbers:
-    def check(self, file):
-        float(open(file).read())
-    def make(self, file, machine, role, program):
-        return Middle(float(open(file).read()))
-
-@click.command()
-@click.argument("game")
-def greet(game):
-    "Say hello to a game."
-    click.echo(f"hello {game}")
-
-def roles(program, machine):
-    return " ".join(machine.roles)
-
-BOLD, NUMBERS = Bold(), Numbers()
-"""
-
 
 def player(spec: str, seed: int = 1) -> Player:
     machine = machine_of_game("kuhn_poker", "propnet")
@@ -66,29 +26,18 @@ def player(spec: str, seed: int = 1) -> Player:
     return made
 
 
-def test_the_sampler_of_the_page_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, _, code = PAGE.read_text().partition("```python\n")
-    (tmp_path / "lone.py").write_text(code.partition("```")[0])
-    offer(tmp_path, monkeypatch, "ggp.samplers", lone="lone:Lone")
+@pytest.mark.usefixtures("stranger")
+def test_what_a_stranger_offers_is_found(tmp_path: Path) -> None:
     thinker = player("hyperplay:n=4,sampler=lone")
     thinker.choose()
     assert isinstance(thinker, BeliefPlayer)
     assert len(thinker.tracker.bag.sets.states) == 1
     with pytest.raises(ConfigError, match="sampler=hs or sampler=lone"):
         parse_spec("hyperplay:sampler=other")
-
-
-def test_models_evaluations_commands_and_exports_are_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "theirs.py").write_text(MODEL)
-    (tmp_path / "value.num").write_text("70")
-    offer(tmp_path, monkeypatch, "ggp.models", bold="theirs:BOLD")
-    offer(tmp_path, monkeypatch, "ggp.evaluations", num="theirs:NUMBERS")
-    offer(tmp_path, monkeypatch, "ggp.commands", greet="theirs:greet", games="theirs:greet")
     assert player("hyperplay:n=2,model=bold:7").choose().values
     with pytest.raises(ConfigError, match="must be bold:7"):
         parse_spec("hyperplay:model=bold:8")
+    (tmp_path / "value.num").write_text("70")
     decision = player(f"over:depth=1,evaluation={tmp_path / 'value.num'}").choose()
     assert 70.0 in {value.value for value in decision.values}
     assert run("greet", "chess").stdout == "hello chess\n"

@@ -29,8 +29,8 @@ def main(matches: int, player: str, start_clock: int, play_clock: int, log: str 
             click.echo(f"    {line}")
 
     options = ["--player", player, "--matches", str(AT_ONCE), *(("--log", log) if log else ())]
-    with served(*options) as port:
-        results = season(planned, port, tell)
+    with served(*options) as server:
+        results = season(planned, server.port, tell)
     faults = faults_of(results)
     seconds = [second for result in results for second in result.seconds]
     click.echo(

@@ -17,9 +17,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+from ggp.errors import ConfigError
 from ggp.gdl import read_rulesheet
 from ggp.gdl.program import RANDOM
 from tests.controllers.controller import End, Kind, Plan, Renaming, Result, Sheet, play
@@ -114,21 +116,39 @@ def season(
         return list(controllers.map(one, planned))
 
 
+class Served(NamedTuple):
+    """`ggp serve` in a process of its own."""
+
+    pid: int
+    port: int
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+
 @contextmanager
-def served(*options: str) -> Iterator[int]:
-    """The port of `ggp serve` in a process of its own."""
-    with tempfile.TemporaryFile("w+") as said:
+def served(*options: str, said: Path | None = None) -> Iterator[Served]:
+    """A server with these options.
+
+    Args:
+        said: the file for what it says on standard error; otherwise that is lost.
+
+    Raises:
+        ConfigError: it does not start.
+    """
+    with tempfile.TemporaryFile("w+") if said is None else said.open("w+") as file:
         command = [sys.executable, "-m", "ggp", "serve", "--port", "0", *options]
         process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=said, text=True, cwd=REPOSITORY
+            command, stdout=subprocess.PIPE, stderr=file, text=True, cwd=REPOSITORY
         )
         assert process.stdout is not None
         try:
             found = next(filter(None, map(_ADDRESS.search, process.stdout)), None)
             if found is None:
-                said.seek(0)
-                raise RuntimeError(f"no server: {said.read()[-2000:]}")
-            yield int(found.group(1))
+                file.seek(0)
+                raise ConfigError(f"the server does not start: {file.read()[-2000:]}")
+            yield Served(process.pid, int(found.group(1)))
         finally:
             process.send_signal(signal.SIGTERM)
             process.stdout.close()

@@ -26,8 +26,8 @@ def test_matches_of_every_kind_of_controller_have_no_faults(share: int) -> None:
         plan(games["exploding_bomb"], "agent", Kind.DRESDEN_2011, Renaming.SEES_TOO, End.STOP),
     ]
     planned = [replace(each, match=f"m{i}", seed=i) for i, each in enumerate(planned)][share::2]
-    with served("--player", "random", "--matches", "2") as port:
-        results = season(planned, port)
+    with served("--player", "random", "--matches", "2") as server:
+        results = season(planned, server.port)
     assert not faults_of(results), [line for result in results for line in result.said]
     assert all(result.moves > 1 for result in results)
     assert all(result.goal is not None for result in results if result.plan.end is not End.KILLED)

@@ -10,7 +10,7 @@ import pytest
 
 from ggp.errors import ConfigError, ReasonerLimitError
 from ggp.machine import Machine, role_index
-from ggp.players import PLAYERS, BeliefPlayer, Player, SearchPlayer, make_player, parse_spec
+from ggp.players import BeliefPlayer, SearchPlayer, make_player, parse_spec
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Ties
 from tests.support.effort import rarely
@@ -43,12 +43,6 @@ HIDDEN_BIT = """
 (goal random 0)
 """
 
-STUCK = """
-(role a) (init (at 0)) (<= (legal a go) (true (at 0)))
-(<= (next (at 1)) (does a go)) (<= terminal (true (at 2))) (goal a 0)
-(<= (sees a nothing) (true (at 5)))
-"""
-
 WIDE = (
     "(role left) (role right)"
     + "".join(f"(number {i})" for i in range(30))
@@ -64,12 +58,8 @@ WIDE = (
 """900 moves a turn."""
 
 
-def any_player(spec: str, machine: Machine, role: int = 0, seed: int = 0) -> Player:
-    return make_player(parse_spec(spec), machine, role, np.random.default_rng(seed))
-
-
 def player(spec: str, machine: Machine, role: int = 0, seed: int = 0) -> BeliefPlayer:
-    made = any_player(spec, machine, role, seed)
+    made = make_player(parse_spec(spec), machine, role, np.random.default_rng(seed))
     assert isinstance(made, BeliefPlayer)
     return made
 
@@ -114,27 +104,6 @@ def test_a_failed_observation_does_not_lose_its_turn(monkeypatch: pytest.MonkeyP
     decision = thinker.choose()
     assert decision.fault is None
     assert decision.move == "(cut red)"
-
-
-@pytest.mark.parametrize("name", [name for name in PLAYERS if name not in ("puzzle", "learned")])
-def test_player_without_any_particle_falls_back_and_says_so(name: str) -> None:
-    thinker = any_player(name, machine_of_game("exploding_bomb"))
-    thinker.observe("noop", ["red"])
-    decision = thinker.choose()
-    assert decision.fault is not None
-    # Only samplers that enumerate can prove it.
-    assert "no complete path" in decision.fault
-    assert decision.move in ("ask", "wait")  # what is legal a turn later
-
-
-# `learned` is not made without the rules.
-@pytest.mark.parametrize("name", [name for name in PLAYERS if name != "learned"])
-def test_player_stuck_in_every_particle_falls_back(name: str) -> None:
-    thinker = any_player(name, machine_of_rules(STUCK))
-    thinker.observe("go", [])
-    decision = thinker.choose()
-    assert decision.fault is not None
-    assert decision.move == "go"
 
 
 @pytest.mark.parametrize("spec", ["hyperplay:n=2,exact=3", "hyperplay2:n=2"])

@@ -69,11 +69,9 @@ def test_gambit_reads_the_same_game(name: str, tmp_path: Path) -> None:
     path.write_text(efg(name))
     game, reference = gambit.read_efg(str(path)), brute_force(name)
     assert game.is_perfect_recall
-    assert [player.label for player in game.players] == [
-        reference.machine.roles[role] for role in reference.players
-    ]
+    assert [*game.players] == [reference.machine.roles[role] for role in reference.players]
     sets = [len(reference.moves[role]) for role in reference.players]
-    assert [len(player.infosets) for player in game.players] == sets
+    assert [len(game.get_infosets(player)) for player in game.players] == sets
     # What uniform play is worth, history by history.
     strategies = {
         role: {
@@ -84,7 +82,7 @@ def test_gambit_reads_the_same_game(name: str, tmp_path: Path) -> None:
     }
     even = game.mixed_behavior_profile(rational=True)
     for player, role in zip(game.players, reference.players, strict=True):
-        assert Fraction(str(even.payoff(player))) == reference.value(role, strategies)
+        assert Fraction(str(even.payoffs[player])) == reference.value(role, strategies)
 
 
 @pytest.mark.parametrize("name", TINY)
@@ -118,8 +116,8 @@ def test_gambit_solves_kuhn_poker_as_we_do(tmp_path: Path) -> None:
     path = tmp_path / "game.efg"
     path.write_text(efg("kuhn_poker"))
     game = gambit.read_efg(str(path))
-    (found,) = gambit.nash.lp_solve(game, rational=True).equilibria
-    values = [Fraction(str(found.payoff(player))) for player in game.players]
+    found = gambit.nash.lp_solve(game, rational=True).equilibrium
+    values = [Fraction(str(found.payoffs[player])) for player in game.players]
     assert values == [Fraction(875, 18), Fraction(925, 18)]
 
 

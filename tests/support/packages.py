@@ -6,6 +6,27 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.games import REPOSITORY
+
+PAGE = REPOSITORY / "docs" / "use" / "extending.md"
+
+STRANGER = {
+    "ggp.samplers": {"lone": "lone:Lone"},
+    "ggp.models": {"bold": "tests.support.stranger:BOLD"},
+    "ggp.evaluations": {"num": "tests.support.stranger:NUMBERS"},
+    "ggp.frontends": {"toy": "tests.support.sheets.toy_frontend:FRONTEND"},
+    "ggp.commands": dict.fromkeys(("greet", "games"), "tests.support.stranger:greet"),
+}
+"""What a stranger's package offers: the sampler of the page on extensions, and `stranger`."""
+
+
+def offer_everything(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install the stranger's package."""
+    _, _, code = PAGE.read_text().partition("```python\n")
+    (folder / "lone.py").write_text(code.partition("```")[0])
+    for group, places in STRANGER.items():
+        offer(folder, monkeypatch, group, **places)
+
 
 def offer(folder: Path, monkeypatch: pytest.MonkeyPatch, group: str, **places: str) -> None:
     """Install a package that offers objects.

@@ -42,6 +42,7 @@ from ggp.machine.arrays import offsets_of
 from ggp.machine.base import FloatArray, IntArray, Machine, Ragged, player_roles
 from ggp.machine.definition import GameDefinition
 from ggp.players.options.evaluations import policies_field
+from ggp.players.options.opponents import ModelForm
 from ggp.players.options.option_fields import whole
 from ggp.players.parts.belief_player import BeliefPlayer
 from ggp.players.parts.risk import RiskOptions
@@ -386,34 +387,23 @@ TRUST = 1.0
 """How far a policy is trusted to be that of the others."""
 
 
-class PolicyModels:
-    """Models in files that `ggp learn` wrote: see `ggp.players.options.opponents.ModelForm`."""
-
-    names_file = True
-
-    def check(self, rest: str) -> None:
-        read_policy(Path(rest))
-
-    def make(
-        self,
-        rest: str,
-        machine: Machine,
-        tree: PathTree,
-        role: int,
-        rng: np.random.Generator,
-        program: GameDefinition | None,
-    ) -> LearntMoves:
-        if program is None:
-            raise ConfigError(
-                f"model=policy:{rest} needs the rules of the game, and was given none"
-            )
-        names, kept = names_of(program, machine), read_policy(Path(rest))
-        kept.check_game(names, rest)
-        rows = NetPaths(machine, tree, names)
-        return LearntMoves(machine, tree, role, rows, kept.policies())
+def _model(
+    file: str,
+    machine: Machine,
+    tree: PathTree,
+    role: int,
+    rng: np.random.Generator,
+    program: GameDefinition | None,
+) -> LearntMoves:
+    """The model in a file that `ggp learn` wrote."""
+    if program is None:
+        raise ConfigError(f"model=policy:{file} needs the rules of the game, and was given none")
+    names, kept = names_of(program, machine), read_policy(Path(file))
+    kept.check_game(names, file)
+    return LearntMoves(machine, tree, role, NetPaths(machine, tree, names), kept.policies())
 
 
-MODEL = PolicyModels()
+MODEL = ModelForm(_model, lambda file: read_policy(Path(file)), lambda file: True)
 
 
 class LearntMoves(PathModel):

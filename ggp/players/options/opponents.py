@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,44 +48,24 @@ TEMPERATURE = 10.0
 """Default temperature of `greedy`, in points of 100."""
 
 FORMS = "uniform|greedy[:T]|threshold[:C:R]|threshold:FILE|late[:P]|policy:FILE|learned:FILE"
-
-Maker = Callable[[Machine, PathTree, int, np.random.Generator, GameDefinition | None], MoveModel]
-"""A function that makes a model from a player's machine, paths, role, generator and rules."""
+"""The forms of the core, as messages list them."""
 
 
-class ModelForm(Protocol):
-    """A kind of models that an installed package offers, as `model=NAME` or `model=NAME:REST`.
+class ModelForm(NamedTuple):
+    """A kind of models: `model=NAME` or `model=NAME:REST`. Every callable is given REST first.
 
     Attributes:
+        make: the model for one match, of the arguments of `model_of`. If it makes random choices,
+            it spawns a child of the player's `rng` for them.
+        check: raises `ConfigError` or ValueError, and says why, if no model can be made of REST.
         names_file: whether REST is the path of a file.
     """
 
-    names_file: bool
-
-    def check(self, rest: str) -> None:
-        """See that a model can be made of what follows the name.
-
-        Raises:
-            ConfigError: it cannot; the message says why.
-        """
-        ...
-
-    def make(
-        self,
-        rest: str,
-        machine: Machine,
-        tree: PathTree,
-        role: int,
-        rng: np.random.Generator,
-        program: GameDefinition | None,
-    ) -> MoveModel:
-        """The model for one match: see `model_of`. If it makes random choices, it spawns a child of
-        the player's `rng` for them."""
-        ...
-
-
-MODELS: Registry[ModelForm] = Registry("ggp.models", "model")
-"""Models that installed packages offer, besides those of this module."""
+    make: Callable[
+        [str, Machine, PathTree, int, np.random.Generator, GameDefinition | None], MoveModel
+    ]
+    check: Callable[[str], object] = lambda rest: None
+    names_file: Callable[[str], bool] = lambda rest: False
 
 
 def model_field() -> Any:
@@ -93,13 +73,10 @@ def model_field() -> Any:
     meaning = "how the others are believed to move (docs/understand/opponent-models.md)"
 
     def check(text: str) -> str:
-        _maker(text)
-        offered = _offered(text)
-        if offered is not None:
-            form, rest = offered
-            form.check(rest)
-        elif file := _file_read(text):
-            read_strategies(file)
+        form, rest = _form_of(text)
+        if form.names_file(rest) and not rest:
+            raise _refused(text)
+        form.check(rest)
         return text
 
     return words(UNIFORM_MODEL, meaning, "MODEL", check, names_file=_names_file, reads=_file_read)
@@ -125,7 +102,8 @@ def model_of(
     Raises:
         ConfigError: its file cannot be read, or has no strategies.
     """
-    return _maker(text)(machine, tree, role, rng, program)
+    form, rest = _form_of(text)
+    return form.make(rest, machine, tree, role, rng, program)
 
 
 def learned_file(text: str) -> str | None:
@@ -134,26 +112,30 @@ def learned_file(text: str) -> str | None:
     return rest if name == "learned" else None
 
 
-def _names_file(text: str) -> bool:
-    offered = _offered(text)
-    if offered is not None:
-        return offered[0].names_file
-    name, _, rest = text.partition(":")
-    return name in ("policy", "learned") or (name == "threshold" and rest != "" and ":" not in rest)
-
-
-def _offered(text: str) -> tuple[ModelForm, str] | None:
-    """The form of an installed package that makes the model, and what it is made of."""
-    name, _, rest = text.partition(":")
-    if name == "policy" and rest.endswith(f".{LEARNT}"):
-        name = LEARNT
-    if name in _OWN:
-        return None
+def _form_of(text: str) -> tuple[ModelForm, str]:
+    """The form of a model, and what follows its name; raises ValueError with what the option must
+    be."""
+    name, rest = _split(text)
     form = MODELS.get(name)
-    return None if form is None else (form, rest)
+    if form is None:
+        raise _refused(text)
+    return form, rest
 
 
-_OWN = frozenset({UNIFORM_MODEL, "greedy", "threshold", "late", "policy", "learned"})
+def _split(text: str) -> tuple[str, str]:
+    name, _, rest = text.partition(":")
+    is_learnt = name == "policy" and rest.endswith(f".{LEARNT}") and LEARNT in MODELS
+    return (LEARNT if is_learnt else name), rest
+
+
+def _refused(text: str) -> ValueError:
+    more = "".join(f"|{name}" for name in MODELS if name not in _OWN and name != LEARNT)
+    return ValueError(f"must be {FORMS}{more}, not {text}")
+
+
+def _names_file(text: str) -> bool:
+    name, rest = _split(text)
+    return name in MODELS and MODELS[name].names_file(rest)
 
 
 def _file_read(text: str) -> str:
@@ -161,55 +143,33 @@ def _file_read(text: str) -> str:
     return "" if learned_file(text) or not _names_file(text) else text.partition(":")[2]
 
 
-def _maker(text: str) -> Maker:
-    """The maker of a model; raises ValueError with what the option must be."""
-    name, _, rest = text.partition(":")
-    if name == UNIFORM_MODEL and not rest:
-        return lambda *_: UNIFORM
-    if name == "greedy":
-        temperature = _number(rest, "greedy:T", 0.1, 1000) if rest else TEMPERATURE
-        return lambda machine, tree, role, rng, _: GreedyMoves(
-            machine, tree, role, _child(rng), temperature
-        )
-    if name == "threshold":
-        return _threshold(rest)
-    offered = _offered(text)
-    if offered is not None:
-        form, of = offered
-        return lambda machine, tree, role, rng, program: form.make(
-            of, machine, tree, role, rng, program
-        )
-    if name == "policy" and rest:
-        return lambda machine, tree, role, *_: PolicyMoves(
-            machine, tree, role, read_strategies(rest)
-        )
-    if name == "late":
-        late = _number(rest, "late:P", 0.1, 99.9) / 100 if rest else LATE
-        return lambda machine, tree, role, _, program: LateMoves(
-            machine, tree, role, _order(machine, program), late
-        )
-    if name == "learned" and rest:
-        return lambda machine, tree, role, *_: LearnedMoves(
-            machine, tree, role, read_strategies(rest) if Path(rest).exists() else {}
-        )
-    more = "".join(f"|{each}" for each in MODELS if each != LEARNT)
-    raise ValueError(f"must be {FORMS}{more}, not {text}")
+# ------------------------------------------------------------------------
+# The forms of the core.
 
 
-def _threshold(rest: str) -> Maker:
+def _uniform(rest: str) -> None:
+    if rest:
+        raise _refused(f"{UNIFORM_MODEL}:{rest}")
+
+
+def _temperature(rest: str) -> float:
+    return _number(rest, "greedy:T", 0.1, 1000) if rest else TEMPERATURE
+
+
+def _thresholds(rest: str) -> dict[str, Any]:
+    """Arguments of `ThresholdMoves`."""
     call, colon, raise_ = rest.partition(":")
     if not rest:
-        return lambda machine, tree, role, rng, _: ThresholdMoves(machine, tree, role, _child(rng))
-    if colon:
-        form = "threshold:C:R, in percent"
-        low = _number(call, form, 0, 100) / 100
-        high = _number(raise_, form, 100 * low, 100) / 100
-        return lambda machine, tree, role, rng, _: ThresholdMoves(
-            machine, tree, role, _child(rng), low, high
-        )
-    return lambda machine, tree, role, rng, _: ThresholdMoves(
-        machine, tree, role, _child(rng), counts=read_strategies(rest)
-    )
+        return {}
+    if not colon:
+        return {"counts": read_strategies(rest)}
+    form = "threshold:C:R, in percent"
+    low = _number(call, form, 0, 100) / 100
+    return {"call": low, "raise_": _number(raise_, form, 100 * low, 100) / 100}
+
+
+def _share_late(rest: str) -> float:
+    return _number(rest, "late:P", 0.1, 99.9) / 100 if rest else LATE
 
 
 def _number(text: str, form: str, low: float, high: float) -> float:
@@ -246,3 +206,48 @@ def _order(machine: Machine, program: GameDefinition | None) -> Callable[[int], 
 
 def _child(rng: np.random.Generator) -> np.random.Generator:
     return rng.spawn(1)[0]
+
+
+UNIFORM_FORM = ModelForm(lambda *_: UNIFORM, _uniform)
+GREEDY_FORM = ModelForm(
+    lambda rest, machine, tree, role, rng, _: GreedyMoves(
+        machine, tree, role, _child(rng), _temperature(rest)
+    ),
+    _temperature,
+)
+THRESHOLD_FORM = ModelForm(
+    lambda rest, machine, tree, role, rng, _: ThresholdMoves(
+        machine, tree, role, _child(rng), **_thresholds(rest)
+    ),
+    _thresholds,
+    lambda rest: rest != "" and ":" not in rest,
+)
+LATE_FORM = ModelForm(
+    lambda rest, machine, tree, role, _, program: LateMoves(
+        machine, tree, role, _order(machine, program), _share_late(rest)
+    ),
+    _share_late,
+)
+POLICY_FORM = ModelForm(
+    lambda rest, machine, tree, role, *_: PolicyMoves(machine, tree, role, read_strategies(rest)),
+    read_strategies,
+    lambda rest: True,
+)
+LEARNED_FORM = ModelForm(
+    lambda rest, machine, tree, role, *_: LearnedMoves(
+        machine, tree, role, read_strategies(rest) if Path(rest).exists() else {}
+    ),
+    names_file=lambda rest: True,
+)
+
+_OWN = {
+    UNIFORM_MODEL: f"{__name__}:UNIFORM_FORM",
+    "greedy": f"{__name__}:GREEDY_FORM",
+    "threshold": f"{__name__}:THRESHOLD_FORM",
+    "late": f"{__name__}:LATE_FORM",
+    "policy": f"{__name__}:POLICY_FORM",
+    "learned": f"{__name__}:LEARNED_FORM",
+}
+
+MODELS: Registry[ModelForm] = Registry("ggp.models", "model", _OWN)
+"""By name. What `ggp learn` wrote is also found as `policy:FILE`."""

@@ -173,14 +173,6 @@ class WorkerMatch:
             self._only_guesses = True
         self._send(orders.MoveReport(order.number, True, decision))
 
-    def _decide_without(self, order: Think, error: Exception, deadline: Deadline) -> None:
-        """Answer an order on which the player failed."""
-        found = self._stand_in(error, deadline)
-        if found is None:
-            self._send(orders.GaveUp(order.number, _failure(error)))
-        else:
-            self._send(orders.MoveReport(order.number, True, found))
-
     def _heed_moves(self, setup: Setup) -> None:
         """Change to a machine that reveals joint moves if the server sends them although the rules
         do not, and back if that reading of its messages was wrong.
@@ -296,16 +288,17 @@ class WorkerMatch:
         )
         return player_of(spec, context)
 
-    def _stand_in(self, error: Exception, deadline: Deadline) -> Decision | None:
-        """The decision after the player failed: its best so far, else any legal move.
+    def _decide_without(self, order: Think, error: Exception, deadline: Deadline) -> None:
+        """Answer an order on which the player failed: by its best move so far, else by any legal
+        one, else with `GaveUp`.
 
         At the next order there is a new player from the beginning, since the state of this one is
-        unknown.
-
-        Returns:
-            None if there is no such decision either.
+        unknown. The understudy could not answer instead: Prolog may list no move in time where this
+        process has a circuit. Nor is the history in doubt, as it is after an order that was given
+        up.
         """
-        _log.error("%s", _failure(error))
+        fault = _failure(error)
+        _log.error("%s", fault)
         traceback.print_exception(error)
         assert self._setup is not None
         assert self._machine is not None
@@ -322,8 +315,9 @@ class WorkerMatch:
                 _log.error("its stand-in raised %s", _named(another))
         self._player, self._before, self._followed = None, None, 0
         if decision is None:
-            return None
-        return replace(decision, fault=_failure(error))
+            self._send(orders.GaveUp(order.number, fault))
+        else:
+            self._send(orders.MoveReport(order.number, True, replace(decision, fault=fault)))
 
     def _follow(self, setup: Setup, deadline: Deadline) -> None:
         """Give the player, which was made by this setup, the turns it does not have."""

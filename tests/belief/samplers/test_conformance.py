@@ -19,6 +19,9 @@ PHANTOM: Path = [
 ]
 """O's first disc fell on ours."""
 
+pytestmark = pytest.mark.usefixtures("stranger")
+kinds = pytest.mark.parametrize("kind", [*SAMPLERS, "lone"])
+
 
 def followed(
     kind: str,
@@ -53,7 +56,7 @@ def weights_of(machine: Machine, bags: Bags) -> dict[Fluents, float]:
     return dict(zip(states, bags.weights_of(0).tolist(), strict=True))
 
 
-@pytest.mark.parametrize("kind", SAMPLERS)
+@kinds
 def test_bags_that_are_called_sound_are(kind: str) -> None:
     machine = machine_of_game("phantom_connect_four", "propnet")
     _, bags = followed(kind, machine, 0, PHANTOM)
@@ -61,21 +64,26 @@ def test_bags_that_are_called_sound_are(kind: str) -> None:
         assert weights_of(machine, bags).keys() <= posterior(machine, 0, PHANTOM).keys()
 
 
-@pytest.mark.parametrize("kind", SAMPLERS)
+@kinds
 def test_what_nothing_agrees_with_has_no_boards(kind: str) -> None:
     machine = machine_of_game("exploding_bomb", "propnet")
     _, bags = followed(kind, machine, 0, [("noop", ("red",))])
     assert bags.depleted[0]
 
 
-@pytest.mark.parametrize("kind", SAMPLERS)
+@kinds
 def test_what_was_not_told_constrains_nothing(kind: str) -> None:
     machine = machine_of_game("exploding_bomb", "propnet")
-    _, bags = followed(kind, machine, 0, [("noop", None), ("ask", None)])
-    assert len(bags.sets.states) == 2
+    states: set[Fluents] = set()
+    for seed in range(9):  # with room for a single particle it takes several
+        _, bags = followed(kind, machine, 0, [("noop", None), ("ask", None)], seed=seed)
+        states |= weights_of(machine, bags).keys()
+        if len(states) == 2:
+            return
+    pytest.fail(f"one of the two bombs is never believed in: {states}")
 
 
-@pytest.mark.parametrize("kind", SAMPLERS)
+@kinds
 def test_views_are_what_others_have_seen(kind: str) -> None:
     machine = machine_of_game("spy_vs_spy", "propnet")
     sampler, bags = followed(kind, machine, 0, [("(arm red tell)", ())], views=True)
@@ -87,7 +95,7 @@ def test_views_are_what_others_have_seen(kind: str) -> None:
     }
 
 
-@pytest.mark.parametrize("kind", SAMPLERS)
+@kinds
 def test_same_seed_gives_the_same_boards(kind: str) -> None:
     machine = machine_of_game("phantom_connect_four", "propnet")
     found = [weights_of(machine, followed(kind, machine, 0, PHANTOM, seed=5)[1]) for _ in range(2)]

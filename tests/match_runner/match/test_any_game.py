@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from click.testing import CliRunner
 
@@ -18,16 +16,12 @@ from match_runner.cli import main
 from match_runner.match.records import check_record, rules_of
 from match_runner.table.options import Offers
 from match_runner.table.worker_tasks import read_rules, replay
-from tests.support.packages import offer
 
 GAME = "toy:7"
 SEARCHES = ("hyperplay:n=2", "pimc:worlds=4", "mcts:trials=50", "ismcts:trials=50", "oos:trials=50")
 
 
-@pytest.fixture(autouse=True)
-def _known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = "tests.support.sheets.toy_frontend:FRONTEND"
-    offer(tmp_path, monkeypatch, "ggp.frontends", toy=place)
+pytestmark = pytest.mark.usefixtures("stranger")
 
 
 @pytest.mark.parametrize("player", SEARCHES)

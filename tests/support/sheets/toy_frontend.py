@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ggp.errors import ConfigError
 from ggp.gdl.program import Program, without_rules
 from ggp.gdl.source import Diagnostic, Source
 from ggp.gdl.syntax.descriptions import Description
@@ -100,6 +101,8 @@ class ToyMachine:
 
 
 def read(text: str | bytes, name: str, files: bool) -> ToyGame:
+    if not str(text).removeprefix("toy:").isdigit():
+        raise ConfigError(f"{name} is not like toy:7")
     return ToyGame(Source(name, str(text)), str(text))
 
 

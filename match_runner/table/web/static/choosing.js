@@ -128,7 +128,7 @@ export function chooser(stage, actions, { onMove, redraw }) {
     const rest = beside.filter(({ move }) => path.every((part, i) => parts(move)[i] === part));
     let at = path.length;
     while (rest.length > 1 && new Set(rest.map(({ move }) => parts(move)[at])).size < 2) at += 1;
-    const groups = Map.groupBy ? Map.groupBy(rest, ({ move }) => parts(move)[at]) : grouped(rest, at);
+    const groups = Map.groupBy(rest, ({ move }) => parts(move)[at]);
     const buttons = [...groups].map(([part, those]) => (those.length === 1 ? button(those[0])
       : el("button", { type: "button", class: "move part", onClick: () => {
         path = parts(those[0].move).slice(0, at + 1);
@@ -161,15 +161,6 @@ function common(moves) {
   const [first, ...others] = moves.map(({ words }) => words.split(" "));
   const at = first.findIndex((word, i) => others.some((other) => other[i] !== word));
   return first.slice(0, Math.max(0, at)).join(" ");
-}
-
-function grouped(moves, at) {
-  const found = new Map();
-  for (const each of moves) {
-    const part = parts(each.move)[at];
-    found.set(part, [...(found.get(part) ?? []), each]);
-  }
-  return found;
 }
 
 const overflows = (element) => element.scrollHeight > element.clientHeight + 1;

@@ -16,6 +16,13 @@ export function el(tag, properties = {}, ...children) {
   return element;
 }
 
+/** A shape of SVG; empty attributes are left out. */
+export function shape(tag, attributes) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [key, value] of Object.entries(attributes)) if (value !== "") element.setAttribute(key, value);
+  return element;
+}
+
 /** Replaces the children of an element. */
 export function fill(element, ...children) {
   element.replaceChildren(...children.flat().filter((child) => child !== null && child !== false));

@@ -1,10 +1,9 @@
 // A player's mind: a role's belief, its values of its moves, and where these may lead.
 
 import { drawPicture } from "./board.js";
-import { counted, el, fill, follow, name, trouble } from "./dom.js";
+import { counted, el, fill, follow, name, shape, trouble } from "./dom.js";
 import { fluent, inWords, learn, move as moveWords } from "./words.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 const MOST_MOVES = 10;
 /** Whether the user has asked for all moves: tables are redrawn again and again while a player thinks. */
 let isWide = false;
@@ -58,16 +57,8 @@ function valueText(value, isChosen) {
 /** A bar from 0 to 100 with a whisker of one standard error. */
 function bar(value) {
   if (!value || value.value === null) return null;
-  const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("viewBox", "0 0 100 10");
-  svg.setAttribute("preserveAspectRatio", "none");
-  svg.setAttribute("class", "bar");
-  svg.setAttribute("aria-hidden", "true");
-  const rect = (x, y, width, height, kind) => {
-    const shape = document.createElementNS(SVG, "rect");
-    for (const [key, given] of Object.entries({ x, y, width: Math.max(0, width), height, class: kind })) shape.setAttribute(key, given);
-    svg.append(shape);
-  };
+  const svg = shape("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", class: "bar", "aria-hidden": "true" });
+  const rect = (x, y, width, height, kind) => svg.append(shape("rect", { x, y, width: Math.max(0, width), height, class: kind }));
   const within = (x) => Math.min(100, Math.max(0, x));
   rect(0, 0, 100, 10, "bar-ground");
   rect(0, 1, within(value.value), 8, "bar-value");

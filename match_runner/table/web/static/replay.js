@@ -1,9 +1,8 @@
 // Going over the turns of a match: playing them, a list of its moves, and values over time.
 
-import { el, fill, name } from "./dom.js";
+import { el, fill, name, shape } from "./dom.js";
 import { isWaiting, move as moveWords } from "./words.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 const SPEEDS = [0.5, 1, 2, 5];
 /** For those who like less to move. */
 const SLOW = window.matchMedia("(prefers-reduced-motion: reduce)");
@@ -113,11 +112,5 @@ function mark(kind, x, y, number) {
 function text(x, y, words, anchor) {
   const element = shape("text", { x, y, "text-anchor": anchor, class: "chart-text" });
   element.textContent = words;
-  return element;
-}
-
-function shape(tag, attributes) {
-  const element = document.createElementNS(SVG, tag);
-  for (const [key, value] of Object.entries(attributes)) if (value !== "") element.setAttribute(key, value);
   return element;
 }

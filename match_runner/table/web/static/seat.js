@@ -40,7 +40,7 @@ export async function seat(id) {
   const list = el("div");
   const about = el("p", { class: "quiet" });
   const everyMove = el("details", { onToggle: () => drawList() }, el("summary", {}, "All moves as a list"), list);
-  const mayButton = el("button", { type: "button", "aria-pressed": "false", hidden: true, onClick: toggleMay }, "What may it be?");
+  const mayButton = el("button", { type: "button", "aria-pressed": "false", hidden: true, onClick: () => showMay(!may) }, "What may it be?");
   const moreButton = el("button", { type: "button", class: "more-button", "aria-expanded": "false", "aria-controls": "more", onClick: toggleMore }, "More");
   const links = el("p", { class: "links" });
   const more = el("aside", { class: "more stack", id: "more", "aria-label": "Turns, rules and settings" },
@@ -185,22 +185,10 @@ export async function seat(id) {
 
   // ---------------------------------------------------------------- what may be where
 
-  async function toggleMay() {
-    if (may) may = null;
-    else may = await ask(`${path}/may/${told.frame.turn}`).catch(() => null);
-    showMay();
-    drawBoard();
-  }
-
-  function showMay() {
+  async function showMay(isShown) {
+    may = isShown ? await ask(`${path}/may/${told.frame.turn}`).catch(() => null) : null;
     mayButton.setAttribute("aria-pressed", `${may !== null}`);
     page.classList.toggle("shows-may", may !== null);
-  }
-
-  async function renewMay() {
-    if (!may) return;
-    may = await ask(`${path}/may/${told.frame.turn}`).catch(() => null);
-    showMay();
     drawBoard();
   }
 
@@ -303,7 +291,7 @@ export async function seat(id) {
       told.turns.push(frame);
       newQuestion();
       draw();
-      renewMay();
+      if (may) showMay(true);
       if (frame.turn) say(`Turn ${frame.turn}: you saw ${frame.percepts.map((each) => inWords("percepts", each)).join(" ") || "nothing"}`);
     },
     ask: (question) => {
