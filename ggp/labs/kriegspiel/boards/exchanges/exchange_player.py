@@ -25,10 +25,10 @@ from ggp.labs.kriegspiel.boards.exchanges.open_boards import (
 )
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States, player_roles
 from ggp.machine.compiling.vectors import words_of
+from ggp.machine.layers import JointMoves
 from ggp.machine.propnet.play.kernels.tapes import Query
 from ggp.machine.propnet.play.turns import WIDTH, CircuitTurns
 from ggp.search.anytime import Deadline, check
-from ggp.search.refusals import MovesAfter
 
 FIRST_ROOM = 8
 """Captures on a board for which there is room at first."""
@@ -374,12 +374,12 @@ class CaptureFinder:
         """`[L, R]` number of moves of each role; 2 may stand for more."""
         machine = self._machine
         told = machine.choices(states) if isinstance(machine, CircuitTurns) else None
-        return MovesAfter(machine, states).counts if told is None else told
+        return JointMoves.of(machine, states).counts if told is None else told
 
     def listed(self, position: CaptureBoards) -> dict[int, Captures]:
         """Captures of each role, by its legal moves, on boards where it is clear that it is to
         move: the role that is not has no choice."""
-        after = MovesAfter(self._machine, position.states)
+        after = JointMoves.of(self._machine, position.states)
         counts, lists = after.counts, after.lists
         found = {}
         for role in self._players:
