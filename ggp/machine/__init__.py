@@ -7,7 +7,8 @@ backends, one of which `build` picks for a rulesheet: `prolog` is the reference,
 `relational` is for rules that do not ground, `gambit` for files of Gambit's. They have in common
 `arrays`, `rows`, `mixing` of words (hashes, random streams), `goal_values`, `boards`, `percepts`,
 the game as a `circuit` of gates, the room `compiling` (of kernels), and how work is shared
-(`threads`, `forks`).
+(`threads`, `forks`). `layers` is for whoever plays out games with them: joint moves of many states,
+and what follows, equal states merged.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -367,8 +367,13 @@ def look_into(
 
 
 def _by_position(machine: Machine, role: int, most_states: int, effort: SolvingEffort) -> Looked:
-    from ggp.solve.positions.graph import MOST_JOINT_MOVES, PositionBounds, suits
-    from ggp.solve.positions.induction import PositionPart, solve_positions
+    from ggp.solve.positions import (
+        MOST_JOINT_MOVES,
+        PositionBounds,
+        PositionPart,
+        solve_positions,
+        suits,
+    )
 
     if not suits(machine):
         return Looked(False, None)
@@ -387,7 +392,7 @@ def _by_position(machine: Machine, role: int, most_states: int, effort: SolvingE
 def _by_tree(machine: Machine, role: int, most_states: int, effort: SolvingEffort) -> Looked:
     from ggp.solve.following import Part
     from ggp.solve.solver import solve_tree
-    from ggp.solve.trees.build import (  # with scipy, which takes long to import
+    from ggp.solve.tree_builder import (  # with scipy, which takes long to import
         TreeBounds,
         build_tree,
     )

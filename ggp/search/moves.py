@@ -1,4 +1,4 @@
-"""Random moves, and the moves that a server executes for submitted ones."""
+"""Joint moves, random moves, and the moves that a server executes for submitted ones."""
 
 from __future__ import annotations
 
@@ -15,6 +15,14 @@ from ggp.machine.base import (
     Ragged,
     States,
 )
+from ggp.machine.layers import JointMoves
+from ggp.search.anytime import Deadline, Pace
+
+TIMED_LANES = 32
+"""Lanes of the first batch before a look at the clock, if there is one."""
+
+LANES_AT_ONCE = 1 << 16
+"""Lanes stepped between two looks at the clock."""
 
 LONG_LIST = 512
 """If `random` has more moves than this in one state, and many states are kept, only some are."""
@@ -23,6 +31,19 @@ LISTS_AT_ONCE = 64
 
 _TABLE_PLACES = 1 << 20
 """Moves are looked up in a table if it is no larger than this."""
+
+
+def joint_moves(
+    machine: Machine, states: States, role: int, deadline: Deadline | None = None
+) -> JointMoves:
+    """The joint moves of states, where a role chooses first and `random` last.
+
+    Raises:
+        OutOfTime: the deadline passed before they were listed.
+    """
+    order = sorted(range(len(machine.roles)), key=lambda r: (r == machine.random_role, r != role))
+    batches = Pace(deadline, TIMED_LANES, LANES_AT_ONCE).batches(len(states))
+    return JointMoves.of(machine, states, order, batches)
 
 
 class MoveLists:

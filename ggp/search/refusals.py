@@ -13,15 +13,13 @@ The last point distinguishes them from consecutive shots at cells that are cross
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from ggp.machine.arrays import segment_ids, take_segments
+from ggp.machine.arrays import first_seen, segment_ids, take_segments
 from ggp.machine.base import BoolArray, IntArray, Machine, Ragged, States, player_roles
+from ggp.machine.layers import JointMoves
 from ggp.machine.propnet.play.turns import CircuitTurns, MovesTold, Turned
-from ggp.search.joint_moves import JointMoves
 from ggp.search.moves import MoveLists
 
 
@@ -34,12 +32,37 @@ def turned(
     percepts: bool = False,
     before: Sequence[Ragged] = (),
 ) -> Turned:
-    """Successors after joint moves, see `CircuitTurns.turned`; other machines tell only whether
-    these are over, and always give percepts."""
+    """Successors after joint moves, see `CircuitTurns.turned`; other machines always give percepts,
+    and compare moves only where no other role has a choice, before or after."""
     if isinstance(machine, CircuitTurns):
         return machine.turned(states, lanes, joint_moves, percepts=percepts, before=before)
-    stepped = machine.step(states.take(lanes), joint_moves)
-    return Turned(stepped.states, stepped.percepts, machine.terminal(stepped.states))
+    after, seen = machine.step(states.take(lanes), joint_moves)
+    told = _told(machine, states, lanes, joint_moves, after, before) if before else None
+    return Turned(after, seen, machine.terminal(after), told)
+
+
+def _told(
+    machine: Machine,
+    states: States,
+    lanes: IntArray,
+    joint_moves: IntArray,
+    successors: States,
+    before: Sequence[Ragged],
+) -> MovesTold:
+    """What lists of moves tell of those after joint moves, see `turned`."""
+    first, group = first_seen(machine.groups(successors))
+    after = JointMoves.of(machine, successors.take(first))
+    choices = np.minimum(np.stack([each.counts for each in after.lists], axis=1), 2)[group]
+    most = np.maximum(choices, np.stack([each.counts[lanes] for each in before], axis=1))
+    news, agains = np.zeros((2, *choices.shape), dtype=np.bool_)
+    for role in player_roles(machine):
+        rows = np.flatnonzero(_is_idle(most, role))
+        offsets, at = take_segments(after.lists[role].offsets, group[rows])
+        owner, values = rows[segment_ids(offsets)], after.lists[role].values[at]
+        known = MoveLists(machine, states, role).find(lanes[owner], values) >= 0
+        news[owner[~known], role] = True
+        agains[owner[values == joint_moves[owner, role]], role] = True
+    return MovesTold(choices, news, agains)
 
 
 def joined_turns(machine: Machine, parts: Sequence[Turned]) -> Turned:
@@ -54,107 +77,31 @@ def joined_turns(machine: Machine, parts: Sequence[Turned]) -> Turned:
     )
 
 
-@dataclass(frozen=True)
-class MovesAfter:
-    """The moves of all roles in K states; where one is over, they mean nothing.
-
-    They are listed when they are first asked for.
-    """
-
-    machine: Machine
-    states: States
-
-    @cached_property
-    def lists(self) -> list[Ragged]:
-        """The moves of each role."""
-        machine, lists = self.machine, []
-        for role in range(len(machine.roles)):
-            if role == machine.random_role:
-                chance = machine.chance(self.states)
-                lists.append(Ragged(chance.offsets, chance.moves))
-            else:
-                lists.append(machine.legal(self.states, role, allow_stuck=True))
-        return lists
-
-    @cached_property
-    def counts(self) -> IntArray:
-        """`[K, R]` number of moves of each role."""
-        return np.stack([each.counts for each in self.lists], axis=1)
-
-
 def refused_tries(
-    before: States,
-    options: JointMoves,
-    lanes: IntArray,
-    moves: IntArray,
-    after: MovesAfter,
-    place: IntArray | None = None,
+    machine: Machine, options: JointMoves, lanes: IntArray, over: BoolArray, told: MovesTold
 ) -> BoolArray:
     """`[K]` whether each joint move was a refused try.
 
     Args:
-        before: S states.
-        options: their joint moves.
-        lanes: `[K]` state in which each of K joint moves was made. All joint moves of a state that
-            do not end the game must be included, or a handover may be overlooked.
-        moves: `[K, R]` these joint moves.
-        after: of the states that they lead to, none of them terminal.
-        place: `[K]` which of these states each joint move leads to; default: 0, 1, ...
-    """
-    machine = after.machine
-    if place is None:
-        place = np.arange(len(lanes))
-    sole = options.sole
-    refused = np.zeros(len(lanes), dtype=np.bool_)
-    players = player_roles(machine)
-    if len(players) < 2 or not np.isin(sole, players).any():
-        return refused
-    counts, lists = after.counts, after.lists
-    for role in players:
-        rows = np.flatnonzero(sole[lanes] == role)
-        if not len(rows):
-            continue
-        handed_over = np.zeros(len(before), dtype=np.bool_)
-        idle = _is_idle(counts[place[rows]], role)
-        handed_over[lanes[rows[~idle]]] = True
-        # Most moves are decided by now: their successors' moves need not be looked up.
-        rows = rows[idle]
-        taken, at = take_segments(lists[role].offsets, place[rows])
-        owner = segment_ids(taken)
-        values = lists[role].values[at]
-        known = MoveLists(machine, before, role).find(lanes[rows][owner], values) >= 0
-        new = np.bincount(owner[~known], minlength=len(rows)) > 0
-        again = np.bincount(owner[values == moves[rows, role][owner]], minlength=len(rows)) > 0
-        handed_over[lanes[rows[new]]] = True
-        fewer = ~new & ~again & (np.diff(taken) > 0)
-        refused[rows] = fewer & handed_over[lanes[rows]]
-    return refused
-
-
-def refused_turns(
-    machine: Machine, options: JointMoves, lanes: IntArray, over: BoolArray, told: MovesTold
-) -> BoolArray:
-    """The same as `refused_tries`, where machines tell what is to be known of moves afterwards.
-
-    Args:
         options: the joint moves of S states.
-        lanes: `[K]` state in which each of K joint moves was made.
+        lanes: `[K]` state in which each of K joint moves was made. All joint moves of a state must
+            be included, or a handover may be overlooked.
         over: `[K]` whether they end the game.
-        told: of the moves after them.
+        told: of the moves after them, see `turned`.
     """
     refused = np.zeros(len(lanes), dtype=np.bool_)
     if len(player_roles(machine)) < 2:
         return refused
-    sole, state = options.sole[lanes], lanes
+    sole = options.sole[lanes]
     for role in player_roles(machine):
         rows = np.flatnonzero((sole == role) & ~over)
         counts = told.choices[rows]
         new, again = told.news[rows, role], told.agains[rows, role]
         idle = _is_idle(counts, role)
         handed_over = np.zeros(len(options.stuck), dtype=np.bool_)
-        handed_over[state[rows[~idle | new]]] = True
+        handed_over[lanes[rows[~idle | new]]] = True
         fewer = idle & ~new & ~again & (counts[:, role] > 0)
-        refused[rows] = fewer & handed_over[state[rows]]
+        refused[rows] = fewer & handed_over[lanes[rows]]
     return refused
 
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from ggp.errors import SolvingError
-from ggp.solve.trees.tree import GameTree, Layer
+from ggp.solve.tree import GameTree, LayerChoices
 
 MOST_NODES = 1_000_000
 """Greatest number of nodes that are written."""
@@ -63,11 +63,14 @@ class _Writer:
     def node(self, depth: int, node: int, done: int, joint: int) -> tuple[str | None, list[_Place]]:
         """The line of a node, None if nobody has a choice, and the places that follow it."""
         layer = self._tree.layers[depth]
-        counts = layer.counts[node]
-        if not counts.any():
+        place, choices = int(layer.places[node]), layer.choices
+        if place < 0 or choices is None:
             return self._end(layer.goals[node].tolist()), []
+        counts = choices.moves.counts[place]
         if done == len(self._actors):
-            return None, [(depth + 1, int(layer.children[layer.offsets[node] + joint]), 0, 0)]
+            return None, [
+                (depth + 1, int(choices.children[choices.moves.offsets[place] + joint]), 0, 0)
+            ]
         role = self._actors[done]
         stride = int(np.prod(counts[role + 1 :]))
         after = [
@@ -76,23 +79,26 @@ class _Writer:
         if counts[role] == 1:
             return None, after
         if role == self._tree.machine.random_role:
-            return self._chance(layer, node), after
-        return self._choice(layer, node, self._tree.players.index(role)), after
+            return self._chance(choices, place), after
+        player = self._tree.players.index(role)
+        return self._choice(player, int(choices.sets[place, player])), after
 
     def _end(self, goals: Sequence[float]) -> str:
         number = self._outcomes.setdefault(tuple(goals), len(self._outcomes) + 1)
         return f't "" {number} "" {{ {", ".join(map(_number, goals))} }}'
 
-    def _chance(self, layer: Layer, node: int) -> str:
+    def _chance(self, choices: LayerChoices, place: int) -> str:
         self._num_chance += 1
+        listed = choices.moves.lists[self._actors[0]]
+        start, end = listed.offsets[place : place + 2].tolist()
         # Gambit refuses probabilities whose sum is not exactly 1.
-        total = sum(layer.chance[node])
-        shares = zip(self._texts(layer.chance_moves[node]), layer.chance[node], strict=True)
+        total = sum(choices.chances[start:end])
+        texts = self._texts(listed[place].tolist())
+        shares = zip(texts, choices.chances[start:end], strict=True)
         body = " ".join(f"{text} {share / total}" for text, share in shares)
         return f'c "" {self._num_chance} "" {{ {body} }} 0'
 
-    def _choice(self, layer: Layer, node: int, player: int) -> str:
-        number = int(layer.sets[node, player])
+    def _choice(self, player: int, number: int) -> str:
         sets = self._tree.sets[player]
         history = " | ".join(self._tree.paths.texts(int(sets.paths[number])))
         moves = " ".join(self._texts(sets.moves_of(number).tolist()))

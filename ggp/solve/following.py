@@ -1,7 +1,7 @@
 """Plays a role's part in a solved game, by what it did and saw.
 
 Information sets are found by their incomplete paths. Where a subgame begins, a path is replaced by
-the one that its information sets are continued from (`ggp.solve.trees.tree.Stands`).
+the one that its information sets are continued from (`ggp.solve.tree.Stands`).
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import numpy as np
 
 from ggp.machine.arrays import first_seen, sums_by, take_segments
 from ggp.machine.base import FloatArray, IntArray
-from ggp.solve.trees.tree import GameTree, RoleSets
+from ggp.solve.tree import GameTree, RoleSets
 
 Strategies = Sequence[FloatArray]
 """Strategies or plans, one for each player; those of one may be many, `[..., S]`, and so is then

@@ -1,13 +1,15 @@
-"""Solves a game: builds its tree, and plays each part of it by the method that suits it.
+"""Solves a game: by its positions, or by its tree, each part of it by the method that suits it.
 
-| part of a game | method | what is found |
+| game, or part of it | method | what is found |
 |---|---|---|
+| two players, constant sum, everybody knows the state | position by position | an equilibrium |
 | one player has a choice | best response, backward induction | the optimum |
 | two players, constant sum | sequence form LP, or CFR+ if it is too large | an equilibrium |
 | any other | CFR+ | a profile, and what each player gains by deviating |
 
-Every answer comes with NashConv: the sum of each player's gain by deviating alone. It is
-computed afterwards, by best responses in the whole tree, independently of the method.
+The first row is for `optimal_play` only, and where no strategies are wanted; the others are parts
+of a tree. Every answer comes with NashConv: the sum of each player's gain by deviating alone. In a
+tree it is computed afterwards, by best responses in the whole of it, independently of the method.
 """
 
 from __future__ import annotations
@@ -19,11 +21,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ggp.errors import SolvingError
 from ggp.machine.base import FloatArray, Machine
 from ggp.solve.forest import Forest, Side, Strategies, Walked, evaluate, num_parts, walk
+from ggp.solve.positions import PositionBounds, PositionSolution, solve_positions, suits
 from ggp.solve.regret import cfr_plus
-from ggp.solve.trees.build import USUAL_BOUNDS, TreeBounds, build_tree
-from ggp.solve.trees.tree import GameTree, RoleSets
+from ggp.solve.tree import GameTree, RoleSets
+from ggp.solve.tree_builder import USUAL_BOUNDS, TreeBounds, build_tree
 
 if TYPE_CHECKING:
     from scipy.sparse import coo_array
@@ -103,7 +107,7 @@ def solve(
     Args:
         machine: the machine of the game.
         seed: seed of the search for more than one equilibrium.
-        split: solve subgames separately (`ggp.solve.trees.build`).
+        split: solve subgames separately (`ggp.solve.tree_builder`).
         most_seconds: for linear programs, and again for CFR+ if they fail. Parts of the game
             share it, and each of them gets a little in any case.
         bounds: of the tree.
@@ -342,3 +346,96 @@ def _random_pure(sets: RoleSets, num_subgames: int, rng: np.random.Generator) ->
     strategy[:num_subgames] = 1
     strategy[sets.offsets[:-1] + rng.integers(0, sets.counts)] = 1
     return strategy
+
+
+# ------------------------------------------------------------------------
+# What optimal play is worth, by positions or by the tree.
+#
+# A game has far fewer positions than its tree has nodes, but a tree tells strategies by what
+# players did and saw. So what is asked of a game decides how it is solved, and only here.
+
+
+@dataclass(frozen=True)
+class OptimalPlay:
+    """What optimal play is worth.
+
+    Attributes:
+        method: how it was found.
+        values: expected goal value of each player, by name.
+        gains: gain of each player by deviating alone, by name.
+        num_states: number of positions, or of nodes of the tree.
+        information_sets: number of those in which each player has a choice, by name.
+        seconds: wall time.
+        solution: the solved tree; None where the game was solved position by position.
+    """
+
+    method: str
+    values: dict[str, float]
+    gains: dict[str, float]
+    num_states: int
+    information_sets: dict[str, int]
+    seconds: float
+    solution: Solution | None
+
+    @property
+    def nash_conv(self) -> float:
+        """The sum of the gains; 0 in an equilibrium."""
+        return sum(self.gains.values())
+
+
+def optimal_play(
+    machine: Machine,
+    *,
+    strategies: bool = False,
+    seed: int = 0,
+    most_seconds: float = MOST_SECONDS,
+    bounds: TreeBounds = USUAL_BOUNDS,
+) -> OptimalPlay:
+    """Find what optimal play is worth.
+
+    Args:
+        machine: the machine of the game.
+        strategies: whether the tree of the game is wanted, with a strategy for each player.
+        seed, most_seconds: see `solve`.
+        bounds: of the positions, and of the tree; they share the time.
+
+    Raises:
+        SolvingError: see `solve`.
+    """
+    began_s, bounds = time.monotonic(), bounds.begun()
+    if not strategies and suits(machine):
+        of_positions = PositionBounds(
+            bounds.states, turns=bounds.turns, is_over=bounds.is_over, progress=bounds.progress
+        )
+        try:
+            return _of_positions(solve_positions(machine, of_positions), began_s)
+        except SolvingError:
+            pass  # the tree is refused as well, not of constant sum, or solved otherwise
+    return _of_tree(solve(machine, seed=seed, most_seconds=most_seconds, bounds=bounds))
+
+
+def _of_positions(found: PositionSolution, began_s: float) -> OptimalPlay:
+    graph = found.graph
+    names = [graph.machine.roles[role] for role in graph.players]
+    return OptimalPlay(
+        f"{INDUCTION} over matrices" if found.is_at_once else INDUCTION,
+        dict(zip(names, found.values, strict=True)),
+        dict(zip(names, found.gains, strict=True)),
+        graph.num_positions,
+        dict(zip(names, graph.choices, strict=True)),
+        time.monotonic() - began_s,
+        None,
+    )
+
+
+def _of_tree(found: Solution) -> OptimalPlay:
+    tree, profile = found.tree, found.profile
+    return OptimalPlay(
+        profile.method,
+        profile.values,
+        profile.gains,
+        tree.num_states,
+        {name: len(sets) for name, sets in zip(tree.names, tree.sets, strict=True)},
+        found.seconds,
+        found,
+    )

@@ -7,21 +7,18 @@ does not depend on the clock, but there may be no time for one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from ggp.belief.turns.completions import LANES_AT_ONCE, never
-from ggp.belief.turns.open_moves import Learnt, OpenMoves, open_moves
 from ggp.errors import GGPError
 from ggp.machine.abilities import OnCircuit
-from ggp.machine.arrays import chunks, first_seen, offsets_of
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
-    UNKNOWN,
     FloatArray,
     IntArray,
     Machine,
@@ -29,6 +26,7 @@ from ggp.machine.base import (
     player_roles,
 )
 from ggp.machine.circuit import FALSE, TRUE, Circuit, following, gates_of
+from ggp.machine.layers import JointMoves, StateMerger
 from ggp.machine.propnet.optimise.knowledge import Work
 from ggp.machine.propnet.optimise.proofs.induction import (
     Guess,
@@ -358,139 +356,65 @@ def survey(
     Raises:
         NoLegalMoveError, ReasonerLimitError, GoalError: as the machine does.
     """
-    players = player_roles(machine)
-    found = _Found()
-    layer = _Layer.first(machine)
-    visited = 0
+    players, random = player_roles(machine), machine.random_role
+    ends = _Ends(machine)
+    most_joint = JOINT_MOVES_PER_STATE * most_states
+    percepts: set[int] = set()
+    simultaneous, visited = False, 0
+    states, decisions, chances = machine.initial(1), *np.zeros((2, 1), dtype=np.int64)
     for turn in range(DEFAULT_MAX_STEPS):
-        found.most_turns = turn
-        visited += len(layer)
+        visited += len(states)
         if visited > most_states:
             return None
-        over = machine.terminal(layer.states)
-        found.note(layer.take(np.flatnonzero(over)), machine, players)
-        layer = layer.take(np.flatnonzero(~over))
-        if not len(layer):
-            return found.survey(machine)
-        options = _all_moves(machine, layer.states)
-        for role in range(len(machine.roles)):
-            if (stuck := np.flatnonzero(options.moves[role].counts == 0)).size:
-                machine.legal(layer.states.take(stuck), role)  # raises, and says where
-        if options.counts.sum() > JOINT_MOVES_PER_STATE * most_states:
+        over = machine.terminal(states)
+        ended, going = np.flatnonzero(over), np.flatnonzero(~over)
+        if len(ended):
+            ends.note(states.take(ended), decisions[ended], chances[ended])
+        states, decisions, chances = states.take(going), decisions[going], chances[going]
+        if not len(states):
+            most = max((len(machine.percept_texts(each)) for each in percepts), default=0)
+            return ends.survey(simultaneous, turn, most)
+        moves = JointMoves.of(machine, states, allow_stuck=False)
+        if random is not None:
+            moves = moves.only(random, moves.probabilities > 0)
+        if moves.number > most_joint:
             return None
-        chosen = np.sum([options.moves[role].counts > 1 for role in players], axis=0)
-        found.simultaneous |= bool((chosen > 1).any())
-        layer = layer.after_choices(chosen, _chance(machine, options, len(layer)))
-        parts = list(_next(machine, layer, options, most_states, found, stop))
-        if stop() or sum(map(len, parts)) > most_states:
+        chosen = (moves.counts[:, players] > 1).sum(axis=1)
+        simultaneous |= bool((chosen > 1).any())
+        decisions = decisions + chosen
+        if random is not None:
+            chances = chances + (moves.counts[:, random] > 1)
+        successors = StateMerger(machine, states, (np.maximum, np.maximum))
+        for start, end in moves.batches(LANES_AT_ONCE):
+            if stop() or successors.size > most_joint:
+                return None
+            lanes, joint = moves.some(start, end)
+            stepped = machine.step(states.take(lanes), joint)
+            percepts.update(np.unique(stepped.percepts[:, players]).tolist())
+            successors.add(stepped.states, decisions[lanes], chances[lanes])
+        if stop() or successors.size > most_states:
             return None
-        layer = _merged(machine, parts)
+        states, (decisions, chances), *_ = successors.merged()
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Layer:
-    """Distinct states after a number of turns, with the most choices on a way to each."""
+class _Ends:
+    """The ends of a game that were found so far."""
 
-    states: States
-    decisions: IntArray
-    chances: IntArray
+    def __init__(self, machine: Machine) -> None:
+        self._machine, self._players = machine, player_roles(machine)
+        self._goals: list[FloatArray] = []
+        self._decisions = self._chances = 0
 
-    def __len__(self) -> int:
-        return len(self.decisions)
+    def note(self, states: States, decisions: IntArray, chances: IntArray) -> None:
+        """Take note of distinct ends, with the most choices on a way to each."""
+        goals = self._machine.goals(states)[:, self._players]
+        self._goals.append(np.unique(goals, axis=0))
+        self._decisions = max(self._decisions, int(decisions.max()))
+        self._chances = max(self._chances, int(chances.max()))
 
-    @classmethod
-    def first(cls, machine: Machine) -> _Layer:
-        none = np.zeros(1, dtype=np.int64)
-        return cls(machine.initial(1), none, none)
-
-    def take(self, lanes: IntArray) -> _Layer:
-        return _Layer(self.states.take(lanes), self.decisions[lanes], self.chances[lanes])
-
-    def after_choices(self, decisions: IntArray, chances: IntArray) -> _Layer:
-        return _Layer(self.states, self.decisions + decisions, self.chances + chances)
-
-
-@dataclass(slots=True)
-class _Found:
-    """The facts found so far."""
-
-    simultaneous: bool = False
-    most_decisions: int = 0
-    most_chances: int = 0
-    most_turns: int = 0
-    percepts: set[int] = field(default_factory=set)
-    goals: list[FloatArray] = field(default_factory=list)
-
-    def note(self, ends: _Layer, machine: Machine, players: list[int]) -> None:
-        if len(ends):
-            goals = machine.goals(ends.states)[:, players]
-            self.goals.append(np.unique(goals, axis=0))
-            self.most_decisions = max(self.most_decisions, int(ends.decisions.max()))
-            self.most_chances = max(self.most_chances, int(ends.chances.max()))
-
-    def survey(self, machine: Machine) -> Survey:
+    def survey(self, simultaneous: bool, most_turns: int, most_percepts: int) -> Survey:
+        goals = np.unique(np.concatenate(self._goals), axis=0)
         return Survey(
-            np.unique(np.concatenate(self.goals), axis=0),
-            self.simultaneous,
-            self.most_decisions,
-            self.most_chances,
-            self.most_turns,
-            max((len(machine.percept_texts(each)) for each in self.percepts), default=0),
+            goals, simultaneous, self._decisions, self._chances, most_turns, most_percepts
         )
-
-
-def _all_moves(machine: Machine, states: States) -> OpenMoves:
-    """The possible moves of every role in each lane: nothing is known of the turn."""
-    unknown = np.full(len(states), UNKNOWN, dtype=np.int64)
-    return open_moves(machine, player_roles(machine)[0], states, Learnt(unknown, unknown, unknown))
-
-
-def _chance(machine: Machine, options: OpenMoves, num_lanes: int) -> IntArray:
-    """`[L]` 1 where `random` has a choice."""
-    if machine.random_role is None:
-        return np.zeros(num_lanes, dtype=np.int64)
-    return (options.moves[machine.random_role].counts > 1).astype(np.int64)
-
-
-def _next(
-    machine: Machine,
-    layer: _Layer,
-    options: OpenMoves,
-    most_states: int,
-    found: _Found,
-    stop: Callable[[], bool],
-) -> Iterator[_Layer]:
-    """The successors by all joint moves, in parts; ends early if there are too many states, or when
-    `stop` is true."""
-    players = player_roles(machine)
-    counts = options.counts.astype(np.int64)
-    total = 0
-    for start, end in chunks(counts, LANES_AT_ONCE):
-        if stop():
-            return
-        sizes = counts[start:end]
-        rows = np.repeat(np.arange(start, end), sizes)
-        numbers = np.arange(len(rows)) - np.repeat(offsets_of(sizes)[:-1], sizes)
-        joint_moves, _ = options.joint(rows, numbers)
-        stepped = machine.step(layer.states.take(rows), joint_moves)
-        found.percepts.update(np.unique(stepped.percepts[:, players]).tolist())
-        after = _merged(
-            machine, [_Layer(stepped.states, layer.decisions[rows], layer.chances[rows])]
-        )
-        total += len(after)
-        yield after
-        if total > JOINT_MOVES_PER_STATE * most_states:
-            return
-
-
-def _merged(machine: Machine, parts: list[_Layer]) -> _Layer:
-    """The states of all parts, equal ones merged."""
-    states = machine.concatenate([part.states for part in parts])
-    first, group = first_seen(machine.groups(states))
-    most = []
-    for columns in ([p.decisions for p in parts], [p.chances for p in parts]):
-        largest = np.zeros(len(first), dtype=np.int64)
-        np.maximum.at(largest, group, np.concatenate(columns))
-        most.append(largest)
-    return _Layer(states.take(first), *most)

@@ -72,7 +72,7 @@ def test_parts_found_by_path_are_worth_what_the_solution_says(name: str, split: 
 def test_paths_lead_through_subgames_after_others_are_forgotten(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("ggp.solve.trees.build.PRUNE_AT", 0)
+    monkeypatch.setattr("ggp.solve.tree_builder.PRUNE_AT", 0)
     test_parts_found_by_path_are_worth_what_the_solution_says("meier", split=True)
 
 

@@ -7,11 +7,9 @@ import pytest
 
 from ggp.errors import SolvingError
 from ggp.machine.base import FloatArray
-from ggp.solve import TreeBounds, build_tree, solve
+from ggp.solve import TreeBounds, build_tree, matrix_kernels, positions, solve
 from ggp.solve.forest import evaluate
-from ggp.solve.positions import induction, matrix_kernels
-from ggp.solve.positions.graph import PositionBounds
-from ggp.solve.positions.induction import PositionPart, PositionSolution, solve_positions
+from ggp.solve.positions import PositionBounds, PositionPart, PositionSolution, solve_positions
 from tests.solve.games import ROCK_PAPER_SCISSORS
 from tests.support.games import machine_of_game, machine_of_rules
 
@@ -90,7 +88,7 @@ def test_nobody_can_exploit_what_is_played_in_any_information_set(rules: str) ->
 
 def test_kernels_do_what_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = solved(COLLECTING)
-    monkeypatch.setattr(induction, "back_up", matrix_kernels.back_up.py_func)
+    monkeypatch.setattr(positions, "back_up", matrix_kernels.back_up.py_func)
     written = solved(COLLECTING)
     assert written.values == pytest.approx(compiled.values, abs=1e-9)
     for one, other in zip(written.plans, compiled.plans, strict=True):

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from ggp.errors import SolvingError
-from ggp.solve import GameTree, TreeBounds, build_tree, history_of
+from ggp.solve import GameTree, TreeBounds, build_tree, history_of, tree_builder
 from ggp.solve.forest import evaluate
-from ggp.solve.trees import build, nodes
 from tests.solve.brute_force import Known
 from tests.solve.games import (
     BLIND_PILE,
@@ -110,7 +109,7 @@ def test_positions_of_tic_tac_toe_are_subgames() -> None:
 def test_forgetting_paths_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = machine_of_game(name, "propnet")
     expected = build_tree(machine, split=True)
-    monkeypatch.setattr(build, "PRUNE_AT", 100)
+    monkeypatch.setattr(tree_builder, "PRUNE_AT", 100)
     found = build_tree(machine, split=True)
     assert len(found.paths) < len(expected.paths) / 2
     assert found.num_states == expected.num_states
@@ -122,7 +121,7 @@ def test_forgetting_paths_changes_nothing(name: str, monkeypatch: pytest.MonkeyP
 
 
 def test_too_many_paths_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nodes, "MOST_PATHS", 100)
+    monkeypatch.setattr(tree_builder, "MOST_PATHS", 100)
     with pytest.raises(SolvingError, match="more than 100 incomplete paths"):
         build_tree(machine_of_game("tic_tac_toe", "propnet"), split=True)
 
@@ -190,7 +189,7 @@ def test_moves_are_counted_before_all_of_them_are_listed(monkeypatch: pytest.Mon
     (<= (next (drawn ?n)) (does random (draw ?n))) (<= (next over) (true (drawn ?n)))
     (<= terminal (true over)) (goal left 50)
     """
-    monkeypatch.setattr("ggp.solve.trees.build.LISTED_AT_ONCE", 8)
+    monkeypatch.setattr("ggp.solve.tree_builder.LISTED_AT_ONCE", 8)
     with pytest.raises(SolvingError, match=r"there are more than 7,688 joint moves to follow"):
         build_tree(machine_of_rules(rules), TreeBounds(100))
 

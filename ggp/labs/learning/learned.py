@@ -177,7 +177,7 @@ class Learned(BeliefPlayer):
         return self.mixed(moves, shares), move_values(self.machine, estimates)
 
     def shares_at(self, tree: PathTree, paths: IntArray, legal: Ragged) -> FloatArray | None:
-        """See `ggp.solve.sampling.TellsPaths`."""
+        """See `ggp.solve.exploitation.TellsPaths`."""
         if not self.tells_policy or self._policy.features.reads_state:
             return None
         return self._told(NetPaths(self.machine, tree, self._names), paths, legal)

@@ -58,7 +58,7 @@ FILES = (
     "machine/relational/kernels/records",
     "machine/relational/kernels/row_kernels",
     "machine/rows",
-    "search/joint_moves",
+    "machine/layers",
     "search/sure/sure_kernels",
     "search/trees/growing/grow_kernels",
     "search/trees/growth_kernels",
@@ -67,8 +67,8 @@ FILES = (
     "search/trees/tree_kernels",
     "search/trees/tree_tables",
     "search/trials",
-    "solve/positions/matrix_kernels",
-    "solve/regret_kernels",
+    "solve/matrix_kernels",
+    "solve/regret",
 )
 """Modules of `ggp` that kernels are made of: those that define kernels or parts of them, those
 whose constants and named tuples they read, and those that compile them. A test follows every name

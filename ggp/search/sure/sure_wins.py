@@ -7,16 +7,16 @@ smaller.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ggp.belief import UNIFORM, Bags, MoveModel, log_likelihoods
 from ggp.machine.arrays import first_seen, offsets_of
-from ggp.machine.base import FloatArray, IntArray, Machine, Ragged, States
+from ggp.machine.base import FloatArray, IntArray, Machine, States
+from ggp.machine.layers import StateMerger
 from ggp.search.anytime import Deadline, OutOfTime, Pace, part_of
-from ggp.search.joint_moves import LANES_AT_ONCE, TIMED_LANES, JointMoves, joint_moves
+from ggp.search.moves import LANES_AT_ONCE, TIMED_LANES, joint_moves
 from ggp.search.sure.sure_kernels import (
     DECIDED,
     I32,
@@ -286,13 +286,18 @@ class Room:
 
 
 class _Turn(NamedTuple):
-    """The edges of the states of one turn, with ids of the machine; `size` states come next."""
+    """The edges of the states of one turn, with ids of the machine.
+
+    Attributes:
+        counts: edges of each state.
+        moves, percepts: of each edge.
+        after: the state of the next turn that it leads to, or how the game ended.
+    """
 
     counts: IntArray
     moves: IntArray
     percepts: IntArray
     after: IntArray
-    size: int
 
 
 def turn_graph(machine: Machine, states: States, role: int, room: Room) -> TurnGraph:
@@ -307,17 +312,15 @@ def turn_graph(machine: Machine, states: States, role: int, room: Room) -> TurnG
     """
     layers, turns = [states], list[_Turn]()
     is_whole = True
-    while len(layers[-1]):
+    while is_whole and len(layers[-1]):
         try:
             found = _next_turn(machine, layers[-1], role, room)
         except OutOfTime:
             found = None
-        if found is None:
-            is_whole = False
-            break
-        turn, after = found
-        turns.append(turn)
-        layers.append(after)
+        is_whole = found is not None
+        if found is not None:
+            turns.append(found[0])
+            layers.append(found[1])
     return _joined(machine, layers, turns, is_whole=is_whole)
 
 
@@ -332,36 +335,24 @@ def _next_turn(
     joint = joint_moves(machine, states, role, room.deadline)
     if not room.allows(joint.number):
         return None
-    moves, percepts, groups = list[IntArray](), list[IntArray](), list[IntArray]()
-    kept, before = [states.take(np.zeros(0, dtype=np.int64))], 0
     number = int(joint.offsets[-1])
+    moves, percepts = np.empty((2, number), dtype=np.int64)
+    successors = StateMerger(machine, states)
     for start, end in Pace(room.deadline, TIMED_LANES, LANES_AT_ONCE).batches(number):
         state, made = joint.some(start, end)
         after, told = machine.step(states.take(state), made)
-        first, group = first_seen(machine.groups(after))
-        moves.append(made[:, role])
-        percepts.append(told[:, role])
-        groups.append(before + group)
-        kept.append(after.take(first))
-        before += len(first)
-    none = np.zeros(0, dtype=np.int64)
-    joined = machine.concatenate(kept)
-    if len(kept) > 2:
-        first, group = first_seen(machine.groups(joined))
-        joined = joined.take(first)
-    else:
-        group = np.arange(len(joined))
-    over = machine.terminal(joined)
+        moves[start:end], percepts[start:end] = made[:, role], told[:, role]
+        successors.add(after)
+    layer = successors.merged()
+    over = machine.terminal(layer.states)
     code = np.cumsum(~over) - 1
     ended = np.flatnonzero(over)
     if len(ended):
-        goals = machine.goals(joined.take(ended))[:, role]
+        goals = machine.goals(layer.states.take(ended))[:, role]
         code[ended] = np.where(goals >= machine.goal_range[1], WON, LOST)
-    after_edges = code[group[np.concatenate([none, *groups])]]
     room.used(number)
-    open_states = joined.take(np.flatnonzero(~over))
-    edges = np.concatenate([none, *moves]), np.concatenate([none, *percepts])
-    return _Turn(np.diff(joint.offsets), *edges, after_edges, len(open_states)), open_states
+    turn = _Turn(np.diff(joint.offsets), moves, percepts, code[layer.after])
+    return turn, layer.states.take(np.flatnonzero(~over))
 
 
 def _joined(
@@ -369,10 +360,11 @@ def _joined(
 ) -> TurnGraph:
     """The turns as one graph; states of a last layer whose turn is missing have no edges."""
     none = np.zeros(0, dtype=np.int64)
-    base, child = 0, [none]
-    for states, turn in zip(layers, turns, strict=False):
-        base += len(states)
-        child.append(np.where(turn.after >= 0, base + turn.after, turn.after))
+    base = np.cumsum([len(states) for states in layers])
+    child = [
+        np.where(turn.after >= 0, begin + turn.after, turn.after)
+        for begin, turn in zip(base, turns, strict=False)
+    ]
     left_out = np.zeros(len(layers[-1]) if len(layers) > len(turns) else 0, dtype=np.int64)
     counts = np.concatenate([*(turn.counts for turn in turns), left_out])
     ids, move = np.unique(np.concatenate([none, *(t.moves for t in turns)]), return_inverse=True)
@@ -388,7 +380,7 @@ def _joined(
         offsets_of(counts).astype(np.int32),
         place[move].astype(np.int32),
         percept.astype(np.int32),
-        np.concatenate(child).astype(np.int32),
+        np.concatenate([none, *child]).astype(np.int32),
         ids[order],
         len(told),
         is_whole,
@@ -434,13 +426,9 @@ def worth_at_once(
     if not 0 < joint.number <= MOST_JOINT:
         return least, most
     state, made = joint.some(0, int(joint.offsets[-1]))
-    worst, best = np.full(len(state), low), np.full(len(state), high)
-    for start, end in Pace(deadline, TIMED_LANES, LANES_AT_ONCE).batches(len(state)):
-        after = machine.step(states.take(state[start:end]), made[start:end]).states
-        ended = np.flatnonzero(machine.terminal(after))
-        if len(ended):
-            goals = np.clip(machine.goals(after.take(ended))[:, role], low, high)
-            worst[start + ended] = best[start + ended] = goals
+    goals = np.clip(_goals_at_once(machine, states.take(state), made, role, deadline), low, high)
+    goes_on = np.isnan(goals)
+    worst, best = np.where(goes_on, low, goals), np.where(goes_on, high, goals)
     if (worst == low).all() and (best == high).all():
         return least, most
     # A role's own move is the first choice: those that begin with it are neighbours.
@@ -501,7 +489,8 @@ def _means_of_ends(
     """`mean_at_once` in some entries, whose weights sum to 1."""
     unknown = np.full(len(moves), np.nan)
     states, views = bag.sets.states.take(lanes), bag.sets.views
-    joint = _only(joint_moves(machine, states, bag.role, deadline), bag.role, moves)
+    joint = joint_moves(machine, states, bag.role, deadline)
+    joint = joint.only(bag.role, np.isin(joint.lists[bag.role].values, moves))
     if not 0 < joint.number <= MOST_JOINT:
         return unknown
     state, places = joint.places(0, int(joint.offsets[-1]))
@@ -513,13 +502,8 @@ def _means_of_ends(
             paths = None if views is None else views[lanes, role]
             logs = log_likelihoods(model, machine, states, role, lists, paths)
             shares *= np.exp(logs[places[:, role]])
-    goals = np.full(len(state), np.nan)
     made = joint.at(places)
-    for start, end in Pace(deadline, TIMED_LANES, LANES_AT_ONCE).batches(len(state)):
-        after = machine.step(states.take(state[start:end]), made[start:end]).states
-        ended = np.flatnonzero(machine.terminal(after))
-        if len(ended):
-            goals[start + ended] = machine.goals(after.take(ended))[:, bag.role]
+    goals = _goals_at_once(machine, states.take(state), made, bag.role, deadline)
     order = np.argsort(moves)
     owner = order[np.searchsorted(moves, made[:, bag.role], sorter=order)]
     # Less than 1 where a move is illegal in some entries.
@@ -528,11 +512,18 @@ def _means_of_ends(
     return np.where(np.isclose(total, 1), sums / np.where(total > 0, total, 1.0), unknown)
 
 
-def _only(joint: JointMoves, role: int, moves: IntArray) -> JointMoves:
-    """The joint moves in which a role makes one of some moves."""
-    own = joint.lists[role]
-    kept = np.isin(own.values, moves)
-    ends = np.concatenate([[0], np.cumsum(kept)])
-    lists = list(joint.lists)
-    lists[role] = Ragged(ends[own.offsets], own.values[kept])
-    return replace(joint, lists=tuple(lists))
+def _goals_at_once(
+    machine: Machine, states: States, joint: IntArray, role: int, deadline: Deadline | None
+) -> FloatArray:
+    """`[K]` goal of a role after a joint move in each state, where that ends the match, else NaN.
+
+    Raises:
+        OutOfTime: the deadline passed before they were known.
+    """
+    goals = np.full(len(joint), np.nan)
+    for start, end in Pace(deadline, TIMED_LANES, LANES_AT_ONCE).batches(len(joint)):
+        after = machine.step(states.take(np.arange(start, end)), joint[start:end]).states
+        ended = np.flatnonzero(machine.terminal(after))
+        if len(ended):
+            goals[start + ended] = machine.goals(after.take(ended))[:, role]
+    return goals

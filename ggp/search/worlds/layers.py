@@ -1,8 +1,8 @@
 """Layers of states that worlds have in common, and values backed up through them.
 
 Every turn makes a layer. Equal states of a layer are merged, whichever worlds and moves lead to
-them, so that whole games of hundreds of thousands of states can be searched. `joint_moves` defines
-the order in which roles choose, and how their choices are made in all states at once.
+them, so that whole games of hundreds of thousands of states can be searched. `ggp.machine.layers`
+finds them, and says how choices are made in all states at once.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ import numpy as np
 
 from ggp.machine.arrays import first_seen, offsets_of, segment_ids, take_segments
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
-from ggp.machine.propnet.play.turns import MovesTold, Turned
+from ggp.machine.layers import JointMoves, StateMerger
+from ggp.machine.propnet.play.turns import MovesTold
 from ggp.search.anytime import Deadline, Pace
 from ggp.search.estimates import TIE_TOLERANCE
-from ggp.search.joint_moves import LANES_AT_ONCE, TIMED_LANES, JointMoves, joint_moves
-from ggp.search.refusals import MovesAfter, refused_tries, refused_turns, turned
+from ggp.search.moves import LANES_AT_ONCE, TIMED_LANES, joint_moves
+from ggp.search.refusals import refused_tries, turned
 
 MADE_AT_ONCE = 2 * LANES_AT_ONCE
 """Joint moves made at once, at most. Where equal states of several batches have to be merged, a
@@ -83,54 +84,6 @@ class _Level:
         return _Level(self.open.take(on), places, self.values.take(states, axis=1), choices)
 
 
-class _Found:
-    """The successors of a level, found in several batches; equal states of one are kept once.
-
-    Args:
-        none: no states.
-    """
-
-    def __init__(self, machine: Machine, none: States) -> None:
-        self._machine = machine
-        self._states = [none]
-        self._over: list[BoolArray] = []
-        self._told: list[MovesTold] = []
-        self._first: list[IntArray] = []
-        self._group: list[IntArray] = []
-        self._size = self._number = 0
-
-    def add(self, made: Turned) -> None:
-        """Record a batch."""
-        first, group = first_seen(self._machine.groups(made.states))
-        self._states.append(made.states.take(first))
-        self._over.append(made.over)
-        if made.told is not None:
-            self._told.append(made.told)
-        self._first.append(self._number + first)
-        self._group.append(self._size + group)
-        self._size += len(first)
-        self._number += len(group)
-
-    def merged(self) -> tuple[States, IntArray, IntArray]:
-        """The distinct states, the first joint move that leads to each, and `[J]` the state that
-        each joint move leads to."""
-        if len(self._first) == 1:
-            return self._states[1], self._first[0], self._group[0]
-        none = np.zeros(0, dtype=np.int64)
-        joined = self._machine.concatenate(self._states)
-        first, group = first_seen(self._machine.groups(joined))
-        firsts = np.concatenate([none, *self._first])
-        return joined.take(first), firsts[first], group[np.concatenate([none, *self._group])]
-
-    def over(self) -> BoolArray:
-        """`[J]` whether the game is over after each joint move."""
-        return np.concatenate([np.zeros(0, dtype=np.bool_), *self._over])
-
-    def told(self) -> MovesTold | None:
-        """What was told of the moves after each joint move."""
-        return MovesTold.joined(self._told)
-
-
 class Layers:
     """The states that may occur, turn by turn, as far as they were searched.
 
@@ -187,22 +140,24 @@ class Layers:
             GoalError: a goal value is not a number.
         """
         machine, moves = self._machine, self.moves(deadline)
-        found = _Found(machine, self.open.take(np.zeros(0, dtype=np.int64)))
+        successors = StateMerger(machine, self.open)
+        overs, parts = [np.zeros(0, dtype=np.bool_)], list[MovesTold]()
         before = moves.lists if self._skip_refused else ()
         pace = Pace(deadline, TIMED_LANES, MADE_AT_ONCE)
         for start, end in pace.batches(int(moves.offsets[-1])):
             state, joint = moves.some(start, end)
-            found.add(turned(machine, self.open, state, joint, before=before))
-        states, first, after = found.merged()
-        over, told = found.over(), found.told()
+            made = turned(machine, self.open, state, joint, before=before)
+            successors.add(made.states)
+            overs.append(made.over)
+            if made.told is not None:
+                parts.append(made.told)
+        states, _, first, after = successors.merged()
+        over, told = np.concatenate(overs), MovesTold.joined(parts)
         level = self._level(states, over[first])
         if told is not None:
             level.choices = told.choices.take(first[level.places], axis=0)
-        if self._skip_refused and len(after):
-            if told is None:
-                refused = self._refused(moves, after, level)
-            else:
-                refused = refused_turns(machine, moves, segment_ids(moves.offsets), over, told)
+        if self._skip_refused and told is not None:
+            refused = refused_tries(machine, moves, segment_ids(moves.offsets), over, told)
             if refused.any():
                 moves = moves.without(refused)
                 kept = after[~refused]
@@ -264,21 +219,6 @@ class Layers:
                 middle = sum(self._machine.goal_range) / 2
                 backed = _with_stuck(backed, layer.moves.stuck, middle)
         return backed
-
-    def _refused(self, moves: JointMoves, after: IntArray, level: _Level) -> BoolArray:
-        """`[J]` whether each joint move is a refused try; the level learns its choices.
-
-        Args:
-            after: `[J]` state of the level that each leads to.
-        """
-        place = level.place[after]
-        on = np.flatnonzero(place >= 0)
-        state, joint = moves.some(0, len(after))
-        refused = np.zeros(len(after), dtype=np.bool_)
-        found = MovesAfter(self._machine, level.open)
-        level.choices = found.counts
-        refused[on] = refused_tries(self.open, moves, state[on], joint[on], found, place[on])
-        return refused
 
     def _level(self, states: States, over: BoolArray) -> _Level:
         machine = self._machine

@@ -25,13 +25,14 @@ from ggp.belief import UNIFORM, Bags, MoveModel
 from ggp.labs.kriegspiel.information_sets.set_tree import LookAhead, SetTree, merge_leaves
 from ggp.machine.arrays import first_seen_columns
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
+from ggp.machine.layers import JointMoves
 from ggp.machine.propnet.play.turns import MovesTold, Turned
 from ggp.search.anytime import BETWEEN_LOOKS_S, Deadline, Pace
 from ggp.search.estimates import Estimates, candidates
-from ggp.search.joint_moves import LANES_AT_ONCE, TIMED_LANES, JointMoves, joint_moves
+from ggp.search.moves import LANES_AT_ONCE, TIMED_LANES, joint_moves
 from ggp.search.parts import Evaluation, TurnEvaluation, ValuedTurns
 from ggp.search.playouts import RandomPlayouts
-from ggp.search.refusals import MovesAfter, joined_turns, refused_tries, refused_turns, turned
+from ggp.search.refusals import joined_turns, refused_tries, turned
 
 JOINT_AT_ONCE = 1 << 18
 """Joint moves of one turn that a batch of histories folded in together should have."""
@@ -245,12 +246,8 @@ class InformationSetSearch:
             refused = np.zeros(len(goes_on), dtype=np.bool_)
             tried = np.flatnonzero(free[state[goes_on]]) if is_free else goes_on[:0]
             if len(tried) and reached.told is not None:
-                found_so = refused_turns(machine, options, state, reached.over, reached.told)
+                found_so = refused_tries(machine, options, state, reached.over, reached.told)
                 refused[tried] = found_so[goes_on[tried]]
-            elif len(tried):
-                at = goes_on[tried]
-                later = MovesAfter(machine, reached.states(at))
-                refused[tried] = refused_tries(lanes.states, options, state[at], joint[at], later)
             # Where the game goes on after all of them, nothing is picked out.
             on = goes_on if len(ends) else slice(None)
             nodes[on] = tree.reached(actions[on], reached.percepts[on], refused)

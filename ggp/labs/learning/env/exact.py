@@ -17,7 +17,7 @@ from ggp.labs.learning.env.environment import Environment
 from ggp.labs.learning.env.kernels import I32, Bools
 from ggp.machine.base import FloatArray, IntArray
 from ggp.solve.forest import evaluate
-from ggp.solve.trees.build import MOST_STATES, TreeBounds, build_tree
+from ggp.solve.tree_builder import MOST_STATES, TreeBounds, build_tree
 
 
 class Sets(NamedTuple):

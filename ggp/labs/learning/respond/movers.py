@@ -18,7 +18,7 @@ from ggp.belief import PathTree
 from ggp.machine.arrays import enlarged, first_seen, segment_ids, take_segments
 from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, Ragged
 from ggp.search.moves import drawn_places
-from ggp.solve.sampling import Chooser, Decided, MakeChooser, TellsPaths, has_told, turns_of
+from ggp.solve.exploitation import Chooser, Decided, MakeChooser, TellsPaths, has_told, turns_of
 
 _NEW, _UNTOLD = -1, -2
 """In place of a number of a `PathPolicy`: a path is new; nothing was noted of it."""

@@ -28,7 +28,7 @@ from ggp.machine.definition import GameDefinition
 from ggp.machine.mixing import uniform
 from ggp.run.clocks import cpu_seconds
 from ggp.search.moves import random_moves
-from ggp.solve.sampling import MakeChooser
+from ggp.solve.exploitation import MakeChooser
 
 # ------------------------------------------------------------------------
 # The kernels of a tree of responses: choosing, growing, and backing goals up.

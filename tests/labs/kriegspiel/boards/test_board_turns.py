@@ -29,7 +29,7 @@ from ggp.machine.arrays import first_seen
 from ggp.machine.base import FloatArray, States
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.machine.propnet.play.turns import CircuitTurns
-from ggp.search.joint_moves import joint_moves
+from ggp.search.moves import joint_moves
 from ggp.search.parts import Search
 from tests.labs.kriegspiel.boards.test_quiescence import KS, bag_of, quiescence, tried_positions
 from tests.support.games import machine_of_game, machine_of_rules

@@ -17,11 +17,10 @@ from ggp.labs.kriegspiel.information_sets.set_tree import Leaf, LookAhead
 from ggp.machine import Machine, role_index
 from ggp.machine.base import BoolArray, FloatArray, IntArray, States
 from ggp.search.anytime import Deadline, OutOfTime
-from ggp.search.joint_moves import joint_moves
-from ggp.search.moves import random_moves
+from ggp.search.moves import joint_moves, random_moves
 from ggp.search.parts import Evaluation
 from ggp.search.playouts import PlayoutSearch
-from ggp.search.refusals import MovesAfter, refused_tries
+from ggp.search.refusals import refused_tries, turned
 from tests.labs.kriegspiel.information_sets.set_reference import Kind, Reference, Rules
 from tests.support.games import machine_of_game, machine_of_rules
 from tests.support.plain.enumeration import Path, one, random_paths
@@ -155,13 +154,13 @@ def tries_of(machine: Machine, states: States) -> tuple[BoolArray, IntArray, lis
     """All joint moves of states: where they lead to no end, and whether the tries were refused."""
     options = joint_moves(machine, states, 0)
     lanes, moves = options.some(0, int(options.offsets[-1]))
-    stepped = machine.step(states.take(lanes), moves)
-    on = np.flatnonzero(~machine.terminal(stepped.states))
-    after = MovesAfter(machine, stepped.states.take(on))
-    found = refused_tries(states, options, lanes[on], moves[on], after)
+    made = turned(machine, states, lanes, moves, percepts=True, before=options.lists)
+    on = np.flatnonzero(~made.over)
+    assert made.told is not None
+    found = refused_tries(machine, options, lanes, made.over, made.told)[on]
     seen = [
         [text for percept in row for text in machine.percept_texts(int(percept))]
-        for row in stepped.percepts[on]
+        for row in made.percepts[on]
     ]
     return found, lanes[on], seen
 

@@ -7,10 +7,9 @@ import pytest
 
 from ggp.errors import MachineError
 from ggp.machine.base import States
+from ggp.machine.layers import JointMoves
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
-from ggp.search.joint_moves import joint_moves
-from ggp.search.moves import random_moves
-from ggp.search.refusals import MovesAfter
+from ggp.search.moves import joint_moves, random_moves
 from tests.support.games import machine_of_game, machine_of_rules
 
 GAMES = ("kriegspiel_5x5", "krieg_tic_tac_toe", "meier", "monty_hall")
@@ -51,7 +50,7 @@ def test_turns_are_those_of_single_questions(game: str) -> None:
     over = machine.terminal(plain.states)
     assert (made.over == over).all()
     on = np.flatnonzero(~over)
-    after = MovesAfter(machine, plain.states.take(on))
+    after = JointMoves.of(machine, plain.states.take(on))
     assert (made.told.choices[on] == np.minimum(after.counts, 2)).all()
     for role, (own, before) in enumerate(zip(after.lists, options.lists, strict=True)):
         for row, k in enumerate(on.tolist()):
@@ -138,7 +137,7 @@ def test_goals_are_usual_or_not(goals: str) -> None:
 def test_moves_are_counted_as_they_are_listed(game: str) -> None:
     machine = circuit_of(game)
     states = random_states(machine, 20, 1)
-    after = MovesAfter(machine, states)
+    after = JointMoves.of(machine, states)
     found = machine.choices(states)
     assert found is not None
     assert (found == np.minimum(after.counts, 2)).all()

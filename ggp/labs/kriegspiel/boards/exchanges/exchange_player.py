@@ -25,10 +25,10 @@ from ggp.labs.kriegspiel.boards.exchanges.open_boards import (
 )
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States, player_roles
 from ggp.machine.compiling.vectors import words_of
+from ggp.machine.layers import JointMoves
 from ggp.machine.propnet.play.kernels.tapes import Query
 from ggp.machine.propnet.play.turns import WIDTH, CircuitTurns
 from ggp.search.anytime import Deadline, check
-from ggp.search.refusals import MovesAfter
 
 FIRST_ROOM = 8
 """Captures on a board for which there is room at first."""
@@ -369,12 +369,12 @@ class CaptureFinder:
         machine = self._machine
         if isinstance(machine, CircuitTurns):
             return machine.choices(states)
-        return MovesAfter(machine, states).counts
+        return JointMoves.of(machine, states).counts
 
     def listed(self, position: CaptureBoards) -> dict[int, Captures]:
         """Captures of each role, by its legal moves, on boards where it is clear that it is to
         move: the role that is not has no choice."""
-        after = MovesAfter(self._machine, position.states)
+        after = JointMoves.of(self._machine, position.states)
         counts, lists = after.counts, after.lists
         found = {}
         for role in self._players:

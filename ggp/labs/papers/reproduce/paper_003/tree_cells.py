@@ -22,7 +22,7 @@ from ggp.labs.papers.reproduce.results import RunSettings, Tell
 from ggp.machine.base import FloatArray, IntArray
 from ggp.solve.forest import Forest, Side
 from ggp.solve.regret import Regrets
-from ggp.solve.trees.tree import RoleSets
+from ggp.solve.tree import RoleSets
 from match_runner.workers.executor import Executor
 from match_runner.workers.places import run_all
 

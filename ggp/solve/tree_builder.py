@@ -6,7 +6,7 @@ probabilities add up. All nodes of a layer are stepped by all joint moves at onc
 
     split off subgames -> note leaves -> legal moves -> information sets -> step -> merge
 
-Sequences are numbered as in `ggp.solve.trees.tree` only at the end, when the number of subgames is
+Sequences are numbered as in `ggp.solve.tree` only at the end, when the number of subgames is
 known; until then -1 - g is the empty sequence of subgame g, and the others are counted from 0.
 """
 
@@ -15,9 +15,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
 from math import lcm
 from typing import NamedTuple
 
@@ -25,7 +24,7 @@ import numpy as np
 
 from ggp.belief.paths import PathTree
 from ggp.errors import SolvingError
-from ggp.machine.arrays import first_seen, joined, offsets_of, segment_ids, take_segments
+from ggp.machine.arrays import first_seen, segment_ids, take_segments
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
     FloatArray,
@@ -35,18 +34,23 @@ from ggp.machine.base import (
     States,
     player_roles,
 )
-from ggp.solve.trees.nodes import (
+from ggp.machine.layers import KEY, SAME, JointMoves, NextLayer, StateMerger
+from ggp.solve.tree import (
+    LANES_AT_ONCE,
+    GameTree,
     InformationSetTable,
-    LayerNodes,
-    LayerTurn,
+    Layer,
+    LayerChoices,
     LeafTable,
-    Stepper,
-    first_node,
+    Numbers,
+    Stands,
 )
-from ggp.solve.trees.tree import GameTree, Layer, Numbers, Stands
 
 MOST_STATES = 1_000_000
 """Greatest number of nodes of a tree; each takes a few hundred bytes."""
+
+MOST_PATHS = 16_000_000
+"""Greatest number of incomplete paths of all players kept at once; they take a gigabyte."""
 
 PRUNE_AT = 2_000_000
 """Number of paths from which on those that no longer matter are forgotten."""
@@ -116,6 +120,38 @@ def build_tree(
     return _Builder(machine, split, keep_layers, keep_stands, bounds.begun()).build()
 
 
+@dataclass(frozen=True, slots=True)
+class LayerNodes:
+    """E nodes of a layer.
+
+    Attributes:
+        states: their states.
+        paths: `[E, P]` incomplete path of every player.
+        sequences: `[E, P]` sequence of every player, as `InformationSetTable` numbers them.
+        owners: `[E]` subgame of each.
+        weights: `[E]` numerators of the probability that chance plays its part.
+    """
+
+    states: States
+    paths: IntArray
+    sequences: IntArray
+    owners: IntArray
+    weights: Numbers
+
+    def __len__(self) -> int:
+        return len(self.owners)
+
+    def take(self, lanes: IntArray) -> LayerNodes:
+        """The nodes with these indices, in this order."""
+        return LayerNodes(
+            self.states.take(lanes),
+            self.paths[lanes],
+            self.sequences[lanes],
+            self.owners[lanes],
+            self.weights[lanes],
+        )
+
+
 class _Builder:
     def __init__(
         self,
@@ -135,7 +171,6 @@ class _Builder:
         self._order = TextOrder(machine)
         self._sets = [InformationSetTable() for _ in self._players]
         self._leaves = LeafTable()
-        self._stepper = Stepper(machine, self._tree, self._players, self._sets)
         self._layers: list[Layer] = []
         self._num_states = 0
         self._prune_at = PRUNE_AT
@@ -151,7 +186,13 @@ class _Builder:
     def build(self) -> GameTree:
         if not self._players:
             raise SolvingError("nobody plays this game but chance")
-        nodes = first_node(self._machine, self._players)
+        nodes = LayerNodes(
+            self._machine.initial(1),
+            np.array([self._players], dtype=np.int64),  # the empty paths of `PathTree`
+            np.full((1, len(self._players)), -1),
+            np.zeros(1, dtype=np.int64),
+            np.ones(1, dtype=np.int64),
+        )
         while len(nodes):
             if self._split and self._turn:
                 nodes = self._pruned(self._split_off(nodes))
@@ -252,47 +293,53 @@ class _Builder:
         if len(ends):
             goals[ends] = self._machine.goals(nodes.states.take(ends))[:, self._players]
             self._note_leaves(nodes, ends, np.full(len(ends), NO_SUBGAME), goals[ends])
-        alive = np.flatnonzero(~over)
-        if not len(alive):
-            if self._keep_layers:
-                self._keep(goals)
-            return nodes.take(alive)
-        grown = nodes.take(alive)
-        legal = self._legal(grown.states)
-        shares, fractions = self._chance(grown, legal)
-        turn = LayerTurn(grown, legal, self._find_sets(grown, legal), shares)
-        after, children = self._stepper.step(
-            turn,
-            self._most,
-            lambda num: self._refuse_if_large(self._num_states + num, self._turn + 1),
-        )
+        alive = nodes.take(np.flatnonzero(~over))
+        after, choices = self._turn_of(alive) if len(alive) else (alive, None)
         if self._keep_layers:
-            self._keep(goals, alive, turn, fractions, children)
+            self._layers.append(Layer(goals, np.where(over, -1, np.cumsum(~over) - 1), choices))
         return after
 
-    def _legal(self, states: States) -> list[Ragged]:
-        """The legal moves of each role, unless there are too many joint moves to follow.
+    def _turn_of(self, nodes: LayerNodes) -> tuple[LayerNodes, LayerChoices]:
+        """The nodes one turn later, and how they follow from some at which the game is not over."""
+        moves = self._moves(nodes.states)
+        sets = self._find_sets(nodes, moves.lists)
+        shares, fractions = self._shares(nodes, moves)
+        found = self._after(nodes, moves, sets, shares)
+        choices = LayerChoices(moves, sets, fractions, found.after)
+        return LayerNodes(found.states, *found.columns), choices
+
+    def _moves(self, states: States) -> JointMoves:
+        """The joint moves, those of each role sorted by text, unless there are too many to follow.
 
         Lists of that many would not fit into memory: so they are counted, some states at a time.
         """
-        parts: list[list[Ragged]] = []
+        parts: list[JointMoves] = []
         joint_moves = 0.0
         for start in range(0, len(states), LISTED_AT_ONCE):
             self._refuse_if_large(self._num_states, self._turn)
             end = min(start + LISTED_AT_ONCE, len(states))
             some = states.take(np.arange(start, end))
-            lists = [self._machine.legal(some, role) for role in range(len(self._machine.roles))]
-            joint_moves += np.prod([each.counts.astype(float) for each in lists], axis=0).sum()
+            parts.append(JointMoves.of(self._machine, some, allow_stuck=False))
+            joint_moves += parts[-1].number
             if joint_moves > JOINT_MOVES_PER_STATE * self._most:
                 number = f"{'' if end == len(states) else 'more than '}{joint_moves:,.0f}"
                 raise SolvingError(
                     f"the tree of the game is too large: there are {number} joint moves to "
                     f"follow after {self._turn} turns"
                 )
-            parts.append(lists)
-        return [self._order.sorted(joined(lists)) for lists in zip(*parts, strict=True)]
+        moves = JointMoves.joined(parts)
+        orders = [self._order.order(each) for each in moves.lists]
+        role = self._machine.random_role
+        return replace(
+            moves,
+            lists=tuple(
+                Ragged(each.offsets, each.values[order])
+                for each, order in zip(moves.lists, orders, strict=True)
+            ),
+            probabilities=moves.probabilities[orders[role] if role is not None else slice(None)],
+        )
 
-    def _find_sets(self, nodes: LayerNodes, legal: list[Ragged]) -> IntArray:
+    def _find_sets(self, nodes: LayerNodes, legal: Sequence[Ragged]) -> IntArray:
         """`[E, P]` the information set of each player with a choice, -1 without one."""
         sets = np.full((len(nodes), len(self._players)), -1)
         for player, role in enumerate(self._players):
@@ -312,18 +359,16 @@ class _Builder:
             sets[:, player] = number[group]
         return sets
 
-    def _chance(
-        self, nodes: LayerNodes, legal: list[Ragged]
+    def _shares(
+        self, nodes: LayerNodes, moves: JointMoves
     ) -> tuple[Numbers | None, list[Fraction]]:
         """The factor by which each move of `random` multiplies weights, and its probability.
 
-        Stores the moves of `random` with the legal ones, and shrinks the unit of weights.
+        Shrinks the unit of weights.
         """
-        role = self._machine.random_role
-        if role is None:
+        if self._machine.random_role is None:
             return None, []
-        legal[role], chances = sorted_chance(self._machine, nodes.states, self._order)
-        different, place = np.unique(chances, return_inverse=True)
+        different, place = np.unique(moves.probabilities, return_inverse=True)
         fractions = [Fraction(p).limit_denominator(1 << 20) for p in different.tolist()]
         unit = lcm(*(fraction.denominator for fraction in fractions))
         factors = [fraction.numerator * unit // fraction.denominator for fraction in fractions]
@@ -332,6 +377,46 @@ class _Builder:
         most = max(factors) * int(nodes.weights.max()) * JOINT_MOVES_PER_STATE * self._most
         shares = np.array(factors, dtype=np.int64 if most < _MOST_WEIGHT else object)[place]
         return shares, [fractions[p] for p in place.tolist()] if self._keep_layers else []
+
+    def _after(
+        self, nodes: LayerNodes, moves: JointMoves, sets: IntArray, shares: Numbers | None
+    ) -> NextLayer:
+        """The nodes after all joint moves, as columns of `LayerNodes`.
+
+        Args:
+            sets: see `_find_sets`.
+            shares: see `_shares`.
+        """
+        # Nodes of different subgames have different paths.
+        successors = StateMerger(self._machine, nodes.states, (KEY, SAME, SAME, np.add))
+        for start, end in moves.batches(LANES_AT_ONCE):
+            self._refuse_if_large(self._num_states, self._turn + 1)
+            lanes, places = moves.places(start, end)
+            joint = moves.at(places)
+            stepped = self._machine.step(nodes.states.take(lanes), joint)
+            paths, sequences = nodes.paths[lanes], nodes.sequences[lanes]
+            for player, role in enumerate(self._players):
+                paths[:, player] = self._tree.extend(
+                    paths[:, player], joint[:, role], stepped.percepts[:, role]
+                )
+                chosen = sets[lanes, player]
+                has = np.flatnonzero(chosen >= 0)
+                digits = places[has, role] - moves.lists[role].offsets[lanes[has]]
+                begins = self._sets[player].first_sequences[chosen[has]]
+                sequences[has, player] = begins + digits
+            weights = nodes.weights[lanes]
+            if shares is not None:
+                weights = weights * shares[places[:, self._machine.random_role]]
+            successors.add(stepped.states, paths, sequences, nodes.owners[lanes], weights)
+            if len(self._tree) > MOST_PATHS:
+                raise SolvingError(
+                    "the tree of the game is too large: its players have more than "
+                    f"{MOST_PATHS:,} incomplete paths"
+                )
+            if successors.size > 2 * self._most:
+                num_merged = len(successors.merged().first)
+                self._refuse_if_large(self._num_states + num_merged, self._turn + 1)
+        return successors.merged()
 
     # ---------------------------------------------------------------- what is kept
 
@@ -357,40 +442,6 @@ class _Builder:
             subgames,
         )
 
-    def _keep(
-        self,
-        goals: FloatArray,
-        alive: IntArray | None = None,
-        turn: LayerTurn | None = None,
-        fractions: Sequence[Fraction] = (),
-        children: IntArray | None = None,
-    ) -> None:
-        """Keep a layer; without a turn, the game is over at all its nodes."""
-        num_nodes = len(goals)
-        counts = np.zeros((num_nodes, len(self._machine.roles)), dtype=np.int64)
-        sets = np.full((num_nodes, len(self._players)), -1)
-        chance: list[list[Fraction]] = [[] for _ in range(num_nodes)]
-        moves: list[list[int]] = [[] for _ in range(num_nodes)]
-        if turn is not None:
-            counts[alive], sets[alive] = turn.counts, turn.sets
-        role = self._machine.random_role
-        if turn is not None and alive is not None and role is not None:
-            bounds = pairwise(turn.legal[role].offsets.tolist())
-            for node, (start, end) in zip(alive.tolist(), bounds, strict=True):
-                chance[node] = list(fractions[start:end])
-                moves[node] = turn.legal[role].values[start:end].tolist()
-        self._layers.append(
-            Layer(
-                sets,
-                chance,
-                moves,
-                counts,
-                offsets_of(np.prod(counts, axis=1)),
-                np.zeros(0, dtype=np.int64) if children is None else children,
-                goals,
-            )
-        )
-
 
 # ------------------------------------------------------------------------
 # Puts legal moves in an order that does not depend on ids, and is the same after the same path.
@@ -409,24 +460,12 @@ class TextOrder:
         self._learn(1 + int(ragged.values.max(initial=-1)))
         return np.lexsort((self._ranks[ragged.values], segment_ids(ragged.offsets)))
 
-    def sorted(self, ragged: Ragged) -> Ragged:
-        """The lists, each sorted by text."""
-        return Ragged(ragged.offsets, ragged.values[self.order(ragged)])
-
     def _learn(self, num_moves: int) -> None:
         if num_moves <= len(self._texts):
             return
         new = range(len(self._texts), num_moves)
         self._texts += [self._machine.move_text(move) for move in new]
         self._ranks = np.argsort(np.argsort(np.array(self._texts), kind="stable"))
-
-
-def sorted_chance(machine: Machine, states: States, order: TextOrder) -> tuple[Ragged, FloatArray]:
-    """The moves of `random` in each lane, sorted by text, and the probability of each."""
-    chance = machine.chance(states)
-    ragged = Ragged(chance.offsets, chance.moves)
-    places = order.order(ragged)
-    return Ragged(chance.offsets, chance.moves[places]), chance.probabilities[places]
 
 
 def require_equal_moves(

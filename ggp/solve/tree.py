@@ -6,7 +6,7 @@ leaf is one end of the game for one sequence of every role, with the probability
 its part. Roles that move at once need no order here. This is the sequence form (von Stengel,
 "Efficient computation of behavior strategies", 1996).
 
-Where the state of play is common knowledge, a new game begins (`ggp.solve.trees.build`). It has
+Where the state of play is common knowledge, a new game begins (`ggp.solve.tree_builder`). It has
 empty sequences of its own, and its value stands at leaves of the game before. So a tree is a
 list of subgames; the first one is the whole game, and the others come in an order in which values
 can be backed up from the last to the first.
@@ -27,12 +27,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.belief.paths import PathTree
-from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine
+from ggp.machine.arrays import enlarged
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged
+from ggp.machine.layers import JointMoves
 
 Numbers = NDArray[Any]
 """Whole numbers: int64 if they fit, otherwise Python's own."""
 
 CONSTANT_SUM_TOLERANCE = 1e-9
+
+LANES_AT_ONCE = 1 << 17
+"""Number of joint moves made in one call when a game is played out, which bounds memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,29 +137,36 @@ class Stands(NamedTuple):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """The nodes after a number of turns, and how they follow from each other; E of them.
+class LayerChoices(NamedTuple):
+    """The choices at N nodes of a layer at which the game is not over, and what follows.
 
     Attributes:
-        sets: `[E, P]` information set in which each player chooses, -1 if it does not.
-        chance: for each node, the probabilities of the moves of `random`, in the order of
-            `chance_moves`.
-        chance_moves: for each node, the moves of `random`.
-        counts: `[E, R]` number of legal moves of every role; 0 if the game is over.
-        offsets: `[E + 1]` first child of each node in `children`.
-        children: nodes of the next layer for every joint move: roles in their order, that of the
-            last role changes fastest, and moves of a role are in the order of their texts.
-        goals: `[E, P]` goal values, if the game is over.
+        moves: their joint moves; roles choose in the order of the rules, and moves are in the order
+            of their texts.
+        sets: `[N, P]` information set in which each player chooses, -1 if it does not.
+        chances: the probability of each of the listed moves of `random`.
+        children: the node of the next layer for every joint move.
     """
 
+    moves: JointMoves
     sets: IntArray
-    chance: Sequence[Sequence[Fraction]]
-    chance_moves: Sequence[Sequence[int]]
-    counts: IntArray
-    offsets: IntArray
+    chances: Sequence[Fraction]
     children: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """The E nodes after a number of turns, and how they follow from each other.
+
+    Attributes:
+        goals: `[E, P]` goal values, if the game is over.
+        places: `[E]` the place of each node in `choices`, -1 if the game is over.
+        choices: the choices at the other nodes; None if there are none.
+    """
+
     goals: FloatArray
+    places: IntArray
+    choices: LayerChoices | None
 
 
 @dataclass(frozen=True)
@@ -220,3 +232,103 @@ class GameTree:
         for player, sets in enumerate(self.sets):
             acts[sets.owners, player] = True
         return acts
+
+
+# ------------------------------------------------------------------------
+# Collects information sets and leaves as they are found, layer by layer.
+
+_NONE = np.zeros(0, dtype=np.int64)
+
+
+class InformationSetTable:
+    """The information sets of one player. Sequence -1 - g is the empty one of subgame g."""
+
+    def __init__(self) -> None:
+        self._paths: list[IntArray] = [_NONE]
+        self._owners: list[IntArray] = [_NONE]
+        self._parents: list[IntArray] = [_NONE]
+        self._moves: list[IntArray] = [_NONE]
+        self._levels: list[IntArray] = [_NONE]
+        self._num_sets, self._num_sequences = 0, 0
+        self._first = np.zeros(64, dtype=np.int64)
+        self._level_of_sequence = np.zeros(64, dtype=np.int64)
+
+    @property
+    def first_sequences(self) -> IntArray:
+        """First sequence of every set so far, by number; the array may be longer."""
+        return self._first
+
+    def add(self, paths: IntArray, owners: IntArray, parents: IntArray, moves: Ragged) -> IntArray:
+        """`[N]` numbers of new sets, with their paths, subgames, last sequences and moves."""
+        if not len(paths):
+            return _NONE
+        numbers = self._num_sets + np.arange(len(paths))
+        counts = moves.counts
+        ends = self._num_sequences + np.cumsum(counts)
+        self._first = enlarged(self._first, int(numbers[-1]) + 1, 0)
+        self._first[numbers] = ends - counts
+        before = self._level_of_sequence[np.maximum(parents, 0)]
+        levels = np.where(parents < 0, 0, before + 1)
+        self._level_of_sequence = enlarged(self._level_of_sequence, int(ends[-1]), 0)
+        self._level_of_sequence[self._num_sequences : ends[-1]] = np.repeat(levels, counts)
+        for kept, new in (
+            (self._paths, paths),
+            (self._owners, owners),
+            (self._parents, parents),
+            (self._moves, moves.values),
+            (self._levels, levels),
+        ):
+            kept.append(new)
+        self._num_sets += len(paths)
+        self._num_sequences = int(ends[-1])
+        return numbers
+
+    @property
+    def paths(self) -> IntArray:
+        """The incomplete paths of all sets."""
+        return np.concatenate(self._paths)
+
+    def renumber(self, numbers: IntArray) -> None:
+        """Follow `PathTree.prune`: path n is now `numbers[n]`."""
+        self._paths = [numbers[self.paths]]
+
+    def finished(self, num_subgames: int) -> RoleSets:
+        """All sets, with sequences numbered as in a tree."""
+        offsets = np.append(self._first[: self._num_sets], self._num_sequences) + num_subgames
+        return RoleSets(
+            self.paths,
+            np.concatenate(self._owners),
+            final_sequences(np.concatenate(self._parents), num_subgames),
+            offsets,
+            np.concatenate(self._moves),
+            np.concatenate(self._levels),
+        )
+
+
+class LeafTable:
+    """Leaves; `add` takes the arguments of `Leaves`, with sequences as in `InformationSetTable`."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[IntArray, IntArray, Numbers, Numbers, FloatArray, IntArray]] = []
+
+    def add(
+        self,
+        owners: IntArray,
+        sequences: IntArray,
+        numerators: Numbers,
+        denominators: Numbers,
+        goals: FloatArray,
+        subgames: IntArray,
+    ) -> None:
+        self._rows.append((owners, sequences, numerators, denominators, goals, subgames))
+
+    def finished(self, num_subgames: int) -> Leaves:
+        """All leaves, with sequences numbered as in a tree."""
+        columns = [np.concatenate(column) for column in zip(*self._rows, strict=True)]
+        columns[1] = final_sequences(columns[1], num_subgames)
+        return Leaves(*columns)
+
+
+def final_sequences(sequences: IntArray, num_subgames: int) -> IntArray:
+    """Numbers of sequences with the empty ones first, then the others."""
+    return np.where(sequences < 0, -1 - sequences, sequences + num_subgames)

@@ -1,0 +1,408 @@
+"""Solves games of two players with constant sum in which everybody always knows the state.
+
+Such a game may have moves at once, so that players have to mix theirs, and chance. But what anybody
+remembers is of no use: a strategy is a mixed move for each state. So what is solved is a matrix of
+values for each state, from the last turn to the first, where a tree of sequences would have a leaf
+for each way through the game.
+
+In comes a `Machine`, out goes a `PositionSolution`: positions are found layer by layer, values are
+backed up from the last to the first, and a match is followed by the joint moves that all see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.errors import SolvingError
+from ggp.machine.arrays import chunks
+from ggp.machine.base import (
+    DEFAULT_MAX_STEPS,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Machine,
+    States,
+    is_open,
+    player_roles,
+)
+from ggp.machine.layers import JointMoves, StateMerger
+from ggp.solve.matrix_kernels import back_up
+from ggp.solve.tree import CONSTANT_SUM_TOLERANCE, LANES_AT_ONCE
+
+MOST_JOINT_MOVES = 30_000_000
+"""Greatest number of joint moves of all positions together: each takes four bytes, and more for a
+moment."""
+
+MOST_PAYOFFS = 1 << 17
+"""Greatest number of joint moves of the two players in a position in which both have a choice.
+Linear programs take long from there on, and cannot be stopped: 0.02 s with 200 moves of each, 0.5 s
+with 362, up to 1.6 s with 400, and 24 s with 800, which rounding errors then made useless."""
+
+LISTED_AT_ONCE = 4096
+"""Number of states whose legal moves are listed before they are counted."""
+
+JOINT_MOVES_AT_ONCE = 1 << 19
+"""Number of joint moves whose values are backed up before the clock is looked at again."""
+
+
+class PositionBounds(NamedTuple):
+    """Bounds on what is looked at; whatever is larger is refused.
+
+    Attributes:
+        positions: most positions.
+        joint_moves: most joint moves of all of them together.
+        turns: most turns.
+        payoffs: see `MOST_PAYOFFS`.
+        at_once_by: number of positions among which both players must have had a choice at once
+            in one; 0 for no such demand.
+        is_over: says when to give up, asked a few times a second.
+        progress: called with the number of turns and of positions so far.
+    """
+
+    positions: int
+    joint_moves: int = MOST_JOINT_MOVES
+    turns: int = DEFAULT_MAX_STEPS
+    payoffs: int = MOST_PAYOFFS
+    at_once_by: int = 0
+    is_over: Callable[[], bool] = lambda: False
+    progress: Callable[[int, int], None] = lambda turns, positions: None
+
+
+@dataclass(frozen=True, slots=True)
+class PositionLayer:
+    """The positions after a number of turns at which the game is not over, E of them.
+
+    Attributes:
+        numbers: `[E]` their numbers in the graph.
+        moves: their joint moves, with those of `random` as `Machine.chance` lists them.
+        children: the position after each joint move; there may be many millions.
+    """
+
+    numbers: IntArray
+    moves: JointMoves
+    children: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class PositionGraph:
+    """All N positions of a game of two players in which everybody knows the state.
+
+    A position is a state and nothing else, so it is far smaller than a node of a `GameTree`, which
+    has everybody's past as well. Only numbers of positions are kept, with the legal moves there and
+    what each joint move leads to, not the states: who knows the joint moves of a match can follow
+    it.
+
+    Attributes:
+        machine: the machine of the game.
+        players: the two roles that are not `random`.
+        layers: what may be done turn by turn; those of a layer have greater numbers than all
+            before it.
+        goals: `[N, 2]` goal values of the players where the game is over, else 0.
+        is_end: `[N]` whether it is.
+    """
+
+    machine: Machine
+    players: tuple[int, int]
+    layers: tuple[PositionLayer, ...]
+    goals: FloatArray
+    is_end: BoolArray
+
+    @property
+    def num_positions(self) -> int:
+        return len(self.goals)
+
+    @property
+    def choices(self) -> tuple[int, int]:
+        """The number of positions in which each player has a choice."""
+        first, second = (
+            sum(int((layer.moves.counts[:, role] > 1).sum()) for layer in self.layers)
+            for role in self.players
+        )
+        return first, second
+
+
+@dataclass(frozen=True)
+class PositionSolution:
+    """A solved game.
+
+    Attributes:
+        graph: its positions.
+        values: `[2]` value of the game to each player.
+        gains: `[2]` gain of each player by deviating alone.
+        plans: for each player and layer, the probability of each of its moves as listed.
+        is_at_once: whether both players have a choice in some position.
+    """
+
+    graph: PositionGraph
+    values: tuple[float, float]
+    gains: tuple[float, float]
+    plans: tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]]
+    is_at_once: bool
+
+    @property
+    def nash_conv(self) -> float:
+        """The sum of the gains; 0 in an equilibrium, but for rounding."""
+        return sum(self.gains)
+
+    @property
+    def goal_spread(self) -> float:
+        """The greatest difference between two goal values of one player; 1 if there is none."""
+        return float(np.ptp(self.graph.goals[self.graph.is_end], axis=0).max()) or 1.0
+
+
+def suits(machine: Machine) -> bool:
+    """Whether a game has two players, and everybody always knows the state."""
+    return len(player_roles(machine)) == 2 and is_open(machine)
+
+
+def find_positions(machine: Machine, bounds: PositionBounds) -> PositionGraph:
+    """All positions of a game that `suits`.
+
+    Raises:
+        SolvingError: there are too many, or the game may not end, or time is up.
+        NoLegalMoveError, ReasonerLimitError, GoalError: raised by the machine.
+    """
+    return _Finder(machine, bounds).find()
+
+
+class _Finder:
+    def __init__(self, machine: Machine, bounds: PositionBounds) -> None:
+        self._machine, self._bounds = machine, bounds
+        first, second = player_roles(machine)
+        self._players = (first, second)
+        self._num_positions = 1
+        self._num_joint = 0
+        self._turn = 0
+        self._is_at_once = False
+
+    def find(self) -> PositionGraph:
+        states = self._machine.initial(1)
+        layers: list[PositionLayer] = []
+        goals: list[FloatArray] = []
+        ends = []
+        while len(states):
+            over = self._machine.terminal(states)
+            worth = np.zeros((len(states), 2))
+            places, going = np.flatnonzero(over), np.flatnonzero(~over)
+            if len(places):
+                worth[places] = self._machine.goals(states.take(places))[:, list(self._players)]
+            goals.append(worth)
+            ends.append(over)
+            numbers = self._num_positions - len(states) + going
+            states = states.take(going)
+            if len(states):
+                layer, states = self._next(states, numbers)
+                layers.append(layer)
+        return PositionGraph(
+            self._machine,
+            self._players,
+            tuple(layers),
+            np.concatenate(goals),
+            np.concatenate(ends),
+        )
+
+    def _next(self, states: States, numbers: IntArray) -> tuple[PositionLayer, States]:
+        """A layer, and the states of the next one."""
+        self._turn += 1
+        if self._turn > self._bounds.turns:
+            raise SolvingError(f"the game may not be over after {self._bounds.turns:,} turns")
+        moves = self._moves(states)
+        successors = StateMerger(self._machine, states)
+        for start, end in moves.batches(LANES_AT_ONCE):
+            self._refuse_if_large(successors.size)
+            lanes, joint = moves.some(start, end)
+            successors.add(self._machine.step(states.take(lanes), joint).states)
+        found = successors.merged()
+        children = (self._num_positions + found.after).astype(np.int32)
+        self._num_positions += len(found.states)
+        self._bounds.progress(self._turn, self._num_positions)
+        self._refuse_if_large()
+        return PositionLayer(numbers, moves, children), found.states
+
+    def _moves(self, states: States) -> JointMoves:
+        """The joint moves, counted before there are too many: lists of that many would take
+        long."""
+        parts = []
+        for start in range(0, len(states), LISTED_AT_ONCE):
+            self._refuse_if_large()
+            some = states.take(np.arange(start, min(start + LISTED_AT_ONCE, len(states))))
+            parts.append(JointMoves.of(self._machine, some, allow_stuck=False))
+            self._num_joint += int(parts[-1].number)
+            self._note_choices(parts[-1].counts[:, self._players].astype(np.float64))
+        self._refuse_if_large()
+        return JointMoves.joined(parts)
+
+    def _note_choices(self, counts: FloatArray) -> None:
+        """Take note of how many moves the players have, `[E, 2]`."""
+        payoffs = np.where((counts > 1).all(axis=1), counts.prod(axis=1), 0.0).max(initial=0.0)
+        self._is_at_once |= bool(payoffs)
+        if payoffs > self._bounds.payoffs:
+            raise SolvingError(
+                f"the players have {payoffs:,.0f} joint moves in a position after "
+                f"{self._turn - 1} turns, more than {self._bounds.payoffs:,}: its linear program "
+                "would take too long"
+            )
+
+    def _refuse_if_large(self, more: int = 0) -> None:
+        bounds = self._bounds
+        if self._num_positions + more / 4 > bounds.positions or (
+            self._num_joint > bounds.joint_moves
+        ):
+            raise SolvingError(
+                f"the game is too large: it has more than {bounds.positions:,} positions or "
+                f"{bounds.joint_moves:,} joint moves after {self._turn} turns"
+            )
+        if not self._is_at_once and 0 < bounds.at_once_by <= self._num_positions:
+            raise SolvingError(
+                f"the players take turns in the first {self._num_positions:,} positions"
+            )
+        if bounds.is_over():
+            raise SolvingError(
+                "time is up before all positions of the game are found: there are "
+                f"{self._num_positions:,} after {self._turn} turns"
+            )
+
+
+# ------------------------------------------------------------------------
+# Backs up values position by position, from the last turn to the first.
+#
+# Every position is a matrix game whose entries are the values of what may come (Shapley,
+# "Stochastic games", 1953, for games that end). What each player could gain by a best response is
+# backed up beside the values, so that the result says by itself how good it is, whatever rounding
+# did.
+
+
+def solve_positions(machine: Machine, bounds: PositionBounds) -> PositionSolution:
+    """Solve a game that `suits`.
+
+    Raises:
+        SolvingError: see `find_positions`; or what one player wins the other does not lose.
+    """
+    graph = find_positions(machine, bounds)
+    sums = graph.goals[graph.is_end].sum(axis=1)
+    total = float(sums[0])
+    if np.ptp(sums) > CONSTANT_SUM_TOLERANCE * max(1.0, abs(total)):
+        raise SolvingError(
+            "what one player wins the other does not lose, so that the game cannot be solved "
+            "position by position"
+        )
+    values = np.repeat(graph.goals[None, :, 0], 3, axis=0)
+    rows, columns = [], []
+    at_once = False
+    for layer in reversed(graph.layers):
+        at_once |= bool((layer.moves.counts[:, list(graph.players)] > 1).all(axis=1).any())
+        row_plan, column_plan = _solved(graph, layer, values, bounds)
+        rows.append(row_plan)
+        columns.append(column_plan)
+    value, best, least = values[:, 0].tolist()
+    return PositionSolution(
+        graph,
+        (value, total - value),
+        (max(best - value, 0.0), max(value - least, 0.0)),
+        (tuple(rows[::-1]), tuple(columns[::-1])),
+        at_once,
+    )
+
+
+def _solved(
+    graph: PositionGraph, layer: PositionLayer, values: FloatArray, bounds: PositionBounds
+) -> tuple[FloatArray, FloatArray]:
+    """Fill in the values of a layer; the plans of both players in it."""
+    moves, random = layer.moves, graph.machine.random_role
+    counts = moves.counts
+    # Strides of roles in the order of the rules, of which the last one changes fastest.
+    strides = np.ones_like(counts)
+    strides[:, :-1] = np.cumprod(counts[:, :0:-1], axis=1)[:, ::-1]
+    # Without chance, its only move has probability 1.
+    movers = [*graph.players, len(moves.lists) if random is None else random]
+    none, one = np.zeros(len(counts), dtype=np.int64), np.ones(len(counts), dtype=np.int64)
+
+    def of_movers(columns: Iterable[IntArray], otherwise: IntArray) -> IntArray:
+        return np.ascontiguousarray(np.stack([*columns, otherwise], axis=1)[:, movers])
+
+    counted, strided = of_movers(counts.T, one), of_movers(strides.T, one)
+    offsets = of_movers([each.offsets[:-1] for each in moves.lists], none)
+    chances = np.ones(1) if random is None else moves.probabilities
+    plans = [np.zeros(len(moves.lists[player].values)) for player in graph.players]
+    most = int(counted[:, :2].max()) + 1
+    scratch = np.zeros((2, most, most))
+    for start, end in chunks(np.diff(moves.offsets), JOINT_MOVES_AT_ONCE):
+        if bounds.is_over():
+            raise SolvingError("time is up before the game is solved")
+        back_up(
+            counted[start:end],
+            strided[start:end],
+            moves.offsets[start:end],
+            layer.children,
+            layer.numbers[start:end],
+            chances,
+            offsets[start:end],
+            values,
+            plans[0],
+            plans[1],
+            scratch[0],
+            scratch[1],
+            np.zeros(2 * most, dtype=np.int64),
+        )
+    return plans[0], plans[1]
+
+
+# ------------------------------------------------------------------------
+# Plays a role's part in a game that was solved position by position.
+#
+# Everybody is told the joint moves, so a match is followed from position to position by these.
+
+
+class PositionPart:
+    """The part of one role; a `ggp.solve.following.RolePart`.
+
+    Args:
+        solution: a solved game.
+        role: index of a role that is not `random`.
+    """
+
+    start = 0
+
+    def __init__(self, solution: PositionSolution, role: int) -> None:
+        self._graph = graph = solution.graph
+        self._role = role
+        self._plans = solution.plans[graph.players.index(role)]
+        # The layer of each position, and its place there; -1 where the game is over.
+        self._layers = np.full(graph.num_positions, -1)
+        self._places = np.zeros(graph.num_positions, dtype=np.int64)
+        for number, layer in enumerate(graph.layers):
+            self._layers[layer.numbers] = number
+            self._places[layer.numbers] = np.arange(len(layer.numbers))
+
+    def after(self, path: int, move: int, percepts: int) -> int | None:
+        """The next position; None if the percepts do not tell all moves, or they are not legal."""
+        told = self._graph.machine.told_moves(np.array([percepts], dtype=np.int64))
+        if told is None or self._layers[path] < 0:
+            return None
+        joint = told[0].copy()
+        joint[self._role] = move
+        layer, place = self._graph.layers[self._layers[path]], int(self._places[path])
+        child = 0
+        for legal, made in zip(layer.moves.lists, joint.tolist(), strict=True):
+            moves = legal[place]
+            found = np.flatnonzero(moves == made)
+            if not len(found):
+                return None
+            child = child * len(moves) + int(found[0])
+        return int(layer.children[layer.moves.offsets[place] + child])
+
+    def choices(self, path: int) -> tuple[IntArray, FloatArray] | None:
+        """The moves of the role at a position and their probabilities."""
+        number, place = int(self._layers[path]), int(self._places[path])
+        if number < 0:
+            return None
+        legal = self._graph.layers[number].moves.lists[self._role]
+        start, end = legal.offsets[place : place + 2].tolist()
+        if end - start < 2:
+            return None
+        return legal.values[start:end], self._plans[number][start:end]
