@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -37,6 +38,20 @@ from tests.support.games import machine_of_game, machine_of_rules
 STEPS = 1 << 20
 
 
+class StepByStep:
+    """The same machine to those who ask for a machine on a circuit, and find none."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._machine, name)
+
+
+def step_by_step(machine: Machine) -> Machine:
+    return cast("Machine", StepByStep(machine))
+
+
 def board_search(machine: Machine, count: int) -> Search:
     bag = bag_of(machine, tried_positions(machine).take(np.arange(count)), 0)
     rng = np.random.default_rng(0)
@@ -63,17 +78,11 @@ def informed(
     ],
     ids=["board search", "over 1 with tries", "over 2", "para 2 with tries"],
 )
-def test_values_are_those_of_the_slow_way(
-    make: Callable[[Machine, int], Search], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_values_are_those_of_the_slow_way(make: Callable[[Machine, int], Search]) -> None:
     machine = machine_of_game("kriegspiel_5x5", "propnet")
     found = make(machine, 6)
     found.round(6)
-    monkeypatch.setattr(CircuitTurns, "told_by", lambda *_, **__: None)
-    monkeypatch.setattr(CircuitTurns, "turned", lambda *_, **__: None)
-    monkeypatch.setattr(CircuitTurns, "choices", lambda *_, **__: None)
-    monkeypatch.setattr(CircuitTurns, "looks_ahead", None)
-    slow = make(machine, 6)
+    slow = make(step_by_step(machine), 6)
     slow.round(6)
     fast_values, slow_values = found.estimates(), slow.estimates()
     assert len(set(slow_values.values.tolist())) > 3
@@ -255,7 +264,7 @@ WITH_A_WALL = """
 
 
 @pytest.mark.parametrize("role", [0, 1])
-def test_pieces_that_never_change_count(role: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_that_never_change_count(role: int) -> None:
     machine = machine_of_rules(WITH_A_WALL, "propnet")
     assert isinstance(machine, PropnetMachine)
     assert machine.num_fluents < len(machine.fluent_names)
@@ -270,8 +279,7 @@ def test_pieces_that_never_change_count(role: int, monkeypatch: pytest.MonkeyPat
     after = machine.step(states.take(lanes), moves).states
     assert valued is not None
     assert valued.values.tobytes() == values.worth(values.boards(after), role).tobytes()
-    monkeypatch.setattr(CircuitTurns, "looks_ahead", None)
-    slow, _ = quiescence(machine, role, 4).values(states, role, rng)
+    slow, _ = quiescence(step_by_step(machine), role, 4).values(states, role, rng)
     assert found.tobytes() == slow.tobytes()
     stands = values.worth(values.boards(states), role)
     assert (found > stands if role == 0 else found < stands).all()
