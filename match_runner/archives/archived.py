@@ -25,7 +25,7 @@ from ggp.machine.base import States
 from ggp.machine.definition import GameDefinition
 from ggp.protocol.messages import Dialect
 from match_runner.match.records import Fault, MatchRecord, TurnRecord
-from match_runner.remote.servers import RemoteSide
+from match_runner.remote.wire import RemoteSide
 
 UNKNOWN_PLAYER = "unknown"
 """Who played, where a file does not say it."""
