@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from ggp.errors import ConfigError
-from ggp.protocol import places
+from ggp.protocol import lobby as lobbies
 from ggp.protocol.lobby import Lobby
-from ggp.protocol.retelling import address_of
+from ggp.protocol.reading import Request
 from ggp.server import host
 from ggp.server.match_log import LogFolder, restore
 from ggp.server.settings import HostOptions, is_heard, parse_network
+from tests.protocol.doubles import receive
 from tests.server.live import (
     events,
     eventually,
@@ -58,7 +59,7 @@ def test_match_whose_stop_was_lost_gives_way_and_may_go_on(
         assert server.post(start("ghost", clocks=CLOCKS)) == "ready"
         assert server.post("(PLAY ghost 0 NIL NIL)") in GUESSES
         with monkeypatch.context() as impatient:
-            impatient.setattr(places, "SLACK_S", AT_ONCE_S)
+            impatient.setattr(lobbies, "SLACK_S", AT_ONCE_S)
             assert server.post(start("next", clocks=CLOCKS)) == "ready"
         eventually(lambda: kinds(tmp_path, "ghost")[-1] == "end: gave way")
         assert server.post("(PLAY next 0 NIL NIL)") in GUESSES
@@ -77,7 +78,7 @@ def test_match_whose_stop_was_lost_gives_way_and_may_go_on(
 def test_start_waits_for_a_match_that_will_have_to_give_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(places, "SLACK_S", AT_ONCE_S + 2.0)
+    monkeypatch.setattr(lobbies, "SLACK_S", AT_ONCE_S + 2.0)
     with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
         assert server.post(start("ghost", clocks=CLOCKS)) == "ready"
         assert server.post("(PLAY ghost 0 NIL NIL)") in GUESSES
@@ -114,7 +115,7 @@ def test_restored_match_that_is_silent_for_a_clock_frees_its_workers(
     monkeypatch.setattr("ggp.server.host.FORGET_EVERY_S", 0.2)
     with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
         assert "busy" in server.post("(INFO)")
-        monkeypatch.setattr(places, "SLACK_S", AT_ONCE_S)
+        monkeypatch.setattr(lobbies, "SLACK_S", AT_ONCE_S)
         eventually(lambda: kinds(tmp_path, "m")[-1] == "end: gave way")
         assert "available" in server.post("(INFO)")
 
@@ -155,9 +156,8 @@ def test_what_is_no_network_is_refused(text: str) -> None:
 
 
 def test_address_of_a_peer_is_told_without_its_port() -> None:
-    assert address_of("10.0.0.1:9147") == "10.0.0.1"
-    assert address_of("::1:9147") == "::1"
-    assert address_of("?") == ""
+    for peer, address in (("10.0.0.1:9147", "10.0.0.1"), ("::1:9147", "::1"), ("?", "")):
+        assert Request("", 0.0, peer).sender == address
 
 
 # ---------------------------------------------------------------- controllers that are killed
@@ -232,7 +232,7 @@ def test_match_that_gave_way_is_known_after_a_restart(tmp_path: Path) -> None:
         (restored,) = restore(tmp_path, lobby, time.monotonic())
         assert (restored.has_place, lobby.live) == (False, ())
         assert lobby.is_waiting("m")
-    receipt = lobby.receive("(PLAY m 1 (guess 0) ((hint 1)))", time.monotonic() + 1.0)
+    receipt = receive(lobby, "(PLAY m 1 (guess 0) ((hint 1)))", time.monotonic() + 1.0)
     assert receipt.began is not None
     assert receipt.ask is not None
     assert receipt.ask.turn == 1

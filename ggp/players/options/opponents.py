@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,16 +39,13 @@ from ggp.machine.definition import GameDefinition
 from ggp.players.options.evaluations import LEARNT
 from ggp.players.options.option_fields import words
 from ggp.registry import Registry
-from ggp.search.nested.opponent_models import GreedyMoves, ThresholdMoves
+from ggp.search.nested.opponent_models import ThresholdMoves
 
 _WORD = re.compile(r"[^()\s]+")
 
 UNIFORM_MODEL = "uniform"
 
-TEMPERATURE = 10.0
-"""Default temperature of `greedy`, in points of 100."""
-
-FORMS = "uniform|greedy[:T]|threshold[:C:R]|threshold:FILE|late[:P]|policy:FILE|learned:FILE"
+FORMS = "uniform|threshold|late[:P]|policy:FILE|learned:FILE"
 """The forms of the core, as messages list them."""
 
 
@@ -147,25 +145,9 @@ def _file_read(text: str) -> str:
 # The forms of the core.
 
 
-def _uniform(rest: str) -> None:
+def _alone(name: str, rest: str) -> None:
     if rest:
-        raise _refused(f"{UNIFORM_MODEL}:{rest}")
-
-
-def _temperature(rest: str) -> float:
-    return _number(rest, "greedy:T", 0.1, 1000) if rest else TEMPERATURE
-
-
-def _thresholds(rest: str) -> dict[str, Any]:
-    """Arguments of `ThresholdMoves`."""
-    call, colon, raise_ = rest.partition(":")
-    if not rest:
-        return {}
-    if not colon:
-        return {"counts": read_strategies(rest)}
-    form = "threshold:C:R, in percent"
-    low = _number(call, form, 0, 100) / 100
-    return {"call": low, "raise_": _number(raise_, form, 100 * low, 100) / 100}
+        raise _refused(f"{name}:{rest}")
 
 
 def _share_late(rest: str) -> float:
@@ -208,19 +190,10 @@ def _child(rng: np.random.Generator) -> np.random.Generator:
     return rng.spawn(1)[0]
 
 
-UNIFORM_FORM = ModelForm(lambda *_: UNIFORM, _uniform)
-GREEDY_FORM = ModelForm(
-    lambda rest, machine, tree, role, rng, _: GreedyMoves(
-        machine, tree, role, _child(rng), _temperature(rest)
-    ),
-    _temperature,
-)
+UNIFORM_FORM = ModelForm(lambda *_: UNIFORM, partial(_alone, UNIFORM_MODEL))
 THRESHOLD_FORM = ModelForm(
-    lambda rest, machine, tree, role, rng, _: ThresholdMoves(
-        machine, tree, role, _child(rng), **_thresholds(rest)
-    ),
-    _thresholds,
-    lambda rest: rest != "" and ":" not in rest,
+    lambda rest, machine, tree, role, rng, _: ThresholdMoves(machine, tree, role, _child(rng)),
+    partial(_alone, "threshold"),
 )
 LATE_FORM = ModelForm(
     lambda rest, machine, tree, role, _, program: LateMoves(
@@ -242,7 +215,6 @@ LEARNED_FORM = ModelForm(
 
 _OWN = {
     UNIFORM_MODEL: f"{__name__}:UNIFORM_FORM",
-    "greedy": f"{__name__}:GREEDY_FORM",
     "threshold": f"{__name__}:THRESHOLD_FORM",
     "late": f"{__name__}:LATE_FORM",
     "policy": f"{__name__}:POLICY_FORM",

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from ggp.protocol.forms import print_message
 from ggp.protocol.messages import WIRE_STYLES
-from ggp.protocol.texts.forms import print_message
-from ggp.server.http.kept_connections import MAX_CHARS, ConnectionStore, KeptConnections
+from ggp.protocol.reading import Request
+from ggp.server.http.supervisor import MAX_CHARS, ConnectionStore, KeptConnections
 from tests.protocol.doubles import Referee
 from tests.server.live import GUESSING, events, eventually, read_reply, request, start
 from tests.server.test_server import is_alive, serve
@@ -86,7 +87,7 @@ def test_server_ends_with_the_process_that_keeps_its_socket(number: int) -> None
 
 IN_ANOTHER_THREAD = """
 import os, signal, socket, threading, time
-from ggp.server.http.kept_connections import ConnectionStore, KeptConnections
+from ggp.server.http.supervisor import ConnectionStore, KeptConnections
 
 def interrupt():
     time.sleep(0.5)  # when the other thread waits
@@ -177,16 +178,17 @@ def test_connection_is_kept_until_it_has_its_answer() -> None:
     theirs, ours = channel
     near, far = socket.socketpair()
     custody = KeptConnections(theirs)
-    with custody.keeping(near.fileno(), "(PLAY a NIL)", 1.5):
+    with custody.keeping(near.fileno(), Request("(PLAY a NIL)", 1.5)):
         pass
-    waiting = custody.keeping(near.fileno(), "(PLAY b NIL)", 2.5)
+    asked = Request("(PLAY b NIL)", 2.5, "10.0.0.1:4000", "me")
+    waiting = custody.keeping(near.fileno(), asked)
     waiting.__enter__()
-    with custody.keeping(near.fileno(), "x" * (MAX_CHARS + 1), 3.5):
+    with custody.keeping(near.fileno(), Request("x" * (MAX_CHARS + 1), 3.5)):
         theirs.close()  # the server dies
     near.close()
     shelf.follow(ours)
     ((number, kept),) = shelf.found().items()
-    assert (number, kept.text, kept.came_s) == (2, "(PLAY b NIL)", 2.5)
+    assert (number, kept.request) == (2, asked)
     kept.socket.sendall(b"answer")
     assert far.recv(10) == b"answer"
     far.setblocking(False)
