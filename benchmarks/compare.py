@@ -8,7 +8,8 @@ from statistics import geometric_mean
 
 import click
 
-from ggp.console import print_json, print_rich, table_of
+from ggp.console import print_json, print_rich
+from ggp.report import Table
 
 
 @click.command()
@@ -51,7 +52,7 @@ def main(
         [game, f"{old[game]:,.4g}", f"{new[game]:,.4g}", f"{r:.3f}"] for game, r in ratios.items()
     ]
     rows.append(["geometric mean", "", "", f"{mean:.3f}"])
-    print_rich(table_of(["game", "#before", "#after", "#ratio"], rows))
+    print_rich(Table(["game", "#before", "#after", "#ratio"], rows))
 
 
 def _speeds(path: Path, backend: str) -> dict[str, float]:
