@@ -32,7 +32,8 @@ from benchmarks.tables.scale import measure_scale
 from benchmarks.tables.speed import GAMES, measure_speed
 from benchmarks.tables.start import measure_start
 from ggp.cli.arguments import FiniteRange
-from ggp.console import guarded, print_rich, spinner, table_of
+from ggp.console import guarded, print_rich, spinner
+from ggp.report import Table
 
 Rows = list[dict[str, Any]]
 
@@ -209,7 +210,7 @@ def show(title: str, rows: list[dict[str, Any]]) -> None:
         return
     print(title, file=sys.stdout)
     titles = [name if isinstance(value, str) else f"#{name}" for name, value in rows[0].items()]
-    print_rich(table_of(titles, [[_shown(value) for value in row.values()] for row in rows]))
+    print_rich(Table(titles, [[_shown(value) for value in row.values()] for row in rows]))
 
 
 def _shown(value: object) -> str:

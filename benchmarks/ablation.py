@@ -29,8 +29,9 @@ from benchmarks.apart.ablation import ALL
 from benchmarks.apart.ablation_parts import APART, KERNELS, PARTS
 from benchmarks.loading import sheets_of
 from benchmarks.system import describe_system
-from ggp.console import print_json, print_rich, spinner, table_of
+from ggp.console import print_json, print_rich, spinner
 from ggp.gdl import find_game, list_games
+from ggp.report import Table
 
 MEAN, SOME = 1.03, 1.15
 """A part pays if something costs so many times as much without it: in the mean, on some sheet."""
@@ -208,7 +209,7 @@ def main(
         ]
         for each in found
     ]
-    print_rich(table_of([*titles, "#at most", "where", "pays"], table))
+    print_rich(Table([*titles, "#at most", "where", "pays"], table))
 
 
 if __name__ == "__main__":

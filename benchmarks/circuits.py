@@ -23,7 +23,8 @@ import click
 from benchmarks.apart.circuit_speed import GENERATED
 from benchmarks.system import describe_system
 from benchmarks.tables.speed import Game, path_of
-from ggp.console import print_rich, spinner, table_of
+from ggp.console import print_rich, spinner
+from ggp.report import Table
 
 GAMES = (
     *("exploding_bomb", "tic_tac_toe", "gdl2/montyhall.gdl", "gdl1/breakthrough.kif"),
@@ -167,7 +168,7 @@ def show_circuits(found: dict[str, list[dict[str, Any]]]) -> None:
             shown += [f"{row['states_per_s'] / old['states_per_s']:.2f}"]
             shown += [f"{old['single_us']:,.1f}", f"{old['single_us'] / row['single_us']:.2f}"]
         rows.append(shown)
-    print_rich(table_of(titles, rows))
+    print_rich(Table(titles, rows))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ from typing import Any
 
 import click
 
-from ggp.console import print_json, print_rich, table_of
+from ggp.console import print_json, print_rich
+from ggp.report import Table
 
 MEASURES: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], float]]] = {
     "decisions": ("decisions", lambda row: 1 / row["seconds"]),
@@ -53,7 +54,7 @@ def main(before: Path, after: Path, backend: str, measure: str | None, as_json: 
         [game, f"{old[game]:,.4g}", f"{new[game]:,.4g}", f"{r:.3f}"] for game, r in ratios.items()
     ]
     rows.append(["geometric mean", "", "", f"{mean:.3f}"])
-    print_rich(table_of(["game", "#before", "#after", "#ratio"], rows))
+    print_rich(Table(["game", "#before", "#after", "#ratio"], rows))
 
 
 if __name__ == "__main__":

@@ -9,12 +9,13 @@ import click
 import numpy as np
 
 from benchmarks.tables.profile import repeat_tape
-from ggp.console import print_rich, table_of
+from ggp.console import print_rich
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
 from ggp.machine.compiling.jit import load_compiler
 from ggp.machine.compiling.vectors import WIDTH, words_of
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+from ggp.report import Table
 
 _LOGIC = re.compile(r"^\s+(v?p?(?:and|or|xor|ternlog)\w*)\s+(.*)$")
 
@@ -44,7 +45,7 @@ def count_instructions() -> Counter[str]:
 def main() -> None:
     """Count logical instructions by kind of register."""
     rows = [[kind, str(count)] for kind, count in count_instructions().most_common()]
-    print_rich(table_of(["registers", "#logical instructions"], rows))
+    print_rich(Table(["registers", "#logical instructions"], rows))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ from functools import cache
 import click
 import numpy as np
 
-from ggp.console import print_json, print_rich, spinner, table_of
+from ggp.console import print_json, print_rich, spinner
+from ggp.report import Table
 from ggp.statistics import GOALS, LEVEL, NUM_BETS, fixed_interval
 from match_runner.series.verdicts import DIFFERENCES, judge
 
@@ -199,14 +200,14 @@ def main(repeats: int, resampled: int, seed: int, as_json: bool) -> None:
     head = ("%", *(f"#{num}" for num in FEW), "#any")
     click.echo(f"by betting; any: looked at after each of {PEEKED} rounds")
     rows = [(n, *_percent(*m.betting.values(), m.peeking)) for n, m in found.items()]
-    print_rich(table_of(head, rows))
+    print_rich(Table(head, rows))
     click.echo(f"resampled or exact binomial; any: after 5, 10 ... {LOOKS[-1]} rounds")
     rows = [
         (n, *_percent(*m.resampled.values(), m.resampled_peeking or 0.0)) for n, m in found.items()
     ]
-    print_rich(table_of(head, rows))
+    print_rich(Table(head, rows))
     click.echo(f"the best of {NUM_PLAYERS} equal players left out after {PLAYED} rounds")
-    print_rich(table_of(("", "#%"), [(name, *_percent(s)) for name, s in choices.items()]))
+    print_rich(Table(("", "#%"), [(name, *_percent(s)) for name, s in choices.items()]))
 
 
 def _percent(*shares: float) -> tuple[str, ...]:

@@ -22,7 +22,8 @@ import click
 
 from benchmarks.sheets import SHEETS
 from benchmarks.system import describe_system
-from ggp.console import print_rich, spinner, table_of
+from ggp.console import print_rich, spinner
+from ggp.report import Table
 
 SHOWN = 20
 """The slowest sheets, which are shown."""
@@ -110,8 +111,8 @@ def show_loading(rows: Sequence[dict[str, Any]]) -> None:
         ]
         for row in good[:SHOWN]
     ]
-    print_rich(table_of(titles, table))
-    print_rich(table_of(["pass", "#CPU s", "#literals saved", "#helped"], _passes(good)))
+    print_rich(Table(titles, table))
+    print_rich(Table(["pass", "#CPU s", "#literals saved", "#helped"], _passes(good)))
 
 
 def _summary(seconds: Iterable[float]) -> str:

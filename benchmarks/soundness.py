@@ -19,11 +19,12 @@ from typing import NamedTuple
 import click
 import numpy as np
 
-from ggp.console import print_json, print_rich, spinner, table_of
+from ggp.console import print_json, print_rich, spinner
 from ggp.gdl.normalize import load
 from ggp.gdl.program import Program
 from ggp.machine import Machine, build_machine, role_index
 from ggp.players import Decision, make_player, parse_spec
+from ggp.report import Table
 from ggp.run.clocks import Clock
 from ggp.search.anytime import Deadline
 from ggp.search.moves import random_moves
@@ -189,7 +190,7 @@ def main(
         ]
         for row in rows
     ]
-    print_rich(table_of(titles, table))
+    print_rich(Table(titles, table))
 
 
 if __name__ == "__main__":

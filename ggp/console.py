@@ -12,11 +12,20 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, ParamSpec, TextIO, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    NamedTuple,
+    NoReturn,
+    ParamSpec,
+    Protocol,
+    TextIO,
+    TypeVar,
+)
 
 import click
 
@@ -36,6 +45,7 @@ from ggp.gdl.source import MOST_SHOWN, Diagnostic, errors, printable
 from ggp.launch import EXIT_INTERRUPTED as EXIT_INTERRUPTED
 from ggp.launch import Loading
 from ggp.registry import Registry
+from ggp.report import Report
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -61,6 +71,7 @@ _PIPE_WIDTH = 200
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 _log = logging.getLogger(__name__)
 
@@ -239,27 +250,65 @@ def print_rich(*parts: RenderableType) -> None:
         console.print(part)
 
 
-def table_of(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> RenderableType:
-    """A table; columns whose name begins with `#` hold numbers and are aligned to the right."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for name in columns:
-        is_number = name.startswith("#")
-        table.add_column(
-            name.removeprefix("#"), justify="right" if is_number else "left", no_wrap=is_number
-        )
-    for row in rows:
-        table.add_row(*map(printable, row))
-    return table
+def show_report(report: Report, *, as_json: bool) -> None:
+    """Print a result on standard output, for programs or for people."""
+    if as_json:
+        print_json(report.values)
+        return
+    for part in report.parts:
+        if isinstance(part, str):
+            click.echo(printable(part))
+        else:
+            print_rich(part)
 
 
-def spinner(text: str) -> AbstractContextManager[object]:
-    """A spinner that shows activity, if standard error is a terminal."""
+@contextmanager
+def spinner(text: str) -> Iterator[Callable[[str], None]]:
+    """A spinner that shows activity, if standard error is a terminal; yields a function that
+    extends its text by a message."""
     if not sys.stderr.isatty():
-        return nullcontext()
-    return console_on(sys.stderr).status(text)
+        yield lambda now: None
+        return
+    with console_on(sys.stderr).status(text) as status:
+        yield lambda now: status.update(f"{text}: {now}")
+
+
+class Advance(Protocol):
+    """A callback with the number of parts done, and the progress of the next one, if known."""
+
+    def __call__(self, parts: int = 1, /, *, now: str = "") -> None: ...
+
+
+@contextmanager
+def bar_of(total: int | None, text: str) -> Iterator[Advance]:
+    """A bar, shown only if standard error is a terminal; yields the callback for finished parts.
+
+    Args:
+        total: the number of parts; None if it is not known.
+        text: what is done.
+    """
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    screen = console_on(sys.stderr)
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
+        task = bar.add_task(text, total=total)
+
+        def advance(parts: int = 1, /, *, now: str = "") -> None:
+            bar.update(task, advance=parts, description=f"{text}, {now}" if now else text)
+
+        yield advance
 
 
 def setup_logging(verbose: int) -> None:
@@ -271,6 +320,29 @@ def setup_logging(verbose: int) -> None:
         logger.setLevel(level)
         logger.handlers = [_HANDLER]
     _HANDLER.setFormatter(_Line("%(levelname)s: %(name)s: %(message)s" if verbose else None))
+
+
+def _raise_verbosity(ctx: click.Context, param: object, value: int) -> None:
+    root = ctx.find_root()
+    root.meta["verbose"] = root.meta.get("verbose", 0) + value
+    setup_logging(root.meta["verbose"])
+
+
+def is_verbose() -> bool:
+    """Whether the command that runs is to say more."""
+    return bool(click.get_current_context().find_root().meta.get("verbose"))
+
+
+def verbose_option(command: _F) -> _F:
+    """`-v`, before or after the command's name."""
+    return click.option(
+        "-v",
+        "--verbose",
+        count=True,
+        expose_value=False,
+        callback=_raise_verbosity,
+        help="Say more on standard error; give it twice to see everything.",
+    )(command)
 
 
 def installed_version() -> str:

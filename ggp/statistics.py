@@ -58,16 +58,31 @@ class Interval:
     high: float | None = None
     method: str | None = None
 
+    @property
+    def error(self) -> float | None:
+        """The larger distance from the estimate to an end; None where there is no interval."""
+        if self.value is None or self.low is None or self.high is None:
+            return None
+        return max(self.value - self.low, self.high - self.value)
 
-def interval_text(interval: Interval, layout: str = ".2f", scale: float = 1.0) -> str:
-    """An interval as `62.50 [48.11, 75.32]`, as much of it as there is."""
-    if interval.value is None:
-        return "-"
-    value = format(scale * interval.value, layout)
-    if interval.low is None or interval.high is None:
-        return value
-    low, high = (format(scale * end, layout) for end in (interval.low, interval.high))
-    return f"{value} [{low}, {high}]"
+    @property
+    def percent(self) -> Interval:
+        """The same of a share, in percent."""
+        ends = (self.value, self.low, self.high)
+        value, low, high = (None if end is None else 100 * end for end in ends)
+        return Interval(value, low, high, self.method)
+
+    def __format__(self, layout: str) -> str:
+        """The interval as `62.50 [48.11, 75.32]`, as much of it as there is.
+
+        Args:
+            layout: the format of each number, `.2f` if empty.
+        """
+        ends = (self.value, self.low, self.high)
+        value, low, high = (None if end is None else format(end, layout or ".2f") for end in ends)
+        if value is None:
+            return "-"
+        return value if low is None or high is None else f"{value} [{low}, {high}]"
 
 
 def methods_text(intervals: Iterable[Interval]) -> list[str]:

@@ -22,7 +22,6 @@ from ggp.console import console_on, guarded
 from ggp.gdl.normalize import load
 from ggp.machine.definition import GameDefinition
 from ggp.players import Decision
-from ggp.statistics import interval_text
 from match_runner.cli.play import PlaySummary, summarize
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match
@@ -134,9 +133,7 @@ def _series_table(summaries: Sequence[PlaySummary]) -> Table:
     table.add_column("states visited a match", justify="right")
     for (name, spec), summary in zip(PLAYERS, summaries, strict=True):
         visited = summary.states_visited[ROLE] // NUM_MATCHES
-        table.add_row(
-            Text(f"{name} ({spec})"), Text(interval_text(summary.scores[ROLE])), f"{visited:,}"
-        )
+        table.add_row(Text(f"{name} ({spec})"), Text(format(summary.scores[ROLE])), f"{visited:,}")
     return table
 
 

@@ -21,7 +21,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ggp.console import EXIT_FAILED, EXIT_INTERRUPTED, console_on, table_of
+from ggp import report
+from ggp.console import EXIT_FAILED, EXIT_INTERRUPTED, console_on
 from ggp.errors import ConfigError, GDLError
 from ggp.gdl import parse_term, to_kif
 from ggp.gdl.checks.formal import IGNORED
@@ -490,11 +491,8 @@ class _Pen:
 
 def _tables(tables: Sequence[Json]) -> Iterator[RenderableType]:
     for table in tables:
-        drawn = table_of([str(header) or " " for header in table["headers"]], table["rows"])
-        assert isinstance(drawn, Table)
-        drawn.title, drawn.title_style = plain(table["title"], "dim"), ""
-        drawn.title_justify = "left"
-        yield drawn
+        head = [str(header) or " " for header in table["headers"]]
+        yield report.Table(head, table["rows"], table["title"])
 
 
 def _fits(symbol: str, encoding: str) -> bool:

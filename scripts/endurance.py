@@ -23,9 +23,10 @@ from pathlib import Path
 import click
 
 from ggp.cli.arguments import FolderPath
-from ggp.console import guarded, print_rich, table_of
+from ggp.console import guarded, print_rich
 from ggp.gdl.games import LONG_GAMES, list_games
 from ggp.gdl.normalize import load
+from ggp.report import Table
 from match_runner.match.server_log import read_log
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import Series
@@ -209,7 +210,7 @@ def _show(found: Findings, logged: Logged, play_clock: int) -> None:
         ("particles of a sample: median", f"{sampled[len(sampled) // 2]}"),
         ("particles of a sample: 10 % have at most", f"{sampled[len(sampled) // 10]}"),
     ]
-    print_rich(table_of(("", "#"), rows))
+    print_rich(Table(("", "#"), rows))
 
 
 if __name__ == "__main__":

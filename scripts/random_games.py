@@ -16,10 +16,11 @@ from math import sqrt
 import click
 import numpy as np
 
-from ggp.console import guarded, print_rich, table_of
+from ggp.console import guarded, print_rich
 from ggp.errors import MachineError
 from ggp.gdl.normalize import load
 from ggp.machine import Limits, build_machine
+from ggp.report import Table
 
 _Z = 1.96
 _LIMITS = Limits(grounding_seconds=120)
@@ -43,7 +44,7 @@ def main(game: str, games: int, seed: int) -> None:
         low, high = interval(count, games)
         share = f"{100 * count / games:.2f} ({100 * low:.2f} to {100 * high:.2f})"
         rows.append([*map(str, scores), f"{count:,}", share])
-    print_rich(table_of([*(f"#{role}" for role in machine.roles), "#games", "#%"], rows))
+    print_rich(Table([*(f"#{role}" for role in machine.roles), "#games", "#%"], rows))
     steps = played.steps
     click.echo(f"joint moves a game: mean {steps.mean():.1f}, {steps.min()} to {steps.max()}")
     click.echo(

@@ -24,10 +24,11 @@ import click
 import numpy as np
 
 from ggp.cli.arguments import FiniteRange, FolderPath
-from ggp.console import guarded, print_rich, table_of
+from ggp.console import guarded, print_rich
 from ggp.errors import ConfigError
 from ggp.gdl.games import LONG_GAMES, list_games
 from ggp.gdl.normalize import load
+from ggp.report import Table
 from match_runner.match.conditions import Conditions
 from match_runner.match.referee import play_match
 from match_runner.match.seats import build_machines, set_up
@@ -201,7 +202,7 @@ def report(samples: Sequence[Sample], played: Counter[str]) -> bool:
         is_flat = rise <= max(MOST_GROWTH_MB, MOST_GROWTH_SHARE * mean)
         flat &= is_flat
         rows.append((name, f"{mean:.1f}", f"{rise:+.1f}", "flat" if is_flat else "RISES"))
-    print_rich(table_of(("", "#mean", "#rise over the run", ""), rows))
+    print_rich(Table(("", "#mean", "#rise over the run", ""), rows))
     print(f"{played['match']} matches, {played['fault']} faults, {len(samples)} samples")
     return flat and played["match"] > 0 and not played["fault"]
 

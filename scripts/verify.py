@@ -24,8 +24,9 @@ from pathlib import Path
 import click
 
 from ggp.cli.arguments import FolderPath
-from ggp.console import guarded, print_rich, table_of
+from ggp.console import guarded, print_rich
 from ggp.errors import ConfigError
+from ggp.report import Table
 from ggp.run.whole_files import write_whole
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -95,7 +96,7 @@ def main(steps: Path, out: Path, only: str, again: bool) -> None:
         for step in chosen
         for found in [outcomes[step.name]]
     ]
-    print_rich(table_of(("step", "#seconds", ""), rows))
+    print_rich(Table(("step", "#seconds", ""), rows))
     failed = [step for step in chosen if not outcomes[step.name].passed]
     for step in failed:
         click.echo(f"{step.name} failed; see {log_of(step, out)}", err=True)

@@ -64,8 +64,9 @@ MAY_IMPORT = {
 }
 """What each part of ggp may import of ggp. ggp.errors needs ggp.gdl for types only."""
 
-MAY_IMPORT["ggp.players"].add("ggp.tables")
-MAY_IMPORT["ggp.tables"] = {"ggp.libraries"}
+MAY_IMPORT["ggp.report"] = {"ggp.gdl", "ggp.libraries"}
+for part in ("ggp.console", "ggp.players", "ggp.study"):
+    MAY_IMPORT[part].add("ggp.report")
 MAY_IMPORT["ggp.given"] = {"ggp.run", "ggp.errors", "ggp.gdl", "ggp.seeds"}
 MAY_IMPORT["ggp.pickled"] = {"ggp.errors", "ggp.gdl", "ggp.machine"}
 CORE = {*MAY_IMPORT, "ggp.cli"}

@@ -12,9 +12,8 @@ from benchmarks.positions.answers import Answer, ask, best_moves, lost, to_json,
 from benchmarks.positions.boards import BOARDS
 from benchmarks.positions.position_set import Puzzle, read_puzzles
 from ggp.cli.arguments import FiniteRange
-from ggp.cli.solving import bar_of
-from ggp.console import guarded, print_json, print_rich, table_of
-from ggp.statistics import interval_text
+from ggp.console import bar_of, guarded, print_json, print_rich
+from ggp.report import Table
 
 
 @click.command()
@@ -67,14 +66,14 @@ def _show(found: dict[str, list[Answer]]) -> None:
         [
             player,
             *(f"{sum(a.lost > 0 for a in part)} of {len(part)}" for part in _parts(answers)),
-            interval_text(wrong(answers), ".1f", 100.0),
-            interval_text(lost(answers), ".1f"),
+            format(wrong(answers).percent, ".1f"),
+            format(lost(answers), ".1f"),
         ]
         for player, answers in found.items()
     ]
     kinds = [f"#{game}" for game in BOARDS]
     titles = ["player", *kinds, "#misleading", "#% wrong [99 %]", "#points lost [99 %]"]
-    print_rich(table_of(titles, rows))
+    print_rich(Table(titles, rows))
 
 
 def _parts(answers: Sequence[Answer]) -> list[list[Answer]]:
@@ -90,7 +89,7 @@ def _show_errors(found: dict[str, list[Answer]]) -> None:
         for a in answers
         if a.lost
     ]
-    print_rich(table_of(["player", "position", "answer", "right", "#points lost"], rows))
+    print_rich(Table(["player", "position", "answer", "right", "#points lost"], rows))
 
 
 def _write(puzzles: Sequence[Puzzle], folder: Path) -> None:

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
 import math
 import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
-from ggp.console import setup_logging, spinner
+from ggp.console import example, show_report, spinner, verbose_option
 from ggp.errors import ConfigError, GDLError
 from ggp.launch import preload
+from ggp.report import Report
 from ggp.run.clocks import Clock
 from ggp.seeds import MOST_SEED
 
 if TYPE_CHECKING:
     from ggp.gdl.source import Diagnostic
+    from ggp.library import Game
     from ggp.machine import Limits, Machine
     from ggp.machine.definition import GameDefinition
 
@@ -60,15 +64,6 @@ class Opened(NamedTuple):
     program: GameDefinition
     machine: Machine
     build_s: float
-
-    def seeded_json(self, seed: int) -> dict[str, Any]:
-        """The fields on which a report depends besides its options: the same seed gives the same
-        result on the same backend."""
-        return {"seed": seed, "backend": self.machine.backend}
-
-    def show_seed(self, seed: int) -> None:
-        """Print the same as a line."""
-        click.echo(f"seed {seed}, on {self.machine.backend}")
 
 
 def open_game(
@@ -266,24 +261,6 @@ class PlayerText(_ParamType):
         ]
 
 
-def _raise_verbosity(ctx: click.Context, param: object, value: int) -> None:
-    root = ctx.find_root()
-    root.meta["verbose"] = root.meta.get("verbose", 0) + value
-    setup_logging(root.meta["verbose"])
-
-
-def verbose_option(command: _F) -> _F:
-    """`-v`, before or after the command's name."""
-    return click.option(
-        "-v",
-        "--verbose",
-        count=True,
-        expose_value=False,
-        callback=_raise_verbosity,
-        help="Say more on standard error; give it twice to see everything.",
-    )(command)
-
-
 def json_option(command: _F) -> _F:
     """`--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
@@ -398,3 +375,75 @@ def seed_option(of: str = "all random choices") -> Callable[[_F], _F]:
         show_default=True,
         help=f"Seed of {of}.",
     )
+
+
+# ------------------------------------------------------------------------
+# Commands about a game.
+
+
+@dataclass(frozen=True)
+class GameOptions:
+    """What every command about a game is asked.
+
+    Attributes:
+        game: its name, or the path of its rulesheet; empty for commands about several.
+        backend, limits: see `build_machine`.
+        seed: of all that is random.
+        as_json: whether the result is for programs.
+    """
+
+    game: str
+    backend: str
+    limits: Limits
+    seed: int
+    as_json: bool
+
+    def open(self, **how: bool) -> Opened:
+        """The game, ready to be played; see `open_game`."""
+        return open_game(self.game, self.backend, self.limits, **how)
+
+    def load(self) -> Game:
+        """The same for the library."""
+        from ggp.library import Game
+
+        opened = self.open()
+        return Game(self.game, opened.program, opened.machine)
+
+    def show(self, report: Report, backend: str = "") -> None:
+        """Print a result, and with a backend what it depends on besides options."""
+        result = report.seeded(self.seed, backend) if backend else report
+        show_report(result, as_json=self.as_json)
+
+
+def game_command(
+    typed: str,
+    *,
+    seed: str | None = "all random choices",
+    of_one: bool = True,
+    cls: type[click.Command] = click.Command,
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a command about a game of a function of `GameOptions`, and of its own options.
+
+    Args:
+        typed: an example, as one would type it.
+        seed: what is drawn with the seed, for the help; None where nothing is random.
+        of_one: whether its argument is a game.
+    """
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        @functools.wraps(function)
+        def command(
+            backend: str, limits: Limits, as_json: bool, game: str = "", seed: int = 0, **own: Any
+        ) -> Any:
+            return function(GameOptions(game, backend, limits, seed, as_json), **own)
+
+        own = vars(command).pop("__click_params__", [])
+        for option in (verbose_option, json_option, limits_option, backend_option):
+            option(command)
+        if seed is not None:
+            seed_option(seed)(command)
+        vars(command)["__click_params__"] += own  # in the order of help, from its end
+        named = click.argument("game")(command) if of_one else command
+        return click.command(cls=cls, epilog=example(typed))(named)
+
+    return decorate

@@ -10,28 +10,18 @@ depend on the requested seconds.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import numpy as np
 
-from ggp.cli.arguments import (
-    FiniteRange,
-    backend_option,
-    json_option,
-    limits_option,
-    open_game,
-    seed_option,
-    threads_option,
-    verbose_option,
-)
-from ggp.console import example, print_json, print_rich, spinner, table_of
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from ggp.machine import Limits, Machine
+from ggp.cli.arguments import FiniteRange, GameOptions, game_command, threads_option
+from ggp.console import spinner
+from ggp.machine import Machine
+from ggp.machine.abilities import TrialPlayer
+from ggp.report import Report, Table
 
 COMPARED = ("prolog", "propnet")
 """Backends that `--compare` measures, the reference first."""
@@ -55,8 +45,7 @@ _LEAST_S = 1e-9
 """Shorter times cannot be distinguished from zero."""
 
 
-@click.command(epilog=example("ggp bench tic_tac_toe --seconds 1"))
-@click.argument("game")
+@game_command("ggp bench tic_tac_toe --seconds 1")
 @click.option(
     "--seconds",
     type=FiniteRange(min=0, min_open=True),
@@ -66,54 +55,36 @@ _LEAST_S = 1e-9
 )
 @click.option("--compare", is_flag=True, help="Measure both backends, and print the ratio.")
 @threads_option()
-@seed_option()
-@backend_option
-@limits_option
-@json_option
-@verbose_option
-def bench(
-    game: str,
-    seconds: float,
-    compare: bool,
-    threads: int | None,
-    seed: int,
-    backend: str,
-    limits: Limits,
-    as_json: bool,
-) -> None:
+def bench(options: GameOptions, seconds: float, compare: bool, threads: int | None) -> None:
     """Measure random playouts from the initial state, at full speed.
 
     Speeds are by the wall clock, and also by the processor time of all threads together, which
     other programs disturb less.
     """
-    limits = replace(limits, threads=threads or 1)
+    options = replace(options, limits=replace(options.limits, threads=threads or 1))
     if not compare:
-        result = _measured(game, seconds, seed, backend, limits)
-        if as_json:
-            print_json(result)
-        else:
-            _print_table([result], seconds)
+        values = _measured(options, seconds)
+        options.show(Report(values, _parts([values], seconds)))
         return
-    results = [_measured(game, seconds, seed, name, limits) for name in COMPARED]
-    slow, fast = (result["states_per_s"] for result in results)
+    results = [_measured(replace(options, backend=name), seconds) for name in COMPARED]
+    slow, fast = (each["states_per_s"] for each in results)
     ratio = round(fast / slow, 2) if slow else None
-    if as_json:
-        print_json({"game": game, "results": results, "ratio": ratio})
-    else:
-        _print_table(results, seconds)
-        if ratio is None:
-            click.echo(f"{COMPARED[0]} made no move, so there is nothing to compare")
-            return
-        click.echo(f"{COMPARED[1]} plays {ratio:,} times as many states a second as {COMPARED[0]}")
+    slower, faster = COMPARED
+    end = (
+        f"{slower} made no move, so there is nothing to compare"
+        if ratio is None
+        else f"{faster} plays {ratio:,} times as many states a second as {slower}"
+    )
+    values = {"game": options.game, "results": results, "ratio": ratio}
+    options.show(Report(values, [*_parts(results, seconds), end]))
 
 
-def _measured(game: str, seconds: float, seed: int, backend: str, limits: Limits) -> dict[str, Any]:
+def _measured(options: GameOptions, seconds: float) -> dict[str, Any]:
     """One row of the table."""
-    opened = open_game(game, backend, limits)
-    import numpy as np
-
+    opened = options.open()
+    rng = np.random.default_rng(options.seed)
     with spinner(f"playing on {opened.machine.backend} for {seconds:g} s"):
-        speed = measure(opened.machine, seconds, np.random.default_rng(seed), limits.threads)
+        speed = measure(opened.machine, seconds, rng, options.limits.threads)
     opened.machine.close()
     return {
         "backend": opened.machine.backend,
@@ -129,21 +100,15 @@ def _measured(game: str, seconds: float, seed: int, backend: str, limits: Limits
     }
 
 
-def _print_table(results: list[dict[str, Any]], seconds: float) -> None:
-    rows = [
-        [f"{x:,}" if isinstance(x, float | int) else x for x in result.values()]
-        for result in results
-    ]
-    titles = [
-        *("backend", "#build s", "#playouts", "#states/s", "#playouts/s", "#finished"),
-        *("#s", "#CPU s", "#states/CPU s", "#batches"),
-    ]
-    print_rich(table_of(titles, rows))
-    for result in results:
-        if result["batches"] == 1 and result["seconds"] > seconds:
-            click.echo(
-                f"on {result['backend']} not even one full batch fits into {seconds:g} s: "
-                f"one was finished, which took {result['seconds']:.3g} s"
+def _parts(results: list[dict[str, Any]], seconds: float) -> Iterator[Table | str]:
+    numbers = ("build s", "playouts", "states/s", "playouts/s", "finished", "s", "CPU s")
+    head = ("backend", *((f"#{name}", ",") for name in (*numbers, "states/CPU s", "batches")))
+    yield Table(head, [list(each.values()) for each in results])
+    for each in results:
+        if each["batches"] == 1 and each["seconds"] > seconds:
+            yield (
+                f"on {each['backend']} not even one full batch fits into {seconds:g} s: "
+                f"one was finished, which took {each['seconds']:.3g} s"
             )
 
 
@@ -203,8 +168,6 @@ def measure(
 
 def _full_batch(machine: Machine, threads: int) -> int | None:
     """Lanes of a full batch; None if playouts run one by one."""
-    from ggp.machine.abilities import TrialPlayer
-
     if not isinstance(machine, TrialPlayer):
         return None
     return BLOCKS_A_BATCH * machine.side_by_side * threads

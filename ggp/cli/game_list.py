@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
-from ggp.cli.arguments import json_option, verbose_option
-from ggp.console import example, print_json, print_rich, table_of
+from ggp.cli.arguments import json_option
+from ggp.console import example, show_report, verbose_option
+from ggp.gdl.games import find_game, list_games
+from ggp.gdl.normalize import load
 from ggp.gdl.source import printable
+from ggp.report import Report, Table
 
 _WIDTH = 79
 
@@ -23,29 +27,20 @@ def games(game: str | None, as_json: bool) -> None:
 
     GAME may also be the path of a rulesheet. The words are those of its first comment.
     """
-    from ggp.gdl.games import list_games
-
     if game is not None:
-        found = _told(game)
-        if as_json:
-            print_json(found)
-        else:
-            _show(found)
+        values = _in_words(game)
+        show_report(Report(values, _lines(values)), as_json=as_json)
         return
-    every = [_told(name) for name in list_games()]
-    if as_json:
-        print_json([{key: each[key] for key in ("name", "title", "roles")} for each in every])
-        return
+    fields = ("name", "title", "roles")
+    every = [{key: each[key] for key in fields} for each in map(_in_words, list_games())]
     rows = [(each["name"], each["title"], ", ".join(each["roles"])) for each in every]
-    print_rich(table_of(("name", "game", "roles"), rows))
-    click.echo("\n`ggp games NAME` tells the rules of a game in words.")
+    table = Table(("name", "game", "roles"), rows)
+    end = ["", "`ggp games NAME` tells the rules of a game in words."]
+    show_report(Report(every, [table, *end]), as_json=as_json)
 
 
-def _told(game: str) -> dict[str, Any]:
+def _in_words(game: str) -> dict[str, Any]:
     """A game in words, as JSON values."""
-    from ggp.gdl.games import find_game
-    from ggp.gdl.normalize import load
-
     program = load(game)
     description = program.describe()
     return {
@@ -58,16 +53,13 @@ def _told(game: str) -> dict[str, Any]:
     }
 
 
-def _show(told: dict[str, Any]) -> None:
-    if not told["title"]:
-        click.echo(f"{printable(told['name'])} does not begin with a comment that describes it.")
-    else:
-        click.echo(printable(told["title"]))
-    for paragraph in filter(None, told["description"].split("\n")):
-        click.echo()
-        click.echo(textwrap.fill(printable(paragraph), _WIDTH))
-    click.echo()
-    rows = {"Roles": [", ".join(told["roles"])], **told["sections"], "Rules": [told["path"]]}
+def _lines(values: dict[str, Any]) -> Iterator[str]:
+    yield values["title"] or f"{values['name']} does not begin with a comment that describes it."
+    for paragraph in filter(None, values["description"].split("\n")):
+        yield ""
+        yield from textwrap.wrap(printable(paragraph), _WIDTH)
+    yield ""
+    rows = {"Roles": [", ".join(values["roles"])], **values["sections"], "Rules": [values["path"]]}
     for name, lines in rows.items():
         for number, line in enumerate(lines):
-            click.echo(f"{'' if number else printable(name):<10}{printable(line)}")
+            yield f"{'' if number else printable(name):<10}{line}"

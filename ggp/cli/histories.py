@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import click
+import numpy as np
 
+from ggp.belief import HyperPlaySampler, PathTree
 from ggp.cli.arguments import FilePath, read_json, read_json_list, read_term
 from ggp.errors import ConfigError
-
-if TYPE_CHECKING:
-    from ggp.machine import Machine
-    from ggp.players.player import KnownTurn
+from ggp.machine import Machine
+from ggp.machine.base import NO_PERCEPTS
+from ggp.players.player import KnownTurn
+from ggp.search.estimates import candidates
+from ggp.search.moves import random_moves
 
 FORM = 'a list of turns like {"move": "MOVE", "percepts": ["TERM", ...]}'
 
@@ -23,37 +27,6 @@ _MOST_MATCHES = 20
 """Most random matches played in search of one in which the role has a choice."""
 
 _PARTICLES, _EXACT = 1_000, 10_000
-
-_F = TypeVar("_F", bound=Callable[..., Any])
-
-
-def history_options(without: str) -> Callable[[_F], _F]:
-    """`--history`, or `--record` and `--turn`: see `Given`.
-
-    Args:
-        without: the default history, as a sentence for the help.
-    """
-
-    def decorated(command: _F) -> _F:
-        command = click.option(
-            "--turn",
-            type=click.IntRange(min=1),
-            help="Which decision of the recorded match, counted from 1.",
-        )(command)
-        command = click.option(
-            "--record",
-            type=FilePath(),
-            metavar="FILE",
-            help="A recorded match, instead of --history.",
-        )(command)
-        return click.option(
-            "--history",
-            type=FilePath(),
-            metavar="FILE",
-            help=f"What the role did and saw so far: JSON, {FORM}. {without}",
-        )(command)
-
-    return decorated
 
 
 class Given(NamedTuple):
@@ -99,6 +72,41 @@ class Given(NamedTuple):
         if self.file is not None and self.turn is not None:
             return recorded_history(machine, self.file, digest, role, self.turn)
         return None
+
+
+def history_options(without: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`--history`, or `--record` and `--turn`, which the command is given as `given`.
+
+    Args:
+        without: the default history, as a sentence for the help.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def command(
+            *asked: Any, history: Path | None, record: Path | None, turn: int | None, **own: Any
+        ) -> Any:
+            return function(*asked, given=Given.by(history, record, turn), **own)
+
+        click.option(
+            "--turn",
+            type=click.IntRange(min=1),
+            help="Which decision of the recorded match, counted from 1.",
+        )(command)
+        click.option(
+            "--record",
+            type=FilePath(),
+            metavar="FILE",
+            help="A recorded match, instead of --history.",
+        )(command)
+        return click.option(
+            "--history",
+            type=FilePath(),
+            metavar="FILE",
+            help=f"What the role did and saw so far: JSON, {FORM}. {without}",
+        )(command)
+
+    return decorate
 
 
 def recorded_history(
@@ -161,13 +169,6 @@ def first_choice(machine: Machine, role: int, seed: int) -> list[KnownTurn]:
 
 def _quiet_history(machine: Machine, role: int) -> list[KnownTurn] | None:
     """Only moves and no percepts until there is a choice; None if that is impossible."""
-    import numpy as np
-
-    from ggp.belief import HyperPlaySampler, PathTree
-    from ggp.machine.base import NO_PERCEPTS
-    from ggp.players.player import KnownTurn
-    from ggp.search.estimates import candidates
-
     belief = HyperPlaySampler(machine, PathTree(machine), capacity=_PARTICLES, exact=_EXACT)
     rng = np.random.default_rng(0)
     bag = belief.start(role)
@@ -189,11 +190,6 @@ def _random_history(
     machine: Machine, role: int, seed: Sequence[int]
 ) -> tuple[list[KnownTurn], bool]:
     """A role's turns of a random match until it has a choice, and whether it has one."""
-    import numpy as np
-
-    from ggp.players.player import KnownTurn
-    from ggp.search.moves import random_moves
-
     rng = np.random.default_rng(seed)
     state = machine.initial(1)
     turns: list[KnownTurn] = []
@@ -228,8 +224,6 @@ def read_history(machine: Machine, turns: Sequence[object], name: str) -> list[K
 
 
 def _read_turn(machine: Machine, turn: object) -> KnownTurn:
-    from ggp.players.player import KnownTurn
-
     if not isinstance(turn, dict) or turn.keys() != {"move", "percepts"}:
         raise ConfigError('a turn must be an object {"move": "MOVE", "percepts": ["TERM", ...]}')
     move = None if turn["move"] is None else read_term(turn["move"])

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from ggp.cli.arguments import FilePath, verbose_option
-from ggp.console import example
+from ggp.cli.arguments import FilePath
+from ggp.console import example, verbose_option
 from ggp.errors import ConfigError
 from ggp.gdl.source import printable
 from ggp.run.whole_files import write_new

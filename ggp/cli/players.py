@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import click
 
-from ggp.cli.arguments import json_option, verbose_option
-from ggp.console import example, print_json, print_rich, table_of
-from ggp.launch import Loading
-
-if TYPE_CHECKING:
-    from ggp.players import PlayerInfo
-    from ggp.players.options.option_fields import OptionInfo
+from ggp.cli.arguments import json_option
+from ggp.console import example, show_report, verbose_option
+from ggp.players import PlayerInfo, describe_player, known_players
+from ggp.players.options.option_fields import OptionInfo
+from ggp.report import Report, Table
 
 SHARED_BY = 3
 """An option that so many players have, with the same default and meaning, is told once."""
@@ -31,16 +28,9 @@ def players(specs: tuple[str, ...], markdown: bool, as_json: bool) -> None:
 
     A PLAYER is a name, or module:Class for a player of your own.
     """
-    with Loading():
-        from ggp.players import describe_player, known_players
-
     infos = [describe_player(name) for name in specs or known_players()]
-    if as_json:
-        print_json([asdict(info) for info in infos])
-    elif markdown:
-        click.echo("\n".join(markdown_of(infos)))
-    else:
-        _show(infos)
+    parts = markdown_of(infos) if markdown else _parts(infos)
+    show_report(Report([asdict(info) for info in infos], parts), as_json=as_json)
 
 
 def markdown_of(infos: Sequence[PlayerInfo]) -> Iterator[str]:
@@ -80,17 +70,15 @@ def _option_rows(options: Sequence[OptionInfo]) -> Iterator[str]:
         yield f"| `{option.name}={form}` | {option.default or 'none'} | {option.meaning} |"
 
 
-def _show(infos: Sequence[PlayerInfo]) -> None:
+def _parts(infos: Sequence[PlayerInfo]) -> Iterator[Table | str]:
     for number, info in enumerate(infos):
         if number:
-            click.echo()
-        click.echo(f"{info.name}: {info.summary}")
+            yield ""
+        yield f"{info.name}: {info.summary}"
         if info.source:
-            click.echo(f"  {info.source}")
+            yield f"  {info.source}"
         if info.options:
-            rows = [
-                (f"  {option.name}={option.form}", option.default, option.meaning)
-                for option in info.options
-            ]
-            print_rich(table_of(("  option", "default", "meaning"), rows))
-    click.echo("\nA spec is NAME, NAME:OPTION=VALUE,OPTION=VALUE or module:Class[:OPTION=VALUE].")
+            rows = [(f"  {o.name}={o.form}", o.default, o.meaning) for o in info.options]
+            yield Table(("  option", "default", "meaning"), rows)
+    yield ""
+    yield "A spec is NAME, NAME:OPTION=VALUE,OPTION=VALUE or module:Class[:OPTION=VALUE]."

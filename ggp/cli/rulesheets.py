@@ -10,52 +10,52 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ggp.cli.arguments import (
-    backend_option,
-    counted,
-    hint_at_warnings,
-    json_option,
-    limits_option,
-    open_game,
-    seed_option,
-    verbose_option,
-)
-from ggp.cli.solving import (
-    MOST_SECONDS,
-    MOST_TURNS,
-    bar_of,
-    growth_told,
-    time_option,
-    turns_option,
-    with_growth,
-)
+from ggp.cli.arguments import GameOptions, counted, game_command, hint_at_warnings, open_game
+from ggp.cli.solving import time_option, turns_option
 from ggp.console import (
     EXIT_BAD_INPUT,
     EXIT_FAILED,
+    bar_of,
     example,
+    is_verbose,
     print_json,
-    print_rich,
     show_diagnostics,
     show_error,
     show_failure,
     spinner,
-    table_of,
+    verbose_option,
 )
 from ggp.errors import ConfigError, GDLError, GGPError, MachineError
-from ggp.gdl.source import Diagnostic, diagnose, errors, gravest, printable
-from ggp.launch import Loading
+from ggp.gdl import print_sheet, read_rulesheet
+from ggp.gdl.analysis.frames import Frames
+from ggp.gdl.analysis.what_grows import with_growth
+from ggp.gdl.normalize import normalize
+from ggp.gdl.normalize import validate as diagnosed
+from ggp.gdl.source import Diagnostic, Rulesheet, diagnose, errors, gravest, printable
+from ggp.library.solved import growth_told
+from ggp.machine import Limits, Machine
+from ggp.machine.definition import GameDefinition
+from ggp.machine.games import has_rulesheet, load_program
+from ggp.machine.propnet.compile.circuits import foresee, hopeless
+from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.registry import Registry
+from ggp.report import Report, Table
+from ggp.search.moves import MoveLists
+from ggp.solve import build_tree, efg_lines
+from ggp.study.rehearsal import (
+    ERRORS,
+    MatchBeginning,
+    Rehearsal,
+    RehearsalLimits,
+    Trouble,
+    matches_in,
+    rehearse,
+)
 
 if TYPE_CHECKING:
     _Choice = click.Choice[str]
 else:  # generic only since click 8.2
     _Choice = click.Choice
-
-if TYPE_CHECKING:
-    from ggp.gdl.source import Rulesheet
-    from ggp.machine import Limits, Machine
-    from ggp.machine.definition import GameDefinition
-    from ggp.study.rehearsal import MatchBeginning, Rehearsal, Trouble
 
 
 # ------------------------------------------------------------------------
@@ -69,59 +69,39 @@ _MOST_TURNS = 12
 _MOST_MOVES = 8
 
 
-def rehearsed(
-    game: str,
-    matches: int,
-    seed: int,
-    backend: str,
-    limits: Limits | None = None,
-    *,
-    max_turns: int = MOST_TURNS,
-    max_seconds: float = MOST_SECONDS,
-) -> Rehearsal:
+def rehearsed(options: GameOptions, matches: int, limits: RehearsalLimits) -> Rehearsal:
     """The results of random matches of a game, with a bar while they are played."""
-    opened = open_game(game, backend, limits=limits, hints=False, stuck=True)
-    machine = opened.machine
-    from ggp.gdl.analysis.frames import Frames
-    from ggp.machine.games import has_rulesheet
-    from ggp.study.rehearsal import RehearsalLimits, matches_in, rehearse
-
-    with bar_of(matches_in(machine, matches), f"playing {game}") as advance:
+    program, machine, _ = options.open(hints=False, stuck=True)
+    with bar_of(matches_in(machine, matches), f"playing {options.game}") as advance:
         found = rehearse(
             machine,
             matches,
-            seed,
-            frames=Frames(opened.program.as_program()) if has_rulesheet(game) else None,
+            options.seed,
+            frames=Frames(program.as_program()) if has_rulesheet(options.game) else None,
             told=advance,
             turned=lambda turns: advance(0, now=f"turn {turns + 1}"),
-            limits=RehearsalLimits(max_turns, max_seconds),
+            limits=limits,
         )
-    return replace(
-        found, troubles=tuple(_with_cause(each, opened.program) for each in found.troubles)
+    troubles = (
+        replace(each, message=with_growth(each.message, program.as_program()))
+        if each.kind == "endless"
+        else each
+        for each in found.troubles
     )
-
-
-def _with_cause(trouble: Trouble, program: GameDefinition) -> Trouble:
-    """Of matches that do not end, what grows in them, if anything does."""
-    if trouble.kind != "endless":
-        return trouble
-    return replace(trouble, message=with_growth(trouble.message, program))
+    return replace(found, troubles=tuple(troubles))
 
 
 def is_wrong(found: Rehearsal, *, strict: bool) -> bool:
     """Whether a game is faulty: it cannot be played, or, if strict, has any trouble."""
-    from ggp.study.rehearsal import ERRORS
-
     return any(strict or trouble.kind in ERRORS for trouble in found.troubles)
 
 
-def show_rehearsal(game: str, found: Rehearsal, *, strict: bool) -> None:
-    """Print the figures and the troubles of random matches; if strict, all of these as errors."""
-    click.echo()
+def rehearsal_parts(game: str, found: Rehearsal, *, strict: bool) -> Iterator[Table | str]:
+    """Yield the figures and the troubles of random matches; if strict, all of these as errors."""
+    yield ""
     for trouble in found.troubles:
-        for line in _told(trouble, strict=strict):
-            click.echo(printable(line))
-        click.echo()
+        yield from _told(trouble, strict=strict)
+        yield ""
     plural = "match" if found.matches == 1 else "matches"
     line = f"{game}: {found.matches:,} random {plural}, {found.ended:,} came to their end"
     if found.ended:
@@ -129,24 +109,18 @@ def show_rehearsal(game: str, found: Rehearsal, *, strict: bool) -> None:
             f", after {found.shortest} to {found.longest} turns (mean {found.mean_turns:.1f}); "
             f"{found.chance_moves:.1f} moves of chance in a match"
         )
-    click.echo(printable(line))
+    yield line
     rows = [
-        (
-            role,
-            str(each.most_moves),
-            *("-" if v is None else f"{v:.1f}" for v in (each.mean, each.lowest, each.highest)),
-        )
+        (role, each.most_moves, each.mean, each.lowest, each.highest)
         for role, each in found.roles.items()
     ]
-    columns = ("role", "#most moves", "#mean score", "#lowest", "#highest")
-    print_rich(table_of(columns, rows))
-    click.echo(f"seed {found.seed}, on {found.backend}")
+    scores = (("#mean score", ".1f"), ("#lowest", ".1f"), ("#highest", ".1f"))
+    yield Table(("role", "#most moves", *scores), rows)
+    yield f"seed {found.seed}, on {found.backend}"
 
 
 def _told(trouble: Trouble, *, strict: bool) -> Iterator[str]:
     """A trouble as lines of text."""
-    from ggp.study.rehearsal import ERRORS
-
     severity = "error" if strict or trouble.kind in ERRORS else "warning"
     whose = "" if trouble.role is None else f"{trouble.role}: "
     times = ""
@@ -196,7 +170,7 @@ def _some(moves: tuple[str, ...] | list[str]) -> str:
 _SHOWN_FIELDS = ("severity", "rule", "message", "line", "column", "context")
 
 
-@click.command(epilog=example("ggp validate my_game.gdl --play 100"))
+@game_command("ggp validate my_game.gdl --play 100", seed="the random matches", of_one=False)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--strict", is_flag=True, help="Hold the rules to the letter of the specification.")
 @click.option(
@@ -208,24 +182,14 @@ _SHOWN_FIELDS = ("severity", "rule", "message", "line", "column", "context")
 )
 @turns_option("With --play: turns after which a match counts as endless.")
 @time_option("With --play: most seconds of the matches of each sheet.")
-@seed_option("the random matches")
-@backend_option
-@limits_option
-@json_option
-@verbose_option
-@click.pass_context
 def validate(
-    ctx: click.Context,
+    options: GameOptions,
     files: tuple[str, ...],
     strict: bool,
     matches: int | None,
     max_turns: int,
     max_seconds: float,
-    seed: int,
-    backend: str,
-    limits: Limits,
-    as_json: bool,
-) -> None:
+) -> int:
     """Say everything that is wrong with rulesheets, or with files of Gambit's.
 
     Mistakes that can be repaired are warnings, and so are rules that the fast backend will not be
@@ -241,7 +205,7 @@ def validate(
     results: list[dict[str, Any]] = []
     for file in files:
         try:
-            found = _validated(file, strict, limits)
+            found = _validated(file, strict, options.limits)
         except ConfigError as error:
             code = EXIT_BAD_INPUT
             show_error(str(error))
@@ -249,8 +213,8 @@ def validate(
         else:
             if errors(found):
                 code = code or EXIT_FAILED
-            if not as_json:
-                _show(found, verbose=ctx.find_root().meta.get("verbose", 0) > 0)
+            if not options.as_json:
+                _show(found)
                 click.echo(f"{printable(file)}: {counted(found)}")
         result: dict[str, Any] = {
             "file": file,
@@ -258,16 +222,9 @@ def validate(
             "diagnostics": [{k: asdict(d)[k] for k in _SHOWN_FIELDS} for d in found],
         }
         if matches is not None and result["ok"]:
+            limits = RehearsalLimits(max_turns, max_seconds)
             try:
-                seen = rehearsed(
-                    file,
-                    matches,
-                    seed,
-                    backend,
-                    limits,
-                    max_turns=max_turns,
-                    max_seconds=max_seconds,
-                )
+                seen = rehearsed(replace(options, game=file), matches, limits)
             except GGPError as error:  # rules that loop or explode
                 show_failure(error)
                 code, result["ok"] = code or EXIT_FAILED, False
@@ -276,74 +233,89 @@ def validate(
                 if is_wrong(seen, strict=strict):
                     code, result["ok"] = code or EXIT_FAILED, False
                 result["play"] = seen.to_json()
-                if not as_json:
-                    show_rehearsal(file, seen, strict=strict)
+                if not options.as_json:
+                    parts = rehearsal_parts(file, seen, strict=strict)
+                    options.show(Report(result["play"], parts))
         results.append(result)
-    if as_json:
+    if options.as_json:
         print_json(results)
-    ctx.exit(code)
+    return code
 
 
-def _show(found: Sequence[Diagnostic], *, verbose: bool) -> None:
+def _show(found: Sequence[Diagnostic]) -> None:
     """Print the problems of a rulesheet; the gravest if they are many, unless all are wanted."""
-    shown = found if verbose else gravest(found)
+    shown = found if is_verbose() else gravest(found)
     show_diagnostics(shown, err=False)
     if len(shown) < len(found):
         click.echo(f"{len(found) - len(shown):,} more are not shown; --verbose shows them")
 
 
 def _validated(file: str, strict: bool, limits: Limits) -> tuple[Diagnostic, ...]:
-    from ggp.gdl import read_rulesheet
-    from ggp.gdl.normalize import validate
-    from ggp.machine.games import has_rulesheet, load_program
-
     try:
         if not has_rulesheet(file):
             return load_program(file).diagnostics
         rulesheet = read_rulesheet(file)
-        found = validate(rulesheet, strict=strict)
+        found = diagnosed(rulesheet, strict=strict)
     except GDLError as error:
         return error.diagnostics
     return found if errors(found) else (*found, *warnings_of(rulesheet, limits))
 
 
-@click.command(epilog=example("ggp info kuhn_poker"))
-@click.argument("game")
-@backend_option
-@limits_option
-@json_option
-@verbose_option
-@click.pass_context
-def info(ctx: click.Context, game: str, backend: str, limits: Limits, as_json: bool) -> None:
+@game_command("ggp info kuhn_poker", seed=None)
+def info(options: GameOptions) -> None:
     """Show the roles of a game, its size and what runs it.
 
     How many ground rules it has, and the rules that most of them come from, is an estimate.
 
     --verbose also shows how the circuit of the propositional network became smaller.
     """
-    opened = open_game(game, backend, limits=limits, plays=False)
-    result = _describe(opened.program, opened.machine)
-    result |= expected_json(opened.program, limits)
-    result["build_s"] = round(opened.build_s, 4)
-    verbose = ctx.find_root().meta.get("verbose", 0) > 0
-    circuit = describe_circuit(opened.machine) if verbose else None
-    if as_json:
-        print_json({**result, "circuit": circuit} if verbose else result)
-        return
-    legal, costly = result.pop("legal_moves"), result.pop("costly_rules")
-    del result["ground_rules_by_relation"]
-    rows = [(name.replace("_", " "), _shown(value)) for name, value in result.items()]
-    rows += [(f"legal moves of {role} at the start", str(num)) for role, num in legal.items()]
-    print_rich(table_of(["property", "value"], rows))
-    if costly:
-        print_costly(opened.program, costly)
-    if circuit is not None:
-        print_circuit(circuit)
+    opened = options.open(plays=False)
+    values = _describe(opened.program, opened.machine)
+    values |= expected_json(opened.program, options.limits)
+    values["build_s"] = round(opened.build_s, 4)
+    if is_verbose():
+        values["circuit"] = describe_circuit(opened.machine)
+    options.show(Report(values, _parts(values, opened.program.source.name)))
+
+
+def _parts(values: Mapping[str, Any], source: str) -> Iterator[Table]:
+    """Yield what is known of a game, its most expensive rules, and its circuit."""
+    elsewhere = ("legal_moves", "costly_rules", "ground_rules_by_relation", "circuit")
+    rows = [
+        (name.replace("_", " "), " ".join(map(str, value)) if isinstance(value, list) else value)
+        for name, value in values.items()
+        if name not in elsewhere
+    ]
+    moves = values["legal_moves"].items()
+    rows += [(f"legal moves of {role} at the start", num) for role, num in moves]
+    yield Table(("property", "value"), [(name, str(value)) for name, value in rows])
+    if costly := values["costly_rules"]:
+        yield Table(
+            (("ground rules", ","), "where", "rule"),
+            [
+                (each["ground_rules"], f"{source}:{each['line']}:{each['column']}", each["rule"])
+                for each in costly
+            ],
+        )
+    if circuit := values.get("circuit"):
+        sizes = [(k.replace("_", " "), v) for k, v in circuit.items() if isinstance(v, int)]
+        yield Table(("circuit", "#number"), sizes)
+        head = ("evaluated together", ("#gates", ","), ("#literals", ","))
+        yield Table(
+            head, [(each["name"], each["gates"], each["literals"]) for each in circuit["cones"]]
+        )
+        titles = (("#gates", ","), ("#after", ","), ("#literals", ","), ("#after", ","))
+        passes = [
+            (each["name"], *(each[k] for k in _COUNTS), each["seconds"])
+            for each in circuit["passes"]
+        ]
+        yield Table(("pass", *titles, ("#seconds", ".3f")), passes)
+
+
+_COUNTS = ("gates_before", "gates_after", "literals_before", "literals_after")
 
 
 def _describe(program: GameDefinition, machine: Machine) -> dict[str, Any]:
-    from ggp.search.moves import MoveLists
-
     start, rules = machine.initial(), program.as_program()
     return {
         "game": program.source.name,
@@ -363,10 +335,6 @@ def _describe(program: GameDefinition, machine: Machine) -> dict[str, Any]:
         "digest": program.digest,
         "backend": machine.backend,
     }
-
-
-def _shown(value: object) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 EXPORTS: Registry[Callable[[GameDefinition, Machine], str]] = Registry("ggp.exports", "export")
@@ -415,9 +383,6 @@ def convert(game: str, form: str, comments: bool | None) -> None:
         opened = open_game(game, "propnet")
         click.echo(EXPORTS[form](opened.program, opened.machine).encode(), nl=False)
         return
-    from ggp.gdl import print_sheet, read_rulesheet
-    from ggp.machine.games import has_rulesheet
-
     if not has_rulesheet(game):
         raise ConfigError(
             f"{game} has no rulesheet to print; --to efg prints the tree of a small game"
@@ -430,9 +395,6 @@ def convert(game: str, form: str, comments: bool | None) -> None:
 
 
 def _print_tree(game: str) -> None:
-    with Loading():
-        from ggp.solve import build_tree, efg_lines
-
     opened = open_game(game, "auto")
     with spinner(f"playing {game} out"), growth_told(opened.program):
         # All lines before the first is printed: a tree that is too large prints nothing.
@@ -443,10 +405,6 @@ def _print_tree(game: str) -> None:
 
 def describe_circuit(machine: Machine) -> dict[str, Any] | None:
     """Gates and literals before and after each pass, and of the cones; None without a circuit."""
-    if machine.backend != "propnet":
-        return None
-    from ggp.machine.propnet.play.propnet_machine import PropnetMachine
-
     if not isinstance(machine, PropnetMachine):
         return None
     circuit = machine.circuit
@@ -464,23 +422,6 @@ def describe_circuit(machine: Machine) -> dict[str, Any] | None:
     }
 
 
-def print_circuit(circuit: dict[str, Any]) -> None:
-    """The same as tables."""
-    sizes = [(k.replace("_", " "), str(v)) for k, v in circuit.items() if isinstance(v, int)]
-    print_rich(table_of(["circuit", "#number"], sizes))
-    cones = [[c["name"], f"{c['gates']:,}", f"{c['literals']:,}"] for c in circuit["cones"]]
-    print_rich(table_of(["evaluated together", "#gates", "#literals"], cones))
-    passes = [
-        [p["name"], *(f"{p[k]:,}" for k in _COUNTS), f"{p['seconds']:.3f}"]
-        for p in circuit["passes"]
-    ]
-    titles = ["pass", "#gates", "#after", "#literals", "#after", "#seconds"]
-    print_rich(table_of(titles, passes))
-
-
-_COUNTS = ("gates_before", "gates_after", "literals_before", "literals_after")
-
-
 # ------------------------------------------------------------------------
 # The forecast of grounding a game, for `ggp info` and `ggp validate`.
 
@@ -495,8 +436,6 @@ _FIELDS = ("ground_rules", "expected_to_ground", "ground_rules_by_relation", "co
 def expected_json(program: GameDefinition, limits: Limits) -> dict[str, Any]:
     """Ground rules that are expected, in all, by relation, and of the most expensive rules; nulls
     where that is not known, and for games without rules."""
-    from ggp.machine.propnet.compile.circuits import foresee
-
     rules = program.as_program()
     if not rules.rules:
         return dict.fromkeys(_FIELDS)
@@ -515,24 +454,8 @@ def expected_json(program: GameDefinition, limits: Limits) -> dict[str, Any]:
     return dict(zip(_FIELDS, values, strict=True))
 
 
-def print_costly(program: GameDefinition, costly: list[dict[str, Any]]) -> None:
-    """A table of the most expensive rules."""
-    rows = [
-        (
-            f"{each['ground_rules']:,}",
-            f"{program.source.name}:{each['line']}:{each['column']}",
-            each["rule"],
-        )
-        for each in costly
-    ]
-    print_rich(table_of(["ground rules", "where", "rule"], rows))
-
-
 def warnings_of(rulesheet: Rulesheet, limits: Limits) -> tuple[Diagnostic, ...]:
     """A warning about the rule that explodes, if the rules are not expected to be ground."""
-    from ggp.gdl.normalize import normalize
-    from ggp.machine.propnet.compile.circuits import hopeless
-
     try:
         found = hopeless(normalize(rulesheet), limits)
     except (GDLError, MachineError) as error:

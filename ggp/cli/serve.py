@@ -22,9 +22,8 @@ from ggp.cli.arguments import (
     seed_option,
     threads_for,
     threads_option,
-    verbose_option,
 )
-from ggp.console import announce, example
+from ggp.console import announce, example, verbose_option
 from ggp.launch import Loading
 from ggp.server.http.listening import DEFAULT_ADDRESS, DEFAULT_PORT, listening_on
 

@@ -8,33 +8,25 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import numpy as np
 
-from ggp.cli.arguments import (
-    FilePath,
-    backend_option,
-    json_option,
-    limits_option,
-    open_game,
-    read_json_list,
-    read_term,
-    seed_option,
-    verbose_option,
-)
-from ggp.cli.solving import time_option, turns_option, with_growth
-from ggp.console import example, print_json, show_diagnostics, show_failure
+from ggp.cli.arguments import FilePath, GameOptions, game_command, read_json_list, read_term
+from ggp.cli.solving import time_option, turns_option
+from ggp.console import print_json, show_diagnostics, show_failure
 from ggp.errors import ConfigError, GGPError, IllegalMoveError, ReasonerLimitError
+from ggp.gdl import read_rulesheet
+from ggp.gdl.analysis.what_grows import with_growth
+from ggp.gdl.games import find_game
 from ggp.gdl.nearest import unknown
+from ggp.gdl.normalize import validate
 from ggp.gdl.source import errors, printable
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from ggp.machine import Limits, Machine, States
-    from ggp.machine.definition import GameDefinition
-
+from ggp.machine import Machine, States
+from ggp.machine.abilities import HasUtilities, Wordy, utilities_of
+from ggp.machine.definition import GameDefinition
+from ggp.search.moves import random_moves
 
 _log = logging.getLogger(__name__)
 
@@ -43,8 +35,7 @@ _MOVES_FILE = "a list of joint moves like {role: move}, one for each step"
 _JOINT_MOVE = 'an object with a move for each role: {"ROLE": "MOVE", ...}'
 
 
-@click.command(epilog=example("ggp trace monty_hall --seed 3"))
-@click.argument("game")
+@game_command("ggp trace monty_hall --seed 3")
 @click.option(
     "--moves",
     type=FilePath(),
@@ -54,21 +45,8 @@ _JOINT_MOVE = 'an object with a move for each role: {"ROLE": "MOVE", ...}'
 @turns_option("Most turns of random play.", "--max-steps", least=0)
 @time_option("Most seconds of random play; no turn begins after them.")
 @click.option("--watch", is_flag=True, help="Trace again whenever the file is saved.")
-@seed_option()
-@backend_option
-@limits_option
-@json_option
-@verbose_option
 def trace(
-    game: str,
-    moves: Path | None,
-    max_turns: int,
-    max_seconds: float,
-    watch: bool,
-    seed: int,
-    backend: str,
-    limits: Limits,
-    as_json: bool,
+    options: GameOptions, moves: Path | None, max_turns: int, max_seconds: float, watch: bool
 ) -> None:
     """Play given or random joint moves and show every step; random ones as they are played.
 
@@ -79,36 +57,33 @@ def trace(
 
     def once() -> None:
         given = None if moves is None else read_json_list(moves, _MOVES_FILE)
-        opened = open_game(game, backend, limits=limits, hints=not watch)
-        machine = opened.machine
-        import numpy as np
-
+        program, machine, _ = options.open(hints=not watch)
         roles = f"roles: {' '.join(machine.roles)}"
-        told = _not_told if as_json else _show_step
+        told = _not_told if options.as_json else _show_step
         if given is None:
-            if not as_json:
-                _show([roles])
-                opened.show_seed(seed)
+            if not options.as_json:
+                _show([roles, f"seed {options.seed}, on {machine.backend}"])
             until_s = time.monotonic() + max_seconds
-            rng = np.random.default_rng(seed)
+            rng = np.random.default_rng(options.seed)
             result = random_trace(machine, rng, max_turns, until_s=until_s, told=told)
             if result["goals"] is None:
-                _warn_of_the_end(opened.program, len(result["steps"]) - 1, max_turns)
+                _warn_of_the_end(program, len(result["steps"]) - 1, max_turns)
         else:
             # All of it before anything is shown: illegal moves are bad input.
             result = given_trace(machine, given, str(moves))
-            if not as_json:
+            if not options.as_json:
                 _show([roles])
             for number, step in enumerate(result["steps"]):
                 told(number, step)
         machine.close()
-        if as_json:
-            print_json(result | (opened.seeded_json(seed) if given is None else {}))
+        if options.as_json:
+            drawn = {"seed": options.seed, "backend": machine.backend}
+            print_json(result | (drawn if given is None else {}))
         else:
             _show(_end_lines(result))
 
     if watch:
-        files = (game_file(game), *(() if moves is None else (moves,)))
+        files = (game_file(options.game), *(() if moves is None else (moves,)))
         keep_watching(files, once)
     else:
         once()
@@ -137,8 +112,6 @@ def random_trace(
         until_s: time on the monotonic clock at which it is cut off.
         told: receives every step.
     """
-    from ggp.search.moves import random_moves
-
     steps: list[dict[str, Any]] = []
     state = machine.initial()
     while not machine.terminal(state)[0] and len(steps) < max_turns and time.monotonic() < until_s:
@@ -174,7 +147,7 @@ def _warn_of_the_end(program: GameDefinition, turns: int, max_turns: int) -> Non
     text = f"{program.source.name}: the match is not over after {turns:,} turns"
     if not in_time:
         text += ", and time is up (--max-seconds)"
-    told = with_growth(text, program)
+    told = with_growth(text, program.as_program())
     if told != text or not in_time:
         _log.warning("%s", told)
 
@@ -217,8 +190,6 @@ def _play(
     machine: Machine, state: States, row: list[int], steps: list[dict[str, Any]], told: _Told
 ) -> States:
     """Append the step of a joint move to the trace; returns the state after it."""
-    import numpy as np
-
     step = _describe(machine, state)
     step["joint_move"] = {
         role: machine.move_text(move) for role, move in zip(machine.roles, row, strict=True)
@@ -238,8 +209,6 @@ def _play(
 
 
 def _describe(machine: Machine, state: States) -> dict[str, Any]:
-    from ggp.machine.abilities import Wordy
-
     legal = {
         role: {
             machine.move_text(move): move
@@ -272,8 +241,6 @@ def _finish(
     machine: Machine, state: States, steps: list[dict[str, Any]], told: _Told
 ) -> dict[str, Any]:
     """The trace with its last state, and the goals if that is terminal."""
-    from ggp.machine.abilities import HasUtilities, utilities_of
-
     last = _describe(machine, state)
     told(len(steps), last)
     goals = None
@@ -358,8 +325,6 @@ def game_file(game: str) -> Path:
     Raises:
         ConfigError: there is no such game, and it cannot become a file.
     """
-    from ggp.gdl.games import find_game
-
     if os.path.isdir(os.path.dirname(game) or ".") and Path(game).suffix:
         return Path(game)
     return find_game(game)
@@ -415,9 +380,6 @@ def _stamp(file: Path) -> object:
 
 def _has_errors(file: Path) -> bool:
     """Whether rules cannot be played; shows all their problems."""
-    from ggp.gdl import read_rulesheet
-    from ggp.gdl.normalize import validate
-
     found = validate(read_rulesheet(str(file)))
     show_diagnostics(found)
     return bool(errors(found))

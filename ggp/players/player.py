@@ -21,8 +21,8 @@ import numpy as np
 from ggp.errors import PlayerError
 from ggp.machine.base import Machine
 from ggp.machine.definition import GameDefinition
+from ggp.report import Table
 from ggp.search.anytime import Deadline
-from ggp.tables import html_table
 
 if TYPE_CHECKING:
     from ggp.belief import Sampler
@@ -107,20 +107,18 @@ class Decision:
         rows = [
             (
                 "\N{BLACK RIGHT-POINTING SMALL TRIANGLE}" if value.move == self.move else "",
-                value.move,
-                "-" if value.value is None else f"{value.value:.1f}",
-                "-" if value.stderr is None else f"{value.stderr:.1f}",
-                f"{value.visits:,}",
-                *((f"{mixed.get(value.move, 0.0):.2f}",) if mixed else ()),
+                *(value.move, value.value, value.stderr, value.visits),
+                *((mixed.get(value.move, 0.0),) if mixed else ()),
             )
             for value in shown
         ]
-        columns = ("", "move", "#value", "#error", "#trials", *(("#probability",) if mixed else ()))
+        numbers = (("#value", ".1f"), ("#error", ".1f"), ("#trials", ","), ("#probability", ".2f"))
+        head = ("", "move", *(numbers if mixed else numbers[:-1]))
         told = f"{self.move}: {self.particles:,} particles ({'all' if self.exact else 'sampled'}), "
         told += f"{self.states_visited:,} states, {self.seconds:.2f} s"
         if len(shown) < len(self.values):
             told += f", {len(self.values) - len(shown)} more moves"
-        return html_table(columns, rows, told if self.fault is None else f"{told}; {self.fault}")
+        return Table(head, rows, told if self.fault is None else f"{told}; {self.fault}").html()
 
 
 class KnownTurn(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ggp.belief.sampler import Setting
 from ggp.belief.turns.one_turn import TurnLimits, advance
 from ggp.machine.arrays import first_seen, first_seen_columns, segment_ids
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States, player_roles
+from ggp.report import Report, Table
 from ggp.search.estimates import candidates, equally_best
 from ggp.search.worlds.clairvoyant import clairvoyant_values, table_of
 from ggp.study.matches import (
@@ -108,13 +109,23 @@ class Properties:
     walks: int
     notes: tuple[str, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """The measurements as JSON values."""
-        return {
-            "roles": {name: asdict(each) for name, each in self.roles.items()},
-            "walks": self.walks,
-            "notes": list(self.notes),
-        }
+    def report(self) -> Report:
+        """The measurements, as `ggp properties` shows them."""
+        head = (
+            *("role", ("#leaf correlation", ".2f"), ("#of goals", ".2f"), ("#bias", ".2f")),
+            *(("#disambiguation", ".2f"), ("#clairvoyance gap", ".1f"), ("#ties", ".2f")),
+            ("#set size", ".1f"),
+        )
+        rows = [
+            (
+                *(name, each.leaf_correlation, each.leaf_correlation_goals, each.bias),
+                *(each.disambiguation, each.clairvoyance_gap, each.ties),
+                each.information_sets.mean,
+            )
+            for name, each in self.roles.items()
+        ]
+        notes = [f"note: {note}" for note in self.notes]
+        return Report(asdict(self), [Table(head, rows), f"{self.walks:,} walks", *notes])
 
 
 def measure_properties(machine: Machine, walks: int, seed: int) -> Properties:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import click
 
-from ggp.cli.arguments import verbose_option
-from ggp.console import CommandGroup, LaterCommand, example, installed_version
+from ggp.console import CommandGroup, LaterCommand, example, installed_version, verbose_option
 
 COMMANDS = {
     "compare": LaterCommand(

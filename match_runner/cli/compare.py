@@ -15,9 +15,8 @@ from ggp.cli.arguments import (
     limits_option,
     seed_option,
     threads_option,
-    verbose_option,
 )
-from ggp.console import example
+from ggp.console import example, verbose_option
 from ggp.errors import ConfigError
 from ggp.machine import Limits
 from ggp.machine.games import load_program
@@ -35,7 +34,7 @@ from match_runner.cli.options import (
 from match_runner.match.conditions import AskedConditions
 from match_runner.match.seats import read_roles
 from match_runner.remote.post import is_address
-from match_runner.series.comparison import show_comparison, summarize
+from match_runner.series.comparison import summarize
 from match_runner.series.holding import hold_series, printer
 from match_runner.series.plan import Series, SeriesGame, check_series
 from match_runner.series.stopping import StoppingRule
@@ -154,7 +153,7 @@ def compare(
     if not as_json:
         hint_at_warnings(game, program.diagnostics)
 
-    show = printer(summarize, show_comparison, as_json=as_json)
+    show = printer(summarize, as_json=as_json)
     return hold_series(series, place, files.after(show), until)
 
 

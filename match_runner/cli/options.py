@@ -260,7 +260,7 @@ class CourseFiles(NamedTuple):
                 return
             course = course_of(held)
             if self.csv is not None:
-                write_whole(self.csv, course.csv())
+                write_whole(self.csv, course.table.csv())
             if self.plot is not None:
                 draw_course(course).save(self.plot)
 

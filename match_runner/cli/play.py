@@ -18,18 +18,13 @@ from ggp.cli.arguments import (
     limits_option,
     seed_option,
     threads_option,
-    verbose_option,
 )
-from ggp.console import example, show_diagnostics, table_of
+from ggp.console import example, show_diagnostics, verbose_option
 from ggp.machine import Limits
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import load_program
-from ggp.statistics import (
-    Interval,
-    interval_text,
-    mean_interval,
-    methods_text,
-)
+from ggp.report import Report, Table
+from ggp.statistics import Interval, mean_interval, methods_text
 from match_runner.cli.options import (
     conditions_options,
     ignored,
@@ -84,9 +79,9 @@ class PlaySummary:
         """Number of states that every role's player visited, in all matches together."""
         return {role: sum(r.states_visited[role] for r in self.records) for role in self.roles}
 
-    def to_json(self) -> dict[str, Any]:
-        """The JSON that `match-runner play --json` prints."""
-        return {
+    def report(self) -> Report:
+        """The matches, as `match-runner play` shows them."""
+        values = {
             "game": self.game,
             "matches": [
                 {
@@ -97,13 +92,23 @@ class PlaySummary:
                 }
                 for record in self.records
             ],
-            "mean": {role: _mean_json(score) for role, score in self.scores.items()},
+            "mean": {
+                role: {
+                    "mean": score.value,
+                    "ci99": score.error,
+                    "low": score.low,
+                    "high": score.high,
+                    "method": score.method,
+                }
+                for role, score in self.scores.items()
+            },
             "states_visited": self.states_visited,
             "seed": self.series.seed,
             "backend": self.backend,
             "play_clock": self.conditions.play_clock_s,
             "clock": self.conditions.clock,
         }
+        return Report(values, _parts(self))
 
 
 @click.command(
@@ -166,7 +171,7 @@ def play(
         click.echo(f"note: {note}", err=True)
     if not as_json:
         _show_warnings(program)
-    show = printer(summarize, _show_summary, as_json=as_json)
+    show = printer(summarize, as_json=as_json)
     if people:
         # Draws boards: most matches have no use for it.
         from match_runner.terminal import check_place, play_with_people
@@ -198,21 +203,6 @@ def summarize(held: Held) -> PlaySummary:
     )
 
 
-def _mean_json(score: Interval) -> dict[str, float | str | None]:
-    """A mean as JSON: `ci99` is the larger distance from it to an end of its interval, `method`
-    says how the interval was made, see `METHODS`."""
-    ci99 = None
-    if score.value is not None and score.low is not None and score.high is not None:
-        ci99 = max(score.value - score.low, score.high - score.value)
-    return {
-        "mean": score.value,
-        "ci99": ci99,
-        "low": score.low,
-        "high": score.high,
-        "method": score.method,
-    }
-
-
 def _show_warnings(program: GameDefinition) -> None:
     show_diagnostics(program.diagnostics[:MOST_WARNINGS])
     if len(program.diagnostics) > MOST_WARNINGS:
@@ -220,7 +210,7 @@ def _show_warnings(program: GameDefinition) -> None:
         click.echo(f"{more} more warnings; `ggp validate {program.source.name}`", err=True)
 
 
-def _show_summary(summary: PlaySummary) -> Iterator[RenderableType]:
+def _parts(summary: PlaySummary) -> Iterator[RenderableType]:
     num = len(summary.records)
     seeds = [record.seed for record in summary.records]
     named = f"seed {seeds[0]}" if num == 1 else f"seeds {seeds[0]} to {seeds[-1]}" if num else ""
@@ -235,16 +225,12 @@ def _show_summary(summary: PlaySummary) -> Iterator[RenderableType]:
     )
     yield from clock_notes(conditions.clock, summary.players.values())
     heading = "#mean score [99 %]" if num > 1 else "#score"
+    states = summary.states_visited
     rows = [
-        (
-            role,
-            summary.players.get(role, "by chance"),
-            interval_text(summary.scores[role]),
-            f"{summary.states_visited[role]:,}",
-        )
+        (role, summary.players.get(role, "by chance"), summary.scores[role], states[role])
         for role in summary.roles
     ]
-    yield table_of(("role", "player", heading, "#states visited"), rows)
-    yield from map(Text, methods_text(summary.scores.values()))
+    yield Table(("role", "player", heading, ("#states visited", ",")), rows)
+    yield from methods_text(summary.scores.values())
     faulty = [(f"seed {record.seed}", record.errors) for record in summary.records if record.errors]
     yield from show_errors(faulty, num)

@@ -17,10 +17,17 @@ from ggp.cli.arguments import (
     hint_at_warnings,
     import_option,
     json_option,
+)
+from ggp.console import (
+    EXIT_BAD_INPUT,
+    EXIT_FAILED,
+    bar_of,
+    example,
+    print_json,
+    print_rich,
+    show_error,
     verbose_option,
 )
-from ggp.cli.solving import bar_of
-from ggp.console import EXIT_BAD_INPUT, EXIT_FAILED, example, print_json, print_rich, show_error
 from ggp.errors import ConfigError, GGPError, MachineError, MatchError
 from ggp.gdl.source import printable
 from ggp.machine import Machine, build_machine

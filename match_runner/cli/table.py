@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import click
 
-from ggp.cli.arguments import FolderPath, PlayerText, import_option, verbose_option
-from ggp.console import announce, example
+from ggp.cli.arguments import FolderPath, PlayerText, import_option
+from ggp.console import announce, example, verbose_option
 from ggp.errors import ConfigError
 from ggp.launch import Loading
 

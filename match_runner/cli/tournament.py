@@ -15,9 +15,8 @@ from ggp.cli.arguments import (
     clock_option,
     import_option,
     json_option,
-    verbose_option,
 )
-from ggp.console import example
+from ggp.console import example, verbose_option
 from ggp.run.clocks import Clock
 from match_runner.cli.options import (
     course_options,
@@ -27,7 +26,7 @@ from match_runner.cli.options import (
     read_place,
 )
 from match_runner.series import comparison
-from match_runner.series.holding import Held, hold_series, printer, read_series
+from match_runner.series.holding import Held, Summary, hold_series, printer, read_series
 from match_runner.tournament import summary
 from match_runner.tournament.toml_file import read_tournament
 
@@ -68,7 +67,7 @@ def tournament(
         for game in series.games
     )
     series = replace(series, games=tuple(games))
-    show = printer(summary.summarize, summary.show_tournament, as_json=as_json)
+    show = printer(summary.summarize, as_json=as_json)
     return hold_series(series, place, files.after(show))
 
 
@@ -94,10 +93,6 @@ def show(folder: Path, as_json: bool, **asked: Any) -> None:
     """
     files = read_course_files(asked)
     held = read_series(folder)
-    files.after(_printer(held, as_json=as_json))(held)
-
-
-def _printer(held: Held, *, as_json: bool) -> Callable[[Held], None]:
-    if len(held.series.games) == 1:
-        return printer(comparison.summarize, comparison.show_comparison, as_json=as_json)
-    return printer(summary.summarize, summary.show_tournament, as_json=as_json)
+    several = len(held.series.games) > 1
+    summarize: Callable[[Held], Summary] = summary.summarize if several else comparison.summarize
+    files.after(printer(summarize, as_json=as_json))(held)

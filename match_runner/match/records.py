@@ -25,10 +25,10 @@ from ggp.machine.definition import GameDefinition
 from ggp.machine.games import find_file, load_program, read_program
 from ggp.players import Decision
 from ggp.players.elsewhere.from_json import LATER_FIELDS, read
+from ggp.report import Table
 from ggp.run.clocks import Clock
 from ggp.run.whole_files import write_whole
 from ggp.search.moves import is_legal
-from ggp.tables import html_table
 from match_runner.remote.wire import RemoteSide
 
 FORMAT = 3
@@ -150,16 +150,12 @@ class MatchRecord:
         from match_runner.pictures.html import block, line  # draws boards: few have use for it
 
         players = [
-            (
-                role,
-                self.players.get(role, "played by chance"),
-                "-" if (goal := self.goals[role]) is None else f"{goal:g}",
-            )
+            (role, self.players.get(role, "played by chance"), self.goals[role])
             for role in self.roles
         ]
         conditions = f"{self.game}, seed {self.seed}, on {self.backend}, "
         conditions += clock_text(self.play_clock_s, self.clock)
-        table = html_table(("role", "player", "#score"), players, conditions)
+        table = Table(("role", "player", ("#score", "g")), players, conditions).html()
         ended = [] if self.error is None else [line(f"The match ended early: {self.error}")]
         return block([table, *ended, *_turns_html(self)])
 
@@ -414,7 +410,7 @@ def _turn_html(turn: TurnRecord) -> Iterator[str]:
 
     seen = {role: " ".join(percepts) for role, percepts in turn.percepts.items() if percepts}
     if seen:
-        yield html_table(("role", "sees"), list(seen.items()))
+        yield Table(("role", "sees"), list(seen.items())).html()
     for fault in turn.faults:
         yield line(f"{fault.role}: {fault.text}")
     for role, decision in turn.decisions.items():

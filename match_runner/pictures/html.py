@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ggp.gdl.games import game_that_comes
 from ggp.machine.definition import GameDefinition
-from ggp.tables import html_table
+from ggp.report import Table
 from match_runner.pictures.kinds import KINDS, Json
 from match_runner.pictures.layout import Artist
 from match_runner.pictures.side_file import side_file_of
@@ -151,7 +151,8 @@ def _table(table: Json) -> str:
         (*row, _share(share) or "1") if uncertain else row
         for row, share in zip(table["rows"], table["shares"], strict=True)
     ]
-    return html_table((*columns, "#probability") if uncertain else columns, rows, table["title"])
+    head = (*columns, "#probability") if uncertain else columns
+    return Table(head, rows, table["title"]).html()
 
 
 def _share(share: float, before: str = "") -> str:

@@ -11,10 +11,10 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from ggp.console import table_of
 from ggp.players import Decision
+from ggp.report import Report, Table
 from ggp.run.clocks import Clock
-from ggp.statistics import Interval, interval_text, mean_interval, methods_text
+from ggp.statistics import Interval, mean_interval, methods_text
 from match_runner.match.records import clock_text
 from match_runner.match.views import clock_notes, plain, show_errors
 from match_runner.series.course import WithCourse
@@ -133,8 +133,23 @@ class ComparisonSummary(WithCourse):
 
     def to_json(self) -> dict[str, Any]:
         """The JSON that `match-runner compare --json` prints."""
+        series, game = self.series, self.game
         return {
-            "options": self._options_json(),
+            "options": {
+                "game": game.name,
+                "digest": game.program.digest,
+                "roles": game.roles,
+                "players": series.names,
+                "fixed": dict(game.fixed),
+                "matches": self.planned,
+                "rotate": series.rotate,
+                "equal_states": series.equal_states,
+                "play_clock": game.conditions.play_clock_s,
+                "clock": game.conditions.clock,
+                "seed": series.seed,
+                "backend": series.backend,
+                "version": series.version,
+            },
             "played": self.played,
             "backend": self.backend,
             "players": [_player_json(player) for player in self.players],
@@ -146,23 +161,9 @@ class ComparisonSummary(WithCourse):
             "faulty": [{"match": n, "errors": list(errors)} for n, errors in self.faulty],
         }
 
-    def _options_json(self) -> dict[str, Any]:
-        series, game = self.series, self.game
-        return {
-            "game": game.name,
-            "digest": game.program.digest,
-            "roles": game.roles,
-            "players": series.names,
-            "fixed": dict(game.fixed),
-            "matches": self.planned,
-            "rotate": series.rotate,
-            "equal_states": series.equal_states,
-            "play_clock": game.conditions.play_clock_s,
-            "clock": game.conditions.clock,
-            "seed": series.seed,
-            "backend": series.backend,
-            "version": series.version,
-        }
+    def report(self) -> Report:
+        """The comparison, as `match-runner compare` shows it."""
+        return Report(self.to_json(), _parts(self))
 
 
 def summarize(held: Held) -> ComparisonSummary:
@@ -265,7 +266,7 @@ MOST_ROWS = 24
 """Most rows shown of the table of equal states; `--json` has all."""
 
 
-def show_comparison(summary: ComparisonSummary) -> Iterator[RenderableType]:
+def _parts(summary: ComparisonSummary) -> Iterator[RenderableType]:
     """Yield the tables of a comparison, which may be unfinished."""
     series, game = summary.series, summary.game
     roles = "roles rotate" if series.rotate else "fixed roles"
@@ -282,88 +283,54 @@ def show_comparison(summary: ComparisonSummary) -> Iterator[RenderableType]:
             yield plain(f"{name} is {spec}")
     for role, spec in game.fixed.items():
         yield plain(f"{role} is always played by {spec}")
-    yield Text()
-    yield _players(summary)
-    yield Text()
+    yield ""
+    seconds = "#CPU seconds" if game.conditions.clock is Clock.CPU else "#seconds"
+    columns = (("#states a decision", ",.0f"), (seconds, ".3f"))
+    results = ("#mean score [99 %]", "#won", "#drawn", "#lost", ("#% won [99 %]", ".1f"))
+    yield Table(
+        ("player", *results, *columns),
+        [
+            (
+                *(each.player, each.score, each.tally.wins, each.tally.draws, each.tally.losses),
+                *(each.tally.win_share.percent, each.effort.states, each.effort.seconds),
+            )
+            for each in summary.players
+        ],
+    )
+    yield ""
     if len(game.seats) > 1:
-        yield _by_role(summary)
-        yield Text()
+        rows = [
+            (role, each.player, score, effort.states, effort.seconds)
+            for role in game.seats
+            for each in summary.players
+            if role in each.by_role
+            for score, effort in [each.by_role[role]]
+        ]
+        yield Table(("role", "player", "#mean score [99 %]", *columns), rows)
+        yield ""
     for pair in summary.differences:
         if pair.rounds:
             times = "the same seed" if pair.rounds == 1 else f"the same {pair.rounds} seeds"
-            more = interval_text(pair.score, "+.2f")
-            yield plain(f"{pair.player} scored {more} against {pair.other} on {times}")
+            yield plain(f"{pair.player} scored {pair.score:+.2f} against {pair.other} on {times}")
     yield from _verdict(summary)
     if summary.equal_states:
-        yield Text()
+        yield ""
         yield Text("States visited a decision, by role and turn", style="bold")
-        yield _states_table(summary)
+        head = ("role", "#turn", ("#measured", ","), *((f"#{n}", ",.0f") for n in series.names))
+        shown = summary.equal_states[:MOST_ROWS]
+        yield Table(head, [(row.role, row.turn + 1, row.budget, *row.visited) for row in shown])
         if len(summary.equal_states) > MOST_ROWS:
-            yield Text(f"and {len(summary.equal_states) - MOST_ROWS} more rows; see --json")
+            yield f"and {len(summary.equal_states) - MOST_ROWS} more rows; see --json"
     yield from show_errors([(f"match {n}", e) for n, e in summary.faulty], summary.played)
 
 
 def _verdict(summary: ComparisonSummary) -> Iterator[RenderableType]:
     """Yield lines that say how intervals are made, who is the best, and why the series ended."""
-    yield from map(Text, summary.methods)
+    yield from summary.methods
     if len(summary.players) > 2:
-        yield Text("each of these holds by itself; who is the best is judged with all in mind")
+        yield "each of these holds by itself; who is the best is judged with all in mind"
     ending = summary.ending
     if summary.verdict is not None and (ending is None or ending.outcome != SMALL):
         yield plain(verdict_text(summary.verdict, summary.series.matches_a_round))
     if ending is not None and ending.outcome is not None:
         yield plain(ending_text(ending, summary.verdict, summary.played), "bold")
-
-
-def _players(summary: ComparisonSummary) -> RenderableType:
-    columns = (
-        *("player", "#mean score [99 %]", "#won", "#drawn", "#lost", "#% won [99 %]"),
-        *("#states a decision", _seconds(summary)),
-    )
-    rows = [
-        (
-            player.player,
-            interval_text(player.score),
-            *map(str, (player.tally.wins, player.tally.draws, player.tally.losses)),
-            interval_text(player.tally.win_share, ".1f", 100),
-            *_effort(player.effort),
-        )
-        for player in summary.players
-    ]
-    return table_of(columns, rows)
-
-
-def _by_role(summary: ComparisonSummary) -> RenderableType:
-    rows = [
-        (role, player.player, interval_text(score), *_effort(effort))
-        for role in summary.game.seats
-        for player in summary.players
-        if role in player.by_role
-        for score, effort in [player.by_role[role]]
-    ]
-    columns = ("role", "player", "#mean score [99 %]", "#states a decision", _seconds(summary))
-    return table_of(columns, rows)
-
-
-def _seconds(summary: ComparisonSummary) -> str:
-    return "#CPU seconds" if summary.game.conditions.clock is Clock.CPU else "#seconds"
-
-
-def _effort(effort: Effort) -> tuple[str, str]:
-    if effort.states is None or effort.seconds is None:
-        return "-", "-"
-    return f"{effort.states:,.0f}", f"{effort.seconds:.3f}"
-
-
-def _states_table(summary: ComparisonSummary) -> RenderableType:
-    columns = ("role", "#turn", "#measured", *(f"#{name}" for name in summary.series.names))
-    rows = [
-        (row.role, str(row.turn + 1), f"{row.budget:,}", *_visited(row))
-        for row in summary.equal_states[:MOST_ROWS]
-    ]
-    return table_of(columns, rows)
-
-
-def _visited(row: EqualStates) -> Iterator[str]:
-    for states in row.visited:
-        yield "-" if states is None else f"{states:,.0f}"

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ggp.players import Decision
-from ggp.statistics import Interval, interval_text, mean_interval
-from ggp.tables import csv_of, frame_of, html_table
+from ggp.report import Table
+from ggp.statistics import Interval, mean_interval
 from match_runner.charts import Plot, new_figure
 from match_runner.series.holding import Held
 from match_runner.series.outcomes import Played, decisions_of, effort_of, rounds_of, scores_of
@@ -83,13 +83,10 @@ class Course:
     players: tuple[str, ...]
     scopes: tuple[str, ...]
 
-    def csv(self) -> str:
-        """The rows as CSV, unrounded."""
-        return csv_of(Row._fields, self.rows)
-
-    def frame(self) -> Any:
-        """The rows as a pandas frame, or as arrays by column; see `ggp.tables`."""
-        return frame_of(Row._fields, self.rows)
+    @property
+    def table(self) -> Table:
+        """The rows, to be written as CSV or given as a frame."""
+        return Table(Row._fields, self.rows)
 
     def of(self, scope: str, player: str, role: str, measure: str) -> list[Row]:
         """The rows of one measure, by round or turn."""
@@ -213,10 +210,9 @@ class WithCourse:
         for scope in course.scopes:
             for player in course.players:
                 for row in course.of(scope, player, ALL_ROLES, SCORE)[-1:]:
-                    score = Interval(row.value, row.low, row.high)
-                    rows.append((scope, player, interval_text(score), str(row.num)))
-        columns = ("game", "player", "#mean score [99 %]", "#rounds")
-        return html_table(columns, rows, repr(self).strip("<>"))
+                    rows.append((scope, player, Interval(row.value, row.low, row.high), row.num))
+        head = ("game", "player", "#mean score [99 %]", "#rounds")
+        return Table(head, rows, repr(self).strip("<>")).html()
 
     def frame(self) -> Any:
         """Scores by round, and goals, states and time by turn, as `--csv` writes them.
@@ -225,7 +221,7 @@ class WithCourse:
             a `pandas.DataFrame` where pandas is installed, else a dict of arrays by column; see
             `match_runner.series.course`.
         """
-        return course_of(self.held).frame()
+        return course_of(self.held).table.frame()
 
     def plot(self, path: Path | str | None = None) -> Plot:
         """The same as a chart, as `--plot` draws it.

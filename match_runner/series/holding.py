@@ -5,27 +5,18 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import click
-from rich.console import RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ggp.console import (
-    EXIT_FAILED,
-    EXIT_INTERRUPTED,
-    console_on,
-    print_json,
-    print_rich,
-    show_error,
-)
+from ggp.console import EXIT_FAILED, EXIT_INTERRUPTED, bar_of, show_error, show_report
 from ggp.errors import ConfigError, GGPError
 from ggp.machine import Limits
+from ggp.report import Report
 from ggp.run.clocks import Clock
 from match_runner.match.conditions import Conditions
 from match_runner.match.records import make_folder, rules_of, write_record
@@ -48,12 +39,9 @@ from match_runner.workers.places import open_executor
 class Summary(Protocol):
     """Results of a series."""
 
-    def to_json(self) -> dict[str, Any]:
-        """The results as JSON values."""
+    def report(self) -> Report:
+        """The results, as a command shows them."""
         ...
-
-
-_Summary = TypeVar("_Summary", bound=Summary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,22 +140,9 @@ def hold_series(
     return EXIT_FAILED if problems else 0
 
 
-def printer(
-    summarize: Callable[[Held], _Summary],
-    tables: Callable[[_Summary], Iterable[RenderableType]],
-    *,
-    as_json: bool,
-) -> Callable[[Held], None]:
+def printer(summarize: Callable[[Held], Summary], *, as_json: bool) -> Callable[[Held], None]:
     """Make the argument `show` of `hold_series`: it prints a summary as JSON or as tables."""
-
-    def show(held: Held) -> None:
-        summary = summarize(held)
-        if as_json:
-            print_json(summary.to_json())
-        else:
-            print_rich(*tables(summary))
-
-    return show
+    return lambda held: show_report(summarize(held).report(), as_json=as_json)
 
 
 def play_missing(
@@ -282,25 +257,21 @@ def _progress(series: Series, store: Store) -> Iterator[Callable[[Played], None]
     """
     totals = [0.0] * len(series.players)
     counts = [0] * len(series.players)
-    ended = 0
-    text = "playing"
-    with progress(len(plan_all(series)) + len(measurements(series, store))) as advance:
+    with bar_of(len(plan_all(series)) + len(measurements(series, store)), "playing") as advance:
 
         def watch(match: Played) -> None:
-            nonlocal ended, text
-            ended += 1
             if match.planned.kind == MEASURE:
-                text = "measuring"
-            else:
-                for player, score in scores_of([match]).items():
-                    totals[player] += score
-                    counts[player] += 1
-                text = ", ".join(
-                    f"{name} {totals[player] / counts[player]:.1f}"
-                    for player, name in enumerate(series.names)
-                    if counts[player]
-                )
-            advance(ended, text)
+                advance(now="measuring")
+                return
+            for player, score in scores_of([match]).items():
+                totals[player] += score
+                counts[player] += 1
+            means = (
+                f"{name} {totals[player] / counts[player]:.1f}"
+                for player, name in enumerate(series.names)
+                if counts[player]
+            )
+            advance(now=", ".join(means))
 
         for kind in (MEASURE, PLAY):
             for match in store.matches(kind):
@@ -413,29 +384,3 @@ def _game(
     )
     rules = rules_of(first.record)
     return SeriesGame(name, rules, max(planned or 0, played), conditions, settings["fixed"])
-
-
-# ------------------------------------------------------------------------
-# Progress bar on standard error while matches are played.
-
-
-@contextmanager
-def progress(total: int) -> Iterator[Callable[[int, str], None]]:
-    """Show a progress bar, if standard error is a terminal.
-
-    Yields a function that takes the number of matches that are over, and a text to show.
-    """
-    screen = console_on(sys.stderr)
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
-        task = bar.add_task("playing", total=total)
-
-        def advance(completed: int, text: str) -> None:
-            bar.update(task, completed=completed, description=text)
-
-        yield advance

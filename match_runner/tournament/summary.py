@@ -11,9 +11,9 @@ from openskill.models import PlackettLuce, PlackettLuceRating
 from rich.console import RenderableType
 from rich.text import Text
 
-from ggp.console import table_of
+from ggp.report import Report, Table
 from ggp.run.clocks import Clock
-from ggp.statistics import LEVEL, Interval, interval_text, mean_interval, methods_text
+from ggp.statistics import LEVEL, Interval, mean_interval, methods_text
 from match_runner.match.records import clock_text
 from match_runner.match.views import plain
 from match_runner.series.course import WithCourse
@@ -129,6 +129,10 @@ class TournamentSummary(WithCourse):
             "standings": [each.to_json() for each in self.standings],
             "problems": [asdict(problem) for problem in self.problems],
         }
+
+    def report(self) -> Report:
+        """The tournament, as `match-runner tournament` shows it."""
+        return Report(self.to_json(), _parts(self))
 
 
 def summarize(held: Held) -> TournamentSummary:
@@ -270,27 +274,49 @@ MOST_PROBLEMS = 10
 """Most problems that are shown; `--json` has all."""
 
 
-def show_tournament(summary: TournamentSummary) -> Iterator[RenderableType]:
+def _parts(summary: TournamentSummary) -> Iterator[RenderableType]:
     """Yield the tables of a tournament, which may be unfinished."""
+    standings = summary.standings
     of_all = "" if summary.played == summary.planned else f" of {summary.planned}"
     yield Text(
         f"{summary.played}{of_all} matches, {summary.moves} turns, seed {summary.seed}",
         style="bold",
     )
-    yield _standings(summary)
-    yield Text()
-    yield _contests(summary)
-    yield Text()
-    yield _by_game(summary)
-    yield Text()
-    yield from map(Text, methods_text(each.score for each in summary.standings))
+    yield Table(
+        ("player", "#rating [99 %]", "#mean score [99 %]", "#matches"),
+        [(each.player, rating_text(each.rating), each.score, each.matches) for each in standings],
+    )
+    yield ""
+    yield Table(
+        ("player", "#won", "#drawn", "#lost", ("#% won [99 %]", ".1f"), "faults", "plays"),
+        [
+            (
+                *(each.player, each.tally.wins, each.tally.draws, each.tally.losses),
+                *(each.tally.win_share.percent, faults_text(each.faults), each.plays),
+            )
+            for each in standings
+        ],
+    )
+    yield ""
+    yield Table(
+        ("mean score in", *(f"#{each.player}" for each in standings), "on", "by"),
+        [
+            (
+                *(game.game, *(each.by_game[game.game] for each in standings)),
+                *(game.backend, clock_text(game.play_clock, game.clock)),
+            )
+            for game in summary.games
+        ],
+    )
+    yield ""
+    yield from methods_text(each.score for each in standings)
     if summary.problems:
         yield Text(f"faults and errors ({len(summary.problems)}):", style="red")
     for problem in summary.problems[:MOST_PROBLEMS]:
         who = "" if problem.player is None else f", {problem.player}"
         yield plain(f"  {problem.game} {problem.number}{who}: {problem.text}")
     if len(summary.problems) > MOST_PROBLEMS:
-        yield Text(f"  and {len(summary.problems) - MOST_PROBLEMS} more; see --json")
+        yield f"  and {len(summary.problems) - MOST_PROBLEMS} more; see --json"
 
 
 def faults_text(faults: Mapping[str, int]) -> str:
@@ -303,50 +329,3 @@ def rating_text(rating: Rating | None) -> str:
     if rating is None:
         return "-"
     return f"{rating.mean:.1f} [{rating.low:.1f}, {rating.high:.1f}]"
-
-
-def _standings(summary: TournamentSummary) -> RenderableType:
-    columns = ("player", "#rating [99 %]", "#mean score [99 %]", "#matches")
-    rows = [
-        (
-            standing.player,
-            rating_text(standing.rating),
-            interval_text(standing.score),
-            str(standing.matches),
-        )
-        for standing in summary.standings
-    ]
-    return table_of(columns, rows)
-
-
-def _contests(summary: TournamentSummary) -> RenderableType:
-    columns = ("player", "#won", "#drawn", "#lost", "#% won [99 %]", "faults", "plays")
-    rows = [
-        (
-            standing.player,
-            *map(str, (standing.tally.wins, standing.tally.draws, standing.tally.losses)),
-            interval_text(standing.tally.win_share, ".1f", 100),
-            faults_text(standing.faults),
-            standing.plays,
-        )
-        for standing in summary.standings
-    ]
-    return table_of(columns, rows)
-
-
-def _by_game(summary: TournamentSummary) -> RenderableType:
-    columns = (
-        "mean score in",
-        *(f"#{standing.player}" for standing in summary.standings),
-        *("on", "by"),
-    )
-    rows = [
-        (
-            each.game,
-            *(interval_text(standing.by_game[each.game]) for standing in summary.standings),
-            each.backend or "-",
-            clock_text(each.play_clock, each.clock),
-        )
-        for each in summary.games
-    ]
-    return table_of(columns, rows)

@@ -50,7 +50,7 @@ def test_steps_are_shown_as_they_are_played(
         events.append("drawn")
         return [0]
 
-    monkeypatch.setattr("ggp.search.moves.random_moves", drawn)
+    monkeypatch.setattr("ggp.cli.tracing.random_moves", drawn)
     run("trace", text_file(tmp_path, TOWER), *PROLOG, "--max-turns", "2")
     assert events[1:] == [*("drawn", "drawn", " step 0"), *("drawn", "drawn", " step 1"),
                           " step 2", " the ga"]  # fmt: skip

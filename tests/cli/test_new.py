@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ggp.cli.arguments import GameOptions
 from ggp.cli.rulesheets import rehearsed
 from ggp.errors import ReasonerLimitError
 from ggp.study.rehearsal import Rehearsal
@@ -124,10 +125,10 @@ def test_sheet_with_errors_is_not_played(tmp_path: Path) -> None:
 def test_sheet_that_cannot_be_played_out_does_not_keep_others_from_it(
     game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def loops(file: str, *asked: Any, **bounds: Any) -> Rehearsal:
-        if file == game:
+    def loops(asked: GameOptions, *more: Any) -> Rehearsal:
+        if asked.game == game:
             raise ReasonerLimitError("inferences", 5, "a step")
-        return rehearsed(file, *asked, **bounds)
+        return rehearsed(asked, *more)
 
     monkeypatch.setattr("ggp.cli.rulesheets.rehearsed", loops)
     result = run("validate", game, "exploding_bomb", "--play", "3", "--json")

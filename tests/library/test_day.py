@@ -13,7 +13,7 @@ import pytest
 
 import ggp
 from ggp.errors import ConfigError, MachineError, SolvingError
-from ggp.tables import csv_of, frame_of
+from ggp.report import Table
 from tests.support.commands import json_of, run, text_file
 from tests.support.games import REPOSITORY
 
@@ -43,21 +43,21 @@ class FakeFrame:
 def test_frames_are_of_pandas_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [("a", 1, 0.5), ("b", 2, None)]
     monkeypatch.setitem(sys.modules, "pandas", None)
-    found = frame_of(("name", "num", "value"), rows)
+    found = Table(("name", "num", "value"), rows).frame()
     assert [column.dtype.kind for column in found.values()] == ["O", "i", "f"]
     assert found["num"].tolist() == [1, 2]
     assert np.isnan(found["value"][1])
     fake = ModuleType("pandas")
     vars(fake)["DataFrame"] = FakeFrame
     monkeypatch.setitem(sys.modules, "pandas", fake)
-    framed = frame_of(("name", "num", "value"), rows)
+    framed = Table(("name", "num", "value"), rows).frame()
     assert isinstance(framed, FakeFrame)
     assert list(framed.columns) == ["name", "num", "value"]
-    assert list(frame_of(("name",), []).columns) == ["name"]
+    assert list(Table(("name",), []).frame().columns) == ["name"]
 
 
 def test_csv_quotes_what_it_must() -> None:
-    assert csv_of(("a", "b"), [("x, y", None), ('"', 0.1)]) == 'a,b\n"x, y",\n"""",0.1\n'
+    assert Table(("a", "b"), [("x, y", None), ('"', 0.1)]).csv() == 'a,b\n"x, y",\n"""",0.1\n'
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -26,8 +26,7 @@ from zlib import crc32
 import click
 import numpy as np
 
-from ggp.cli.solving import bar_of
-from ggp.console import print_json
+from ggp.console import bar_of, print_json
 from ggp.errors import GGPError
 from ggp.machine import Limits, Machine, States, build_machine
 from ggp.machine.base import FloatArray, IntArray, Playouts, player_roles

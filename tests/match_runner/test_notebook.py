@@ -9,7 +9,7 @@ import pytest
 
 import ggp
 from ggp.players import Decision, MoveValue
-from ggp.tables import html_table
+from ggp.report import Table
 from match_runner.match.records import MOST_BOARDS, MatchRecord
 
 HOSTILE = """
@@ -125,7 +125,7 @@ def test_names_of_strangers_are_nothing_but_text() -> None:
     assert "<script>alert" in "".join(read(state).texts)
     read(game.belief("<b>", []))
     read(ggp.play_match(game, {"<b>": "legal"}))
-    assert html_table(("<a>",), [("<b>",)], "<c>").count("&lt;") == 3
+    assert Table(("<a>",), [("<b>",)], "<c>").html().count("&lt;") == 3
 
 
 def test_results_are_tables() -> None:
@@ -134,5 +134,5 @@ def test_results_are_tables() -> None:
     assert "ComparisonSummary of monty_hall: 4 of 4 matches" in texts
     assert texts.count("monty_hall") == 2
     assert result.plot()._repr_png_().startswith(b"\x89PNG")
-    assert "48.6111" in read(ggp.solve("kuhn_poker")).texts
+    assert "48.611111" in read(ggp.solve("kuhn_poker")).texts
     assert "player1" in read(ggp.exploit("kuhn_poker", "random", samples=5)).texts

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ggp.cli.solve import _as_json
+import ggp
 from ggp.machine import Machine
 from ggp.machine.abilities import utilities_of
 from ggp.players import make_player, parse_spec
-from ggp.solve import build_tree, exploit, optimal_play, sample_policy, solve, solve_tree
+from ggp.solve import build_tree, exploit, sample_policy, solve, solve_tree
 from tests.support.games import backend_for_search, machine_of_game
 
 
@@ -33,8 +33,7 @@ def test_first_player_gets_what_the_literature_says(name: str, utility: float) -
 
 def test_utilities_are_printed_beside_values_where_there_are_any() -> None:
     for name, backend in (("openspiel:kuhn_poker", "openspiel"), ("kuhn_poker", "prolog")):
-        machine = machine_of_game(name, backend)
-        told = _as_json(name, machine, optimal_play(machine), strategy=False)
+        told = ggp.solve(ggp.load(name, backend=backend)).report().values
         assert ("utilities" in told) == (backend == "openspiel")
         if backend == "openspiel":
             assert told["utilities"] == {"p0": -0.055555556, "p1": 0.055555556}

@@ -203,6 +203,11 @@ def told_growth(program: Program) -> str:
     return f"the terms of `{found.name}` grow by {to_kif(found.rule.head)} ({where})"
 
 
+def with_growth(text: str, program: Program) -> str:
+    """A message that something does not end, and what grows in the game, if anything does."""
+    return "; ".join(filter(None, (text, told_growth(program))))
+
+
 class _Depths:
     """How deep functions nest in each place, counted up until one is too deep."""
 

@@ -8,3 +8,21 @@ For players, `learned` plays policies, takes a step of search on them, and says 
 them; `learnt_values` values states. The commands are in `learn_command`, which learns from several
 `learnt_seeds` and judges what was learnt, and `respond_command`.
 """
+
+from ggp.console import LaterCommand
+
+LEARN = LaterCommand(
+    "ggp.labs.learning.learn_command",
+    "Learn policies of a game by self-play, and write them to a file.",
+    "learn",
+)
+POLICIES = LaterCommand(
+    "ggp.labs.learning.learn_command",
+    "List policies that were learnt, in files or folders; by default in the current one.",
+    "policies",
+)
+RESPOND = LaterCommand(
+    "ggp.labs.learning.respond_command",
+    "Bound what a player can lose, in games of any size.",
+    "respond",
+)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,22 +15,17 @@ from ggp.cli.arguments import (
     backend_option,
     json_option,
     seed_option,
-    verbose_option,
 )
-from ggp.cli.solving import telling
-from ggp.console import example, installed_version, print_json, print_rich, table_of
+from ggp.console import example, installed_version, show_report, spinner, verbose_option
 from ggp.errors import ConfigError
-from ggp.gdl.source import printable
-from ggp.launch import Loading, preload
+from ggp.labs.learning.env import make
+from ggp.labs.learning.learnt_seeds import LearntSeed, Task, learn_seeds
+from ggp.labs.learning.selfplay import Learner, Told, usual_settings
+from ggp.labs.learning.selfplay.files import SUFFIX, About, read_policy, write_policy
+from ggp.machine.games import load_program
+from ggp.report import Report, Table
+from ggp.run.whole_files import write_whole
 from ggp.seeds import check_seed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ggp.labs.learning.learnt_seeds import LearntSeed, Task
-    from ggp.labs.learning.selfplay import Learner, Told
-    from ggp.labs.learning.selfplay.files import About
-
 
 DEFAULT_MINUTES = 1.0
 DEFAULT_LANES = 1024
@@ -124,14 +119,6 @@ def learn(
     With --seeds each run is judged by what others gain by responding to it: its exact NashConv in
     a small game, elsewhere what responders learn to gain.
     """
-    preload("numba")
-    with Loading():
-        from ggp.labs.learning.env import make
-        from ggp.labs.learning.learnt_seeds import Task
-        from ggp.labs.learning.selfplay import Learner, usual_settings
-        from ggp.labs.learning.selfplay.files import SUFFIX, read_policy, write_policy
-        from ggp.machine.games import load_program
-
     program = load_program(game)
     name = Path(program.source.name).stem
     path = out or Path(f"{name}{SUFFIX}")
@@ -163,7 +150,7 @@ def learn(
         learn_several(tasks, path, jobs, scheduler, as_json=as_json)
         return
     kept = read_policy(path) if goes_on else None
-    with telling(f"preparing {game}"):
+    with spinner(f"preparing {game}"):
         env = make(program, lanes, paths=False, backend=backend, threads=threads)
         settings = usual_settings(env)
         if kept is not None:
@@ -174,7 +161,7 @@ def learn(
             learner.go_on(kept, str(path))
     begun = learner.updates
     try:
-        with telling(f"learning {game}") as tell:
+        with spinner(f"learning {game}") as tell:
             told = learner.learn(
                 updates=updates,
                 seconds=None if budget is None else 60 * budget,
@@ -186,16 +173,24 @@ def learn(
             click.echo(f"interrupted; written to {path}, from which --continue goes on", err=True)
         raise
     write_policy(path, learner.kept(name, installed_version()))
-    if as_json:
-        print_json(_json(learner, told, path) | {"seed": seed, "backend": env.machine.backend})
-        return
-    _show(learner)
+    values = {
+        "file": str(path),
+        "updates": told.updates,
+        "states": told.states,
+        "decisions": told.decisions,
+        "seconds": round(told.seconds, 3),
+        "curve": learner.curve,
+        "seed": seed,
+        "backend": env.machine.backend,
+    }
     speed = told.decisions / max(told.seconds, 1e-9)
-    click.echo(
+    parts = (
+        _curve(learner),
         f"{told.updates:,} updates, {told.decisions:,} decisions in {told.seconds:.1f} s "
-        f"({speed:,.0f} a second)"
+        f"({speed:,.0f} a second)",
+        f"written to {path}; play it with learned:policy={path}",
     )
-    click.echo(f"written to {path}; play it with learned:policy={path}")
+    show_report(Report(values, parts), as_json=as_json)
 
 
 def _progress(tell: Callable[[str], None]) -> Callable[[Told], None]:
@@ -210,39 +205,26 @@ def _goal(value: float | None) -> str:
     return "" if value is None else f"{value:.1f}"
 
 
-def _json(learner: Learner, told: Told, path: Path) -> dict[str, Any]:
-    return {
-        "file": str(path),
-        "updates": told.updates,
-        "states": told.states,
-        "decisions": told.decisions,
-        "seconds": round(told.seconds, 3),
-        "curve": learner.curve,
-    }
-
-
-def _show(learner: Learner) -> None:
-    """Print some points of the learning curve."""
+def _curve(learner: Learner) -> Table:
+    """Some points of the learning curve."""
     curve, roles = learner.curve, learner.learns
     every = max(1, -(-len(curve) // _SHOWN))
     rows = [
         (
-            f"{point['updates']:,}",
-            f"{point['decisions']:,}",
+            *(point["updates"], point["decisions"]),
             *(_goal(point["rewards"][role]) for role in roles),
-            *(f"{point['entropy'][role]:.3f}" for role in roles),
-            f"{point['error']:.4f}",
+            *(point["entropy"][role] for role in roles),
+            point["error"],
         )
         for point in curve[::-every][::-1]
     ]
-    columns = [
-        "#updates",
-        "#decisions",
+    head = (
+        *(("#updates", ","), ("#decisions", ",")),
         *(f"#goal of {role}" for role in roles),
-        *(f"#entropy of {role}" for role in roles),
-        "#error of critic",
-    ]
-    print_rich(table_of(columns, rows))
+        *((f"#entropy of {role}", ".3f") for role in roles),
+        ("#error of critic", ".4f"),
+    )
+    return Table(head, rows)
 
 
 # ------------------------------------------------------------------------
@@ -255,11 +237,8 @@ def learn_several(
     tasks: Sequence[Task], path: Path, jobs: int | None, scheduler: str | None, *, as_json: bool
 ) -> None:
     """Learn, show how each seed did, and write the best."""
-    from ggp.labs.learning.learnt_seeds import learn_seeds
-    from ggp.run.whole_files import write_whole
-
     come = 0
-    with telling(f"learning from {len(tasks)} seeds") as tell:
+    with spinner(f"learning from {len(tasks)} seeds") as tell:
 
         def progress(found: LearntSeed) -> None:
             nonlocal come
@@ -269,40 +248,27 @@ def learn_several(
         found = learn_seeds(tasks, jobs=jobs, scheduler=scheduler, progress=progress)
     best = found[0]
     write_whole(path, best.file)
-    if as_json:
-        print_json(
-            {
-                "file": str(path),
-                "seed": best.seed,
-                "runs": [_runs_json(each) for each in found],
-            }
-        )
-        return
-    rows = [
-        (
-            str(each.seed),
-            f"{each.given_away:.2f}",
-            "exact" if each.is_exact else "learnt",
-            f"{each.updates:,}",
-            f"{each.decisions:,}",
-            f"{each.seconds:.1f}",
-        )
+    runs = [
+        {
+            "seed": each.seed,
+            "given_away": round(each.given_away, DIGITS),
+            "exact": each.is_exact,
+            "updates": each.updates,
+            "decisions": each.decisions,
+            "seconds": round(each.seconds, 3),
+        }
         for each in found
     ]
-    columns = ("#seed", "#others gain", "how known", "#updates", "#decisions", "#seconds")
-    print_rich(table_of(columns, rows))
-    click.echo(f"seed {best.seed} is written to {path}; play it with learned:policy={path}")
-
-
-def _runs_json(found: LearntSeed) -> dict[str, float | bool]:
-    return {
-        "seed": found.seed,
-        "given_away": round(found.given_away, DIGITS),
-        "exact": found.is_exact,
-        "updates": found.updates,
-        "decisions": found.decisions,
-        "seconds": round(found.seconds, 3),
-    }
+    head = (
+        *("#seed", ("#others gain", ".2f"), "how known", ("#updates", ","), ("#decisions", ",")),
+        ("#seconds", ".1f"),
+    )
+    rows = [
+        tuple({**each, "exact": "exact" if each["exact"] else "learnt"}.values()) for each in runs
+    ]
+    end = f"seed {best.seed} is written to {path}; play it with learned:policy={path}"
+    values = {"file": str(path), "seed": best.seed, "runs": runs}
+    show_report(Report(values, [Table(head, rows), end]), as_json=as_json)
 
 
 # ------------------------------------------------------------------------
@@ -318,8 +284,6 @@ def policies(places: tuple[Path, ...], as_json: bool) -> None:
 
     In folders, files whose names end with .policy.npz are looked at.
     """
-    from ggp.labs.learning.selfplay.files import SUFFIX, read_policy
-
     found: list[dict[str, Any]] = []
     for place in places or (Path(),):
         if not place.exists():
@@ -332,12 +296,9 @@ def policies(places: tuple[Path, ...], as_json: bool) -> None:
                 if not place.is_dir():
                     raise
                 found.append({"file": str(path), "error": str(error)})
-    if as_json:
-        print_json(found)
-    elif found:
-        _show_policies(found)
-    else:
-        click.echo("there are no policies here; `ggp learn GAME` makes one")
+    none = "there are no policies here; `ggp learn GAME` makes one"
+    parts = [_policies(found) if found else none]
+    show_report(Report(found, parts), as_json=as_json)
 
 
 def _told(about: About) -> dict[str, Any]:
@@ -353,27 +314,18 @@ def _told(about: About) -> dict[str, Any]:
     }
 
 
-def _show_policies(found: list[dict[str, Any]]) -> None:
+def _policies(found: list[dict[str, Any]]) -> Table:
+    names = ("file", "game", "digest", "version", "weights", "updates", "decisions", "seconds")
     rows = [
-        (printable(each["file"]), printable(each["error"]), *[""] * 6)
+        (each["file"], each["error"], *[""] * 6)
         if "error" in each
-        else (
-            *(printable(str(each[name])) for name in ("file", "game")),
-            printable(str(each["digest"])[:8]),
-            printable(str(each["version"])),
-            f"{each['weights']:,}",
-            *(printable(str(each[name])) for name in ("updates", "decisions", "seconds")),
+        else tuple(
+            {
+                **{name: str(each[name]) for name in names},
+                "digest": str(each["digest"])[:8],
+                "weights": f"{each['weights']:,}",
+            }.values()
         )
         for each in found
     ]
-    columns = (
-        "file",
-        "game",
-        "digest",
-        "version",
-        "#weights",
-        "#updates",
-        "#decisions",
-        "#seconds",
-    )
-    print_rich(table_of(columns, rows))
+    return Table((*names[:4], *(f"#{name}" for name in names[4:])), rows)

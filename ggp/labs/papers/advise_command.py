@@ -2,43 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from ggp.cli.arguments import (
-    FiniteRange,
-    PlayerText,
-    backend_option,
-    clock_option,
-    json_option,
-    limits_option,
-    open_game,
-    seed_option,
-    verbose_option,
-)
+from ggp.cli.arguments import FiniteRange, GameOptions, PlayerText, clock_option, game_command
 from ggp.cli.properties import walks_for
-from ggp.cli.solving import bar_of
-from ggp.console import example, listed, print_json, print_rich, spinner, table_of
+from ggp.console import bar_of, listed, spinner
 from ggp.errors import ConfigError
-from ggp.gdl.source import printable
-from ggp.launch import Loading
+from ggp.labs.papers.advice import Reason, balance, reasons_of
+from ggp.library import compare
+from ggp.machine.base import player_roles
+from ggp.players import PLAYERS, kinds_of
+from ggp.players.choosing import SOLUTION, SOLVED_STATES, choose_player
+from ggp.report import Report, Table
 from ggp.run.clocks import Clock
-
-if TYPE_CHECKING:
-    from ggp.labs.papers.advice import Reason
-    from ggp.machine import Limits
-
+from ggp.study.properties import measure_properties
 
 DEFAULT_ROUNDS, DEFAULT_SECONDS, DEFAULT_MINUTES = 10, 0.2, 10.0
 
 
-@click.command(
-    epilog=example("ggp advise monty_hall --player hyperplay --player random --rounds 5")
-)
-@click.argument("game")
+@game_command("ggp advise monty_hall --player hyperplay --player random --rounds 5")
 @click.option(
     "--player",
     "players",
@@ -70,22 +56,13 @@ DEFAULT_ROUNDS, DEFAULT_SECONDS, DEFAULT_MINUTES = 10, 0.2, 10.0
     help="Begin no other round after so many.",
 )
 @clock_option()
-@seed_option()
-@backend_option
-@limits_option
-@json_option
-@verbose_option
 def advise(
-    game: str,
+    options: GameOptions,
     players: tuple[str, ...],
     rounds: int,
     seconds: float,
     minutes: float,
     clock: Clock,
-    seed: int,
-    backend: str,
-    limits: Limits,
-    as_json: bool,
 ) -> None:
     """Say which player suits a game, and why.
 
@@ -94,51 +71,39 @@ def advise(
     The other reasons come from the figures of `ggp properties`. Without --player, the advice is
     auto for games that it solves.
     """
-    with Loading():
-        from ggp.labs.papers.advice import reasons_of
-        from ggp.library import Game, compare
-        from ggp.machine.base import player_roles
-        from ggp.players import PLAYERS, kinds_of
-        from ggp.players.choosing import SOLUTION, SOLVED_STATES, choose_player
-        from ggp.study.properties import measure_properties
-
-    asked = tuple(dict.fromkeys(players)) or tuple(
+    compared = tuple(dict.fromkeys(players)) or tuple(
         name for name in PLAYERS if kinds_of(name) is not None
     )
-    if len(asked) < 2:
+    if len(compared) < 2:
         raise ConfigError("give at least two players: --player SPEC --player SPEC")
-    opened = open_game(game, backend, limits=limits)
-    with spinner(f"walking through {game}"):
-        found = measure_properties(opened.machine, walks_for(opened.machine), seed)
+    game = options.load()
+    machine = game._machine
+    with spinner(f"walking through {options.game}"):
+        found = measure_properties(machine, walks_for(machine), options.seed)
         auto = {
-            opened.machine.roles[role]: choose_player(
-                opened.machine, role, SOLVED_STATES, opened.program
-            )
-            for role in player_roles(opened.machine)
+            machine.roles[role]: choose_player(machine, role, SOLVED_STATES, game.program)
+            for role in player_roles(machine)
         }
-    playing = Game(game, opened.program, opened.machine)
-    with bar_of(rounds * len(asked), f"playing {game}") as advance:
+    with bar_of(rounds * len(compared), f"playing {options.game}") as advance:
         summary = compare(
-            playing,
-            asked,
+            game,
+            compared,
             rounds=rounds,
-            seed=seed,
+            seed=options.seed,
             play_clock=seconds,
             clock=clock,
             minutes=minutes,
             advance=advance,
         )
     leans = {each.player for each in auto.values()}
-    result = _advice(game, reasons_of(found), summary.to_json(), seconds, leans)
+    matches = summary.report().values
+    result = _advice(options.game, reasons_of(found), matches, seconds, leans)
     if not players and leans == {SOLUTION}:
         result["player"] = "auto"  # which is not among those that played
-    result |= {"clock": clock, "seed": seed, "backend": summary.backend}
-    result["properties"] = found.to_json()
+    result |= {"clock": clock, "seed": options.seed, "backend": summary.backend}
+    result["properties"] = found.report().values
     result["auto"] = {name: {"player": each.player, "why": each.why} for name, each in auto.items()}
-    if as_json:
-        print_json(result)
-    else:
-        _show(result, rounds)
+    options.show(Report(result, _parts(result, rounds)))
 
 
 def _advice(
@@ -148,10 +113,6 @@ def _advice(
     seconds: float,
     leans: Collection[str] = (),
 ) -> dict[str, Any]:
-    pass
-    from ggp.labs.papers.advice import balance
-    from ggp.players import kinds_of
-
     verdict = matches["verdict"]
     scores = {each["player"]: each["score"] for each in matches["players"]}
     order = sorted(scores, key=lambda player: -(scores[player]["value"] or 0.0))
@@ -181,34 +142,33 @@ def _advice(
     }
 
 
-def _show(result: dict[str, Any], rounds: int) -> None:
+def _parts(result: dict[str, Any], rounds: int) -> Iterator[Table | str]:
     planned = rounds * len(result["scores"])
     rows = [
-        [
+        (
             ">" if player == result["player"] else "",
             player,
-            _text(score["value"]),
-            "-" if score["low"] is None else f"{score['low']:.1f} to {score['high']:.1f}",
-        ]
+            score["value"],
+            None if score["low"] is None else f"{score['low']:.1f} to {score['high']:.1f}",
+        )
         for player, score in result["scores"].items()
     ]
-    print_rich(table_of(["", "player", "#mean score", "#99 % interval"], rows))
+    yield Table(("", "player", ("#mean score", ".1f"), "#99 % interval"), rows)
     whole = result["matches"] == planned
     played = f"{result['matches']}{'' if whole else f' of {planned}'} matches"
-    click.echo(f"{played}, {result['seconds']:g} s a decision")
-    for method in result["methods"]:
-        click.echo(method)
-    click.echo(f"{result['clock'].words}, seed {result['seed']}, on {result['backend']}")
+    yield f"{played}, {result['seconds']:g} s a decision"
+    yield from result["methods"]
+    yield f"{result['clock'].words}, seed {result['seed']}, on {result['backend']}"
     if result["faulty"]:
         fault = f"something went wrong, first this: {result['fault']}"
-        click.echo(printable(f"in {result['faulty']} of them {fault}"))
+        yield f"in {result['faulty']} of them {fault}"
     for reason in result["reasons"]:
         if reason["players"]:
             sign = "for" if reason["favours"] else "against"
-            click.echo(f"{sign} {listed(reason['players'])}: {reason['text']}")
+            yield f"{sign} {listed(reason['players'])}: {reason['text']}"
     for why, names in _alike(result["auto"]).items():
-        click.echo(f"auto plays {why[0]} as {listed(names)}: {why[1]}")
-    click.echo(f"advice: {result['player']}{_certainty(result, whole=whole)}")
+        yield f"auto plays {why[0]} as {listed(names)}: {why[1]}"
+    yield f"advice: {result['player']}{_certainty(result, whole=whole)}"
 
 
 def _alike(auto: dict[str, dict[str, str]]) -> dict[tuple[str, str], list[str]]:
@@ -233,7 +193,3 @@ def _certainty(result: dict[str, Any], *, whole: bool) -> str:
         return f"; undecided; {verdict['forecast']}: {told}"
     asked = f"--rounds {verdict['rounds'] + more}" + ("" if whole else " and more --minutes")
     return f"; undecided; {verdict['forecast']} ({asked}): {told}"
-
-
-def _text(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1f}"

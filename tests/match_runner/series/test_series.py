@@ -73,7 +73,7 @@ def test_a_summary_adds_up_all_matches() -> None:
     assert 0 <= score.low < score.value < score.high <= 100
     visited = [record.states_visited["player1"] for record in summary.records]
     assert summary.states_visited["player1"] == sum(visited) > 0
-    found = summary.to_json()
+    found = summary.report().values
     assert found["matches"][1] == {
         "seed": 4,
         "goals": dict(summary.records[1].goals),

@@ -41,9 +41,10 @@ from ggp.labs.papers.reproduce.grid import (
     sign_of,
     tally_of_cell,
 )
-from ggp.labs.papers.reproduce.results import FEWEST_ROUNDS, Claim, Panel, RunSettings, Table
+from ggp.labs.papers.reproduce.results import FEWEST_ROUNDS, Claim, Panel, RunSettings
+from ggp.report import Table
 from ggp.run.clocks import Clock
-from ggp.statistics import Interval, interval_text, mean_interval
+from ggp.statistics import Interval, mean_interval
 from match_runner.match.records import MatchRecord
 from match_runner.series.match_task import MatchTask, play
 from match_runner.series.outcomes import ContestCounts
@@ -254,7 +255,7 @@ def _papers_table(played: Cells, budget: str) -> Table:
                 _samples(each),
                 str(_played(tally)),
                 f"{tally.wins} - {tally.draws} - {tally.losses}",
-                interval_text(verdict.lead, ".0f"),
+                format(verdict.lead, ".0f"),
                 "" if paper is None else f"{paper.won:g} - {paper.lost:g}",
                 "" if paper is None else f"{paper.lead:+.3g} ± {paper.error:.0f}",
                 verdict.text,
@@ -263,12 +264,12 @@ def _papers_table(played: Cells, budget: str) -> Table:
     share = BUDGETS[budget]
     samples = "the papers' samples" if share == 1 else f"1/{share} of the papers' samples"
     return Table(
-        f"{BOARD}, {samples} a move: leads of the first, and the papers' (99 %)",
         (
             *("first", "second", "#samples", "#games", "#won - drawn - lost", "#lead"),
             *("#papers, won - lost", "#their lead", "verdict"),
         ),
-        tuple(rows),
+        rows,
+        f"{BOARD}, {samples} a move: leads of the first, and the papers' (99 %)",
     )
 
 
@@ -302,16 +303,16 @@ def _table(game: str, played: Cells) -> Table:
                 f"{_percent(tally.wins, tally):.0f} - {_percent(tally.losses, tally):.0f}",
                 "." if lead is None else f"{lead:+.0f}",
                 cell_text(shares),
-                interval_text(interval_of(shares), ".1f"),
+                format(interval_of(shares), ".1f"),
             )
         )
     return Table(
-        f"{game}: percent won - lost by the first (+ and -: significant, 99 %)",
         (
             *("first", "second", "#s a move", "#matches", "#won - lost", "#lead"),
             *("#share", "#share [99 %]"),
         ),
-        tuple(rows),
+        rows,
+        f"{game}: percent won - lost by the first (+ and -: significant, 99 %)",
     )
 
 

@@ -6,7 +6,10 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, replace
+from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import click
@@ -18,17 +21,16 @@ from ggp.cli.arguments import (
     json_option,
     limits_option,
     seed_option,
-    verbose_option,
 )
 from ggp.console import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
+    bar_of,
     example,
     installed_version,
-    print_json,
-    print_rich,
     show_error,
-    table_of,
+    show_report,
+    verbose_option,
 )
 from ggp.errors import ConfigError, GGPError
 from ggp.labs.papers.reproduce.clock import CLOCK
@@ -47,9 +49,9 @@ from ggp.labs.papers.reproduce.results import Experiment, Result, RunSettings, T
 from ggp.labs.papers.reproduce.strength import STRENGTH
 from ggp.machine import Limits
 from ggp.registry import Registry
+from ggp.report import Report, Table
 from ggp.run.clocks import Clock
 from match_runner.cli.options import place_options, read_place, read_until, until_options
-from match_runner.series.holding import progress
 from match_runner.workers.executor import Executor
 from match_runner.workers.places import open_executor
 
@@ -214,12 +216,8 @@ def reproduce(
     if len(results) < len(experiments):
         name += ".partial"
     files = write_results(results, settings, installed_version(), name) if results else ()
-    if as_json:
-        print_json({"results": [r.to_json() for r in results], "files": [str(f) for f in files]})
-    else:
-        _show(results)
-        if files:
-            click.echo(f"report: {files[0]}")
+    values = {"results": [asdict(each) for each in results], "files": [str(f) for f in files]}
+    show_report(Report(values, _parts(results, files)), as_json=as_json)
     if interrupted:
         click.echo(
             f"interrupted after {len(results)} of {len(experiments)}; the same command continues",
@@ -254,23 +252,25 @@ def wanted(what: str) -> list[Experiment]:
     return [{**groups[EVERYTHING], **GRIDS, **OTHERS}[what]]
 
 
-def _show(results: Sequence[Result]) -> None:
+def _parts(results: Sequence[Result], files: Sequence[Path]) -> Iterator[Table | str]:
     for result in results:
         on = f", on {backends_text(result.backends)}" if result.backends else ""
         clock = "" if result.clock is None else f", {result.clock.words}"
-        click.echo(f"{result.title}{on}{clock}")
+        yield f"{result.title}{on}{clock}"
         if result.claims:
-            rows = [(c.text, c.expected, c.ours, verdict(c)) for c in result.claims]
-            print_rich(table_of(["", "expected", "#ours", ""], rows))
+            claims = [(c.text, c.expected, c.ours, verdict(c)) for c in result.claims]
+            yield Table(("", "expected", "#ours", ""), claims)
         elif not result.points:
-            click.echo("nothing of it has been played")
+            yield "nothing of it has been played"
         else:
-            shown = [(p.at, p.player, p.opponent, score_text(p.value)) for p in result.points]
-            print_rich(table_of(["", "player", "opponent", f"#{result.measure}"], shown))
+            points = [(p.at, p.player, p.opponent, score_text(p.value)) for p in result.points]
+            yield Table(("", "player", "opponent", f"#{result.measure}"), points)
         for table in result.tables:
-            click.echo()
-            click.echo(table.title)
-            print_rich(table_of(table.head, table.rows))
+            yield ""
+            yield table.title
+            yield replace(table, title="")
+    if files:
+        yield f"report: {files[0]}"
 
 
 @contextmanager
@@ -281,15 +281,6 @@ def _progress(
 
     Yields a function that begins an experiment, and returns a function to call for each match.
     """
-    done = 0
-    with progress(sum(experiment.size(settings) for experiment in experiments)) as advance:
-
-        def begin(experiment: Experiment) -> Tell:
-            def tell() -> None:
-                nonlocal done
-                done += 1
-                advance(done, experiment.name)
-
-            return tell
-
-        yield begin
+    total = sum(experiment.size(settings) for experiment in experiments)
+    with bar_of(total, "playing") as advance:
+        yield lambda experiment: partial(advance, now=experiment.name)

@@ -16,9 +16,10 @@ from ggp.labs.papers.reproduce.grid import (
     sign_of,
     tally_of_cell,
 )
-from ggp.labs.papers.reproduce.results import FEWEST_ROUNDS, Claim, Table
+from ggp.labs.papers.reproduce.results import FEWEST_ROUNDS, Claim
 from ggp.players import PLAYERS
-from ggp.statistics import interval_text, mean_of_means
+from ggp.report import Table
+from ggp.statistics import mean_of_means
 
 GAMES = (
     "connect_four",
@@ -59,14 +60,14 @@ def show(cells: Cells) -> GridResults:
             duel.game,
             str(len(cell.matches)),
             cell_text(shares_of(cell)),
-            interval_text(tally_of_cell(cell).win_share, ".1f", 100),
+            format(tally_of_cell(cell).win_share.percent, ".1f"),
         )
         for duel, cell in cells.items()
     )
     head = ("", "game", "#matches", "#share", "#% won [99 %]")
     return GridResults(
         (*_claims_of_hyperplay2(cells), *_claims_of_mcts(cells)),
-        (Table(f"Against {HYPERPLAY}; + and - mark significant shares (99 %)", head, rows),),
+        (Table(head, rows, f"Against {HYPERPLAY}; + and - mark significant shares (99 %)"),),
     )
 
 
@@ -105,7 +106,7 @@ def _claims_of_mcts(cells: Cells) -> Iterator[Claim]:
             yield Claim(
                 f"{MCTS} in {duel.game} at {duel.play_clock_s:g} s",
                 f"wins at least {WINS_OF_MCTS:.0%}",
-                interval_text(wins, ".1f", 100),
+                format(wins.percent, ".1f"),
                 None
                 if wins.value is None or len(cell.matches) < FEWEST_ROUNDS
                 else wins.value >= WINS_OF_MCTS,

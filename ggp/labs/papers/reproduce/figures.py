@@ -16,7 +16,7 @@ from ggp.labs.papers.reproduce.results import (
     StatesRow,
     Tell,
 )
-from ggp.statistics import Interval, interval_text
+from ggp.statistics import Interval
 from match_runner.workers.executor import Executor
 
 EXACT, SAMPLED = "exact small sets (default)", "sampled (exact=0)"
@@ -216,7 +216,7 @@ def last_point(points: Sequence[Point], series: str, at: int) -> Point:
 
 def score_text(interval: Interval) -> str:
     """A score as `68.9 [68.1, 69.4]`, as much of it as there is."""
-    return interval_text(interval, ".1f")
+    return format(interval, ".1f")
 
 
 def share_text(count: int, of: int) -> str:

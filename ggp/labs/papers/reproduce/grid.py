@@ -35,9 +35,9 @@ from ggp.labs.papers.reproduce.results import (
     Point,
     Result,
     RunSettings,
-    Table,
     Tell,
 )
+from ggp.report import Table
 from ggp.run.clocks import Clock
 from ggp.run.whole_files import InUse
 from ggp.statistics import Interval, mean_interval

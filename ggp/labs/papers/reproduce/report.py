@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 from textwrap import fill
@@ -26,7 +27,7 @@ from ggp.labs.papers.reproduce.results import (
 )
 from ggp.run.clocks import Clock
 from ggp.run.whole_files import write_whole
-from ggp.statistics import Interval, interval_text, methods_text
+from ggp.statistics import Interval, methods_text
 from match_runner.charts import Plot, new_figure
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def write_results(
             write_whole(written[-1], _states_csv(result.states))
     text = "\n".join(_report(results, settings, version)) + "\n"
     write_whole(written[0], text)
-    data = json.dumps([result.to_json() for result in results], indent=1)
+    data = json.dumps([asdict(result) for result in results], indent=1)
     write_whole(written[1], data + "\n")
     return tuple(written)
 
@@ -212,7 +213,7 @@ def _section(result: Result) -> Iterator[str]:
         yield ""
         yield f"**{table.title}**"
         yield ""
-        yield from _table([name.removeprefix("#") for name in table.head], table.rows)
+        yield from _table([name.removeprefix("#") for name in table.headings], table.texts())
     for chart in result.charts:
         yield ""
         yield f"**{chart.title}**"
@@ -237,7 +238,7 @@ def _section(result: Result) -> Iterator[str]:
 
 def _row(point: Point) -> tuple[str, ...]:
     return (
-        *(point.series, point.at, interval_text(point.value), str(point.count)),
+        *(point.series, point.at, format(point.value), str(point.count)),
         *(_code(point.player), _code(point.opponent)),
         *(_states(point.states), _states(point.opponent_states)),
     )

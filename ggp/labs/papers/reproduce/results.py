@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from ggp.machine import Limits
+from ggp.report import Table
 from ggp.run.clocks import Clock
 from ggp.statistics import GOALS, Interval
 from match_runner.series.stopping import StoppingRule
@@ -196,21 +197,6 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """A table of numbers as text.
-
-    Attributes:
-        title: one line.
-        head: names of the columns; `#` before those that hold numbers.
-        rows: rows, each with as many texts as there are columns.
-    """
-
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Result:
     """Results of one experiment.
 
@@ -250,10 +236,6 @@ class Result:
     span: tuple[float, float] = GOALS
     clock: Clock | None = None
     backends: Mapping[str, str] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """The results as JSON values."""
-        return asdict(self)
 
 
 class Experiment(Protocol):

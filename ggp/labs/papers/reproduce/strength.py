@@ -17,7 +17,8 @@ from ggp.labs.papers.reproduce.grid import (
     shares_of,
     sign_of,
 )
-from ggp.labs.papers.reproduce.results import FEWEST_ROUNDS, Claim, Panel, Table
+from ggp.labs.papers.reproduce.results import FEWEST_ROUNDS, Claim, Panel
+from ggp.report import Table
 from ggp.statistics import LEVEL, mean_of_means
 from match_runner.series.outcomes import contests_of, fault_counts, rounds_of
 from match_runner.tournament.summary import Rating, faults_text, rate, rating_text
@@ -156,9 +157,9 @@ def _table(cells: Cells, opponent: str) -> Table:
         ]
         rows.append((f"mean of {title}", *("." if m is None else f"{m:.1f}" for m in together)))
     return Table(
-        f"Share against {opponent}; + and - mark those significantly (99 %) above and below 50",
         ("", *(f"#{player}" for player in players)),
-        tuple(rows),
+        rows,
+        f"Share against {opponent}; + and - mark those significantly (99 %) above and below 50",
     )
 
 
@@ -202,9 +203,9 @@ def _standings(cells: Cells, ratings: Mapping[str, Mapping[str, Rating]]) -> Tab
             )
         )
     return Table(
-        "Ratings [99 %] in plain games and in games where something is hidden",
         ("", "#plain", "#hidden", "#matches", "faults"),
-        tuple(rows),
+        rows,
+        "Ratings [99 %] in plain games and in games where something is hidden",
     )
 
 

@@ -255,7 +255,7 @@ def test_a_player_that_loses_every_match_loses_significantly(tmp_path: Path) -> 
     assert below.agrees is False
     (table, *_) = [table for table in shown.tables if "hyperplay;" in table.title]
     assert table.rows[1][0] == "breakthrough"
-    assert table.rows[1][1].endswith(" -")
+    assert str(table.rows[1][1]).endswith(" -")
 
 
 # ---------------------------------------------------------------- the command

@@ -38,10 +38,10 @@ from ggp.labs.papers.reproduce.results import (
     Point,
     Result,
     RunSettings,
-    Table,
     Tell,
 )
-from ggp.statistics import interval_text, student_interval
+from ggp.report import Table
+from ggp.statistics import student_interval
 from match_runner.workers.executor import Executor
 from match_runner.workers.places import run_all
 
@@ -169,9 +169,9 @@ def _table(deals: Measured) -> Table:
     rows = []
     for kind, made in deals.items():
         means = [student_interval([each[index] for each in made]) for index in range(len(NAMES))]
-        rows.append((kind, str(len(made)), *(interval_text(each, ".3f") for each in means)))
+        rows.append((kind, str(len(made)), *(format(each, ".3f") for each in means)))
     head = ("", "#deals", *(f"#{name}" for name in NAMES))
-    return Table("Means over deals, with 99 % intervals", head, tuple(rows))
+    return Table(head, rows, "Means over deals, with 99 % intervals")
 
 
 def _claims(deals: Measured) -> list[Claim]:
@@ -183,7 +183,7 @@ def _claims(deals: Measured) -> list[Claim]:
             Claim(
                 f"{kind}: leaf correlation",
                 f"paper: from {low:g} to nearly 1",
-                interval_text(interval, ".3f"),
+                format(interval, ".3f"),
                 low <= mean <= CORRELATION[1] if len(deals[kind]) >= FEWEST_ROUNDS else None,
             )
         )
@@ -194,7 +194,7 @@ def _claims(deals: Measured) -> list[Claim]:
             Claim(
                 f"{kind}: disambiguation",
                 f"paper: very close to {PAPER_SHARE:g}",
-                interval_text(interval, ".3f"),
+                format(interval, ".3f"),
                 abs(mean - PAPER_SHARE) <= NEAR if len(deals[kind]) >= FEWEST_ROUNDS else None,
                 _WHY.get(kind, ""),
             )

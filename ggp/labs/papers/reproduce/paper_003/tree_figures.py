@@ -20,7 +20,7 @@ from ggp.labs.papers.reproduce.results import (
     RunSettings,
     Tell,
 )
-from ggp.statistics import Interval, interval_text, student_interval
+from ggp.statistics import Interval, student_interval
 from match_runner.workers.executor import Executor
 
 # ------------------------------------------------------------------------
@@ -213,7 +213,7 @@ def _judged(text: str, expected: str, ours: str, agrees: bool, trees: _Measured)
 
 def score_text(interval: Interval) -> str:
     """A score as `-0.234 [-0.241, -0.227]`."""
-    return interval_text(interval, ".3f")
+    return format(interval, ".3f")
 
 
 STEPS = tuple(step / 10 for step in range(11))
