@@ -20,7 +20,7 @@ import numpy as np
 from ggp.cli.arguments import FiniteRange, GameOptions, game_command, threads_option
 from ggp.console import spinner
 from ggp.machine import Machine
-from ggp.machine.abilities import TrialPlayer
+from ggp.machine.abilities import on_circuit
 from ggp.report import Report, Table
 
 COMPARED = ("prolog", "propnet")
@@ -168,7 +168,7 @@ def measure(
 
 def _full_batch(machine: Machine, threads: int) -> int | None:
     """Lanes of a full batch; None if playouts run one by one."""
-    if not isinstance(machine, TrialPlayer):
+    if not on_circuit(machine):
         return None
     return BLOCKS_A_BATCH * machine.side_by_side * threads
 

@@ -34,10 +34,10 @@ from ggp.gdl.normalize import validate as diagnosed
 from ggp.gdl.source import Diagnostic, Rulesheet, diagnose, errors, gravest, printable
 from ggp.library.solved import growth_told
 from ggp.machine import Limits, Machine
+from ggp.machine.abilities import on_circuit
 from ggp.machine.definition import GameDefinition
 from ggp.machine.games import has_rulesheet, load_program
 from ggp.machine.propnet.compile.circuits import foresee, hopeless
-from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.registry import Registry
 from ggp.report import Report, Table
 from ggp.search.moves import MoveLists
@@ -405,7 +405,7 @@ def _print_tree(game: str) -> None:
 
 def describe_circuit(machine: Machine) -> dict[str, Any] | None:
     """Gates and literals before and after each pass, and of the cones; None without a circuit."""
-    if not isinstance(machine, PropnetMachine):
+    if not on_circuit(machine):
         return None
     circuit = machine.circuit
     return {

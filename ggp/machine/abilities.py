@@ -1,13 +1,14 @@
-"""Abilities that some machines have beyond `Machine`, each a protocol of its own.
+"""Abilities that some machines have beyond `Machine`. Callers ask, and do without where one lacks.
 
-Callers ask with `isinstance`, and do without where a machine lacks one.
+A machine that has the game as a circuit (`on_circuit`) has many at once; each of the others is a
+protocol of its own, which callers ask for with `isinstance`.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -18,15 +19,74 @@ from ggp.machine.base import (
     FloatArray,
     IntArray,
     Machine,
-    Playouts,
     Ragged,
     States,
-    WordArray,
 )
 from ggp.run.clocks import TellsTime
 
-if TYPE_CHECKING:  # for a type alone a machine without circuits should not load its kernels
-    from ggp.machine.circuit import Circuit
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+    from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+
+    OnCircuit: TypeAlias = PropnetMachine
+
+
+def on_circuit(machine: Machine) -> TypeIs[OnCircuit]:
+    """Whether a machine has the game as a circuit (`machine.circuit`), and the public surface of
+    `PropnetMachine`."""
+    return hasattr(machine, "circuit")
+
+
+class MovesTold(NamedTuple):
+    """What is told of the moves after K joint moves; it means nothing where the game is over.
+
+    Attributes:
+        choices: `[K, R]` number of moves of each role, 2 for more.
+        news: `[K, R]` whether a role has a move that it did not have before.
+        agains: `[K, R]` whether it still has the move that it made.
+    """
+
+    choices: IntArray
+    news: BoolArray
+    agains: BoolArray
+
+    @classmethod
+    def joined(cls, parts: Sequence[MovesTold]) -> MovesTold | None:
+        """What was told in several batches; None if in none."""
+        return cls(*map(np.concatenate, zip(*parts, strict=True))) if parts else None
+
+
+class Turned(NamedTuple):
+    """K successors.
+
+    Attributes:
+        states: these.
+        percepts: `[K, R]` percept ids of each role; none if not wanted.
+        over: `[K]` whether each is terminal.
+        told: of the moves afterwards; None if not known.
+    """
+
+    states: States
+    percepts: IntArray
+    over: BoolArray
+    told: MovesTold | None = None
+
+
+class Successors(NamedTuple):
+    """K successors, and the moves in them.
+
+    Attributes:
+        states: these.
+        percepts: `[K, R]` percept ids of each role.
+        over: `[K]` whether each is terminal.
+        legal: for each role `[K]` lists of its moves, empty where the game is over.
+    """
+
+    states: States
+    percepts: IntArray
+    over: BoolArray
+    legal: Sequence[Ragged]
 
 
 class TrialBatch(NamedTuple):
@@ -81,41 +141,11 @@ class PlayoutLimits(NamedTuple):
     clock: TellsTime = time.monotonic
 
 
+MOST_SUM = (1 << 24) - 1
+"""Greatest sum of the weights of a role's moves in playouts by weight."""
+
 UNLIMITED = PlayoutLimits()
 """No clock: only the number of joint moves is limited."""
-
-
-@runtime_checkable
-class TrialPlayer(Protocol):
-    """A machine that plays out trials of moves by itself, which saves making their first steps.
-
-    Attributes:
-        side_by_side: number of playouts that together take about as long as one alone.
-    """
-
-    side_by_side: int
-
-    def playouts_after(
-        self,
-        states: States,
-        role: int,
-        trials: TrialBatch,
-        rng: np.random.Generator,
-        *,
-        cut_value: float,
-        spread: bool,
-        limits: PlayoutLimits = UNLIMITED,
-    ) -> PlayoutSums:
-        """Try moves of a role: make them in their states, and play on randomly to the end.
-
-        The other roles' moves are random from the first one on. In a lane where the move tried is
-        not legal, a random legal move takes its place.
-
-        Args:
-            cut_value: the value of playouts that do not finish.
-            spread: also sum up squares and steps.
-        """
-        ...
 
 
 @runtime_checkable
@@ -141,78 +171,6 @@ class Matcher(Protocol):
         Returns:
             the indices of the joint moves that match, increasing, and the successor states; None
             where the machine can do no better than `step`.
-        """
-        ...
-
-
-@runtime_checkable
-class Detective(Protocol):
-    """A machine that infers from percepts which moves may have caused them, without trying any."""
-
-    def legal_behind(
-        self, states: States, mover: int, percepts: IntArray, role: int, more_than: int
-    ) -> tuple[Ragged, IntArray] | None:
-        """Legal moves of a role without those that cannot have caused what another role sees.
-
-        Moves that are left may still give other percepts.
-
-        Args:
-            states: L states; where the mover is stuck it has no moves.
-            mover: the role whose moves these are.
-            percepts: `[L]` percept id that the other role gets after them, `UNKNOWN` if not known.
-            role: the role that gets these percepts.
-            more_than: lanes with no more legal moves than this keep all of them.
-
-        Returns:
-            The moves, and `[L]` the number of legal ones; None where the mover never has more.
-        """
-        ...
-
-
-@runtime_checkable
-class OnCircuit(Protocol):
-    """A machine that has the game as a circuit, for callers that ask it other questions.
-
-    Attributes:
-        circuit: the circuit of the game.
-        states_visited: see `Machine.states_visited`; callers that ask other questions add to it.
-    """
-
-    circuit: Circuit
-    states_visited: int
-
-    def circuit_moves(self, role: int) -> IntArray:
-        """`[M]` ids of a role's moves, in the order of the circuit."""
-        ...
-
-
-@runtime_checkable
-class FluentBits(Protocol):
-    """A machine that gives the fluents that hold as bits, in batches."""
-
-    @property
-    def fluent_names(self) -> tuple[str, ...]:
-        """The fluents that may hold, as canonical KIF."""
-        ...
-
-    def fluent_words(self, states: States) -> WordArray:
-        """`[L, ceil(F / 64)]` the fluents that hold: bit f % 64 of word f // 64 is fluent f."""
-        ...
-
-    def fluent_bits(self, states: States) -> BoolArray:
-        """`[L, F]` whether each fluent holds."""
-        ...
-
-
-@runtime_checkable
-class FluentSetter(Protocol):
-    """A machine that makes states from fluents."""
-
-    def from_fluent_bits(self, bits: BoolArray) -> States:
-        """The states in which these fluents hold, given as by `FluentBits.fluent_bits`.
-
-        The caller must know that there can be such states: machines take for granted whatever holds
-        in all states that can be reached.
         """
         ...
 
@@ -361,54 +319,3 @@ def utilities_of(machine: Machine, goals: Mapping[str, float]) -> dict[str, floa
     """The utilities that goal values of roles stand for; empty if the machine has none."""
     found = {role: utility_of(machine, goal) for role, goal in goals.items() if role != RANDOM}
     return {role: utility for role, utility in found.items() if utility is not None}
-
-
-# ------------------------------------------------------------------------
-# The ability of some machines to draw the moves of playouts by weight, see `abilities`.
-
-MOST_SUM = (1 << 24) - 1
-"""Greatest sum of the weights of a role's moves."""
-
-
-@runtime_checkable
-class WeightedPlayer(Protocol):
-    """A machine whose playouts draw moves by weight, and tell what moves were worth in them.
-
-    Attributes:
-        roles, goal_range: see `Machine`.
-        side_by_side: see `TrialPlayer`.
-    """
-
-    roles: tuple[str, ...]
-    goal_range: tuple[float, float]
-    side_by_side: int
-
-    @property
-    def num_moves(self) -> int:
-        """M: ids of moves of all roles but `random` are below it."""
-        ...
-
-    def playout_by_weights(
-        self,
-        states: States,
-        weights: IntArray,
-        credits: FloatArray,
-        rng: np.random.Generator,
-        max_steps: int = DEFAULT_MAX_STEPS,
-        max_seconds: float | None = None,
-        clock: TellsTime = time.monotonic,
-    ) -> Playouts:
-        """Like `Machine.playout`, but each role draws its legal moves by weight.
-
-        With weights of 1 everywhere the playouts are those of `Machine.playout`.
-
-        Args:
-            weights: `[R, M]` by move id, at least 1; those of `random` are not looked at. Those of
-                the moves that a role has add up to at most `MOST_SUM`.
-            credits: `[R, M, 2]` gets added, for each move, in how many finished playouts its role
-                made it, and the sum of the role's goals in them.
-
-        Raises:
-            ValueError: a weight is less than 1, or there is too much weight.
-        """
-        ...

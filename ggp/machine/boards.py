@@ -11,13 +11,16 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ggp.errors import ConfigError
-from ggp.machine.abilities import FluentBits
+from ggp.machine.abilities import on_circuit
 from ggp.machine.base import IntArray, Machine
+
+if TYPE_CHECKING:
+    from ggp.machine.abilities import OnCircuit
 
 Kind = tuple[int, str]
 """A role, and the name of one of its pieces."""
@@ -60,11 +63,11 @@ class BoardSquares:
     """
 
     def __init__(self, machine: Machine, relation: BoardRelation, kinds: Container[str]) -> None:
-        if not isinstance(machine, FluentBits):
+        if not on_circuit(machine):
             raise ConfigError(
                 f"the backend {machine.backend} cannot read boards; use --backend propnet"
             )
-        self.bits: FluentBits = machine
+        self.bits: OnCircuit = machine
         found: list[tuple[int, str, str, str, str]] = []
         for fluent, name in enumerate(machine.fluent_names):
             words = name.strip("()").split()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ggp.belief import Sampler
-from ggp.machine.abilities import OnCircuit
+from ggp.machine.abilities import on_circuit
 from ggp.machine.base import player_roles
 from ggp.players.choosing import (
     SOLVED_STATES,
@@ -148,7 +148,7 @@ def _player_of(chosen: Chosen, options: AutoOptions, context: Context) -> Belief
 def _model(context: Context) -> str:
     """The option `model` that suits the game."""
     machine = context.machine
-    if not isinstance(machine, OnCircuit):
+    if not on_circuit(machine):
         return UNIFORM_MODEL
     others = (role for role in player_roles(machine) if role != context.role)
     most = max((len(machine.circuit_moves(role)) for role in others), default=0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ggp.belief import Bags, FollowsPaths, HyperPlaySampler, never
 from ggp.errors import GGPError
-from ggp.machine.abilities import TrialPlayer
+from ggp.machine.abilities import on_circuit
 from ggp.machine.base import FloatArray
 from ggp.players.options.option_fields import whole
 from ggp.players.parts.search_player import SearchOptions, SearchPlayer
@@ -107,7 +107,7 @@ class HyperPlay2(SearchPlayer):
         # With fewer than n simulations of a candidate, `decide` goes by HyperPlay values. Side by
         # side they take little longer than one; where lanes take time, they might end too late.
         first = 1
-        if deadline is not None and isinstance(self.machine, TrialPlayer):
+        if deadline is not None and on_circuit(self.machine):
             lanes = self.options.n * len(candidates(self.machine, bag).values)
             first = self.options.n if lanes <= self.machine.side_by_side else 1
 

@@ -7,14 +7,16 @@ are anyway with several playouts of each leaf, whose mean says more than one of 
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from ggp.machine.abilities import MOST_SUM, WeightedPlayer
+from ggp.machine.abilities import MOST_SUM, on_circuit
 from ggp.machine.base import FloatArray, IntArray, Machine, Playouts, States
-from ggp.machine.propnet.play.growth import CircuitGrowth
 from ggp.search.anytime import Deadline, check, time_left
+
+if TYPE_CHECKING:
+    from ggp.machine.abilities import OnCircuit
 
 PLAYOUTS = 16
 """Most playouts of a leaf where they are guided: as many as the machine plays side by side."""
@@ -41,9 +43,9 @@ class LeafValues:
     def __init__(self, machine: Machine, most_steps: int, *, guided: bool) -> None:
         self._machine, self._most_steps = machine, most_steps
         self.values: StateValues | None = None
-        self._player: WeightedPlayer | None = None
+        self._player: OnCircuit | None = None
         self._averages: MoveAverages | None = None
-        if guided and isinstance(machine, WeightedPlayer):
+        if guided and on_circuit(machine):
             self._player, self._averages = machine, MoveAverages(machine)
 
     @property
@@ -99,7 +101,7 @@ class LeafValues:
         """
         machine = self._machine
         goals = None
-        if not stuck and isinstance(machine, CircuitGrowth):
+        if not stuck and on_circuit(machine):
             goals = machine.usual_goals(states)
         if goals is not None:
             low, high = machine.goal_range
@@ -160,7 +162,7 @@ class MoveAverages:
             not take them any further.
     """
 
-    def __init__(self, machine: WeightedPlayer) -> None:
+    def __init__(self, machine: OnCircuit) -> None:
         shape = len(machine.roles), machine.num_moves
         self.credits: FloatArray = np.zeros((*shape, 2))
         # With hundreds of thousands of moves, weights would add up to too much.

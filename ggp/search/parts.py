@@ -12,8 +12,8 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from ggp.machine.abilities import MovesTold
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Ragged, States
-from ggp.machine.propnet.play.turns import MovesTold
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates, Tally
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ggp.belief import UNIFORM, Bags, MoveModel
-from ggp.machine.abilities import PlayoutLimits, PlayoutSums, TrialBatch, TrialPlayer
+from ggp.machine.abilities import PlayoutLimits, PlayoutSums, TrialBatch, on_circuit
 from ggp.machine.arrays import chunks, first_seen, first_seen_columns
 from ggp.machine.base import FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, Pace, check, time_left
@@ -13,6 +15,9 @@ from ggp.search.estimates import Estimates, Tally, best_moves, candidates
 from ggp.search.moves import MoveLists
 from ggp.search.parts import Evaluation
 from ggp.search.trials import Results, Trials, plan_round, plan_trials
+
+if TYPE_CHECKING:
+    from ggp.machine.abilities import OnCircuit
 
 TIMED_LANES = 32
 """Playouts of the first batch before a look at the clock, if there is one."""
@@ -126,8 +131,8 @@ class TrialPlayouts:
     ) -> None:
         self._machine, self._deadline, self._model = machine, deadline, model
         self._evaluation = evaluation or RandomPlayouts(machine)
-        self._player: TrialPlayer | None = None
-        if evaluation is None and model is UNIFORM and isinstance(machine, TrialPlayer):
+        self._player: OnCircuit | None = None
+        if evaluation is None and model is UNIFORM and on_circuit(machine):
             self._player = machine
         self.side_by_side = 1 if self._player is None else self._player.side_by_side
         first = max(TIMED_LANES, self.side_by_side)

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ggp.machine.abilities import MovesTold, Turned, on_circuit
 from ggp.machine.arrays import first_seen, segment_ids, take_segments
 from ggp.machine.base import BoolArray, IntArray, Machine, Ragged, States, player_roles
 from ggp.machine.layers import JointMoves
-from ggp.machine.propnet.play.turns import CircuitTurns, MovesTold, Turned
 from ggp.search.moves import MoveLists
 
 
@@ -34,7 +34,7 @@ def turned(
 ) -> Turned:
     """Successors after joint moves, see `CircuitTurns.turned`; other machines always give percepts,
     and compare moves only where no other role has a choice, before or after."""
-    if isinstance(machine, CircuitTurns):
+    if on_circuit(machine):
         return machine.turned(states, lanes, joint_moves, percepts=percepts, before=before)
     after, seen = machine.step(states.take(lanes), joint_moves)
     told = _told(machine, states, lanes, joint_moves, after, before) if before else None

@@ -16,7 +16,7 @@ import numpy as np
 
 from ggp.belief.turns.completions import LANES_AT_ONCE, never
 from ggp.errors import GGPError
-from ggp.machine.abilities import OnCircuit
+from ggp.machine.abilities import on_circuit
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
     FloatArray,
@@ -81,7 +81,7 @@ def proved_turns(machine: Machine) -> int | None:
 
 def _circuit_of(machine: Machine) -> Circuit | None:
     """The circuit that proofs are about; None if there is none."""
-    return machine.circuit if isinstance(machine, OnCircuit) else None
+    return machine.circuit if on_circuit(machine) else None
 
 
 def _by_counting(circuit: Circuit) -> int | None:

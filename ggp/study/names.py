@@ -22,7 +22,7 @@ from ggp.gdl.analysis.joint_move_percepts import PLAIN
 from ggp.gdl.analysis.what_grows import what_grows
 from ggp.gdl.nearest import unknown
 from ggp.gdl.program import LEGAL, RANDOM, SEES, TRUE, Program
-from ggp.machine.abilities import OnCircuit
+from ggp.machine.abilities import on_circuit
 from ggp.machine.base import IntArray, Machine
 from ggp.machine.definition import GameDefinition
 
@@ -128,7 +128,7 @@ def names_of(game: GameDefinition, machine: Machine) -> Names:
         )
     roles = tuple(role for role in machine.roles if role != RANDOM)
     is_plain = not program.is_gdl2
-    if isinstance(machine, OnCircuit):
+    if on_circuit(machine):
         circuit = machine.circuit
         legal = dict(zip(circuit.roles, circuit.legal, strict=True))
         moves = _together(legal[role].names for role in roles)

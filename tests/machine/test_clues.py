@@ -10,8 +10,8 @@ import pytest
 from ggp.belief import HyperPlaySampler, PathTree
 from ggp.belief.turns import open_moves
 from ggp.machine import Machine
-from ggp.machine.abilities import Detective
-from ggp.machine.base import UNKNOWN, IntArray
+from ggp.machine.abilities import on_circuit
+from ggp.machine.base import UNKNOWN, IntArray, States
 from ggp.machine.propnet.play import percepts as circuit_percepts
 from ggp.search.moves import random_moves
 from tests.support.games import machine_of_game, machine_of_rules
@@ -63,9 +63,9 @@ def test_no_move_that_is_behind_percepts_is_left_out(
 ) -> None:
     monkeypatch.setattr(circuit_percepts, "MOST_GATES", most_gates)
     machine = machine_of_game(game, "propnet")
-    assert isinstance(machine, Detective)
+    assert on_circuit(machine)
     rng = np.random.default_rng(3)
-    states = machine.initial(4)
+    states: States = machine.initial(4)
     roles = range(len(machine.roles))
     kept = tried = 0
     for _ in range(6):
@@ -124,7 +124,7 @@ def test_what_was_seen_tells_enough_where_there_is_much_that_was_not(
 
 def behind(machine: Machine, percepts: IntArray, role: int, more_than: int = 0) -> list[list[str]]:
     """Moves of chance at the start that may be behind percepts of a role."""
-    assert isinstance(machine, Detective)
+    assert on_circuit(machine)
     start = machine.initial(len(percepts))
     found = machine.legal_behind(start, 2, percepts, role, more_than)
     assert found is not None

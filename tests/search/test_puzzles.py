@@ -7,7 +7,7 @@ import pytest
 
 from ggp.belief.solving.unrolling import can_unroll
 from ggp.errors import ConfigError
-from ggp.machine.abilities import OnCircuit
+from ggp.machine.abilities import on_circuit
 from ggp.machine.base import UNKNOWN, Machine
 from ggp.players import make_player, parse_spec
 from ggp.players.auto import Auto
@@ -121,7 +121,7 @@ def test_states_that_differ_in_a_counter_are_one() -> None:
 def test_a_counter_is_what_changes_by_itself_and_decides_nothing() -> None:
     for rules, expected in ((RULES, "(step"), (LIGHTS, None)):
         machine = puzzle(rules)
-        assert isinstance(machine, OnCircuit)
+        assert on_circuit(machine)
         counts = step_counter(machine.circuit)
         names = [machine.circuit.fluents[f] for f in np.flatnonzero(counts)]
         if expected is None:
@@ -137,7 +137,7 @@ def test_a_game_in_which_nothing_ever_holds_is_searched_like_others(backend: str
     machine = puzzle(
         rules + "(<= terminal (true (lamp 1))) (<= (next (lamp 1)) (true (lamp 1)))", backend
     )
-    if isinstance(machine, OnCircuit):
+    if on_circuit(machine):
         assert not len(machine.circuit.fluents)
         assert not len(step_counter(machine.circuit))
     player = make_player(parse_spec("puzzle:rounds=20"), machine, 0, np.random.default_rng(0))

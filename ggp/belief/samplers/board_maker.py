@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.errors import ConfigError
-from ggp.machine.abilities import FluentSetter
+from ggp.machine.abilities import on_circuit
 from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine, States, player_roles
 from ggp.machine.boards import BoardRelation, BoardSquares
 
@@ -94,7 +94,7 @@ class BoardMaker:
         self._attacked = attacked
         self._squares = BoardSquares(machine, terms.relation, terms.pieces)
         players = player_roles(machine)
-        if not isinstance(machine, FluentSetter) or len(players) != 2:
+        if not on_circuit(machine) or len(players) != 2:
             raise ConfigError("boards are drawn in games of two roles, with --backend propnet")
         self._machine, self._setter, self._terms = machine, machine, terms
         self._other = {players[0]: players[1], players[1]: players[0]}

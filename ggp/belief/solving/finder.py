@@ -35,7 +35,7 @@ from ggp.belief.solving.unrolling import (
 )
 from ggp.belief.turns.open_moves import MOST_COMPLETIONS
 from ggp.belief.turns.walks import set_of
-from ggp.machine.abilities import OnCircuit
+from ggp.machine.abilities import on_circuit
 from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine, States
 
 STEPS_BACK = (5, 10, 20, 40, 80)
@@ -135,7 +135,7 @@ class SolvedFinder:
                 return None
             before = budget.conflicts
             paths = self._paths(window, bag, turns, capacity, budget, rng)
-            assert isinstance(self._machine, OnCircuit)
+            assert on_circuit(self._machine)
             # A conflict counts as a state visited.
             self._machine.states_visited += before - budget.conflicts
             if paths is not None:

@@ -35,7 +35,7 @@ from ggp.belief.solving.unrolling_kernels import (
     write,
 )
 from ggp.belief.turns.open_moves import Learnt, open_moves
-from ggp.machine.abilities import FluentBits, OnCircuit
+from ggp.machine.abilities import on_circuit
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, States
 from ggp.machine.circuit import Circuit, cone
@@ -80,7 +80,7 @@ class Unrolling:
     """
 
     def __init__(self, machine: Machine, role: int, starts: BoolArray) -> None:
-        assert isinstance(machine, OnCircuit)
+        assert on_circuit(machine)
         self.machine, self.role, self.starts = machine, role, starts
         self.circuit: Circuit = machine.circuit
         self.choices: list[TurnChoice] = []
@@ -430,20 +430,14 @@ MOST_SIGNS = 30_000_000
 
 def can_unroll(machine: Machine) -> bool:
     """Whether a game is on a circuit without loops."""
-    return (
-        isinstance(machine, OnCircuit)
-        and isinstance(machine, FluentBits)
-        and not machine.circuit.loops
-    )
+    return on_circuit(machine) and not machine.circuit.loops
 
 
 def is_solvable(machine: Machine) -> bool:
     """Whether windows can be unrolled: for a game of GDL-II on a circuit without loops."""
-    return (
-        can_unroll(machine)
-        and isinstance(machine, OnCircuit)
-        and any(outputs.names for outputs in machine.circuit.sees)
-    )
+    if not on_circuit(machine) or machine.circuit.loops:
+        return False
+    return any(outputs.names for outputs in machine.circuit.sees)
 
 
 @dataclass
@@ -486,8 +480,7 @@ class Window:
         states: States,
         model: MoveModel = UNIFORM,
     ) -> None:
-        assert isinstance(machine, FluentBits)
-        assert isinstance(machine, OnCircuit)
+        assert on_circuit(machine)
         self.role = role
         self.turns: IntArray = np.zeros((0, 3), dtype=np.int64)
         self._model = model

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.belief.move_models import UNIFORM, MoveModel, log_likelihoods
-from ggp.machine.abilities import Detective
+from ggp.machine.abilities import on_circuit
 from ggp.machine.arrays import offsets_of, segment_ids
 from ggp.machine.base import (
     UNKNOWN,
@@ -190,7 +190,7 @@ def _behind(
     """The moves of another role that may have caused the role's percepts, and their log priors,
     if it has very many other moves, all of them equally likely."""
     is_even = mover == machine.random_role or model is UNIFORM
-    if mover == role or not is_even or not isinstance(machine, Detective):
+    if mover == role or not is_even or not on_circuit(machine):
         return None
     many = MANY_MOVES if len(states) < MANY_LANES else 1
     found = machine.legal_behind(states, mover, percepts, role, many)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ggp.errors import MachineError
 from ggp.labs.learning.env.engine import in_order
+from ggp.machine.abilities import on_circuit
 from ggp.machine.base import Machine, player_roles
 from ggp.machine.circuit import TRUE, Circuit, Literals, cone, net_levels
 from ggp.machine.definition import GameDefinition
@@ -37,7 +38,7 @@ def jax_module(program: GameDefinition, machine: Machine) -> str:
         MachineError: the game has no circuit, or one whose gates have no order, or chance makes
             moves that are not listed.
     """
-    if not isinstance(machine, PropnetMachine):
+    if not on_circuit(machine):
         raise MachineError(f"{program.source.name} has no circuit, of which modules are made")
     if machine.circuit.loops:
         raise MachineError(

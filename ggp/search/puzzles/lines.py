@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ggp.machine.abilities import FluentBits, OnCircuit
+from ggp.machine.abilities import on_circuit
 from ggp.machine.arrays import first_seen, segment_ids
 from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine, States, WordArray
 from ggp.machine.circuit import Circuit, cone
@@ -59,7 +59,7 @@ def is_puzzle(machine: Machine) -> bool:
 
 def best_possible(machine: Machine) -> float:
     """A bound of the role's goal: the highest value that the rules have."""
-    if isinstance(machine, OnCircuit):
+    if on_circuit(machine):
         values = [number_or_nan(name) for name in machine.circuit.goals[ROLE].names]
         if not np.isnan(values).all():
             return float(np.nanmax(values))
@@ -143,7 +143,7 @@ class BreadthFirst:
         self.is_done = self.is_proved = False
         self._machine, self._start, self._most_bytes = machine, state, most_bytes
         self._best = best_possible(machine)
-        counter = step_counter(machine.circuit) if isinstance(machine, OnCircuit) else None
+        counter = step_counter(machine.circuit) if on_circuit(machine) else None
         self._merges = counter is not None and bool(counter.any())
         self._keys = _Keys(machine, counter if self._merges else None)
         self._begin()
@@ -239,7 +239,7 @@ class _Keys:
         self._texts: dict[tuple[str, ...], int] = {}
         self._table: RowTable | None = None
         self.words = self._WORDS_OF_TEXT
-        if isinstance(machine, FluentBits):
+        if on_circuit(machine):
             self.words = -(-len(machine.fluent_names) // 64)
             self._kept = _mask(self.words, ignored)
             self._table = RowTable(self.words)
@@ -255,7 +255,7 @@ class _Keys:
             listed = [self._texts.setdefault(each, len(self._texts)) for each in fluents]
             numbers = np.array(listed, dtype=np.int64)
         else:
-            assert isinstance(self._machine, FluentBits)
+            assert on_circuit(self._machine)
             numbers = self._table.numbers(self._machine.fluent_words(states) & self._kept)
         first, _ = first_seen(numbers)
         return first[numbers[first] >= known]

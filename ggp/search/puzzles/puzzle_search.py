@@ -15,7 +15,7 @@ import numpy as np
 
 from ggp.belief.solving.sat import ClauseSolver, clause_solver
 from ggp.belief.solving.unrolling import Contradiction, Unrolling, can_unroll
-from ggp.machine.abilities import FluentBits, OnCircuit
+from ggp.machine.abilities import on_circuit
 from ggp.machine.arrays import offsets_of, segment_ids
 from ggp.machine.base import FloatArray, IntArray, Machine, Ragged, States
 from ggp.machine.goal_values import number_or_nan
@@ -309,8 +309,7 @@ class Planner:
     """
 
     def __init__(self, machine: Machine, state: States) -> None:
-        assert isinstance(machine, OnCircuit)
-        assert isinstance(machine, FluentBits)
+        assert on_circuit(machine)
         self.line: Line | None = None
         self.is_done = self.is_proved = False
         self._machine, self._state = machine, state

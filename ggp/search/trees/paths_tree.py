@@ -17,6 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ggp.belief import PathModel, PathTree
+from ggp.machine.abilities import Successors
 from ggp.machine.arrays import first_seen, offsets_of
 from ggp.machine.base import (
     BoolArray,
@@ -27,7 +28,6 @@ from ggp.machine.base import (
     is_open,
     player_roles,
 )
-from ggp.machine.propnet.play.growth import Successors
 from ggp.search.anytime import Deadline, check
 from ggp.search.leaf_values import UNKNOWN_WORTH, LeafValues
 from ggp.search.moves import some_chance

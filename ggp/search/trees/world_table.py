@@ -8,11 +8,13 @@ recur; or, where there is little room, unless they can be reached from the new p
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from ggp.machine.abilities import Successors, on_circuit
 from ggp.machine.arrays import Packed, first_seen
 from ggp.machine.base import BoolArray, IntArray, Machine, Ragged, States
-from ggp.machine.propnet.play.growth import CircuitGrowth, Successors
 from ggp.search.trees.keeping_kernels import count_depths, keep_worlds
 from ggp.search.trees.tree_kernels import place_worlds
 from ggp.search.trees.tree_tables import (
@@ -29,6 +31,9 @@ from ggp.search.trees.tree_tables import (
     wider_worlds,
     with_slack,
 )
+
+if TYPE_CHECKING:
+    from ggp.machine.abilities import OnCircuit
 
 MOST_BYTES = 1 << 28
 """Most room for states that is taken beforehand, see `wider`: those of large games are large."""
@@ -78,7 +83,7 @@ class WorldTable:
     def after(self, parents: IntArray, joint_moves: IntArray) -> Successors:
         """What comes of `[K, R]` joint moves in worlds; of `random` no moves are listed."""
         machine, found = self._machine, None
-        if isinstance(machine, CircuitGrowth) and isinstance(self.states, PackedStore):
+        if on_circuit(machine) and isinstance(self.states, PackedStore):
             states = self.states.whole
             found = machine.listed(states, parents, joint_moves, machine.random_role)
         if found is None:
@@ -163,7 +168,7 @@ def depths_below(worlds: Worlds, roots: IntArray) -> I32:
 
 
 def _store_of(machine: Machine, most: int) -> WorldStates | PackedStore:
-    if isinstance(machine, CircuitGrowth):
+    if on_circuit(machine):
         return PackedStore(machine, with_slack(most))
     return WorldStates(machine)
 
@@ -175,7 +180,7 @@ class PackedStore:
         most: most states that there will be, as far as is known.
     """
 
-    def __init__(self, machine: CircuitGrowth, most: int) -> None:
+    def __init__(self, machine: OnCircuit, most: int) -> None:
         self._machine, self._most, self._size = machine, most, 0
         self._packed = np.empty((FIRST_PLACES, machine.num_words), dtype=np.uint64)
 

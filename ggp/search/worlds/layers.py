@@ -14,10 +14,10 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from ggp.machine.abilities import MovesTold
 from ggp.machine.arrays import first_seen, offsets_of, segment_ids, take_segments
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.machine.layers import JointMoves, StateMerger
-from ggp.machine.propnet.play.turns import MovesTold
 from ggp.search.anytime import Deadline, Pace
 from ggp.search.estimates import TIE_TOLERANCE
 from ggp.search.moves import LANES_AT_ONCE, TIMED_LANES, joint_moves

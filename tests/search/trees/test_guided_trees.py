@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ggp.machine.abilities import WeightedPlayer
+from ggp.machine.abilities import on_circuit
 from ggp.search.leaf_values import MOST, UNIT, MoveAverages
 from ggp.search.trees.paths_tree import PathsTree
 from ggp.search.trees.tree_search import TreeSearch
@@ -84,7 +84,7 @@ def test_only_circuits_draw_by_weight() -> None:
 
 def test_moves_that_were_worth_more_weigh_more() -> None:
     machine = machine_of_game("tic_tac_toe", "propnet")
-    assert isinstance(machine, WeightedPlayer)
+    assert on_circuit(machine)
     averages = MoveAverages(machine)
     assert (averages.weights == UNIT).all()
     averages.credits[0, :, 0], averages.credits[0, :, 1] = 1000, 50_000

@@ -24,7 +24,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,7 @@ from ggp.labs.kriegspiel.boards.mask_kernels import (
     list_captures,
     value_masks,
 )
+from ggp.machine.abilities import on_circuit
 from ggp.machine.arrays import pack, words_for
 from ggp.machine.base import (
     BoolArray,
@@ -59,9 +60,12 @@ from ggp.machine.base import (
     player_roles,
 )
 from ggp.machine.boards import BoardRelation, BoardSquares
-from ggp.machine.propnet.play.turns import CircuitTurns, TurnKernel
+from ggp.machine.propnet.play.turns import TurnKernel
 from ggp.search.anytime import Deadline, check
 from ggp.search.parts import ValuedTurns
+
+if TYPE_CHECKING:
+    from ggp.machine.abilities import OnCircuit
 
 MARGIN = 0.02
 """Share at either end of the goal range that is reserved for states that are over."""
@@ -242,7 +246,7 @@ class BoardValues:
         return len(self._masks.leaps) > 0
 
     def tables(
-        self, machine: CircuitTurns, role: int, moves: Mapping[int, MovesByPlace]
+        self, machine: OnCircuit, role: int, moves: Mapping[int, MovesByPlace]
     ) -> BoardTables:
         """What kernels that make turns need.
 
@@ -284,7 +288,7 @@ class BoardValues:
     def _turns_of(self, role: int) -> LeafTurns | None:
         """None if the machine makes no such turns, or boards are too large."""
         machine = self._machine
-        if not (self.has_masks and isinstance(machine, CircuitTurns)):
+        if not (self.has_masks and on_circuit(machine)):
             return None
         if role not in self._turns:
             tables = self.tables(machine, role, dict.fromkeys(self._players, NO_MOVES))
@@ -543,7 +547,7 @@ class LeafTurns:
         squares: number of those of a board.
     """
 
-    def __init__(self, machine: CircuitTurns, role: int, tables: BoardTables, squares: int) -> None:
+    def __init__(self, machine: OnCircuit, role: int, tables: BoardTables, squares: int) -> None:
         self._machine, self._role = machine, role
         self._tables, self._squares = tables, squares
         self._spare: list[BlockBoards] = []

@@ -23,10 +23,10 @@ import numpy as np
 
 from ggp.belief import UNIFORM, Bags, MoveModel
 from ggp.labs.kriegspiel.information_sets.set_tree import LookAhead, SetTree, merge_leaves
+from ggp.machine.abilities import MovesTold, Turned
 from ggp.machine.arrays import first_seen_columns
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
 from ggp.machine.layers import JointMoves
-from ggp.machine.propnet.play.turns import MovesTold, Turned
 from ggp.search.anytime import BETWEEN_LOOKS_S, Deadline, Pace
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.moves import LANES_AT_ONCE, TIMED_LANES, joint_moves

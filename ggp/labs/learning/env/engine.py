@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ggp.errors import MachineError
 from ggp.labs.learning.env.kernels import U64
+from ggp.machine.abilities import on_circuit
 from ggp.machine.arrays import rows_of_bits, words_for
 from ggp.machine.base import FloatArray, IntArray, Machine, States, player_roles
 from ggp.machine.circuit import FALSE, Literals, Outputs
@@ -203,7 +204,7 @@ class MachineEngine:
 
 def suits(machine: Machine) -> TypeGuard[PropnetMachine]:
     """Whether all moves of a machine are inputs of its circuit."""
-    return isinstance(machine, PropnetMachine)
+    return on_circuit(machine)
 
 
 def engine_of(machine: Machine, names: Names) -> Engine:

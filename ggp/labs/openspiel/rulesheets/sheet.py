@@ -14,6 +14,7 @@ from ggp.errors import ConfigError
 from ggp.gdl.games import find_game, list_games
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
+from ggp.machine.abilities import on_circuit
 from ggp.machine.base import DEFAULT_MAX_STEPS, FloatArray, IntArray, Limits, is_open, player_roles
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.study.lengths import Survey, proved_turns, survey
@@ -85,7 +86,7 @@ class Sheet:
         """
         program = load(rules)
         machine = build_machine(program, "propnet", _LIMITS)
-        assert isinstance(machine, PropnetMachine)
+        assert on_circuit(machine)
         self.rules, self.verify_states, self.machine = rules, verify_states, machine
         self.max_turns = max_turns
         self.names_of_indices = names_of(program, machine)

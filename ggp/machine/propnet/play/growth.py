@@ -6,14 +6,14 @@ be done, and, where it is over, what that is worth. Each is asked by one call fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
+from ggp.machine.abilities import Successors
 from ggp.machine.arrays import Packed, enlarged, unpack
-from ggp.machine.base import BoolArray, FloatArray, IntArray, Ragged, States
+from ggp.machine.base import FloatArray, IntArray, Ragged, States
 from ggp.machine.compiling.vectors import aligned_words, words_of
 from ggp.machine.goal_values import number_or_nan
 from ggp.machine.propnet.play.answers import Answers
@@ -25,24 +25,8 @@ from ggp.machine.rows import RowTable
 from ggp.machine.threads import made_once
 
 
-class Successors(NamedTuple):
-    """K successors, and the moves in them.
-
-    Attributes:
-        states: these.
-        percepts: `[K, R]` percept ids of each role.
-        over: `[K]` whether each is terminal.
-        legal: for each role `[K]` lists of its moves, empty where the game is over.
-    """
-
-    states: States
-    percepts: IntArray
-    over: BoolArray
-    legal: Sequence[Ragged]
-
-
 class CircuitGrowth(CircuitTurns):
-    """The part of `PropnetMachine` that serves trees: they ask with `isinstance`."""
+    """The part of `PropnetMachine` that serves trees."""
 
     random_role: int | None
     goal_range: tuple[float, float]

@@ -57,6 +57,8 @@ from ggp.run.clocks import TellsTime
 class PropnetMachine(CircuitGrowth):
     """`Machine` on a circuit; several threads may use it at once (see `ggp.machine.threads`).
 
+    What it does beyond `Machine` is for callers that ask `on_circuit`.
+
     Args:
         circuit: the circuit of the game.
         is_gdl2: false for plain GDL, where every role sees the joint move.
@@ -183,6 +185,20 @@ class PropnetMachine(CircuitGrowth):
     def legal_behind(
         self, states: States, mover: int, percepts: IntArray, role: int, more_than: int
     ) -> tuple[Ragged, IntArray] | None:
+        """Legal moves of a role without those that cannot have caused what another role sees.
+
+        Moves that are left may still give other percepts.
+
+        Args:
+            states: L states; where the mover is stuck it has no moves.
+            mover: the role whose moves these are.
+            percepts: `[L]` percept id that the other role gets after them, `UNKNOWN` if not known.
+            role: the role that gets these percepts.
+            more_than: lanes with no more legal moves than this keep all of them.
+
+        Returns:
+            The moves, and `[L]` the number of legal ones; None where the mover never has more.
+        """
         if not self._is_gdl2 or len(self._moves.numbers[mover]) <= more_than:
             return None
         moves, _ = self._answers.legal_bits(self._packed(states), mover)
@@ -210,7 +226,7 @@ class PropnetMachine(CircuitGrowth):
 
     @property
     def num_moves(self) -> int:
-        """See `WeightedPlayer`."""
+        """M: ids of moves of all roles but `random` are below it."""
         return len(self._moves.rows[0])
 
     def playout_by_weights(
@@ -223,7 +239,19 @@ class PropnetMachine(CircuitGrowth):
         max_seconds: float | None = None,
         clock: TellsTime = time.monotonic,
     ) -> Playouts:
-        """See `WeightedPlayer`."""
+        """Like `Machine.playout`, but each role draws its legal moves by weight.
+
+        With weights of 1 everywhere the playouts are those of `Machine.playout`.
+
+        Args:
+            weights: `[R, M]` by move id, at least 1; those of `random` are not looked at. Those of
+                the moves that a role has add up to at most `MOST_SUM`.
+            credits: `[R, M, 2]` gets added, for each move, in how many finished playouts its role
+                made it, and the sum of the role's goals in them.
+
+        Raises:
+            ValueError: a weight is less than 1, or there is too much weight.
+        """
         packed, numbers = self._packed(states), enumerate(self._moves.numbers)
         own = {role: moves for role, moves in numbers if role != self.random_role}
         limits = PlayoutLimits(max_steps, max_seconds, clock)
@@ -242,6 +270,15 @@ class PropnetMachine(CircuitGrowth):
         spread: bool,
         limits: PlayoutLimits = UNLIMITED,
     ) -> PlayoutSums:
+        """Try moves of a role: make them in their states, and play on randomly to the end.
+
+        The other roles' moves are random from the first one on. In a lane where the move tried is
+        not legal, a random legal move takes its place.
+
+        Args:
+            cut_value: the value of playouts that do not finish.
+            spread: also sum up squares and steps.
+        """
         packed, places = self._packed(states), self._moves.places[role][trials.moves]
         queue = self._playouts.queues.of_trials(
             packed, role, trials, places, cut_value, spread=spread
@@ -276,15 +313,23 @@ class PropnetMachine(CircuitGrowth):
 
     @property
     def fluent_names(self) -> tuple[str, ...]:
+        """The fluents that may hold, as canonical KIF."""
         return self._fluents.names
 
     def fluent_words(self, states: States) -> Packed:
+        """`[L, ceil(F / 64)]` the fluents that hold: bit f % 64 of word f // 64 is fluent f."""
         return self._fluents.words(self._packed(states))
 
     def from_fluent_bits(self, bits: BoolArray) -> PropnetStates:
+        """The states in which these fluents hold, given as by `fluent_bits`.
+
+        The caller must know that there can be such states: machines take for granted whatever holds
+        in all states that can be reached.
+        """
         return self._states(self._fluents.of_bits(bits))
 
     def fluent_bits(self, states: States) -> BoolArray:
+        """`[L, F]` whether each fluent holds."""
         return self._fluents.bits(self._packed(states))
 
     def fluents(self, states: States) -> list[tuple[str, ...]]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ggp.machine.abilities import MovesTold, Turned
 from ggp.machine.arrays import Packed, pack
 from ggp.machine.base import BoolArray, IntArray, Ragged, States
 from ggp.machine.compiling.vectors import aligned_words, words_of
@@ -43,25 +44,6 @@ Scratch = tuple[Packed, Packed, Packed, Packed]
 _NO_LISTS = np.zeros((0, 0), dtype=np.int64), np.zeros(0, dtype=np.int64)
 
 
-class MovesTold(NamedTuple):
-    """What is told of the moves after K joint moves; it means nothing where the game is over.
-
-    Attributes:
-        choices: `[K, R]` number of moves of each role, 2 for more.
-        news: `[K, R]` whether a role has a move that it did not have before.
-        agains: `[K, R]` whether it still has the move that it made.
-    """
-
-    choices: IntArray
-    news: BoolArray
-    agains: BoolArray
-
-    @classmethod
-    def joined(cls, parts: Sequence[MovesTold]) -> MovesTold | None:
-        """What was told in several batches; None if in none."""
-        return cls(*map(np.concatenate, zip(*parts, strict=True))) if parts else None
-
-
 class TurnsTold(NamedTuple):
     """What is told of K joint moves: the same as in `Turned`."""
 
@@ -85,24 +67,8 @@ class TurnKernel(NamedTuple):
     width: tuple[int, ...] = WIDTH
 
 
-class Turned(NamedTuple):
-    """K successors.
-
-    Attributes:
-        states: these.
-        percepts: `[K, R]` percept ids of each role; none if not wanted.
-        over: `[K]` whether each is terminal.
-        told: of the moves afterwards; None if not known.
-    """
-
-    states: States
-    percepts: IntArray
-    over: BoolArray
-    told: MovesTold | None = None
-
-
 class CircuitTurns:
-    """The part of `PropnetMachine` that makes turns, for searches: they ask with `isinstance`."""
+    """The part of `PropnetMachine` that makes turns, for searches."""
 
     roles: tuple[str, ...]
     states_visited: int
@@ -275,7 +241,7 @@ class CircuitTurns:
         spare.append(scratch)
 
     def circuit_moves(self, role: int) -> IntArray:
-        """See `OnCircuit`."""
+        """`[M]` ids of a role's moves, in the order of the circuit."""
         return self._moves.numbers[role]
 
     # ---------------------------------------------------------------- private

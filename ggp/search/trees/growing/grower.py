@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ggp.belief import PathTree
+from ggp.machine.abilities import on_circuit
 from ggp.machine.base import FloatArray, IntArray, Machine, States
-from ggp.machine.propnet.play.growth import CircuitGrowth, Lister
+from ggp.machine.propnet.play.growth import Lister
 from ggp.machine.propnet.play.turns import WIDTH
 from ggp.search.moves import LONG_LIST
 from ggp.search.trees.growing.grow_kernels import (
@@ -26,6 +27,9 @@ from ggp.search.trees.node_table import MOST_ACTIONS, NodeTable
 from ggp.search.trees.tree_tables import ROWS, Wave, wider_wave
 from ggp.search.trees.world_table import PackedStore, WorldTable
 
+if TYPE_CHECKING:
+    from ggp.machine.abilities import OnCircuit
+
 
 class Grower:
     """Grows the trees of one machine by a kernel.
@@ -39,7 +43,7 @@ class Grower:
 
     def __init__(
         self,
-        machine: CircuitGrowth,
+        machine: OnCircuit,
         lister: Lister,
         known: WorldTable,
         nodes: NodeTable,
@@ -151,7 +155,7 @@ def grower_of(
     machine: Machine, known: WorldTable, nodes: NodeTable, paths: PathTree, *, alone: bool
 ) -> Grower | None:
     """The grower of a tree; None where only Python can enter new worlds."""
-    if not isinstance(machine, CircuitGrowth):
+    if not on_circuit(machine):
         return None
     return Grower(machine, machine.lister(), known, nodes, paths, alone=alone)
 

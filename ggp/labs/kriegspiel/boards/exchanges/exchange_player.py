@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,16 @@ from ggp.labs.kriegspiel.boards.exchanges.open_boards import (
     Exchange,
     Reached,
 )
+from ggp.machine.abilities import on_circuit
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States, player_roles
 from ggp.machine.compiling.vectors import words_of
 from ggp.machine.layers import JointMoves
 from ggp.machine.propnet.play.kernels.tapes import Query
-from ggp.machine.propnet.play.turns import WIDTH, CircuitTurns
+from ggp.machine.propnet.play.turns import WIDTH
 from ggp.search.anytime import Deadline, check
+
+if TYPE_CHECKING:
+    from ggp.machine.abilities import OnCircuit
 
 FIRST_ROOM = 8
 """Captures on a board for which there is room at first."""
@@ -95,7 +99,7 @@ class ExchangePlayer:
         captures = self._first(states, boards, values)
         if captures is None or _has_several_movers(captures):
             return None
-        assert isinstance(self._machine, CircuitTurns)
+        assert on_circuit(self._machine)
         count, none = len(values), np.zeros(0, dtype=np.int64)
         no_one = np.zeros(0, dtype=np.bool_)
         first = Reached(
@@ -191,7 +195,7 @@ class ExchangePlayer:
         fold_back.alike(reached, kept, first.values)
         self._spare.append(scratch)
 
-    def _taken(self, machine: CircuitTurns, boards: Boards) -> _Scratch:
+    def _taken(self, machine: OnCircuit, boards: Boards) -> _Scratch:
         try:
             return self._spare.pop()
         except IndexError:
@@ -203,10 +207,10 @@ class ExchangePlayer:
             return _Scratch(block, reached, _room_for(ROOM, roles), picked, stacks)
 
     @cached_property
-    def _ready(self) -> tuple[CircuitTurns, Query, BoardTables] | None:
+    def _ready(self) -> tuple[OnCircuit, Query, BoardTables] | None:
         """None if it is not known which moves capture, or the machine has no circuit."""
         machine, moves = self._machine, self._finder.by_place
-        if moves is None or not isinstance(machine, CircuitTurns):
+        if moves is None or not on_circuit(machine):
             return None
         return machine, machine.looks_ahead, self._values.tables(machine, self._role, moves)
 
@@ -347,7 +351,7 @@ class CaptureFinder:
         """The noisy moves of each role by their squares; None if these are not all declared, or
         the machine cannot test moves."""
         machine = self._machine
-        if not (isinstance(machine, CircuitTurns) and self._values.has_masks):
+        if not (on_circuit(machine) and self._values.has_masks):
             return None
         squares, found = math.prod(self._values.squares.size), {}
         for role in self._players:
@@ -367,7 +371,7 @@ class CaptureFinder:
     def choices(self, states: States) -> IntArray:
         """`[L, R]` number of moves of each role; 2 may stand for more."""
         machine = self._machine
-        if isinstance(machine, CircuitTurns):
+        if on_circuit(machine):
             return machine.choices(states)
         return JointMoves.of(machine, states).counts
 
