@@ -27,7 +27,6 @@ from ggp.search.anytime import Deadline, part_of
 from ggp.search.estimates import Estimates, Ties, equally_best
 from ggp.search.parts import CLAIRVOYANT, TREES
 from ggp.search.playouts import PlayoutSearch
-from ggp.search.trees.tree_search import load_kernels
 from ggp.search.worlds.layers import PLAYOUTS, CostLimit, CountLimit, Limit
 from ggp.search.worlds.world_search import WorldSearch, WorldTrees, WorldTreeSearch
 
@@ -97,7 +96,7 @@ class Pimc(SearchPlayer):
         self._hyperplay: Estimates | None = None
         self._trees: tuple[WorldTrees, int] | None = None  # and the turn in which they grew
         if options.search is Looks.TREES:
-            load_kernels(self.machine, proves=True)
+            WorldTrees(self.machine).load_kernels()
 
     @property
     def capacity(self) -> int:

@@ -237,23 +237,15 @@ class WorldTrees(PathsTree):
         if keep is None:
             return np.arange(self.num_worlds)
         numbers = np.where(keep, np.cumsum(keep) - 1, -1)
-        roles = np.arange(self._num_roles)
-        paths = np.where(keep[:, None], numbers[:, None] * self._num_roles + roles, -1)
+        roles = np.arange(len(self.machine.roles))
+        paths = np.where(keep[:, None], numbers[:, None] * len(self.machine.roles) + roles, -1)
         self.renumber(paths.ravel())
         return numbers
 
     def _new_paths(self, count: int) -> IntArray:
         """`[K, R]` paths of the next worlds."""
         worlds = self.num_worlds + np.arange(count)
-        return worlds[:, None] * self._num_roles + np.arange(self._num_roles)
-
-    def _views_after(
-        self, views: IntArray, moves: IntArray, percepts: IntArray, refused: IntArray
-    ) -> IntArray:
-        return self._new_paths(len(views))
-
-    def _num_paths(self) -> int:
-        return self._num_roles * len(self._known.views)
+        return worlds[:, None] * len(self.machine.roles) + np.arange(len(self.machine.roles))
 
 
 class WorldTreeSearch(WaveSearch):
