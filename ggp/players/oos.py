@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -12,11 +11,12 @@ from ggp.machine.base import FloatArray
 from ggp.players.options.opponents import UNIFORM_MODEL
 from ggp.players.options.option_fields import unused, whole
 from ggp.players.parts.tree_player import TreeOptions, TreePlayer
-from ggp.players.player import Choice, Context
+from ggp.players.player import Choice
 from ggp.search.anytime import Deadline
 from ggp.search.parts import INFORMED, TREES
 from ggp.search.trees.outcome_sampling import Matching, OutcomeSampling
-from ggp.search.trees.tree_search import TreeSearch, load_kernels
+from ggp.search.trees.selection import Regrets
+from ggp.search.trees.tree_search import TreeSearch
 
 RARE = 0.01
 """Moves less likely than this are left out: a residue of exploration."""
@@ -39,10 +39,7 @@ class OOS(TreePlayer):
     SOURCE = "Lisy, Lanctot & Bowling (AAMAS 2015), Online Outcome Sampling"
     KINDS = frozenset({INFORMED, TREES})
     options: OOSOptions
-
-    def __init__(self, options: Any, context: Context) -> None:
-        super().__init__(options, context)
-        load_kernels(self.machine, regrets=True)
+    no_lanes = Regrets(0.0, 0.0, np.zeros(0), np.zeros((0, 0)))
 
     def search(
         self, bag: Bags, deadline: Deadline | None, submitted: int | None = None

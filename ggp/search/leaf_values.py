@@ -93,22 +93,11 @@ class LeafValues:
         goals, steps = goals.reshape(size, each, -1), steps.reshape(size, each)
         return goals.sum(axis=1) / each, steps.sum(axis=1) / each
 
-    def of_ends(self, states: States, *, stuck: bool) -> FloatArray:
-        """`[L, R]` goals from 0 to 1 of states that are over, or stuck: the middle then.
-
-        Args:
-            stuck: whether some may be stuck.
-        """
-        machine = self._machine
-        goals = None
-        if not stuck and on_circuit(machine):
-            goals = machine.usual_goals(states)
-        if goals is not None:
-            low, high = machine.goal_range
-            return (goals - low) / (high - low)
+    def of_ends(self, states: States) -> FloatArray:
+        """`[L, R]` goals from 0 to 1 of states that are over, or stuck: the middle then."""
         # A playout of a state that is over returns its goals, however odd they are; one that is
         # stuck is not finished.
-        return self._in_range(machine.playout(states, np.random.default_rng(0), 1))
+        return self._in_range(self._machine.playout(states, np.random.default_rng(0), 1))
 
     def _ended(
         self, states: States, rng: np.random.Generator, deadline: Deadline | None
@@ -157,7 +146,7 @@ class MoveAverages:
     Attributes:
         credits: `[R, M, 2]` number of playouts in which a role made a move, and the sum of its
             goals.
-        weights: `[R, M]` for `WeightedPlayer`, as of the last update.
+        weights: `[R, M]` for `playout_by_weights`, as of the last update.
         values: `[R, M]` averages from 0 to 1, as of the last update; goals beyond `goal_range` do
             not take them any further.
     """

@@ -32,8 +32,11 @@ def turned(
     percepts: bool = False,
     before: Sequence[Ragged] = (),
 ) -> Turned:
-    """Successors after joint moves, see `CircuitTurns.turned`; other machines always give percepts,
-    and compare moves only where no other role has a choice, before or after."""
+    """Successors after joint moves, see `PropnetMachine.turned`.
+
+    Other machines always give percepts, and compare moves only where no other role has a choice,
+    before or after.
+    """
     if on_circuit(machine):
         return machine.turned(states, lanes, joint_moves, percepts=percepts, before=before)
     after, seen = machine.step(states.take(lanes), joint_moves)

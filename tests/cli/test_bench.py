@@ -88,10 +88,12 @@ class SlowMachine:
 class BlockMachine(SlowMachine):
     """Plays lanes side by side, and needs time to load before its first batch."""
 
+    circuit = None
+
     side_by_side = 64
 
     def playouts_after(self) -> None:
-        """Makes it a `TrialPlayer`."""
+        """As machines on a circuit have it."""
 
     def seconds_for(self, steps: IntArray) -> float:
         loading_s, self.loading_s = self.loading_s, 0.0

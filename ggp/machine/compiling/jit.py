@@ -18,6 +18,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
+from types import FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from ggp.errors import NOTE, BackendUnavailableError
@@ -58,7 +59,7 @@ class Kernel(Generic[_P, _R]):
         self.py_func = function
         self._compiled: Callable[_P, _R] | None = None
         self._spared = 0
-        self._code: Callable[_P, _R] | None = None
+        self._codes: dict[tuple[FunctionType, ...], Callable[_P, _R]] = {}
         _kernels.append(self)
 
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -77,10 +78,12 @@ class Kernel(Generic[_P, _R]):
         return code
 
     def alike(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        """Call it where the arguments of all such calls have the same types: see `code_for`."""
-        if self._code is None:
-            self._code = self.code_for(*args, **kwargs)
-        return self._code(*args, **kwargs)
+        """Call it where the arguments of all calls with the same parts have the same types: see
+        `code_for`."""
+        parts = tuple(each for each in args if isinstance(each, FunctionType))
+        if parts not in self._codes:
+            self._codes[parts] = self.code_for(*args, **kwargs)
+        return self._codes[parts](*args, **kwargs)
 
     def for_steps(self, steps: int) -> Callable[_P, _R]:
         """The function to call for that many steps: this kernel, or the function as it was written.
@@ -150,7 +153,7 @@ def kernel(function: Callable[_P, _R]) -> Kernel[_P, _R]:
 
 
 def inlined(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """A part of kernels, compiled with them."""
+    """A part of kernels, compiled with them; they may also take it as an argument."""
     _parts.append(function)
     return function
 
@@ -221,7 +224,6 @@ def load_compiler() -> None:
     with _lock:
         demand_compiler()
         compiler = _compiler()
-        _tell_of_kernels()
         while _operations:
             import_module(_operations.pop())
         while _parts:
@@ -285,18 +287,6 @@ def _compiler() -> Any:
         ) from error
     _log.warning("%s: machine code is compiled in its own way, which takes longer", unknown)
     return plain_compiler
-
-
-@cache
-def _tell_of_kernels() -> None:
-    """Let kernels take kernels."""
-    from numba import types
-    from numba.extending import typeof_impl
-
-    def type_of(value: Kernel[..., Any], context: Any) -> Any:
-        return types.Dispatcher(value.dispatcher)
-
-    typeof_impl.register(Kernel)(type_of)
 
 
 def _dispatcher(function: Callable[..., Any]) -> Any:

@@ -7,10 +7,21 @@ again into every function that calls it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numba
-from numba.extending import register_jitable
+from numba import types
+from numba.core.registry import cpu_target
+from numba.core.typing.typeof import Purpose
+from numba.extending import (
+    NativeValue,
+    models,
+    register_jitable,
+    register_model,
+    typeof_impl,
+    unbox,
+)
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
@@ -31,3 +42,42 @@ def register_part(function: Callable[..., Any]) -> None:
 
 def register_record(kind: type) -> None:
     """Let kernels take a class of named tuples, which numba hands over field by field."""
+
+
+class Part(types.Callable, types.Opaque):
+    """The type of a part that is an argument of kernels: each part has a type of its own, so that
+    a kernel is compiled for the parts that it is called with."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        super().__init__(f"{function.__module__}.{function.__qualname__}")
+
+    def __reduce__(self) -> Any:
+        # The cache finds machine code by it, in other processes too.
+        return Part, (self.function,)
+
+    def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
+        return self._resolved(context).get_call_type(context, args, kws)
+
+    def get_call_signatures(self) -> Any:
+        return (), True
+
+    def get_impl_key(self, sig: Any) -> Any:
+        return self._resolved(cpu_target.typing_context).get_impl_key(sig)
+
+    def _resolved(self, context: Any) -> Any:
+        """The type of the function when it is called by name."""
+        return context.resolve_value_type(self.function)
+
+
+register_model(Part)(models.OpaqueModel)
+
+
+@typeof_impl.register(FunctionType)
+def _type_of_part(value: Callable[..., Any], context: Any) -> Part | None:
+    return Part(value) if context.purpose is Purpose.argument else None
+
+
+@unbox(Part)
+def _unbox_part(part: Part, obj: Any, c: Any) -> NativeValue:
+    return NativeValue(c.context.get_dummy_value())

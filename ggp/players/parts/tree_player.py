@@ -17,7 +17,8 @@ from ggp.search.anytime import Deadline, part_of
 from ggp.search.estimates import Estimates, Ties, best_moves
 from ggp.search.leaf_values import StateValues
 from ggp.search.trees.paths_tree import PathsTree
-from ggp.search.trees.tree_search import LANES_A_PATH, Elsewhere, TreeSearch, load_kernels
+from ggp.search.trees.selection import Rule
+from ggp.search.trees.tree_search import LANES_A_PATH, Elsewhere, TreeSearch
 from ggp.search.trees.tree_tables import KEEP, MOST_WORLDS, LaneSettings
 
 NESTED_ATTEMPTS = 5_000
@@ -73,15 +74,17 @@ class TreePlayer(SearchPlayer):
 
     options: TreeOptions
     keep_views = True
+    no_lanes: Rule | None = None
+    """How lanes choose, if not by UCB1: a rule of no lanes."""
 
     def __init__(self, options: Any, context: Context) -> None:
         super().__init__(options, context)
-        load_kernels(self.machine, proves=self.proves)
         worlds = self.options.worlds
         if self.machine.backend == "prolog":
             worlds = min(worlds, PROLOG_WORLDS)
         settings = LaneSettings(self.options.exploration / 100, worlds, self.proves, self.guided)
         self._tree = PathsTree(self.machine, self.tracker.tree, settings, self.path_model)
+        self._tree.load_kernels(self.no_lanes)
         self._others = HyperPlaySampler(
             self.machine,
             self.tracker.tree,

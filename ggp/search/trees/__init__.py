@@ -2,9 +2,8 @@
 
 In come particles, out go visits and values of moves, or strategies. Begin with `paths_tree`, the
 tree, and `tree_search`, the search that sends lanes through it in waves; `outcome_sampling` learns
-strategies in the same trees. `tree_tables`, `node_table` and `world_table` hold the data and
-settings, from decision to decision. Kernels walk down and back values up (`tree_kernels`), add
-worlds (`growth_kernels`), learn regrets (`regret_kernels`), prove and forget (`keeping_kernels`).
-On a circuit one kernel does all that a wave does on its way down (`growing`). Leaves are played out
-by `ggp.search.leaf_values`.
+strategies in the same trees. `selection` has the rules by which lanes choose and what they teach,
+`growing` the kernel that sends lanes down by such a rule and adds worlds, and `grower` provides
+what it lacks. `tree_tables`, `node_table` and `world_table` hold the data and settings, from
+decision to decision. Leaves are played out by `ggp.search.leaf_values`.
 """

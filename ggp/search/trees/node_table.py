@@ -11,11 +11,12 @@ import numpy as np
 from ggp.belief import PathTree
 from ggp.machine.arrays import enlarged, first_seen
 from ggp.machine.base import BoolArray, FloatArray, IntArray
-from ggp.search.trees.keeping_kernels import keep_nodes
-from ggp.search.trees.regret_kernels import relative_shares
+from ggp.search.trees.selection import relative_shares
 from ggp.search.trees.tree_tables import (
+    ACTION_FIELDS,
     ACTIONS,
     I32,
+    NODE_FIELDS,
     NODES,
     new_nodes,
     wider_nodes,
@@ -89,11 +90,22 @@ class NodeTable:
         Returns:
             the new number of each node and of each action there was, -1 where it is forgotten.
         """
-        numbers = np.empty(len(self), dtype=np.int32), np.empty(self.num_actions, dtype=np.int32)
-        keep_nodes(self.table, keep, *numbers)
+        table, nodes, actions = self.table, len(self), self.num_actions
+        number = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)
+        stays = keep[table.owner[:actions]]
+        place = np.where(stays, np.cumsum(stays) - 1, -1).astype(np.int32)
+        chain = table.next[:actions]
+        table.next[:actions] = np.where(chain >= 0, place[chain], -1)
+        table.owner[:actions] = number[table.owner[:actions]]
+        for ends in (table.first_action, table.last_action):
+            ends[:nodes] = place[ends[:nodes]]
+        for names, kept in ((NODE_FIELDS, keep), (ACTION_FIELDS, stays)):
+            for column in (getattr(table, name) for name in names):
+                column[: kept.sum()] = column[: len(kept)][kept]
+        table.sizes[:] = keep.sum(), stays.sum()
         self.of_path[:] = -1
         self.of_path[self.table.path[: len(self)]] = np.arange(len(self), dtype=np.int32)
-        return numbers
+        return number, place
 
     def reserve(self, nodes: int, actions: int, paths: int) -> None:
         """Make room for this many more nodes and actions, and for `paths` paths in all."""
@@ -150,11 +162,15 @@ class NodeTable:
             turns = self._paths.last_turns(at[deep])
             # The move it wanted shows its strategy, even if it was refused.
             wanted = np.where(turns[:, 2] >= 0, turns[:, 2], turns[:, 0])
-            shares = np.empty(len(deep))
-            relative_shares(self.table, self.of_path[before], wanted, shares)
-            found[deep] *= (1 - TREMBLE) * shares + TREMBLE
+            found[deep] *= (1 - TREMBLE) * self.shares(before, wanted) + TREMBLE
             at[deep] = before
         return found[place]
+
+    def shares(self, paths: IntArray, moves: IntArray) -> FloatArray:
+        """`[N]` shares of moves at paths in the current strategies, relative to uniform play."""
+        shares = np.empty(len(paths))
+        relative_shares.alike(self.table, self.of_path[paths], moves, shares)
+        return shares
 
     def _node_of(self, path: int) -> int:
         """The node of a path, -1 for none."""

@@ -1,6 +1,6 @@
 """Online outcome sampling: learns strategies that converge to an equilibrium, also mixed ones.
 
-Trees like those of `TreeSearch`, where choices match regrets instead of UCB1 (`regret_kernels`).
+Trees like those of `TreeSearch`, where choices match regrets instead of UCB1 (`selection`).
 Lanes begin in three kinds of places, and only one role of each lane learns:
 
     our particles                         we learn                  targeting, as in the paper
@@ -29,8 +29,8 @@ from ggp.machine.base import FloatArray
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates
 from ggp.search.trees.paths_tree import PathsTree
+from ggp.search.trees.selection import Regrets
 from ggp.search.trees.tree_search import Elsewhere, Particles, Roots, TreeSearch, joined
-from ggp.search.trees.tree_tables import Chances
 
 PRIOR_SHARE = 0.1
 """Share of the lanes of a bag that begin by its weights alone, whatever strategies say."""
@@ -141,16 +141,11 @@ class OutcomeSampling(TreeSearch):
         drawn = self._roots.draw(size, self._rng, mine)
         # Strategies count by their age: the first ones are little better than uniform play.
         self._tree.age += size
-        chances = Chances(
-            self._odds[drawn],
-            self._reach[drawn],
-            self._matching.exploration,
-            self._tree.age,
+        rule = Regrets(
+            self._matching.exploration, self._tree.age, self._odds[drawn], self._reach[drawn]
         )
         roots = self._roots
-        self._tree.wave(
-            roots.worlds[drawn], roots.learns[drawn], self._rng, self._deadline, chances
-        )
+        self._tree.wave(roots.worlds[drawn], roots.learns[drawn], self._rng, self._deadline, rule)
 
     def _next_learner(self, size: int) -> int:
         """The role furthest behind its share of lanes, which learns from the next wave.

@@ -17,47 +17,30 @@ from collections.abc import Sequence
 import numpy as np
 
 from ggp.belief import PathModel, PathTree
-from ggp.machine.abilities import Successors
-from ggp.machine.arrays import first_seen, offsets_of
-from ggp.machine.base import (
-    BoolArray,
-    IntArray,
-    Machine,
-    Ragged,
-    States,
-    is_open,
-    player_roles,
-)
-from ggp.search.anytime import Deadline, check
-from ggp.search.leaf_values import UNKNOWN_WORTH, LeafValues
-from ggp.search.moves import some_chance
-from ggp.search.trees.growing.grow_kernels import PAUSED, STRAGGLERS, UNUSUAL
-from ggp.search.trees.growing.grower import MOST_DEPTH, Walk, WaveLanes, grower_of
-from ggp.search.trees.growth_kernels import add_worlds
-from ggp.search.trees.keeping_kernels import prove
+from ggp.machine.base import BoolArray, IntArray, Machine, States, is_open
+from ggp.search.anytime import Deadline
+from ggp.search.leaf_values import LeafValues
+from ggp.search.trees.grower import MOST_DEPTH, Grower, Lanes
 from ggp.search.trees.node_table import MOST_ACTIONS, NodeTable
-from ggp.search.trees.regret_kernels import learn_regrets
-from ggp.search.trees.tree_kernels import back_up, walk
+from ggp.search.trees.selection import (
+    GuidedUcb,
+    Regrets,
+    Rule,
+    Ucb,
+    back_up,
+    learn_regrets,
+    prove,
+)
 from ggp.search.trees.tree_tables import (
     CALM,
     CHOICES,
-    KEEP,
     LEAF,
-    LOOSE,
     OVER,
-    ROWS,
-    WALKING,
-    Chances,
     LaneSettings,
     Worlds,
-    matching,
     new_wave,
-    wider_wave,
 )
 from ggp.search.trees.world_table import ROOMY, WorldTable, depths_below
-
-MOST_CHANCE = 64
-"""Moves of `random` kept for a world if they are too many to list."""
 
 
 class PathsTree:
@@ -85,20 +68,18 @@ class PathsTree:
         settings: LaneSettings | None = None,
         model: PathModel | None = None,
     ) -> None:
-        self.machine, self.paths, self._model = machine, paths, model
+        self.machine, self.paths = machine, paths
         self.settings = settings or LaneSettings()
         self.proves = self.settings.proves
         self._choices = CHOICES if is_open(machine) else np.inf
         self.age = 0.0
         """Number of lanes that matched regrets so far."""
-        self._num_roles = len(machine.roles)
-        players = player_roles(machine)
-        # A slice where it can be: that copies nothing.
-        self._players = slice(None) if len(players) == self._num_roles else players
         self.nodes = NodeTable(paths)
         self.leaves = LeafValues(machine, MOST_DEPTH, guided=self.settings.guided)
         self._known = WorldTable(machine, self.settings.most_worlds)
-        self._grower = grower_of(machine, self._known, self.nodes, paths, alone=self.alone)
+        self._grower = Grower(
+            machine, self._known, self.nodes, paths, self.leaves, model, alone=self.alone
+        )
 
     def __len__(self) -> int:
         """Number of nodes."""
@@ -155,12 +136,7 @@ class PathsTree:
 
     def add_particles(self, states: States, views: IntArray, own: int) -> IntArray:
         """`[N]` new worlds of particles; see `begin`."""
-        first = self.num_worlds
-        self._known.make_room(len(states), self.num_worlds + len(states))
-        self._worlds.parent[first : first + len(states)] = -1
-        self._worlds.code[first : first + len(states)] = 0
-        self._add(self._known.listed(states), views, own)
-        return first + np.arange(len(states))
+        return self._grower.add(states, views, own)
 
     @property
     def _is_crowded(self) -> bool:
@@ -199,35 +175,26 @@ class PathsTree:
         learns: BoolArray,
         rng: np.random.Generator,
         deadline: Deadline | None = None,
-        chances: Chances | None = None,
+        rule: Rule | None = None,
     ) -> None:
         """Send lanes down from worlds, and back up their results.
 
         Args:
             worlds: `[L]` where each lane begins.
-            learns: `[L, R]` whether a role learns from a lane.
-            chances: for lanes that match regrets, of which one role learns; default: UCB1 chooses.
+            learns: `[L, R]` whether a role learns from a lane; with `Regrets` one does.
+            rule: how lanes choose; default: UCB1, guided if the settings say so.
 
         Raises:
             OutOfTime: the deadline has passed; the wave leaves no trace except new worlds and
                 nodes.
         """
-        key = int(rng.integers(0, 1 << 64, dtype=np.uint64))
-        wave = new_wave(worlds, learns, key)
-        if chances is None:
-            prior = self.leaves.averages()
-            exploration, weight = (CALM if len(prior) else 1.0) * self.settings.exploration, 1.0
-        else:
-            wave, prior = matching(wave, chances.odds, chances.reach), UNKNOWN_WORTH
-            exploration, weight = chances.exploration, chances.weight
-        pauses = self._model is not None
-        lanes = WaveLanes(wave, Walk(exploration, weight, self._choices, prior, pauses))
+        lanes = Lanes(new_wave(worlds, learns, int(rng.integers(0, 1 << 64, dtype=np.uint64))))
+        rule = rule or self._rule()
         size = len(worlds)
-        goals = np.zeros((size, self._num_roles))
+        goals = np.zeros((size, len(self.machine.roles)))
         turns, done = np.zeros(size), np.zeros(size, dtype=np.bool_)
         try:
-            while self._go_on(lanes, deadline):
-                pass
+            self._grower.send(lanes, rule, deadline)
             wave = lanes.wave
             ended = np.flatnonzero(wave.status == OVER)
             goals[ended] = self._worlds.value[wave.world[ended]]
@@ -244,158 +211,29 @@ class PathsTree:
             if self.proves:
                 prove.alike(self._worlds, self.nodes.table, wave)
         finally:
-            if chances is None:
-                back_up.alike(self.nodes.table, lanes.wave, goals, turns, done, KEEP)
+            if isinstance(rule, Regrets):
+                learn_regrets.alike(self.nodes.table, lanes.wave, rule, goals, done)
             else:
-                learn_regrets(self.nodes.table, lanes.wave, goals, done)
+                back_up.alike(self.nodes.table, lanes.wave, goals, turns, done)
 
-    def _go_on(self, lanes: WaveLanes, deadline: Deadline | None) -> bool:
-        """Walk, and enter new worlds; returns whether some lanes walk on."""
-        check(deadline)
-        if self._grower is None:
-            rows = self._walk(lanes)
-            return rows > 0 and self._enter(lanes, rows)
-        known = len(self.nodes), self.nodes.num_actions
-        result, lanes.wave = self._grower.go(lanes.wave, lanes.how)
-        if self._model is not None:
-            self._believe(self._model, *known)
-        if result != UNUSUAL:
-            return result == PAUSED
-        lanes.most_worlds = self._most_worlds()
-        return self._enter(lanes, int(lanes.wave.sizes[ROWS]))
+    def _rule(self) -> Rule:
+        exploration, prior = self.settings.exploration, self.leaves.averages()
+        if len(prior):
+            return GuidedUcb(CALM * exploration, self._choices, prior)
+        return Ucb(exploration)
 
-    def _walk(self, lanes: WaveLanes) -> int:
-        """Walk while worlds are known; returns how many joint moves lead to unknown ones."""
-        lanes.most_worlds = self._most_worlds()
-        self._known.make_room(len(lanes.wave.world), lanes.most_worlds)
-        how = lanes.how
-        while not walk.alike(
-            self._worlds,
-            self.nodes.table,
-            lanes.wave,
-            lanes.most_worlds,
-            MOST_DEPTH,
-            how.exploration,
-            how.weight,
-            how.choices,
-            how.prior,
-        ):
-            lanes.wave = wider_wave(lanes.wave)
-        return int(lanes.wave.sizes[ROWS])
+    def load_kernels(self, rule: Rule | None = None) -> None:
+        """Compile the kernels, or load them from the cache, before a clock runs: by work on
+        nothing.
 
-    def _enter(self, lanes: WaveLanes, rows: int) -> bool:
-        """Create the worlds that joint moves lead to; lanes at new nodes walk no further. Returns
-        whether some walk on."""
-        wave = lanes.wave
-        wave.sizes[ROWS] = 0
-        first = self.num_worlds
-        num_new = min(rows, lanes.most_worlds - first)
-        if num_new < rows:
-            which = np.flatnonzero((wave.status == LOOSE) & (wave.row >= num_new))
-            lanes.loose.append(which)
-            left = self._known.states.take(wave.parent[num_new:rows])
-            left = self.machine.step(left, wave.moves[num_new:rows]).states
-            lanes.loose_states.append(left.take(wave.row[which].astype(np.int64) - num_new))
-            wave.row[which] = -1
-        if not num_new:
-            return False
-        parents, moves = wave.parent[:num_new], wave.moves[:num_new]
-        made = self._known.after(parents, moves)
-        views = self._known.views[parents]
-        views = self._views_after(views, moves, made.percepts, wave.refused[:num_new])
-        fresh = self._add(made, views, -1)
-        waiting = np.flatnonzero((wave.status == WALKING) & (wave.world >= first))
-        ends = waiting
-        if STRAGGLERS * rows >= len(wave.world):
-            ends = waiting[fresh[wave.world[waiting] - first]]
-        wave.status[ends] = LEAF
-        return len(ends) < len(waiting)
-
-    def _views_after(
-        self, views: IntArray, moves: IntArray, percepts: IntArray, refused: IntArray
-    ) -> IntArray:
-        """`[K, R]` path of every role in new worlds: may be written into `views`."""
-        roles = self._players
-        columns = [each[:, roles].T for each in (views, moves, percepts, refused)]
-        # Role after role, in one call.
-        found = self.paths.extend(*(column.ravel() for column in columns))
-        views[:, roles] = found.reshape(columns[0].shape).T
-        return views
-
-    def _num_paths(self) -> int:
-        """Upper bound of all path numbers."""
-        return len(self.paths)
-
-    def _add(self, made: Successors, views: IntArray, own: int) -> BoolArray:
-        """Add worlds whose parents and codes are known; `[K]` whether they have a new node."""
-        machine, states, over = self.machine, made.states, made.over
-        first, count = self.num_worlds, len(states)
-        offsets = np.empty((self._num_roles, count + 1), dtype=np.int64)
-        lists: list[IntArray] = []
-        probabilities = np.zeros(0)
-        stuck = np.zeros(count, dtype=np.bool_)
-        at = 0
-        for role, (starts, values) in enumerate(made.legal):
-            if role == machine.random_role:
-                found = some_chance(machine, states, MOST_CHANCE, seed=first)
-                starts, values, probabilities = found
-            stuck |= ~over & (starts[1:] == starts[:-1])
-            offsets[role] = starts + at
-            lists.append(values)
-            at += len(values)
-        ended = np.flatnonzero(over | stuck)
-        if len(ended):
-            worth = self.leaves.of_ends(states.take(ended), stuck=bool(stuck.any()))
-            self._worlds.value[first + ended] = worth
-        self._known.reserve(at, len(probabilities))
-        self.nodes.reserve(count * self._num_roles, at, self._num_paths())
-        fresh = np.zeros(count, dtype=np.bool_)
-        random_role = machine.random_role
-        known = len(self.nodes), self.nodes.num_actions
-        add_worlds(
-            self._worlds,
-            self.nodes.table,
-            self.nodes.of_path,
-            over | stuck,
-            views,
-            offsets,
-            np.concatenate(lists),
-            -1 if random_role is None else random_role,
-            probabilities,
-            own,
-            fresh,
-        )
-        if self._model is not None:
-            self._believe(self._model, *known)
-        self._known.states.add(states)
-        self._known.views[first : first + count] = views
-        return fresh
-
-    def _believe(self, model: PathModel, first: int, first_action: int) -> None:
-        """Set the model's shares of new nodes, from node number `first` on.
-
-        Actions added to a node later have no share.
+        Args:
+            rule: see `wave`; of no lanes.
         """
-        table = self.nodes.table
-        roles = table.role[first : len(self.nodes)].astype(np.int64)
-        new = np.arange(first_action, self.nodes.num_actions)
-        actions = new[table.owner[new] >= first]
-        actions = actions[np.argsort(table.owner[actions], kind="stable")]
-        owners = table.owner[actions] - first
-        for role in roles[first_seen(roles)[0]].tolist():
-            some = np.flatnonzero(roles == role)
-            of_role = actions[roles[owners] == role]
-            counts = np.bincount(owners, minlength=len(roles))[some]
-            moves = Ragged(offsets_of(counts), table.move[of_role].astype(np.int64))
-            shares, trust = model.shares(role, table.path[first + some], moves)
-            table.share[of_role] = shares
-            table.trust[first + some] = trust
-
-    # ---------------------------------------------------------------- room
-
-    def _most_worlds(self) -> int:
-        """Most worlds there may be, if the others have as many actions as the existing ones."""
-        actions = self.nodes.num_actions
-        each = max(1, actions // max(self.num_worlds, 1))
-        left = max(MOST_ACTIONS - actions, 0) // each
-        return max(min(self.settings.most_worlds, self.num_worlds + left), self.num_worlds)
+        nothing = np.zeros((0, len(self.machine.roles)), dtype=np.int64)
+        self.wave(nothing[:, 0], nothing.astype(np.bool_), np.random.default_rng(0), None, rule)
+        self.add_particles(self.machine.initial(0), nothing, -1)
+        none = np.zeros(0, dtype=np.bool_)
+        self._known.keep(self.nodes.table, none, *self.nodes.keep(none))
+        depths_below(self._worlds, nothing[:, 0])
+        if isinstance(rule, Regrets):
+            self.nodes.shares(nothing[:, 0], nothing[:, 0])

@@ -157,9 +157,6 @@ class Wave(NamedTuple):
         head: `[L]` last record of the lane, -1 for none.
         action, before: `[K]` records: an action chosen, and the record before.
         drawn: `[K]` probability with which the action was drawn, where regrets are matched.
-        odds: `[L]` probability that chance leads a lane where it is, divided by the probability of
-            sampling it. Empty if actions are chosen by UCB1.
-        reach: `[L, R]` probability that a role makes its moves that lead there.
         parent: `[L]` rows, each a joint move that leads to an unknown world: where it is made,
         moves, refused: `[L, R]` what is executed, and what was refused before (-1: nothing).
     """
@@ -175,8 +172,6 @@ class Wave(NamedTuple):
     action: I32
     before: I32
     drawn: FloatArray
-    odds: FloatArray
-    reach: FloatArray
     parent: IntArray
     moves: IntArray
     refused: IntArray
@@ -220,8 +215,8 @@ _NODE_KINDS = (
     *(np.float64, np.float64, np.float64),
 )
 
-_NODE_FIELDS = ("role", "path", "first_action", "last_action", "selections", "trust")
-_ACTION_FIELDS = Nodes._fields[1 + len(_NODE_FIELDS) :]
+NODE_FIELDS = ("role", "path", "first_action", "last_action", "selections", "trust")
+ACTION_FIELDS = Nodes._fields[1 + len(NODE_FIELDS) :]
 _WORLD_FIELDS = ("parent", "code", "over", "node", "counts", "first", "value")
 
 
@@ -239,34 +234,24 @@ def new_wave(worlds: IntArray, learns: NDArray[np.bool_], key: int) -> Wave:
         np.full(size, -1, dtype=np.int32),
         np.zeros(16 * (size + num_roles), dtype=np.int32),
         np.zeros(16 * (size + num_roles), dtype=np.int32),
-        np.zeros(0),
-        np.zeros(0),
-        np.zeros((0, num_roles)),
+        np.zeros(16 * (size + num_roles)),
         np.zeros(size, dtype=np.int64),
         np.zeros((size, num_roles), dtype=np.int64),
         np.zeros((size, num_roles), dtype=np.int64),
     )
 
 
-def matching(wave: Wave, odds: FloatArray, reach: FloatArray) -> Wave:
-    """The same lanes, set to match regrets; see `Wave` for `[L]` odds and `[L, R]` reach."""
-    drawn = np.zeros(len(wave.action))
-    return wave._replace(drawn=drawn, odds=odds.copy(), reach=np.ascontiguousarray(reach).copy())
-
-
 def wider_wave(wave: Wave) -> Wave:
     """The same lanes, with room for more records."""
+    columns = ("action", "before", "drawn")
     length = 2 * len(wave.action)
-    drawn = wider(wave.drawn, length) if len(wave.odds) else wave.drawn
-    return wave._replace(
-        action=wider(wave.action, length), before=wider(wave.before, length), drawn=drawn
-    )
+    return wave._replace(**{name: wider(getattr(wave, name), length) for name in columns})
 
 
 def wider_worlds(worlds: Worlds, places: int, listed: int, chances: int, most: int) -> Worlds:
     """The same worlds, with room for at least this many, and for listed actions and chance moves.
 
-    The slots are unchanged: see `ggp.search.trees.tree_kernels.place_worlds`.
+    The slots are unchanged: see `ggp.search.trees.world_table.place_worlds`.
 
     Args:
         most: most worlds there will ever be.
@@ -293,8 +278,8 @@ def wider_nodes(nodes: Nodes, places: int, actions: int, most: int) -> Nodes:
     if places <= len(nodes.role) and actions <= len(nodes.move):
         return nodes
     # Nearly every node has two actions or more.
-    made = _wider(nodes, _NODE_FIELDS, places, most // 2)
-    return nodes._replace(**made, **_wider(nodes, _ACTION_FIELDS, actions, most))
+    made = _wider(nodes, NODE_FIELDS, places, most // 2)
+    return nodes._replace(**made, **_wider(nodes, ACTION_FIELDS, actions, most))
 
 
 def with_slack(most: int) -> int:
@@ -362,26 +347,10 @@ class LaneSettings(NamedTuple):
         most_worlds: see `MOST_WORLDS`.
         proves: whether ends of lanes are proofs: only if everybody knows everything.
         guided: whether choices by UCB1 and playouts go by what moves were worth in earlier
-            playouts, and leaves get several of these; only on a `WeightedPlayer`.
+            playouts, and leaves get several of these; only on a circuit.
     """
 
     exploration: float = 0.4
     most_worlds: int = MOST_WORLDS
     proves: bool = False
     guided: bool = False
-
-
-class Chances(NamedTuple):
-    """Initial odds and weights of lanes that match regrets.
-
-    Attributes:
-        odds: `[L]` see `Wave`.
-        reach: `[L, R]` see `Wave`.
-        exploration: probability with which the learner chooses uniformly.
-        weight: of the wave in average strategies.
-    """
-
-    odds: FloatArray
-    reach: FloatArray
-    exploration: float
-    weight: float

@@ -12,18 +12,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ggp.machine.abilities import Successors, on_circuit
+from ggp.machine.abilities import on_circuit
 from ggp.machine.arrays import Packed, first_seen
-from ggp.machine.base import BoolArray, IntArray, Machine, Ragged, States
-from ggp.search.trees.keeping_kernels import count_depths, keep_worlds
-from ggp.search.trees.tree_kernels import place_worlds
+from ggp.machine.base import BoolArray, IntArray, Machine, States
+from ggp.machine.compiling.jit import kernel
+from ggp.search.trees.growing import slot_of
 from ggp.search.trees.tree_tables import (
+    ACTIONS,
+    CHANCE,
     CHANCES,
     FIRST_PLACES,
     I32,
     LARGE,
     LISTED,
     SIZE,
+    UPPER,
     Nodes,
     Worlds,
     new_worlds,
@@ -79,30 +82,6 @@ class WorldTable:
         sizes = self.table.sizes
         listed, chances = int(sizes[LISTED]) + listed, int(sizes[CHANCES]) + chances
         self.table = wider_worlds(self.table, 0, listed, chances, 0)
-
-    def after(self, parents: IntArray, joint_moves: IntArray) -> Successors:
-        """What comes of `[K, R]` joint moves in worlds; of `random` no moves are listed."""
-        machine, found = self._machine, None
-        if on_circuit(machine) and isinstance(self.states, PackedStore):
-            states = self.states.whole
-            found = machine.listed(states, parents, joint_moves, machine.random_role)
-        if found is None:
-            made = machine.step(self.states.take(parents), joint_moves)
-            found = self.listed(made.states)._replace(percepts=made.percepts)
-        return found
-
-    def listed(self, states: States) -> Successors:
-        """The same of states that are there, without percepts."""
-        machine = self._machine
-        nothing = Ragged(np.zeros(len(states) + 1, dtype=np.int64), np.zeros(0, dtype=np.int64))
-        legal = [
-            nothing
-            if role == machine.random_role
-            else machine.legal(states, role, allow_stuck=True)
-            for role in range(len(machine.roles))
-        ]
-        told = np.zeros((0, len(legal)), dtype=np.int64)
-        return Successors(states, told, machine.terminal(states), legal)
 
     def find(self, states: States, views: IntArray) -> IntArray:
         """`[N]` the first world in each state in which every role knows what it does there, -1 for
@@ -186,11 +165,6 @@ class PackedStore:
 
     def __len__(self) -> int:
         return self._size
-
-    @property
-    def whole(self) -> States:
-        """All of them, until others are added."""
-        return self._machine.from_packed(self._packed[: self._size])
 
     def add(self, states: States) -> None:
         packed = self.with_room(len(states))
@@ -282,3 +256,88 @@ class WorldStates:
 
     def _start(self, part: int) -> int:
         return self._ends[part - 1] if part else 0
+
+
+# ------------------------------------------------------------------------
+# The kernels by which worlds are placed, counted and forgotten. A match waits meanwhile, so those
+# that are kept move up where they are.
+
+
+@kernel
+def place_worlds(worlds: Worlds) -> None:
+    """Give slots to all worlds that are not particles; all slots must be free (-1)."""
+    for world in range(worlds.sizes[SIZE]):
+        if worlds.parent[world] >= 0:
+            worlds.slots[slot_of(worlds, world)] = world
+
+
+@kernel
+def count_depths(worlds: Worlds, depths: I32) -> None:
+    """Set the depths of all worlds that can be reached from those with one."""
+    for world in range(len(depths)):
+        # Worlds come after those that lead to them.
+        parent = worlds.parent[world]
+        if parent >= 0 and depths[world] < 0 and depths[parent] >= 0:
+            depths[world] = depths[parent] + 1
+
+
+@kernel
+def keep_worlds(
+    worlds: Worlds, nodes: Nodes, keep: BoolArray, node: I32, action: I32, number: I32
+) -> None:
+    """Forget all worlds but some, which keep their order; follow new numbers of nodes and actions.
+
+    Args:
+        nodes: as they are now; proofs that end in forgotten worlds are forgotten.
+        keep: `[W]` the worlds to keep. All their nodes must have been kept.
+        node, action: new number of each node and action there was, -1 where it is forgotten.
+        number: `[W]` set to the new number of each world, -1 where it is forgotten. Their slots
+            are free afterwards: see `place_worlds`.
+    """
+    low = (1 << UPPER) - 1
+    size, listed, chances = 0, 0, 0
+    for world in range(len(keep)):
+        number[world] = -1
+        if not keep[world]:
+            continue
+        number[world] = size
+        parent = worlds.parent[world]
+        worlds.parent[size] = number[parent] if parent >= 0 else -1
+        worlds.over[size] = worlds.over[world]
+        for role in range(worlds.code.shape[1]):
+            code = worlds.code[world, role]
+            refused = (code >> UPPER) - 1
+            if refused >= 0:
+                code = (code & low) + ((np.int64(action[refused]) + 1) << UPPER)
+            worlds.code[size, role] = code
+            count = worlds.counts[world, role]
+            worlds.counts[size, role] = count
+            worlds.value[size, role] = worlds.value[world, role]
+            kind, first = worlds.node[world, role], worlds.first[world, role]
+            if kind == CHANCE:
+                for k in range(count):
+                    worlds.chance_move[chances + k] = worlds.chance_move[first + k]
+                    worlds.chance_upto[chances + k] = worlds.chance_upto[first + k]
+                first = chances
+                chances += count
+            elif kind >= 0:
+                kind = node[kind]
+                if first >= 0:
+                    first = action[first]
+                else:
+                    for k in range(count):
+                        worlds.listed[listed + k] = action[worlds.listed[-1 - first + k]]
+                    first = -1 - listed
+                    listed += count
+            worlds.node[size, role] = kind
+            worlds.first[size, role] = first
+        size += 1
+    worlds.sizes[SIZE] = size
+    worlds.sizes[LISTED] = listed
+    worlds.sizes[CHANCES] = chances
+    for k in range(nodes.sizes[ACTIONS]):
+        if nodes.end[k] >= 0:
+            nodes.end[k] = number[nodes.end[k]]
+            if nodes.end[k] < 0:
+                nodes.proof[k] = -1.0
+    worlds.slots[:] = -1

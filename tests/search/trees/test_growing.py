@@ -1,4 +1,4 @@
-"""Waves that one kernel sends down grow the same trees as those that Python helps on."""
+"""Trees are the same whether a kernel asks the circuit by itself or Python does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from ggp.machine import Machine
 from ggp.machine.propnet.play.growth import Lister
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.trees.paths_tree import PathsTree
-from ggp.search.trees.tree_tables import Chances, LaneSettings
+from ggp.search.trees.selection import Regrets
+from ggp.search.trees.tree_tables import LaneSettings
 from tests.search.trees.test_paths_tree import BANDIT, SOMETIMES
 from tests.support.games import machine_of_game, machine_of_rules
 
@@ -34,10 +35,9 @@ def grown(
     tree: PathsTree, *, by_kernel: bool, lanes: int = 60, deadline: Deadline | None = None
 ) -> PathsTree:
     """The tree after some waves from the start of the game."""
-    if by_kernel:
-        assert tree._grower is not None
-    else:
-        tree._grower = None
+    assert tree._grower.lister is not None
+    if not by_kernel:
+        tree._grower.lister = None
     machine, rng = tree.machine, np.random.default_rng(7)
     views = np.arange(len(machine.roles))[None]
     worlds = tree.add_particles(machine.initial(1), views, 0)
@@ -110,8 +110,8 @@ def test_they_are_where_regrets_are_matched() -> None:
         tree = grown(PathsTree(machine, PathTree(machine)), by_kernel=by_kernel, lanes=1)
         rng, learns = np.random.default_rng(3), np.zeros((50, len(machine.roles)), dtype=np.bool_)
         learns[:, 1] = True
-        chances = Chances(np.ones(50), np.ones(learns.shape), 0.4, 1.0)
-        tree.wave(np.zeros(50, dtype=np.int64), learns, rng, None, chances)
+        rule = Regrets(0.4, 1.0, np.ones(50), np.ones(learns.shape))
+        tree.wave(np.zeros(50, dtype=np.int64), learns, rng, None, rule)
         made.append(contents(tree))
     assert made[0] == made[1]
 

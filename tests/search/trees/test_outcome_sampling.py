@@ -7,12 +7,12 @@ import pytest
 
 from ggp.belief import HyperPlaySampler, PathTree
 from ggp.machine import Machine
-from ggp.search.trees.growth_kernels import new_action, new_node
+from ggp.search.trees.growing import new_actions, new_node
 from ggp.search.trees.outcome_sampling import Matching, OutcomeSampling
 from ggp.search.trees.paths_tree import PathsTree
-from ggp.search.trees.regret_kernels import learn_regrets, match_regrets, relative_shares
+from ggp.search.trees.selection import Regrets, learn_regrets, match_regrets, relative_shares
 from ggp.search.trees.tree_search import Elsewhere
-from ggp.search.trees.tree_tables import RECORDS, Nodes, Wave, matching, new_nodes, new_wave
+from ggp.search.trees.tree_tables import RECORDS, Nodes, Wave, new_nodes, new_wave
 from tests.support.games import machine_of_game, machine_of_rules
 
 PENNIES = """
@@ -36,16 +36,20 @@ def nodes_of(regrets: list[list[float]]) -> Nodes:
     nodes = new_nodes()
     for path, values in enumerate(regrets):
         node = new_node(nodes, 0, path)
-        for move, value in enumerate(values):
-            nodes.regret[new_action(nodes, node, 10 * node + move)] = value
+        moves = 10 * node + np.arange(len(values))
+        first = new_actions(nodes, node, moves, 0, len(values))
+        nodes.regret[first : first + len(values)] = values
     return nodes
 
 
 def lanes_of(size: int, roles: int = 2, key: int = 1) -> Wave:
     """Lanes of which role 0 learns."""
     learns = np.tile(np.arange(roles) == 0, (size, 1))
-    wave = new_wave(np.zeros(size, dtype=np.int64), learns, key)
-    return matching(wave, np.ones(size), np.ones((size, roles)))
+    return new_wave(np.zeros(size, dtype=np.int64), learns, key)
+
+
+def regrets_of(size: int, weight: float) -> Regrets:
+    return Regrets(0.4, weight, np.ones(size), np.ones((size, 2)))
 
 
 @pytest.mark.filterwarnings("ignore:overflow")  # as it is meant: machine code says nothing
@@ -53,16 +57,16 @@ def test_actions_are_drawn_by_positive_regret_and_evenly_by_who_explores() -> No
     nodes = nodes_of([[3.0, -5.0, 1.0, 0.0]])
     size = 4000
     for role, evenly in ((1, 0.0), (0, 0.4)):
-        wave = lanes_of(size)
+        wave, rule = lanes_of(size), regrets_of(size, 0.0)
         drawn = np.zeros(4)
         for lane in range(size):
             wave.sizes[RECORDS] = lane
-            action = match_regrets(nodes, wave, lane, 0, role, 0.4, 0.0)
+            action = match_regrets(nodes, wave, lane, 0, role, rule)
             drawn[action] += 1
             expected = evenly / 4 + (1 - evenly) * [0.75, 0, 0.25, 0][action]
             assert wave.drawn[lane] == pytest.approx(expected)
-            assert wave.odds[lane] == pytest.approx(1 / expected)
-            assert wave.reach[lane, role] == pytest.approx([0.75, 0, 0.25, 0][action])
+            assert rule.odds[lane] == pytest.approx(1 / expected)
+            assert rule.reach[lane, role] == pytest.approx([0.75, 0, 0.25, 0][action])
         shares = evenly / 4 + (1 - evenly) * np.array([0.75, 0, 0.25, 0])
         assert drawn / size == pytest.approx(shares, abs=0.04)
 
@@ -70,9 +74,9 @@ def test_actions_are_drawn_by_positive_regret_and_evenly_by_who_explores() -> No
 @pytest.mark.filterwarnings("ignore:overflow")
 def test_average_grows_by_how_probable_the_strategy_makes_the_node() -> None:
     nodes = nodes_of([[3.0, -5.0, 1.0]])
-    wave = lanes_of(1)
-    wave.odds[0], wave.reach[0, 1] = 5.0, 0.5
-    match_regrets(nodes, wave, 0, 0, 1, 0.4, 2.0)
+    rule = regrets_of(1, 2.0)
+    rule.odds[0], rule.reach[0, 1] = 5.0, 0.5
+    match_regrets(nodes, lanes_of(1), 0, 0, 1, rule)
     assert nodes.average[:3] == pytest.approx([2 * 5 * 0.5 * 0.75, 0, 2 * 5 * 0.5 * 0.25])
 
 
@@ -81,14 +85,14 @@ def test_regrets_are_those_of_plain_python() -> None:
     nodes = nodes_of(regrets)
     nodes.visits[:5], nodes.goals[:5] = [3, 1, 0, 2, 5], [1.5, 1.0, 0.0, 0.5, 4.0]
     expected = (nodes.goals[:5] + 0.5) / (nodes.visits[:5] + 1)
-    wave = lanes_of(1)
+    wave, rule = lanes_of(1), regrets_of(1, 1.0)
     # First action 1 of the first node, then action 0 of the second.
     wave.action[:2], wave.before[:2], wave.head[0] = [1, 2], [-1, 0], 1
     wave.drawn[:2] = [0.4, 0.3]
     nodes.pending[[1, 2]] = 1
     nodes.selections[:2] = 1
-    wave.odds[0], wave.reach[0] = 7.0 / (0.4 * 0.3), [0.0, 0.9]
-    learn_regrets(nodes, wave, np.array([[0.8, 0.2]]), np.array([True]))
+    rule.odds[0], rule.reach[0] = 7.0 / (0.4 * 0.3), [0.0, 0.9]
+    learn_regrets(nodes, wave, rule, np.array([[0.8, 0.2]]), np.array([True]))
 
     worth, wanted = 0.8, {}
     for first, values, chosen, drawn, odds in (
@@ -110,7 +114,7 @@ def test_lane_that_is_not_done_teaches_nothing() -> None:
     nodes, wave = nodes_of([[2.0, 1.0]]), lanes_of(1)
     wave.head[0], wave.before[0], wave.drawn[0] = 0, -1, 0.5
     nodes.pending[0] = nodes.selections[0] = 1
-    learn_regrets(nodes, wave, np.zeros((1, 2)), np.array([False]))
+    learn_regrets(nodes, wave, regrets_of(1, 1.0), np.zeros((1, 2)), np.array([False]))
     assert nodes.regret[:2].tolist() == [2.0, 1.0]
     assert (nodes.pending[0], nodes.selections[0], nodes.visits[0]) == (0, 0, 0)
 

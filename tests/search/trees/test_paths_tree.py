@@ -13,8 +13,7 @@ from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, IntArray, States
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.leaf_values import LeafValues
-from ggp.search.trees import paths_tree
-from ggp.search.trees.growing import grower
+from ggp.search.trees import grower, paths_tree
 from ggp.search.trees.paths_tree import PathsTree
 from ggp.search.trees.tree_search import WAITING_S, Roots, TreeSearch
 from ggp.search.trees.tree_tables import ACTIONS, KEEP, LARGE, LaneSettings, wider
@@ -186,8 +185,8 @@ def test_a_wave_that_runs_out_of_time_leaves_no_trace(
     if by_kernel:  # a wave ends before the clock is looked at again
         monkeypatch.setattr(tree.leaves, "of_leaves", lambda *_: _raise())
     else:
-        tree._grower, looks = None, iter([False, True])
-        monkeypatch.setattr(paths_tree, "check", lambda _: _raise() if next(looks) else None)
+        tree._grower.lister, looks = None, iter([False, True])
+        monkeypatch.setattr(grower, "check", lambda _: _raise() if next(looks) else None)
     with pytest.raises(OutOfTime):
         search.send(50)
     assert [sums.tolist() for sums in tree.nodes.sums(0)] == before

@@ -40,7 +40,7 @@ from ggp.labs.kriegspiel.boards.board_kernels import (
     read_boards,
     value_boards,
 )
-from ggp.labs.kriegspiel.boards.leaf_kernels import value_turns
+from ggp.labs.kriegspiel.boards.leaf_kernels import Leaves, value_leaves
 from ggp.labs.kriegspiel.boards.mask_kernels import (
     MOST_SQUARES,
     LeadTable,
@@ -60,7 +60,6 @@ from ggp.machine.base import (
     player_roles,
 )
 from ggp.machine.boards import BoardRelation, BoardSquares
-from ggp.machine.propnet.play.turns import TurnKernel
 from ggp.search.anytime import Deadline, check
 from ggp.search.parts import ValuedTurns
 
@@ -575,15 +574,17 @@ class LeafTurns:
             block = self._spare.pop()
         except IndexError:
             block = block_boards(self._squares, len(machine.roles), machine.num_fluents, WIDTH)
-        rest = self._tables, codes.ravel(), held, self._marks, block, values, keys
+        leaves = Leaves(self._tables, codes.ravel(), held, self._marks, block, values, keys)
         told = machine.told_by(
-            TurnKernel(value_turns, rest, WIDTH),
+            value_leaves,
+            leaves,
             states,
             lanes,
             joint_moves,
             percepts=True,
             only=self._role,
             before=before,
+            width=WIDTH,
         )
         self._spare.append(block)
         percepts = told.percepts[:, self._role]

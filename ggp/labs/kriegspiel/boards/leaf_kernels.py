@@ -17,12 +17,14 @@ before with the marks of what differs. Of a million states two have equal keys w
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ggp.labs.kriegspiel.boards.block_boards import BlockBoards, BoardTables, change_boards
 from ggp.labs.kriegspiel.boards.mask_kernels import MOST_SQUARES, U64, attacks, lead_of, slides
-from ggp.machine.base import BoolArray, FloatArray, IntArray
-from ggp.machine.compiling.jit import inlined, kernel
+from ggp.machine.base import FloatArray, IntArray
+from ggp.machine.compiling.jit import by_reference, inlined
 from ggp.machine.compiling.vectors import (
     WORDS_PER_ITEM,
     band,
@@ -37,16 +39,10 @@ from ggp.machine.compiling.vectors import (
     store,
     words_of,
 )
-from ggp.machine.propnet.play.kernels.lanes.packing import store_lanes
 from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     TurnCircuit,
-    are_moves,
-    begin_turns,
-    end_turns,
     list_changed,
-    look_ahead,
 )
-from ggp.machine.propnet.play.kernels.lanes.turning import tell_moves
 
 # ------------------------------------------------------------------------
 # What the boards of lanes are worth: only what attacks through squares that have changed is found
@@ -246,82 +242,50 @@ _NONE = np.uint64(0)
 _ONE = np.uint64(1)
 
 
-@kernel
-def value_turns(
-    circuit: TurnCircuit,
-    packed: U64,
-    lanes: IntArray,
-    moves: IntArray,
-    offsets: IntArray,
-    listed: IntArray,
-    blank: U64,
-    rows: U64,
-    known: U64,
-    square: U64,
-    seen: U64,
-    over: BoolArray,
-    choices: IntArray,
-    news: BoolArray,
-    agains: BoolArray,
-    board: BoardTables,
-    codes: np.ndarray,
-    held: U64,
-    marks: U64,
-    block: BlockBoards,
-    values: FloatArray,
-    keys: U64,
-    width: tuple[int, ...],
-) -> bool:
-    """Make joint moves, and value the boards of the successors; other arguments as for
-    `make_turns`.
+@by_reference
+class Leaves(NamedTuple):
+    """Where `value_leaves` writes, and what it reads besides states.
 
-    Args:
+    Attributes:
+        board: tables of the boards.
         codes, held: `[L * S]`, `[L]` the boards of the states before, and the squares with a piece.
         marks: `[F, 2]` of each fluent.
         block: scratch.
         values: `[K]` out: worth of the board for the side whose values count; it means nothing if
             the game is over.
         keys: `[K, 2]` out: equal for equal states.
-
-    Returns:
-        whether all roles have these moves; if not, nothing is made.
     """
-    if not are_moves(circuit, moves):
-        return False
-    words, squares = words_of(width), block.squares
-    for first in range(0, len(lanes), 64 * words):
-        count = min(64 * words, len(lanes) - first)
-        written = begin_turns(circuit, packed, lanes, moves, first, count, blank, width)
-        if len(seen):
-            store_lanes(blank, circuit.sees, count, seen, first, square, width)
-        changed = block.fluents[
-            : list_changed(circuit, blank, count, block.fluents, block.differ, width)
-        ]
-        _mix_keys(packed, lanes, first, count, changed, block, marks, keys, width)
-        change_boards(
-            circuit, board, packed, codes, held, lanes, first, count, blank, changed, block, width
-        )
-        look_ahead(circuit, circuit.next_, blank, rows, width)
-        tell_moves(
-            circuit,
-            lanes,
-            moves,
-            offsets,
-            listed,
-            first,
-            count,
-            rows,
-            known,
-            square,
-            over,
-            choices,
-            news,
-            agains,
-            width,
-        )
-        end_turns(circuit, packed, lanes, moves, first, count, blank, words, written)
-        _value_boards(board, codes, lanes, first, count, squares, block, values)
-    return True
+
+    board: BoardTables
+    codes: np.ndarray
+    held: U64
+    marks: U64
+    block: BlockBoards
+    values: FloatArray
+    keys: U64
+
+
+@inlined
+def value_leaves(
+    circuit: TurnCircuit,
+    packed: U64,
+    lanes: IntArray,
+    first: int,
+    count: int,
+    blank: U64,
+    into: Leaves,
+    width: tuple[int, ...],
+) -> None:
+    """Value the boards of successors: see `Write` of `make_turns`."""
+    board, codes, block = into.board, into.codes, into.block
+    changed = block.fluents[
+        : list_changed(circuit, blank, count, block.fluents, block.differ, width)
+    ]
+    _mix_keys(packed, lanes, first, count, changed, block, into.marks, into.keys, width)
+    change_boards(
+        circuit, board, packed, codes, into.held, lanes, first, count, blank, changed, block, width
+    )
+    _value_boards(board, codes, lanes, first, count, block.squares, block, into.values)
 
 
 @inlined

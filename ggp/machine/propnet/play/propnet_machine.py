@@ -381,7 +381,6 @@ class PropnetMachine(CircuitGrowth):
             percepts = self.step(states, joint_moves).percepts
             for role in range(len(self.roles)):
                 self.step_matching(states, np.arange(2), joint_moves, role, percepts[:, role])
-            self.listed(states, np.arange(2), joint_moves)
             self.turned(states, np.arange(2), joint_moves, percepts=True)
             self.choices(states)
         self._playouts.warm_up(states.packed)

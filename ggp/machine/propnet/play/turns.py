@@ -8,7 +8,7 @@ written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -22,8 +22,10 @@ from ggp.machine.propnet.play.kernels.lanes.turn_parts import TurnCircuit
 from ggp.machine.propnet.play.kernels.lanes.turning import (
     NO_PHASE,
     TurnPhases,
+    Write,
     count_choices,
     make_turns,
+    write_states,
 )
 from ggp.machine.propnet.play.kernels.packed import PropnetStates
 from ggp.machine.propnet.play.kernels.tapes import I32, Query, Wires
@@ -50,21 +52,6 @@ class TurnsTold(NamedTuple):
     percepts: IntArray
     over: BoolArray
     told: MovesTold | None
-
-
-class TurnKernel(NamedTuple):
-    """A kernel that makes turns.
-
-    Attributes:
-        make: its first arguments are those of `make_turns`, up to `agains`, and its last one is
-            `width`; it returns what that does.
-        rest: its arguments between these.
-        width: lanes side by side.
-    """
-
-    make: Callable[..., bool]
-    rest: Sequence[Any]
-    width: tuple[int, ...] = WIDTH
 
 
 class CircuitTurns:
@@ -103,7 +90,8 @@ class CircuitTurns:
         """
         out = np.empty((len(joint_moves), self.num_words), dtype=np.uint64)
         told = self.told_by(
-            TurnKernel(make_turns, (out,)),
+            write_states,
+            out,
             states,
             lanes,
             joint_moves,
@@ -114,7 +102,8 @@ class CircuitTurns:
 
     def told_by(
         self,
-        kernel: TurnKernel,
+        write: Write,
+        into: Any,
         states: States,
         lanes: IntArray,
         joint_moves: IntArray,
@@ -122,11 +111,14 @@ class CircuitTurns:
         percepts: bool,
         only: int | None = None,
         before: Sequence[Ragged] = (),
+        width: tuple[int, ...] = WIDTH,
     ) -> TurnsTold:
-        """What is told of turns that a kernel makes; other arguments, and errors, as for `turned`.
+        """What is told of turns; other arguments, and errors, as for `turned`.
 
         Args:
+            write, into: how a kernel writes successors, and where: see `make_turns`.
             only: the only role whose percepts are wanted; default: all.
+            width: lanes side by side in the kernel.
         """
         packed, step, number = self._packed(states), self._queries.step, len(joint_moves)
         look = self._queries.look if before else self._queries.terminal
@@ -137,8 +129,10 @@ class CircuitTurns:
         choices = np.empty((number, len(before)), dtype=np.int64)
         news, agains = np.empty((2, number, len(before)), dtype=np.bool_)
         lists = _NO_LISTS if not before else _joined(before)
-        with self.turn_scratch(look, kernel.width) as scratch:
-            done = kernel.make(
+        with self.turn_scratch(look, width) as scratch:
+            done = make_turns(
+                write,
+                into,
                 circuit,
                 packed,
                 np.ascontiguousarray(lanes),
@@ -150,8 +144,7 @@ class CircuitTurns:
                 choices,
                 news,
                 agains,
-                *kernel.rest,
-                kernel.width,
+                width,
             )
         if not done:
             # Raises an error that says what is wrong.

@@ -10,7 +10,7 @@ from ggp.machine.base import States
 from ggp.machine.layers import JointMoves
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.search.moves import joint_moves, random_moves
-from tests.support.games import machine_of_game, machine_of_rules
+from tests.support.games import machine_of_game
 
 GAMES = ("kriegspiel_5x5", "krieg_tic_tac_toe", "meier", "monty_hall")
 
@@ -68,71 +68,6 @@ def test_turns_are_those_of_single_questions(game: str) -> None:
     assert (again.over == over).all()
 
 
-@pytest.mark.parametrize("game", [*GAMES, "breakthrough", "connect_four", "spy_vs_spy"])
-def test_moves_after_turns_are_those_of_single_questions(
-    game: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    machine = circuit_of(game)
-    monkeypatch.setattr(machine, "_list_room", 1)  # it has to grow
-    states = random_states(machine, 60, 0)
-    options = joint_moves(machine, states, 0)
-    lanes, joint = options.some(0, min(500, int(options.offsets[-1])))
-    for without in (None, machine.random_role, 0):
-        made = machine.listed(states, lanes, joint, without)
-        plain = machine.step(states.take(lanes), joint)
-        assert made is not None
-        assert (machine.fluent_words(made.states) == machine.fluent_words(plain.states)).all()
-        assert (made.percepts == plain.percepts).all()
-        assert (made.over == machine.terminal(plain.states)).all()
-        for role, found in enumerate(made.legal):
-            legal = machine.legal(plain.states, role, allow_stuck=True)
-            counts = np.zeros_like(legal.offsets) if role == without else legal.offsets
-            assert (found.offsets == counts).all()
-            assert (found.values == legal.values[: counts[-1]]).all()
-    many = np.zeros(513, dtype=np.int64)
-    assert machine.listed(states, lanes[many], joint[many]) is None
-
-
-@pytest.mark.parametrize("game", ["connect_four", "kriegspiel_5x5", "meier", "monty_hall"])
-def test_usual_goals_are_those_of_playouts(game: str) -> None:
-    machine = circuit_of(game)
-    rng = np.random.default_rng(0)
-    states: States = machine.initial(60)
-    ended = []
-    while len(states):
-        joint = [random_moves(machine, states, role, rng) for role in range(len(machine.roles))]
-        states = machine.step(states, np.stack(joint, axis=1)).states
-        over = machine.terminal(states)
-        ended.append(states.take(np.flatnonzero(over)))
-        states = states.take(np.flatnonzero(~over))
-    ends = machine.concatenate(ended)
-    visited = machine.states_visited
-    goals = machine.usual_goals(ends)
-    assert goals is not None
-    assert (goals == machine.playout(ends, rng, 1).goals).all()
-    assert machine.states_visited == visited
-
-
-@pytest.mark.parametrize(
-    "goals",
-    ["(<= (goal you 50))", "(goal you 101)", "(goal you 10) (goal you 20)", "(goal you win)"],
-)
-def test_goals_are_usual_or_not(goals: str) -> None:
-    rules = f"""
-        (role you) (init (on)) (legal you go) (<= (next (off)) (true (on)))
-        (<= terminal (true (off))) {goals}
-    """
-    machine = machine_of_rules(rules, "propnet")
-    assert isinstance(machine, PropnetMachine)
-    ends = machine.step(machine.initial(2), np.zeros((2, 1), dtype=np.int64)).states
-    found = machine.usual_goals(ends)
-    if goals == "(<= (goal you 50))":
-        assert found is not None
-        assert found.tolist() == [[50.0], [50.0]]
-    else:
-        assert found is None
-
-
 @pytest.mark.parametrize("game", GAMES)
 def test_moves_are_counted_as_they_are_listed(game: str) -> None:
     machine = circuit_of(game)
@@ -148,5 +83,3 @@ def test_moves_that_are_none_are_named() -> None:
     wrong = np.array([[0, 1 << 20]])
     with pytest.raises(MachineError, match="no move number 1048576"):
         machine.turned(machine.initial(1), np.zeros(1, dtype=np.int64), wrong, percepts=False)
-    with pytest.raises(MachineError, match="no move number 1048576"):
-        machine.listed(machine.initial(1), np.zeros(1, dtype=np.int64), wrong)

@@ -1,8 +1,12 @@
 """All that a tree asks about new states, for kernels that add them by themselves.
 
-It is what `CircuitGrowth.listed` answers, and the goals where the game is over. Percepts get their
-ids from a table that belongs to the tree. A set of percepts that it lacks must be spelled, which
-kernels cannot; so must goals that are not as usual.
+Joint moves of many lanes are made, and the block that holds the successors says which they are,
+what roles see, whether the game is over and what that is worth, and what may be done:
+
+    states ─▶ rows ─▶ `step` ─▶ rows of successors ─▶ `look` ─▶ over? the moves of each role
+
+Percepts get their ids from a table that belongs to the tree. A set of percepts that it lacks must
+be spelled, which kernels cannot; so must goals that are not as usual.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.base import BoolArray, FloatArray, IntArray
-from ggp.machine.compiling.jit import by_reference, inlined, kernel
+from ggp.machine.compiling.jit import by_reference, inlined
 from ggp.machine.compiling.vectors import (
     band,
     load,
@@ -26,7 +30,6 @@ from ggp.machine.compiling.vectors import (
 from ggp.machine.propnet.play.kernels.lanes.packing import store_lanes
 from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
     TurnCircuit,
-    are_moves,
     ask_ahead,
     begin_turns,
     end_turns,
@@ -37,163 +40,6 @@ from ggp.machine.propnet.play.kernels.lanes.turn_parts import (
 )
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Query
 from ggp.machine.rows import place_of_row
-
-# ------------------------------------------------------------------------
-# Makes the moves of many lanes, and lists what may be done after them.
-#
-# A tree that grows asks the same of every new state: is the game over, and what are the legal moves
-# of each role. `turning` answers what searches over boards ask.
-#
-# states ─▶ rows ─▶ `step` ─▶ rows of successors ─▶ `look` ─▶ over? the moves of each role
-
-
-@kernel
-def list_turns(
-    circuit: TurnCircuit,
-    packed: U64,
-    lanes: IntArray,
-    moves: IntArray,
-    wanted: BoolArray,
-    blank: U64,
-    rows: U64,
-    square: U64,
-    ends: IntArray,
-    states: U64,
-    seen: U64,
-    over: BoolArray,
-    offsets: IntArray,
-    listed: IntArray,
-    width: tuple[int, ...],
-) -> int:
-    """Make joint moves, and list the moves after them.
-
-    Args:
-        packed, lanes, moves, blank, rows, square, states, seen, over: see `make_turns`; K is at
-            most `64 * W`.
-        wanted: `[R]` the roles whose moves are listed.
-        ends: `[64 * W]` scratch.
-        offsets: `[R, K + 1]` out: where the moves of each role in each lane begin in `listed`; one
-            role follows the other. Where the game is over there are none.
-        listed: `[N]` out.
-
-    Returns:
-        number of moves listed, or, if there is no room for as many, needed: then it must be called
-        again. -1: some roles do not have the moves to be made; nothing is made.
-    """
-    words, count = words_of(width), len(lanes)
-    if not are_moves(circuit, moves):
-        return -1
-    written = look_after(
-        circuit, packed, lanes, moves, count, blank, rows, square, states, seen, over, width
-    )
-    found = list_moves(circuit, wanted, count, rows, square, ends, offsets, listed, width)
-    end_turns(circuit, packed, lanes, moves, 0, count, blank, words, written)
-    return found
-
-
-@inlined
-def look_after(
-    circuit: TurnCircuit,
-    packed: U64,
-    lanes: IntArray,
-    moves: IntArray,
-    count: int,
-    blank: U64,
-    rows: U64,
-    square: U64,
-    states: U64,
-    seen: U64,
-    over: BoolArray,
-    width: tuple[int, ...],
-) -> int:
-    """Make the first `count` joint moves, and evaluate `look` after them.
-
-    Args:
-        square: `[2 * W]` or more; out: from W on, the lanes in which the game is not over.
-
-    Returns:
-        what `end_turns` needs.
-    """
-    words, look = words_of(width), circuit.look
-    written = begin_turns(circuit, packed, lanes, moves, 0, count, blank, width)
-    store_all(circuit, packed, lanes, 0, count, blank, states, width)
-    store_lanes(blank, circuit.sees, count, seen, 0, square, width)
-    look_ahead(circuit, circuit.next_, blank, rows, width)
-    for word in range(words):
-        square[words + word] = np.uint64(0)
-    for lane in range(count):
-        over[lane] = is_over(look, rows, lane, words)
-        if not over[lane]:
-            square[words + (lane >> 6)] |= _ONE << np.uint64(lane & 63)
-    return written
-
-
-@inlined
-def list_moves(
-    circuit: TurnCircuit,
-    wanted: BoolArray,
-    count: int,
-    rows: U64,
-    square: U64,
-    ends: IntArray,
-    offsets: IntArray,
-    listed: IntArray,
-    width: tuple[int, ...],
-) -> int:
-    """List the moves in lanes where `look_after` has looked; returns their number."""
-    at = 0
-    for role in range(len(wanted)):
-        for lane in range(count):
-            ends[lane] = 0
-        if wanted[role]:
-            _list(circuit, role, rows, square, ends, listed, False, width)
-        for lane in range(count):
-            offsets[role, lane] = at
-            at += ends[lane]
-            ends[lane] = offsets[role, lane]
-        offsets[role, count] = at
-        if wanted[role] and at <= len(listed):
-            _list(circuit, role, rows, square, ends, listed, True, width)
-    return at
-
-
-@inlined
-def _list(
-    circuit: TurnCircuit,
-    role: int,
-    rows: U64,
-    square: U64,
-    ends: IntArray,
-    listed: IntArray,
-    written: bool,
-    width: tuple[int, ...],
-) -> None:
-    """Count the moves of a role in each lane, or write them.
-
-    Args:
-        square: scratch, and then the lanes that matter.
-        ends: `[64 * W]` where each lane writes the next move; goes up with each.
-        written: whether they are written.
-    """
-    out_of_line()
-    words, look = words_of(width), circuit.look
-    first = 64 * look.starts[role]
-    name = circuit.begins[role] - circuit.begins[0]
-    playing = load(square, words, width)
-    for k in range(64 * (look.starts[role + 1] - look.starts[role])):
-        held = band(literal(rows, look.wires, first + k, width), playing)
-        if not reduce_or(held):
-            continue
-        store(square, 0, held)
-        for word in range(words):
-            bits = square[word]
-            while bits:
-                lane = 64 * word + lowest_one(bits)
-                bits &= bits - _ONE
-                if written:
-                    listed[ends[lane]] = circuit.numbers[name + k]
-                ends[lane] += 1
-
 
 _ONE = np.uint64(1)
 
@@ -249,20 +95,21 @@ class Listing(NamedTuple):
 
     Attributes:
         circuit, goals, seen: of the game.
-        wanted: `[R]` the roles whose moves are listed.
-        blank, rows, square, ends: scratch, see `list_turns`.
+        blank, rows, square, ends: scratch: rows of `step`, of which those of inputs are zero, and
+            are so afterwards; rows of `look`; 64 words; `[64 * W]`.
         states: `[K, words]` the successors.
         words: `[K, words]` their percepts.
         percepts: `[K, R]` ids of these.
         over: `[K]` whether the game is over; `worth`: `[K, R]` goals from 0 to 1 if it is.
         counts: `[K, R]` scratch.
-        offsets, values: see `list_turns`; of `values` there may be too few.
+        offsets: `[R, K + 1]` where the moves of each role in each lane begin in `values`; one role
+            follows the other. Where the game is over there are none.
+        values: the moves; there may be too few places.
     """
 
     circuit: TurnCircuit
     goals: Goals
     seen: Seen
-    wanted: BoolArray
     blank: U64
     rows: U64
     square: U64
@@ -289,38 +136,67 @@ def list_after(
     """Make the first `count` joint moves, which their roles have, and list what comes of them, all
     but the ids of percepts.
 
+    Args:
+        packed: `[L, ...]` states.
+        lanes: `[K]` state of each joint move; equal ones had better be neighbours.
+        moves: `[K, R]` joint moves; at most `64 * W` are made.
+
     Returns:
-        number of moves listed, see `list_turns`; -1 where goals are not as usual.
+        number of moves listed, or, if there is no room for as many, needed: then it must be called
+        again; -1 where goals are not as usual.
     """
-    circuit = listing.circuit
-    written = look_after(
-        circuit,
-        packed,
-        lanes,
-        moves,
-        count,
-        listing.blank,
-        listing.rows,
-        listing.square,
-        listing.states,
-        listing.words,
-        listing.over,
-        width,
-    )
+    circuit, words = listing.circuit, words_of(width)
+    blank, rows, square, ends = listing.blank, listing.rows, listing.square, listing.ends
+    written = begin_turns(circuit, packed, lanes, moves, 0, count, blank, width)
+    store_all(circuit, packed, lanes, 0, count, blank, listing.states, width)
+    store_lanes(blank, circuit.sees, count, listing.words, 0, square, width)
+    look_ahead(circuit, circuit.next_, blank, rows, width)
+    for word in range(words):
+        square[words + word] = np.uint64(0)
+    for lane in range(count):
+        listing.over[lane] = is_over(circuit.look, rows, lane, words)
+        if not listing.over[lane]:
+            square[words + (lane >> 6)] |= _ONE << np.uint64(lane & 63)
     usual = _read_goals(listing, count, width)
-    found = list_moves(
-        circuit,
-        listing.wanted,
-        count,
-        listing.rows,
-        listing.square,
-        listing.ends,
-        listing.offsets,
-        listing.values,
-        width,
-    )
-    end_turns(circuit, packed, lanes, moves, 0, count, listing.blank, words_of(width), written)
-    return found if usual else -1
+    size = 0
+    for role in range(len(listing.offsets)):
+        for lane in range(count):
+            ends[lane] = 0
+        _list(listing, role, False, width)
+        for lane in range(count):
+            listing.offsets[role, lane] = size
+            size += ends[lane]
+            ends[lane] = listing.offsets[role, lane]
+        listing.offsets[role, count] = size
+        if size <= len(listing.values):
+            _list(listing, role, True, width)
+    end_turns(circuit, packed, lanes, moves, 0, count, blank, words, written)
+    return size if usual else -1
+
+
+@inlined
+def _list(listing: Listing, role: int, written: bool, width: tuple[int, ...]) -> None:
+    """Count the moves of a role in each lane, or write them; `ends` goes up with each move, and
+    `square` holds the lanes that matter from W on."""
+    out_of_line()
+    circuit, square, words = listing.circuit, listing.square, words_of(width)
+    look = circuit.look
+    first = 64 * look.starts[role]
+    name = circuit.begins[role] - circuit.begins[0]
+    playing = load(square, words, width)
+    for k in range(64 * (look.starts[role + 1] - look.starts[role])):
+        held = band(literal(listing.rows, look.wires, first + k, width), playing)
+        if not reduce_or(held):
+            continue
+        store(square, 0, held)
+        for word in range(words):
+            bits = square[word]
+            while bits:
+                lane = 64 * word + lowest_one(bits)
+                bits &= bits - _ONE
+                if written:
+                    listing.values[listing.ends[lane]] = circuit.numbers[name + k]
+                listing.ends[lane] += 1
 
 
 @inlined
@@ -372,7 +248,7 @@ def _read_goals(listing: Listing, count: int, width: tuple[int, ...]) -> bool:
 def find_percepts(listing: Listing, moves: IntArray, count: int) -> bool:
     """Write the ids of percepts after `list_after`; returns whether all are known."""
     out_of_line()
-    seen, num_roles = listing.seen, len(listing.wanted)
+    seen, num_roles = listing.seen, len(listing.offsets)
     key = seen.key
     for lane in range(count):
         if seen.is_open:

@@ -11,7 +11,8 @@ What is asked about successors is evaluated in the same block: they need not be 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -138,8 +139,35 @@ def circuit_in(circuits: TurnPhases, phase: int) -> TurnCircuit:
 _ONE = np.uint64(1)
 
 
+Write = Callable[[TurnCircuit, U64, IntArray, int, int, U64, Any, tuple[int, ...]], None]
+"""Writes what is wanted of the successors in a block where `step` was evaluated.
+
+Args:
+    circuit, packed, lanes, blank, width: see `make_turns`.
+    first, count: the joint moves of the block.
+    into: what it writes to.
+"""
+
+
+@inlined
+def write_states(
+    circuit: TurnCircuit,
+    packed: U64,
+    lanes: IntArray,
+    first: int,
+    count: int,
+    blank: U64,
+    into: U64,
+    width: tuple[int, ...],
+) -> None:
+    """Write the successors, `into[K, ...]`: see `Write`."""
+    store_all(circuit, packed, lanes, first, count, blank, into, width)
+
+
 @kernel
 def make_turns(
+    write: Write,
+    into: Any,
     circuit: TurnCircuit,
     packed: U64,
     lanes: IntArray,
@@ -155,12 +183,12 @@ def make_turns(
     choices: IntArray,
     news: BoolArray,
     agains: BoolArray,
-    states: U64,
     width: tuple[int, ...],
 ) -> bool:
     """Make joint moves, and look at the successors.
 
     Args:
+        write, into: how successors are written, and where.
         packed: `[L, ...]` states.
         lanes: `[K]` state of each joint move; equal ones had better be neighbours.
         moves: `[K, R]` joint moves.
@@ -174,71 +202,29 @@ def make_turns(
         choices: `[K, R]` out: number of moves of each role, 2 for more; `[K, 0]` if not wanted.
         news: `[K, R]` out: whether a role has a move that it did not have before.
         agains: `[K, R]` out: whether a role still has the move that it made.
-        states: `[K, ...]` out: successors.
 
     Returns:
         whether all roles have these moves; if not, nothing is made.
     """
     if not are_moves(circuit, moves):
         return False
-    words = words_of(width)
+    words, look = words_of(width), circuit.look
     for first in range(0, len(lanes), 64 * words):
         count = min(64 * words, len(lanes) - first)
         written = begin_turns(circuit, packed, lanes, moves, first, count, blank, width)
-        store_all(circuit, packed, lanes, first, count, blank, states, width)
+        write(circuit, packed, lanes, first, count, blank, into, width)
         if len(seen):
             store_lanes(blank, circuit.sees, count, seen, first, square, width)
         look_ahead(circuit, circuit.next_, blank, rows, width)
-        tell_moves(
-            circuit,
-            lanes,
-            moves,
-            offsets,
-            listed,
-            first,
-            count,
-            rows,
-            known,
-            square,
-            over,
-            choices,
-            news,
-            agains,
-            width,
-        )
+        for lane in range(count):
+            over[first + lane] = is_over(look, rows, lane, words)
+        _count_moves(look, rows, first, count, choices, square, width)
+        for role in range(len(offsets)):
+            _mark(circuit, role, offsets, listed, lanes, first, count, known, words, True)
+            _compare(circuit, role, moves, first, count, rows, known, square, news, agains, width)
+            _mark(circuit, role, offsets, listed, lanes, first, count, known, words, False)
         end_turns(circuit, packed, lanes, moves, first, count, blank, words, written)
     return True
-
-
-@inlined
-def tell_moves(
-    circuit: TurnCircuit,
-    lanes: IntArray,
-    moves: IntArray,
-    offsets: IntArray,
-    listed: IntArray,
-    first: int,
-    count: int,
-    rows: U64,
-    known: U64,
-    square: U64,
-    over: BoolArray,
-    choices: IntArray,
-    news: BoolArray,
-    agains: BoolArray,
-    width: tuple[int, ...],
-) -> None:
-    """Say what may be done after the turns of a block where `look` was evaluated; arguments as for
-    `make_turns`."""
-    out_of_line()
-    words, look = words_of(width), circuit.look
-    for lane in range(count):
-        over[first + lane] = is_over(look, rows, lane, words)
-    _count_moves(look, rows, first, count, choices, square, width)
-    for role in range(len(offsets)):
-        _mark(circuit, role, offsets, listed, lanes, first, count, known, words, True)
-        _compare(circuit, role, moves, first, count, rows, known, square, news, agains, width)
-        _mark(circuit, role, offsets, listed, lanes, first, count, known, words, False)
 
 
 @kernel
