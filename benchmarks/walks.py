@@ -23,7 +23,7 @@ from ggp.machine import Machine, build_machine
 from ggp.machine.base import player_roles
 from ggp.players import Player, make_player, parse_spec
 from ggp.search.anytime import Deadline
-from ggp.search.trees.tree_search import WaveSearch
+from ggp.search.trees.tree_search import TreeSearch
 
 FIRST_WALKS = 1000
 """Walks of a counted player that decides before the clocked one has."""
@@ -86,13 +86,13 @@ def _tell(machine: Machine, players: dict[int, Player], moves: list[str], percep
 def _counted() -> Iterator[list[int]]:
     """One number, to which walks that are sent inside are added."""
     sent = [0]
-    wave = WaveSearch._wave
+    wave = TreeSearch._wave
 
-    def counting(search: WaveSearch, size: int) -> None:
+    def counting(search: TreeSearch, size: int) -> None:
         wave(search, size)
         sent[0] += size
 
-    owner: Any = WaveSearch
+    owner: Any = TreeSearch
     owner._wave = counting
     try:
         yield sent

@@ -6,7 +6,7 @@ import click
 import pytest
 
 from benchmarks.walks import _counted, measure_walks
-from ggp.search.trees.tree_search import WaveSearch
+from ggp.search.trees.tree_search import TreeSearch
 
 
 @pytest.mark.verify
@@ -22,7 +22,7 @@ def test_games_of_one_role_are_refused() -> None:
 
 
 def test_counting_ends_when_a_match_fails() -> None:
-    before = WaveSearch._wave
+    before = TreeSearch._wave
     with pytest.raises(ZeroDivisionError), _counted():
         1 / 0  # noqa: B018
-    assert WaveSearch._wave is before
+    assert TreeSearch._wave is before

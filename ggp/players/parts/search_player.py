@@ -48,7 +48,7 @@ from ggp.search.parts import Search
 from ggp.search.playouts import PlayoutSearch
 
 if TYPE_CHECKING:
-    from ggp.search.trees.tree_search import WaveSearch
+    from ggp.search.trees.tree_search import TreeSearch
 
 
 class Rescue(StrEnum):
@@ -223,7 +223,7 @@ class SearchPlayer(BeliefPlayer):
         return spend_states(search, self.machine, budget - self.visited_since_decision, deadline)
 
     def send(
-        self, search: WaveSearch, trials: int, deadline: Deadline | None, report: Report
+        self, search: TreeSearch, trials: int, deadline: Deadline | None, report: Report
     ) -> None:
         """Send lanes into trees by count, by clock, or within the budget of states.
 

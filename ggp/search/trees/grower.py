@@ -63,7 +63,6 @@ class Grower:
     Args:
         leaves: gives the goals where the game is over.
         model: sets shares of the actions of new nodes.
-        alone: whether each world is a path of its own for each role.
     """
 
     def __init__(
@@ -74,8 +73,6 @@ class Grower:
         paths: PathTree,
         leaves: LeafValues,
         model: PathModel | None,
-        *,
-        alone: bool,
     ) -> None:
         self._machine, self._known, self._nodes, self._paths = machine, known, nodes, paths
         self._leaves, self._model = leaves, model
@@ -87,7 +84,6 @@ class Grower:
             MOST_DEPTH,
             -1 if machine.random_role is None else machine.random_role,
             LONG_LIST,
-            alone,
             model is not None,
         )
         self._chances = np.zeros(0)
@@ -108,7 +104,7 @@ class Grower:
         known.table.code[first : first + len(states)] = 0
         listed = self._listed(states)
         known.reserve(len(listed.values), len(listed.chances))
-        table.reserve(len(states) * self._num_roles, len(listed.values), self._num_paths(0))
+        table.reserve(len(states) * self._num_roles, len(listed.values), len(self._paths))
         known.views[first : first + len(states)] = views
         before = len(table), table.num_actions
         growth, chance_role = self._growth(len(states)), self._terms.chance_role
@@ -198,13 +194,8 @@ class Grower:
         if not growth.sizes[PENDING]:
             known.make_room(lanes, known.most)
         known.reserve(moves, moves)
-        self._nodes.reserve(lanes * self._num_roles, moves, self._num_paths(lanes))
-
-    def _num_paths(self, lanes: int) -> int:
-        """Upper bound of all path numbers, with those of so many more worlds."""
-        if self._terms.alone:
-            return self._num_roles * len(self._known.views)
-        return len(self._paths) + self._num_roles * lanes
+        paths = len(self._paths) + self._num_roles * lanes  # at most, with those of new worlds
+        self._nodes.reserve(lanes * self._num_roles, moves, paths)
 
     def _list(self, lanes: Lanes, growth: Growth) -> None:
         """Find out what comes of joint moves; lanes for which there is no world get loose."""

@@ -116,7 +116,6 @@ class Terms(NamedTuple):
             moves are played out.
         chance_role: the role that chance plays, or -1.
         most_chance: most moves of chance that a circuit is asked for in a world.
-        alone: whether each world is a path of its own for each role: world * R + role.
         pauses: whether to return where nodes were added.
     """
 
@@ -125,7 +124,6 @@ class Terms(NamedTuple):
     most_depth: int
     chance_role: int
     most_chance: int
-    alone: bool
     pauses: bool
 
 
@@ -277,7 +275,7 @@ def ask_circuit(
     if moves < 0 or _is_unusual(asked, terms, count):
         return UNLISTED
     growth.sizes[LISTED_MOVES] = max(growth.sizes[LISTED_MOVES], moves)
-    if not terms.alone and not find_percepts(asked, wave.moves, count):
+    if not find_percepts(asked, wave.moves, count):
         return PERCEPTS
     if moves > min(len(asked.values), len(listed.chances)) or known + count > len(growth.packed):
         return ROOM
@@ -330,16 +328,12 @@ def _extend_paths(
     for role in range(num_roles):
         for k in range(count):
             views[known + k, role] = views[wave.parent[k], role]
-            if terms.alone:
-                views[known + k, role] = (known + k) * num_roles + role
-            elif role != terms.chance_role:
+            if role != terms.chance_role:
                 growth.rows[size, 0] = np.uint64(views[wave.parent[k], role])
                 growth.rows[size, 1] = np.uint64(wave.moves[k, role])
                 growth.rows[size, 2] = np.uint64(listed.percepts[k, role])
                 growth.rows[size, 3] = np.uint64(wave.refused[k, role])
                 size += 1
-    if terms.alone:
-        return bool((known + count) * num_roles <= len(growth.node_of))
     if not number_paths(paths, growth.rows, size, growth.found):
         return False
     size = 0

@@ -56,10 +56,7 @@ class PathsTree:
         nodes: the statistics.
         leaves: what states are worth in which lanes leave the tree.
         proves: whether ends of lanes count as proofs now; only if `settings` says so.
-        alone: whether each world is a path of its own for each role: world * R + role.
     """
-
-    alone = False
 
     def __init__(
         self,
@@ -77,9 +74,7 @@ class PathsTree:
         self.nodes = NodeTable(paths)
         self.leaves = LeafValues(machine, MOST_DEPTH, guided=self.settings.guided)
         self._known = WorldTable(machine, self.settings.most_worlds)
-        self._grower = Grower(
-            machine, self._known, self.nodes, paths, self.leaves, model, alone=self.alone
-        )
+        self._grower = Grower(machine, self._known, self.nodes, paths, self.leaves, model)
 
     def __len__(self) -> int:
         """Number of nodes."""

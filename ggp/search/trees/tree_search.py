@@ -9,7 +9,6 @@ its path along one of our particles (paper 004 does the same with bags in simula
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -17,7 +16,7 @@ import numpy as np
 
 from ggp.belief import Bags, Sampler
 from ggp.machine.arrays import first_seen
-from ggp.machine.base import BoolArray, FloatArray, IntArray, Ragged, States
+from ggp.machine.base import BoolArray, FloatArray, IntArray, States
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.budgets import RoundCosts
 from ggp.search.estimates import Estimates, candidates
@@ -80,16 +79,59 @@ def joined(parts: Sequence[Roots]) -> Roots:
     return Roots(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-class WaveSearch(ABC):
-    """A `Search` of the candidates of one bag by waves of lanes through trees.
+MOST_PATHS, LANES_A_PATH = 64, 8
+"""Number of paths drawn for each other role, and of states drawn for each path."""
+
+WAITING_S = 0.1
+"""Longest time of a wave while nobody waits for us: somebody may, at any time, and what is under
+way is lost. Lanes look at the clock on their way, so a call is heeded sooner, within 50 ms on
+circuits. With 20 ms, waves of 8 lanes were nearly all fixed cost in kriegspiel_5x5: 250 lanes a
+second instead of the 1,700 of a decision."""
+
+
+class Elsewhere(NamedTuple):
+    """Where lanes that do not begin in our particles begin.
+
+    Attributes:
+        belief: makes the bags of the other roles; its entries must have views.
+        share: of the lanes that begin in these bags.
+    """
+
+    belief: Sampler
+    share: float
+
+
+class Particles(NamedTuple):
+    """States of the bags of one role.
+
+    Attributes:
+        role: the role whose bags they are.
+        paths: the role's paths of these bags.
+        states: `[N]`.
+        views: `[N, R]`.
+        weights: `[N]`.
+    """
+
+    role: int
+    paths: IntArray
+    states: States
+    views: IntArray
+    weights: FloatArray
+
+
+class TreeSearch:
+    """The `Search` of the candidates of one bag whose entries have views, by waves of lanes.
 
     Args:
         tree: is searched, and keeps the statistics.
-        moves: the candidates.
-        roots: where lanes begin.
+        bags: one bag.
         deadline: looked at within waves.
+        elsewhere: default: all lanes begin in the bag, and all roles learn from them.
+        submitted: the move that the role has submitted, if it only waits for what comes of it: its
+            lanes begin with this move.
 
     Attributes:
+        moves: the candidates.
         most_lanes: most lanes of a wave.
         longest_wave_s: time that a wave may take, as far as can be predicted.
     """
@@ -101,25 +143,32 @@ class WaveSearch(ABC):
     def __init__(
         self,
         tree: PathsTree,
-        moves: Ragged,
-        roots: Roots,
+        bags: Bags,
         rng: np.random.Generator,
-        deadline: Deadline | None,
+        deadline: Deadline | None = None,
+        elsewhere: Elsewhere | None = None,
+        submitted: int | None = None,
     ) -> None:
-        self.moves = moves
-        self._tree, self._roots, self._rng, self._deadline = tree, roots, rng, deadline
+        views = bags.sets.views
+        if views is None:
+            raise ValueError("trees over incomplete paths need the entries' views")
+        self._machine, self._tree, self._rng, self._deadline = tree.machine, tree, rng, deadline
+        self.moves = candidates(tree.machine, bags)
+        self._path = int(bags.paths[0])
+        own = Particles(
+            bags.role, bags.paths, bags.states_of(0), views[bags.lanes_of(0)], bags.weights_of(0)
+        )
+        others = [] if elsewhere is None else self._others(bags, elsewhere.belief)
+        share = 0.0 if elsewhere is None or not others else elsewhere.share
+        shares = [1 - share, *[share / max(len(others), 1)] * len(others)]
+        self._decides, self._submitted = -1 if submitted is not None else bags.role, submitted
+        # A result that holds in one of several particles is no proof.
+        tree.proves = tree.settings.proves and len(own.weights) == 1
+        self._roots = self._begin([own, *others], shares)
         self._lanes_done = 0
         self._guided_lanes = GUIDED_LANES
         self._costs = RoundCosts()
         self._wave_s = 0.0
-
-    @abstractmethod
-    def estimates(self) -> Estimates:
-        """The values so far."""
-
-    @abstractmethod
-    def _is_settled(self) -> bool:
-        """Whether nothing more can be learned."""
 
     def round(self, count: int, chosen: IntArray | None = None) -> None:
         """Send `count` lanes for each candidate; the tree decides which moves they try.
@@ -193,85 +242,6 @@ class WaveSearch(ABC):
         self._tree.wave(
             self._roots.worlds[drawn], self._roots.learns[drawn], self._rng, self._deadline
         )
-
-
-MOST_PATHS, LANES_A_PATH = 64, 8
-"""Number of paths drawn for each other role, and of states drawn for each path."""
-
-WAITING_S = 0.1
-"""Longest time of a wave while nobody waits for us: somebody may, at any time, and what is under
-way is lost. Lanes look at the clock on their way, so a call is heeded sooner, within 50 ms on
-circuits. With 20 ms, waves of 8 lanes were nearly all fixed cost in kriegspiel_5x5: 250 lanes a
-second instead of the 1,700 of a decision."""
-
-
-class Elsewhere(NamedTuple):
-    """Where lanes that do not begin in our particles begin.
-
-    Attributes:
-        belief: makes the bags of the other roles; its entries must have views.
-        share: of the lanes that begin in these bags.
-    """
-
-    belief: Sampler
-    share: float
-
-
-class Particles(NamedTuple):
-    """States of the bags of one role.
-
-    Attributes:
-        role: the role whose bags they are.
-        paths: the role's paths of these bags.
-        states: `[N]`.
-        views: `[N, R]`.
-        weights: `[N]`.
-    """
-
-    role: int
-    paths: IntArray
-    states: States
-    views: IntArray
-    weights: FloatArray
-
-
-class TreeSearch(WaveSearch):
-    """The `Search` of the candidates of one bag whose entries have views, by waves of lanes.
-
-    Args:
-        tree: is searched, and keeps the statistics.
-        bags: one bag.
-        deadline: looked at within waves.
-        elsewhere: default: all lanes begin in the bag, and all roles learn from them.
-        submitted: the move that the role has submitted, if it only waits for what comes of it: its
-            lanes begin with this move.
-    """
-
-    def __init__(
-        self,
-        tree: PathsTree,
-        bags: Bags,
-        rng: np.random.Generator,
-        deadline: Deadline | None = None,
-        elsewhere: Elsewhere | None = None,
-        submitted: int | None = None,
-    ) -> None:
-        views = bags.sets.views
-        if views is None:
-            raise ValueError("trees over incomplete paths need the entries' views")
-        self._machine, self._tree, self._rng = tree.machine, tree, rng
-        self._path = int(bags.paths[0])
-        own = Particles(
-            bags.role, bags.paths, bags.states_of(0), views[bags.lanes_of(0)], bags.weights_of(0)
-        )
-        others = [] if elsewhere is None else self._others(bags, elsewhere.belief)
-        share = 0.0 if elsewhere is None or not others else elsewhere.share
-        shares = [1 - share, *[share / max(len(others), 1)] * len(others)]
-        self._decides, self._submitted = -1 if submitted is not None else bags.role, submitted
-        # A result that holds in one of several particles is no proof.
-        tree.proves = tree.settings.proves and len(own.weights) == 1
-        roots = self._begin([own, *others], shares)
-        super().__init__(tree, candidates(tree.machine, bags), roots, rng, deadline)
 
     def _others(self, bags: Bags, belief: Sampler) -> list[Particles]:
         """States the others may think possible, judging by their paths along our particles."""

@@ -97,23 +97,12 @@ class WorldTable:
         _, seen = first_seen(np.concatenate([known_views[similar], views]))
         is_known = np.isin(seen[: len(similar)], seen[len(similar) :])
         seen = seen[np.append(is_known, np.ones(len(views), np.bool_))]
-        return self.find_among(similar[is_known], states, seen)
-
-    def find_among(
-        self, similar: IntArray, states: States, seen: IntArray | None = None
-    ) -> IntArray:
-        """`[N]` the first of S worlds in each state, -1 for none.
-
-        Args:
-            similar: `[S]` the worlds.
-            seen: `[S + N]` a number for each of these and of the states, which must be equal, too.
-        """
+        similar = similar[is_known]
         if not len(similar):
             return np.full(len(states), -1, dtype=np.int64)
         machine = self._machine
         same = machine.groups(machine.concatenate([self.states.take(similar), states]))
-        if seen is not None:
-            _, same = first_seen(np.column_stack([seen, same]).astype(np.int64))
+        _, same = first_seen(np.column_stack([seen, same]).astype(np.int64))
         first = np.full(len(same), -1, dtype=np.int64)
         first[same[: len(similar)][::-1]] = similar[::-1]
         return first[same[len(similar) :]]
