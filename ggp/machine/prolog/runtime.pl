@@ -273,7 +273,7 @@ steps(M, Roles, Sees, [lane(Text, Moves)|Lanes]) :-
     steps(M, Roles, Sees, Lanes).
 
 % The states with these fluents, each on a line.
-states(Lists) :- forall(member(Fs, Lists), ( sort(Fs, State), print_term(State), nl )).
+states(_, Lists) :- forall(member(Fs, Lists), ( sort(Fs, State), print_term(State), nl )).
 
 write_all(Terms) :- forall(member(T, Terms), ( print_term(T), put_char(' ') )).
 
