@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ggp.errors import (
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 
 
 _log = logging.getLogger(__name__)
+
+Build = Callable[[Program, Limits, bool], Machine]
+"""Builds a machine; the last argument is `ready` of `ggp.machine.build_machine`."""
 
 _SOON_S = 1.0
 """Seconds within which most rules are ground."""
@@ -113,11 +117,16 @@ def _auto(program: Program, limits: Limits, ready: bool) -> Machine:
 
 
 def _instead(
-    program: Program, limits: Limits, cause: MachineError, made: Machine | None = None
+    program: Program,
+    limits: Limits,
+    cause: MachineError,
+    made: Machine | None = None,
+    *,
+    at_once: bool = False,
 ) -> Machine:
     """A machine without a circuit (`made`, if given) in place of one that cannot be built."""
     try:
-        machine = made or _without_circuit(program, limits)
+        machine = made or _without_circuit(program, limits, at_once=at_once)
     except BackendUnavailableError as error:
         raise BackendUnavailableError(error.tool, f"{error.hint}; and {cause}") from error
     _log.warning(
@@ -130,13 +139,39 @@ def _instead(
     return machine
 
 
-def _without_circuit(program: Program, limits: Limits) -> Machine:
-    """The faster of the machines that need no circuit, or Prolog where that cannot be built."""
+def _without_circuit(
+    program: Program,
+    limits: Limits,
+    meanwhile: Callable[[], None] | None = None,
+    *,
+    at_once: bool = False,
+) -> Machine:
+    """The interpreter of rules, or Prolog for rules that it cannot play.
+
+    Args:
+        meanwhile: called again and again while the interpreter is made.
+        at_once: whether Prolog comes first where machine code would have to be compiled.
+    """
+    first: Build = partial(_relational, meanwhile=meanwhile)
+    then: Build = _prolog
+    if at_once and not _has_machine_code():
+        first, then = then, first
     try:
-        return _relational(program, limits, True)
+        return first(program, limits, True)
     except MachineError as error:
-        _log.info("%s is not interpreted by kernels: %s", program.source.name, error)
-        return _prolog(program, limits, True)
+        _log.info("%s is played by another machine: %s", program.source.name, error)
+        return then(program, limits, True)
+
+
+def _has_machine_code() -> bool:
+    """Whether all kernels of the interpreter are in the cache."""
+    try:
+        demand_compiler()
+    except BackendUnavailableError:
+        return False
+    from ggp.machine.relational.kernels.play_kernels import KERNELS
+
+    return all(kernel.is_cached for kernel in KERNELS)
 
 
 _PLAYED = {"relational": "without a circuit", "prolog": "on Prolog"}
@@ -152,7 +187,7 @@ def _advice(error: MachineError, backend: str) -> str:
     return advice
 
 
-BACKENDS: Mapping[str, Callable[[Program, Limits, bool], Machine]] = {
+BACKENDS: Mapping[str, Build] = {
     "auto": _auto,
     "propnet": _propnet,
     "relational": _relational,
@@ -170,44 +205,39 @@ def build_by_the_first_clock(
 ) -> Machine:
     """The fast machine if it is ready when a move is asked for, otherwise one without a circuit.
 
-    The latter is made while the rules are ground: first on Prolog, which is ready at once. So
-    nobody waits for rules that cannot be ground, and an early request is answered by what is ready.
+    The latter is made while the rules are ground, if that takes long or somebody waits. So nobody
+    waits for rules that cannot be ground.
 
     Args:
         program: normalised rules.
         limits: see `ggp.machine.build_machine`.
-        is_asked: whether somebody waits for a move. Without Prolog nobody asks in vain.
+        is_asked: whether somebody waits for a move.
         foreseen: told what is expected of grounding.
 
     Raises:
-        BackendUnavailableError: the software that both backends need is not installed.
+        BackendUnavailableError: the software that the backends need is not installed.
         ReasonerLimitError: the rules cannot be compiled within the limits.
     """
     beside = _Beside(program, limits, is_asked)
     try:
         machine = _propnet(program, limits, True, foreseen=foreseen, meanwhile=beside.look)
-    except _Asked:
-        assert beside.machine is not None
-        _say_why(program, beside.machine, "its rules are not ground yet")
-        return beside.machine
+    except _Asked as asked:
+        name, played = program.source.name, _PLAYED[asked.machine.backend]
+        _log.warning("%s is played %s: its rules are not ground yet", name, played)
+        return asked.machine
     except MachineError as error:
-        return _instead(program, limits, error, beside.best())
-    if beside.machine is None:
-        return machine
-    if is_asked():
-        _say_why(program, beside.machine, "its circuit came too late")
-        return beside.machine
-    beside.machine.close()
+        return _instead(program, limits, error, beside.machine, at_once=True)
+    if beside.machine is not None:
+        beside.machine.close()
     return machine
 
 
-def _say_why(program: Program, machine: Machine, why: str) -> None:
-    name = program.source.name
-    _log.warning("%s is played %s: %s", name, _PLAYED[machine.backend], why)
-
-
 class _Asked(Exception):
-    """Somebody waits for a move."""
+    """Somebody waits for a move, which a machine without a circuit can find."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__()
+        self.machine = machine
 
 
 class _Ground(Exception):
@@ -215,10 +245,7 @@ class _Ground(Exception):
 
 
 class _Beside:
-    """A machine without a circuit that is made while rules are ground.
-
-    First it is made on Prolog, which is ready at once. If grounding takes longer, a faster machine
-    takes its place, if that needs no machine code to be compiled.
+    """Makes a machine without a circuit while rules are ground.
 
     Args:
         program: normalised rules.
@@ -231,64 +258,28 @@ class _Beside:
 
     def __init__(self, program: Program, limits: Limits, is_asked: Callable[[], bool]) -> None:
         self._program, self._limits, self._is_asked = program, limits, is_asked
-        self._began_s = time.monotonic()
-        self._tried_prolog = self._tried_faster = False
+        self._due_s = time.monotonic() + _SOON_S
+        self._was_tried = False
         self.machine: Machine | None = None
 
     def look(self, is_ground: Callable[[], bool]) -> None:
-        """Make what is to be made next; raise if it is to be played on."""
-        if not self._made_prolog() and time.monotonic() - self._began_s > _SOON_S:
+        """Make the machine if it is time to; raise `_Asked` if it is to be played on."""
+        if not self._was_tried and (self._is_asked() or time.monotonic() > self._due_s):
             with suppress(_Ground):
-                self._make_faster(is_ground)
-        self._check()
+                self._make(is_ground)
+        if self.machine is not None and self._is_asked():
+            raise _Asked(self.machine)
 
-    def best(self) -> Machine | None:
-        """The best there is, or can be made before anybody asks, where rules cannot be ground."""
-        self._made_prolog()
-        with suppress(_Asked):
-            self._make_faster(lambda: False)
-        return self.machine
-
-    def _made_prolog(self) -> bool:
-        """Make it on Prolog, unless that was tried before; whether it is tried now."""
-        if self._tried_prolog:
-            return False
-        self._tried_prolog = True
-        self._make(lambda: _prolog(self._program, self._limits, True))
-        return True
-
-    def _make_faster(self, is_ground: Callable[[], bool]) -> None:
+    def _make(self, is_ground: Callable[[], bool]) -> None:
         def go_on() -> None:
-            self._check()
             if is_ground():
                 raise _Ground
 
-        if not self._tried_faster:
-            self._check()
-            self._make(lambda: self._relational(go_on))
-            self._tried_faster = True
-
-    def _check(self) -> None:
-        if self.machine is not None and self._is_asked():
-            raise _Asked
-
-    def _make(self, build: Callable[[], Machine]) -> None:
-        before = self.machine
         try:
-            self.machine = build()
+            self.machine = _without_circuit(self._program, self._limits, go_on, at_once=True)
         except MachineError as error:
-            _log.info("the machine without a circuit cannot be made ready: %s", error)
-            return
-        if before is not None:
-            before.close()
-
-    def _relational(self, go_on: Callable[[], None]) -> Machine:
-        demand_compiler()
-        from ggp.machine.relational.kernels.play_kernels import KERNELS
-
-        if not all(kernel.is_cached for kernel in KERNELS):
-            raise MachineError("machine code for it is not in the cache")
-        return _relational(self._program, self._limits, True, go_on)
+            _log.info("the machine without a circuit cannot be made: %s", error)
+        self._was_tried = True
 
 
 def tell_moves(machine: Machine, program: Program, limits: Limits | None = None) -> Machine:

@@ -18,9 +18,8 @@ from ggp.machine.propnet.compile import circuits
 from ggp.machine.propnet.compile.circuit_file import Built
 from ggp.machine.propnet.compile.ground_rules.forecast import GroundingForecast
 from ggp.machine.relational.ops import compile
+from ggp.run.calls import Meanwhile
 from tests.support.sheets.hopeless import poker
-
-WITHOUT_CIRCUIT = ("prolog", "relational")
 
 
 @pytest.fixture(autouse=True)
@@ -45,23 +44,17 @@ def test_who_does_not_ask_gets_the_fast_machine() -> None:
     assert [forecast.verdict(Limits()) for forecast in seen] == ["yes"]
 
 
-def test_who_asks_before_the_rules_are_ground_gets_what_is_there() -> None:
-    assert built(load("kuhn_poker"), lambda: True)[0] == "prolog"
-
-
-def test_who_asks_a_moment_before_the_circuit_is_ready_gets_what_is_there(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(("is_cached", "backend"), [(True, "relational"), (False, "prolog")])
+def test_who_asks_before_the_rules_are_ground_gets_another_machine(
+    monkeypatch: pytest.MonkeyPatch, is_cached: bool, backend: str
 ) -> None:
-    asked: list[bool] = []
-    make = circuits.build
+    def never(*_: object, meanwhile: Meanwhile, **options: object) -> Built:
+        while True:
+            meanwhile(lambda: False)
 
-    def late(*arguments: object, **options: object) -> Built:
-        found = make(*arguments, **options)  # type: ignore[arg-type]
-        asked.append(True)
-        return found
-
-    monkeypatch.setattr(circuits, "build", late)
-    assert built(load("kuhn_poker"), lambda: bool(asked))[0] in WITHOUT_CIRCUIT
+    monkeypatch.setattr(circuits, "build", never)
+    monkeypatch.setattr(jit.Kernel, "is_cached", is_cached)
+    assert built(load("kuhn_poker"), lambda: True)[0] == backend
 
 
 @pytest.mark.verify
@@ -80,14 +73,6 @@ def test_nobody_waits_for_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
     assert built(normalize(parse(poker())), lambda: False)[0] == "prolog"
 
 
-def test_who_asks_while_rules_are_compiled_gets_what_is_there(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(jit.Kernel, "is_cached", True)
-    answers = iter([False, False])
-    assert built(normalize(parse(poker())), lambda: next(answers, True))[0] == "prolog"
-
-
 def test_rules_that_kernels_cannot_interpret_are_played_on_prolog(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -102,12 +87,12 @@ def test_what_is_made_beside_is_given_up_when_the_circuit_is_there(
 ) -> None:
     begun: list[bool] = []
 
-    def endless(_: object, go_on: Callable[[], None]) -> Machine:
+    def endless(*_: object, meanwhile: Callable[[], None], **options: object) -> Machine:
         begun.append(True)
         while True:
-            go_on()
+            meanwhile()
 
-    monkeypatch.setattr(build._Beside, "_relational", endless)
+    monkeypatch.setattr(build, "_relational", endless)
     monkeypatch.setattr(build, "_SOON_S", 0.0)
     assert built(load("kuhn_poker"), lambda: False)[0] == "propnet"
     assert begun
@@ -115,7 +100,7 @@ def test_what_is_made_beside_is_given_up_when_the_circuit_is_there(
 
 @pytest.mark.verify
 def test_with_no_other_machine_whoever_asks_has_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(*_: object) -> Machine:
+    def missing(*_: object, **options: object) -> Machine:
         raise BackendUnavailableError("SWI-Prolog", "install it")
 
     for name in ("_prolog", "_relational"):
