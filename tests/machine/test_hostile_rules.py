@@ -299,7 +299,7 @@ def test_endless_legal_moves_pass_a_limit(rules: str) -> None:
     for _ in range(2):
         with pytest.raises(ReasonerLimitError, match=r"legal moves of a passed the limit of .*\d"):
             machine.legal(states, 0)
-        with pytest.raises(ReasonerLimitError, match="playouts passed the limit"):
+        with pytest.raises(ReasonerLimitError, match="passed the limit"):
             machine.playout(states, np.random.default_rng(0))
         assert not machine.terminal(states).any()
         assert machine.goals(states).tolist() == [[50], [50]]
@@ -402,7 +402,7 @@ def test_state_that_grows_without_end_passes_a_limit(rules: str) -> None:
     states = machine.initial(2)
     for _ in range(3):
         states = machine.step(states, machine.legal(states, 0).values.reshape(2, 1)).states
-    with pytest.raises(ReasonerLimitError, match="playouts passed the limit"):
+    with pytest.raises(ReasonerLimitError, match="passed the limit"):
         machine.playout(states, np.random.default_rng(0), 100_000)
     assert machine.playout(states, np.random.default_rng(0), 3).steps.tolist() == [3, 3]
     moves = machine.legal(states, 0).values.reshape(2, 1)

@@ -486,8 +486,6 @@ def _read(text: str | bytes, name: str, files: bool) -> GambitGame:
 
 
 def _build(game: GambitGame, limits: Limits, ready: bool) -> Machine:
-    pass
-
     return TreeMachine(game, threads=limits.threads)
 
 

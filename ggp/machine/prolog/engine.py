@@ -3,14 +3,9 @@
 There is one SWI-Prolog in a process. A call is one foreign frame and one query that are always
 closed, so nothing piles up on its stacks however many calls are made.
 
-Several threads may call it, and they are served one after the other. What Prolog remembers belongs
-to a thread, and a thread that ends leaves it behind. So there are two *places* where Prolog runs:
-
-    the main thread     calls it directly, without going through another thread
-    a helper            calls for all other threads, one call after the other
-
-A game is at home in one of them. It moves to the helper for good when a thread other than the main
-one first asks about it. From then on the main thread, too, calls through the helper.
+Several threads may call it, and they are served one after the other. The main thread calls it
+directly; a helper calls for all other threads, as Prolog remembers something of each thread that
+calls it.
 """
 
 from __future__ import annotations
@@ -25,9 +20,9 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from importlib import resources
+from itertools import count
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
@@ -79,11 +74,8 @@ _INSTALL = (
 )
 
 
-RUNTIME = "runtime.pl", "memory.pl", "playouts.pl"
-"""Our Prolog files: a module, and more clauses of it."""
-
 BYTES_A_CELL = 64
-"""Bytes that a word of a remembered answer takes in a trie, at most."""
+"""Bytes that a word of a remembered answer takes, at most."""
 
 _FIRST = 1
 """Prolog's number of the thread that started it."""
@@ -92,32 +84,15 @@ LAST_CALL_S = 1.0
 """Seconds that the process waits at its end for a call of the helper."""
 
 
-@dataclass(eq=False, slots=True)
-class _Place:
-    """A thread that runs Prolog.
-
-    Attributes:
-        thread: Prolog's number of it.
-        left: games that moved away, of which something is still remembered here.
-    """
-
-    thread: int
-    left: list[str] = field(default_factory=list)
-
-
 class PrologEngine:
     """SWI-Prolog in this process, with our runtime loaded; any thread may call it."""
 
     def __init__(self, core: Any) -> None:
         self._core = core
         self._lock = threading.Lock()  # held while Prolog runs
-        self._naming = threading.Lock()
         self._main = threading.main_thread().ident
-        self._here: _Place | None = None  # the main thread
-        self._there: _Place | None = None  # the helper
-        self._homes: dict[str, _Place] = {}
-        self._last: _Place | None = None
-        self._has_ended = False
+        self._threads: dict[int, int] = {}  # Prolog's numbers of those that call it
+        self._last: tuple[int, Limits] | None = None  # what the last call was made with
         lib = core._lib
         self._put_string = lib.PL_put_string_nchars
         self._put_string.argtypes = [core.term_t, ctypes.c_size_t, ctypes.c_char_p]
@@ -129,24 +104,20 @@ class PrologEngine:
         ]
         self._consult_runtime()
         self._watchdog = Watchdog(core)
-        self._run = core.PL_predicate(b"run", 2, b"ggp_runtime")
-        self._limits: Limits | None = None
-        self._num_games = 0
+        self._predicate = core.PL_predicate(b"run", 2, b"ggp_runtime")
+        self._games = count(1)
         self._dropped: list[str] = []
         os.register_at_fork(after_in_child=self._after_fork)
         atexit.register(self._end)
 
     def new_game_name(self) -> str:
         """A module name that no other game in this process has."""
-        with self._naming:
-            self._num_games += 1
-            return f"ggp_game_{self._num_games}"
+        return f"ggp_game_{next(self._games)}"
 
-    def call(self, game: str, goal: str, limits: Limits, doing: str) -> str:
-        """Run one goal of the runtime about a game and return what it printed.
+    def call(self, goal: str, limits: Limits, doing: str) -> str:
+        """Run one goal of the runtime and return what it printed.
 
         Args:
-            game: its module.
             goal: a goal of runtime.pl, made of our own names and numbers.
             limits: bounds in force during the call.
             doing: the purpose of the call, for error messages.
@@ -155,157 +126,93 @@ class PrologEngine:
             ReasonerLimitError: a limit was exceeded.
             MachineError: anything else went wrong.
         """
-        if threading.get_ident() == self._main:
-            with self._lock:
-                if self._there is None or self._homes.get(game) is not self._there:
-                    if self._here is None:
-                        self._here = self._place()
-                    if self._dropped:
-                        self._drop_all(limits)
-                    return self._call(self._here, game, goal, limits, doing)
-        return _helper().run(partial(self._call_there, game, goal, limits, doing))
+        call = partial(self._call, goal, limits, doing)
+        return call() if threading.get_ident() == self._main else _helper().run(call)
 
-    def _call_there(self, game: str, goal: str, limits: Limits, doing: str) -> str:
-        """Make a call (see `call`) in the helper."""
+    def _call(self, goal: str, limits: Limits, doing: str) -> str:
+        """Make a call (see `call`) in a thread that may."""
         with self._lock:
-            if self._there is None:
-                self._there = self._place()
-            return self._call(self._there, game, goal, limits, doing)
-
-    def _place(self) -> _Place:
-        """This thread, which may call Prolog from now on."""
-        thread = int(self._core.PL_thread_self())
-        if thread < 0:
-            thread = int(self._core.PL_thread_attach_engine(None))
-        if thread < 0:
-            raise MachineError("SWI-Prolog takes no more threads")
-        return _Place(thread)
-
-    def _call(self, place: _Place, game: str, goal: str, limits: Limits, doing: str) -> str:
-        """Make a call (see `call`) in a thread that may, while no other does."""
-        while place.left:
-            self._move(f"leave({place.left.pop()})")
-        if place is not self._last or (limits is not self._limits and limits != self._limits):
-            self._set_limits(limits)
-            self._last = place
-        home = self._homes.setdefault(game, place)
-        if home is not place:
-            self._move(f"adopt({game})")
-            self._homes[game] = place
-            home.left.append(game)
-        self._watchdog.start(place.thread, limits.seconds)
-        try:
-            answer = self._query(f"ggp_runtime:({goal})")
-        finally:
-            fired = self._watchdog.stop()
-        if fired and answer != "limit seconds":
-            # The signal came as the call ended: let it hit a call that does nothing.
-            self._query("ggp_runtime:true")
+            thread = self._this_thread()
+            if (thread, limits) != self._last:
+                self._set_limits(limits)
+                self._last = thread, limits
+            while self._dropped:
+                self.run(f"drop({self._dropped.pop()})")
+            self._watchdog.start(thread, limits.seconds)
+            try:
+                answer = self.run(goal)
+            finally:
+                fired = self._watchdog.stop()
+            if fired and not answer:  # the signal came where nothing caught it
+                answer = "limit seconds"
+            elif fired and answer != "limit seconds":
+                # The signal came as the call ended: let it hit a call that does nothing.
+                self.run("true")
         status, _, rest = answer.partition(" ")
         if status == "ok":
             return rest
-        if status == "limit":
-            if rest == "seconds":
-                raise ReasonerLimitError("seconds", limits.seconds, doing)
-            if rest == "term_size":
-                raise ReasonerLimitError("functions in one term", limits.term_size, doing)
-            if rest == "answer_size":
-                raise ReasonerLimitError("words of terms at once", limits.answer_size, doing)
-            raise ReasonerLimitError("inferences", limits.inferences, doing)
-        if status == "resource":
-            if "table" in rest:
-                raise ReasonerLimitError("bytes of tables", limits.table_bytes, doing)
-            raise ReasonerLimitError("bytes of stack", limits.stack_bytes, doing)
-        raise MachineError(f"{doing}: SWI-Prolog reports {rest}")
+        if status in ("limit", "resource"):
+            raise ReasonerLimitError(*_limit(rest, limits), doing)
+        raise MachineError(f"{doing}: SWI-Prolog reports {rest or 'nothing'}")
 
-    def _move(self, goal: str) -> None:
-        answer = self._query(f"ggp_runtime:{goal}")
-        if answer.strip() != "ok":
-            raise MachineError(f"playing on in another thread: SWI-Prolog reports {answer}")
+    def _this_thread(self) -> int:
+        """Prolog's number of this thread, which may call it from now on."""
+        thread = threading.get_ident()
+        if thread not in self._threads:
+            number = int(self._core.PL_thread_self())
+            if number < 0:
+                number = int(self._core.PL_thread_attach_engine(None))
+            if number < 0:
+                raise MachineError("SWI-Prolog takes no more threads")
+            self._threads[thread] = number
+        return self._threads[thread]
 
-    def drop(self, module: str, limits: Limits) -> None:
-        """Free what a game holds.
-
-        Garbage is collected in whatever thread is running, whatever it is doing: if the game cannot
-        be freed at once, it is freed with the next call.
-        """
-        if self._has_ended:
-            return
-        if self._there is not None and self._homes.get(module) is self._there:
-            _helper().give(partial(self._drop_there, module, limits))
-            return
+    def drop(self, module: str) -> None:
+        """Free what a game holds, with the next call: garbage may be collected during any."""
         self._dropped.append(module)
-        if threading.get_ident() == self._main and self._lock.acquire(blocking=False):
-            try:
-                self._drop_all(limits)
-            finally:
-                self._lock.release()
-
-    def _drop_all(self, limits: Limits) -> None:
-        while self._dropped and self._here is not None:
-            self._drop(self._here, self._dropped.pop(), limits)
-
-    def _drop_there(self, module: str, limits: Limits) -> None:
-        with self._lock:
-            if self._there is not None:
-                self._drop(self._there, module, limits)
-
-    def _drop(self, place: _Place, module: str, limits: Limits) -> None:
-        self._call(place, module, f"drop({module})", limits, "closing a game")
-        del self._homes[module]
 
     def _end(self) -> None:
         """End SWI-Prolog as the process ends, which would wait for threads that may call it."""
-        self._has_ended = True
         detach = self._core._lib.PL_thread_destroy_engine
-        if self._here is not None and self._here.thread != _FIRST:
-            detach()
-        if self._there is not None:
-            # Only the thread that started Prolog can end it.
-            is_first = self._there.thread == _FIRST
-            last = partial(self._core.PL_cleanup, 0) if is_first else detach
-            with suppress(TimeoutError):
-                _helper().give(last).result(LAST_CALL_S)
-
-    def stop_threads(self) -> None:
-        """End the thread in which Prolog collects garbage; it starts again when it is needed."""
-        self._query("ggp_runtime:set_prolog_gc_thread(stop)")
+        for thread, number in self._threads.items():
+            is_first = number == _FIRST
+            if thread == self._main and not is_first:
+                detach()
+            elif thread != self._main:
+                # Only the thread that started Prolog can end it.
+                last = partial(self._core.PL_cleanup, 0) if is_first else detach
+                with suppress(TimeoutError):
+                    _helper().give(last).result(LAST_CALL_S)
 
     def _after_fork(self) -> None:
         """Forget other threads in a copy of the process, where there are none."""
-        self._lock, self._naming = threading.Lock(), threading.Lock()
-        self._there = None
-        if threading.get_ident() != self._main:
-            self._main, self._here = threading.get_ident(), None
+        self._lock, this = threading.Lock(), threading.get_ident()
+        self._main, self._last = this, None
+        self._threads = {this: self._threads[this]} if this in self._threads else {}
 
     def _set_limits(self, limits: Limits) -> None:
-        self._query(
-            f"ggp_runtime:(set_prolog_flag(stack_limit, {limits.stack_bytes}),"
-            f"set_prolog_flag(table_space, {limits.table_bytes}),"
-            f"set_prolog_flag(max_table_answer_size, {limits.term_size}),"
-            f"set_prolog_flag(max_table_answer_size_action, error),"
-            f"set_prolog_flag(max_table_subgoal_size, {limits.term_size}),"
-            f"set_prolog_flag(max_table_subgoal_size_action, error),"
+        self.run(
+            f"(set_prolog_flag(stack_limit, {limits.stack_bytes}),"
+            f"set_limit(cells, {limits.table_bytes // BYTES_A_CELL}),"
             f"set_limit(term_size, {limits.term_size}),"
             f"set_limit(answer_size, {limits.answer_size}),"
             f"set_limit(inferences, {limits.inferences}),"
             f"set_limit(setup_inferences, {limits.setup_inferences}),"
-            f"set_limit(facts, 500000),"
-            f"set_limit(remembered, {limits.table_bytes // BYTES_A_CELL}))"
+            f"set_limit(facts, 500000))"
         )
-        self._limits = limits
 
-    def _query(self, text: str) -> str:
+    def run(self, goal: str) -> str:
+        """The answer of runtime.pl to a goal, in a thread that may call Prolog; empty if none."""
         core = self._core
         frame = core.PL_open_foreign_frame()
         try:
             args = core.PL_new_term_refs(2)
-            data = text.encode()
+            data = f"ggp_runtime:({goal})".encode()
             self._put_string(args, len(data), data)
-            query = core.PL_open_query(None, core.PL_Q_CATCH_EXCEPTION, self._run, args)
+            query = core.PL_open_query(None, core.PL_Q_CATCH_EXCEPTION, self._predicate, args)
             try:
                 if not core.PL_next_solution(query):
-                    raise MachineError("SWI-Prolog gave no answer")
+                    return ""
                 start, size = ctypes.c_void_p(), ctypes.c_size_t()
                 if not self._get_string(args + 1, ctypes.byref(start), ctypes.byref(size)):
                     raise MachineError("SWI-Prolog gave an answer that is not text")
@@ -316,28 +223,38 @@ class PrologEngine:
             core.PL_discard_foreign_frame(frame)
 
     def _consult_runtime(self) -> None:
-        for name in RUNTIME:
-            with resources.as_file(resources.files("ggp.machine.prolog") / name) as path:
-                self._consult(path)
-
-    def _consult(self, path: Path) -> None:
-        quoted = str(path).replace("\\", "\\\\").replace("'", "\\'")
-        load = f"'@'(load_files('{quoted}', [silent(true)]), ggp_runtime)"
         core = self._core
-        frame = core.PL_open_foreign_frame()
-        try:
-            goal = core.PL_new_term_ref()
-            core.PL_chars_to_term(load.encode(), goal)
-            if not core.PL_call(goal, None):
-                raise MachineError(f"SWI-Prolog could not load {path}")
-        finally:
-            core.PL_discard_foreign_frame(frame)
+        with resources.as_file(resources.files("ggp.machine.prolog") / "runtime.pl") as path:
+            quoted = str(path).replace("\\", "\\\\").replace("'", "\\'")
+            frame = core.PL_open_foreign_frame()
+            try:
+                goal = core.PL_new_term_ref()
+                core.PL_chars_to_term(f"load_files('{quoted}', [silent(true)])".encode(), goal)
+                if not core.PL_call(goal, None):
+                    raise MachineError(f"SWI-Prolog could not load {path}")
+            finally:
+                core.PL_discard_foreign_frame(frame)
 
+
+def _limit(name: str, limits: Limits) -> tuple[str, float]:
+    """The limit that runtime.pl names, for messages, and its value."""
+    if name in _LIMITS:
+        return _LIMITS[name], getattr(limits, name)
+    return "bytes of stack", limits.stack_bytes
+
+
+_LIMITS = {
+    "inferences": "inferences",
+    "seconds": "seconds",
+    "term_size": "functions in one term",
+    "answer_size": "words of terms at once",
+    "table_bytes": "bytes of tables",
+}
+"""What messages call the limits that runtime.pl has by the names of `Limits`."""
 
 _engine: PrologEngine | None = None
 _own_helper: Helper | None = None
-_starting = threading.Lock()
-_starting_helper = threading.Lock()
+_starting = threading.RLock()
 
 
 def engine() -> PrologEngine:
@@ -356,15 +273,14 @@ def engine() -> PrologEngine:
 def stop_threads() -> None:
     """Make Prolog, if it was started, run in this thread only, before the process is forked."""
     if _engine is not None:
-        _engine.stop_threads()
+        # It is the thread that collects garbage, and starts again when it is needed.
+        _engine.run("set_prolog_gc_thread(stop)")
 
 
 def _helper() -> Helper:
     """The helper that calls Prolog for all threads except the main one."""
     global _own_helper
-    if _own_helper is not None:
-        return _own_helper
-    with _starting_helper:
+    with _starting:
         if _own_helper is None:
             _own_helper = Helper("ggp-prolog")
         return _own_helper
@@ -379,8 +295,8 @@ def _lasting(start: Callable[[], _T]) -> _T:
 
 def _forget_threads() -> None:
     """Forget other threads in a copy of the process, where there are none."""
-    global _own_helper, _starting, _starting_helper
-    _own_helper, _starting, _starting_helper = None, threading.Lock(), threading.Lock()
+    global _own_helper, _starting
+    _own_helper, _starting = None, threading.RLock()
 
 
 os.register_at_fork(after_in_child=_forget_threads)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from ggp.errors import MachineError
+from ggp.gdl import to_kif
 from ggp.gdl.terms import Compound, Symbol, Term, Variable
 
-_TOKEN = re.compile(r"k(\()|(?:(f)?(\d+)(\()?)|[,)]")
+_TOKEN = re.compile(r"f?(\d+)(\()?|\)")
 
 
 class SymbolTable:
@@ -36,15 +36,6 @@ class SymbolTable:
             self._names.append(name)
         return found
 
-    @property
-    def bound(self) -> int:
-        """A power of two above all numbers in use and the next one."""
-        return 1 << (len(self._names) + 1).bit_length()
-
-    def name(self, number: int) -> str:
-        """The name with this number."""
-        return self._names[number]
-
     def encode(self, term: Term) -> str:
         """A term as Prolog text: variables `V_<number>`, constants and functions by number.
 
@@ -58,23 +49,16 @@ class SymbolTable:
         args = ",".join(map(self.encode, term.args))
         return f"f{self.number(term.name)}({args})"
 
-    def decode(self, text: str) -> list[Term]:
-        """The ground terms in a line printed by Prolog, separated by blanks.
-
-        `k(<n>)` is the fluent without arguments number n.
-        """
+    def texts(self, text: str) -> list[str]:
+        """The ground terms in a text printed by Prolog, as canonical KIF, sorted."""
         stack: list[tuple[str, list[Term]]] = [("", [])]
         for match in _TOKEN.finditer(text):
-            wraps, _, number, opens = match.groups()
-            if wraps:
-                stack.append(("", []))
-            elif opens:
-                stack.append((self.name(int(number)), []))
+            number, opens = match.groups()
+            if opens:
+                stack.append((self._names[int(number)], []))
             elif number is not None:
-                stack[-1][1].append(Symbol(self.name(int(number))))
-            elif match.group() == ")":
+                stack[-1][1].append(Symbol(self._names[int(number)]))
+            else:
                 name, args = stack.pop()
-                stack[-1][1].append(Compound(name, tuple(args)) if name else args[0])
-        if len(stack) != 1:
-            raise MachineError(f"SWI-Prolog printed a broken term: {text[:200]}")
-        return stack[0][1]
+                stack[-1][1].append(Compound(name, tuple(args)))
+        return sorted(map(to_kif, stack[0][1]))

@@ -1,4 +1,4 @@
-"""Playouts on Prolog: what they remember of states changes nothing but their speed."""
+"""Playouts on Prolog draw moves evenly, and end where a role has none."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import pytest
 
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
-from ggp.machine import Limits, Machine, build_machine
-from ggp.machine.base import Playouts
+from ggp.machine import Machine, build_machine
 
 WALK = """
 (role a) (role random) (role b)
@@ -41,68 +40,28 @@ STUCK = """
 """In every third game the second role has no move after three steps, but those beside it have."""
 
 
-def _machine(limits: Limits | None = None, rules: str = WALK) -> Machine:
-    return build_machine(normalize(parse(rules)), "prolog", limits)
-
-
-def _same(left: Playouts, right: Playouts) -> bool:
-    return all(np.array_equal(x, y) for x, y in zip(left, right, strict=True))
-
-
-@pytest.mark.parametrize("rules", [WALK, STUCK], ids=["walk", "stuck"])
-@pytest.mark.parametrize("max_steps", [0, 1, 4, 200])
-def test_what_was_played_before_does_not_matter(max_steps: int, rules: str) -> None:
-    limits = None, None, Limits(table_bytes=1 << 15)
-    fresh, used, little = (_machine(limit, rules) for limit in limits)
-    for machine in (used, little):
-        machine.playout(machine.initial(300), np.random.default_rng(1))
-    found = [
-        machine.playout(machine.initial(40), np.random.default_rng(7), max_steps)
-        for machine in (fresh, used, little)
-    ]
-    assert _same(found[0], found[1])
-    assert _same(found[0], found[2])
-    assert found[0].steps.max() <= max_steps
-    for machine in (fresh, used, little):
-        machine.close()
-
-
-def test_playouts_from_a_state_that_others_came_to() -> None:
-    machine = _machine()
-    machine.playout(machine.initial(200), np.random.default_rng(1))
-    states = machine.initial(1)
-    for _ in range(2):
-        move = [machine.move_id("right"), machine.move_id("(flip 5)"), machine.move_id("wait")]
-        states = machine.step(states, np.array([move], dtype=np.int64)).states
-    last = machine.step(states, np.array([move], dtype=np.int64)).states
-    assert machine.playout(last, np.random.default_rng(1)).steps.tolist() == [0]
-    assert machine.playout(last, np.random.default_rng(1)).goals.tolist() == [[100.0, 0.0, 100.0]]
-    assert machine.legal(states, 0).counts.tolist() == [2]
-    assert "(at 5)" in machine.fluents(states)[0]
-    found = machine.playout(states.take(np.zeros(2000, dtype=np.int64)), np.random.default_rng(5))
-    # From 5 of 6, the right end comes first five times in six.
-    assert found.goals[:, 0].mean() == pytest.approx(100 * 5 / 6, abs=4)
-    machine.close()
+def _machine(rules: str = WALK) -> Machine:
+    return build_machine(normalize(parse(rules)), "prolog")
 
 
 def test_moves_are_drawn_evenly_and_by_themselves() -> None:
     machine = _machine()
-    found = machine.playout(machine.initial(6000), np.random.default_rng(3))
+    found = machine.playout(machine.initial(1000), np.random.default_rng(3))
     assert found.finished.all()
-    assert found.goals[:, 0].mean() == pytest.approx(50, abs=3)
-    assert found.goals[:, 2].mean() == pytest.approx(100 / 6, abs=2)
-    assert found.steps.mean() == pytest.approx(9, abs=0.4)
-    one_step = machine.playout(machine.initial(6000), np.random.default_rng(4), 1)
+    assert found.goals[:, 0].mean() == pytest.approx(50, abs=6)
+    assert found.goals[:, 2].mean() == pytest.approx(100 / 6, abs=5)
+    assert found.steps.mean() == pytest.approx(9, abs=1)
+    one_step = machine.playout(machine.initial(1000), np.random.default_rng(4), 1)
     assert (one_step.steps == 1).all()
     machine.close()
 
 
 def test_a_playout_ends_where_a_role_has_no_move() -> None:
     machine = _machine(rules=STUCK)
-    found = machine.playout(machine.initial(1500), np.random.default_rng(2))
+    found = machine.playout(machine.initial(400), np.random.default_rng(2))
     assert set(zip(found.steps.tolist(), found.finished.tolist(), strict=True)) == {
         (3, False),
         (5, True),
     }
-    assert found.finished.mean() == pytest.approx(2 / 3, abs=0.06)
+    assert found.finished.mean() == pytest.approx(2 / 3, abs=0.12)
     machine.close()
