@@ -1,9 +1,7 @@
 """The option `model`: how a player believes that the others move.
 
     uniform              every legal move is equally likely (the default)
-    greedy               a softmax of HyperPlay values; greedy:20 has temperature 20
-    threshold            by bands of win probability; threshold:40:70 has other thresholds, in
-                         percent, and threshold:FILE has them fitted to the counts in FILE
+    threshold            by bands of win probability
     late                 if late, their first legal move is made: 20 % are; late:10 has 10 %
     policy:FILE          a strategy, such as `ggp solve GAME --strategy --json` prints, or policies
                          that `ggp learn` wrote, whose names end in .npz
@@ -38,16 +36,13 @@ from ggp.machine.definition import GameDefinition
 from ggp.players.options.evaluations import LEARNT
 from ggp.players.options.option_fields import words
 from ggp.registry import Registry
-from ggp.search.nested.opponent_models import GreedyMoves, ThresholdMoves
+from ggp.search.nested.opponent_models import ThresholdMoves
 
 _WORD = re.compile(r"[^()\s]+")
 
 UNIFORM_MODEL = "uniform"
 
-TEMPERATURE = 10.0
-"""Default temperature of `greedy`, in points of 100."""
-
-FORMS = "uniform|greedy[:T]|threshold[:C:R]|threshold:FILE|late[:P]|policy:FILE|learned:FILE"
+FORMS = "uniform|threshold|late[:P]|policy:FILE|learned:FILE"
 
 Maker = Callable[[Machine, PathTree, int, np.random.Generator, GameDefinition | None], MoveModel]
 """A function that makes a model from a player's machine, paths, role, generator and rules."""
@@ -138,8 +133,8 @@ def _names_file(text: str) -> bool:
     offered = _offered(text)
     if offered is not None:
         return offered[0].names_file
-    name, _, rest = text.partition(":")
-    return name in ("policy", "learned") or (name == "threshold" and rest != "" and ":" not in rest)
+    name, _, _ = text.partition(":")
+    return name in ("policy", "learned")
 
 
 def _offered(text: str) -> tuple[ModelForm, str] | None:
@@ -153,7 +148,7 @@ def _offered(text: str) -> tuple[ModelForm, str] | None:
     return None if form is None else (form, rest)
 
 
-_OWN = frozenset({UNIFORM_MODEL, "greedy", "threshold", "late", "policy", "learned"})
+_OWN = frozenset({UNIFORM_MODEL, "threshold", "late", "policy", "learned"})
 
 
 def _file_read(text: str) -> str:
@@ -166,13 +161,11 @@ def _maker(text: str) -> Maker:
     name, _, rest = text.partition(":")
     if name == UNIFORM_MODEL and not rest:
         return lambda *_: UNIFORM
-    if name == "greedy":
-        temperature = _number(rest, "greedy:T", 0.1, 1000) if rest else TEMPERATURE
-        return lambda machine, tree, role, rng, _: GreedyMoves(
-            machine, tree, role, _child(rng), temperature
+    if name == "threshold" and not rest:
+        # Its random choices leave the player's own as they are.
+        return lambda machine, tree, role, rng, _: ThresholdMoves(
+            machine, tree, role, rng.spawn(1)[0]
         )
-    if name == "threshold":
-        return _threshold(rest)
     offered = _offered(text)
     if offered is not None:
         form, of = offered
@@ -184,7 +177,7 @@ def _maker(text: str) -> Maker:
             machine, tree, role, read_strategies(rest)
         )
     if name == "late":
-        late = _number(rest, "late:P", 0.1, 99.9) / 100 if rest else LATE
+        late = _late_share(rest) if rest else LATE
         return lambda machine, tree, role, _, program: LateMoves(
             machine, tree, role, _order(machine, program), late
         )
@@ -196,30 +189,14 @@ def _maker(text: str) -> Maker:
     raise ValueError(f"must be {FORMS}{more}, not {text}")
 
 
-def _threshold(rest: str) -> Maker:
-    call, colon, raise_ = rest.partition(":")
-    if not rest:
-        return lambda machine, tree, role, rng, _: ThresholdMoves(machine, tree, role, _child(rng))
-    if colon:
-        form = "threshold:C:R, in percent"
-        low = _number(call, form, 0, 100) / 100
-        high = _number(raise_, form, 100 * low, 100) / 100
-        return lambda machine, tree, role, rng, _: ThresholdMoves(
-            machine, tree, role, _child(rng), low, high
-        )
-    return lambda machine, tree, role, rng, _: ThresholdMoves(
-        machine, tree, role, _child(rng), counts=read_strategies(rest)
-    )
-
-
-def _number(text: str, form: str, low: float, high: float) -> float:
+def _late_share(percent: str) -> float:
     try:
-        value = float(text)
+        share = float(percent) / 100
     except ValueError:
-        value = np.nan
-    if not low <= value <= high:
-        raise ValueError(f"needs a number from {low:g} to {high:g} in {form}, not {text!r}")
-    return value
+        share = np.nan
+    if not 0.001 <= share <= 0.999:
+        raise ValueError(f"needs a number from 0.1 to 99.9 in late:P, not {percent!r}")
+    return share
 
 
 def _order(machine: Machine, program: GameDefinition | None) -> Callable[[int], Place]:
@@ -242,7 +219,3 @@ def _order(machine: Machine, program: GameDefinition | None) -> Callable[[int], 
         return tuple(of_words), named
 
     return place_of
-
-
-def _child(rng: np.random.Generator) -> np.random.Generator:
-    return rng.spawn(1)[0]
